@@ -1,0 +1,87 @@
+//! A value together with its canonical bytes.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::{Digest, Value, scan};
+
+/// A JSON value as its canonical bytes, with the digest and the tree made at most once and only when asked for.
+///
+/// An output is hashed, written into a record and stored in the state; with this type it is encoded once. A
+/// journal that is folded back needs the trees of very few values; with this type it builds only those.
+#[derive(Clone)]
+pub struct Canonical(Arc<Inner>);
+
+struct Inner {
+    bytes: Box<[u8]>,
+    digest: OnceLock<Digest>,
+    value: OnceLock<Value>,
+}
+
+impl Canonical {
+    /// Encodes `value`.
+    pub fn of(value: &Value) -> Self {
+        let this = Self::wrap(crate::canonical_bytes(value));
+        // The tree is at hand and shared: keep it rather than parse it again.
+        this.0.value.get_or_init(|| value.clone());
+        this
+    }
+
+    /// Takes bytes that are already canonical.
+    ///
+    /// # Errors
+    /// [`scan::NotCanonical`] with the offset at which the proof breaks.
+    pub fn from_canonical(bytes: &[u8]) -> Result<Self, scan::NotCanonical> {
+        scan::prove(bytes)?;
+        Ok(Self::wrap(bytes.to_vec()))
+    }
+
+    /// Takes a span that [`scan`] has proved canonical as part of a larger document.
+    pub fn from_proved(span: scan::Proved<'_>) -> Self {
+        Self::wrap(span.bytes().to_vec())
+    }
+
+    fn wrap(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Inner { bytes: bytes.into(), digest: OnceLock::new(), value: OnceLock::new() }))
+    }
+
+    /// Returns the canonical bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0.bytes
+    }
+
+    /// Returns the canonical text.
+    pub fn text(&self) -> &str {
+        str::from_utf8(&self.0.bytes).expect("canonical bytes are UTF-8")
+    }
+
+    /// Returns the digest of the canonical bytes.
+    pub fn digest(&self) -> Digest {
+        *self.0.digest.get_or_init(|| Digest::of(&self.0.bytes))
+    }
+
+    /// Returns the tree.
+    pub fn value(&self) -> &Value {
+        self.0.value.get_or_init(|| crate::parse(&self.0.bytes).expect("canonical bytes are JSON"))
+    }
+}
+
+impl PartialEq for Canonical {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.bytes == other.0.bytes
+    }
+}
+
+impl Eq for Canonical {}
+
+impl fmt::Debug for Canonical {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.text())
+    }
+}
+
+impl From<Value> for Canonical {
+    fn from(value: Value) -> Self {
+        Self::of(&value)
+    }
+}
