@@ -1,0 +1,52 @@
+//! Reading conformance files.
+
+use std::path::{Path, PathBuf};
+
+use hence_canon::{ParseError, Value, parse};
+
+/// Data that cannot be read: the tool stops rather than pass what it did not see.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DataError {
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{}, line {line}: {source}", path.display())]
+    Parse { path: PathBuf, line: usize, source: ParseError },
+    #[error("deviations.toml: {0}")]
+    Deviations(#[from] toml::de::Error),
+    #[error("a case has no text at {pointer}: {case}")]
+    Member { pointer: &'static str, case: String },
+}
+
+/// Reads one JSON document.
+#[allow(dead_code, reason = "for the suites whose data is one document per file")]
+pub(crate) fn json(path: &Path) -> Result<Value, DataError> {
+    let bytes = read(path)?;
+    parse(&bytes).map_err(|source| DataError::Parse {
+        path: path.to_owned(),
+        line: source.position.line,
+        source,
+    })
+}
+
+/// Reads one JSON value per line.
+pub(crate) fn ndjson(path: &Path) -> Result<Vec<Value>, DataError> {
+    let bytes = read(path)?;
+    bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty())
+        .map(|(index, line)| {
+            parse(line).map_err(|source| DataError::Parse { path: path.to_owned(), line: index + 1, source })
+        })
+        .collect()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, DataError> {
+    std::fs::read(path).map_err(|source| DataError::Read { path: path.to_owned(), source })
+}
+
+/// Returns the text at a pointer, which every case must have.
+pub(crate) fn text<'a>(case: &'a Value, pointer: &'static str) -> Result<&'a str, DataError> {
+    let found = pointer.parse().ok().and_then(|parsed| case.pointer(&parsed)).and_then(Value::as_str);
+    found.ok_or_else(|| DataError::Member { pointer, case: case.to_string().chars().take(120).collect() })
+}
