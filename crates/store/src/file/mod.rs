@@ -20,6 +20,17 @@ mod real_disk;
 mod temporary;
 mod writer;
 
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
+mod doctor_tests;
+#[cfg(test)]
+mod refusal_tests;
+#[cfg(test)]
+mod sim_disk;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
