@@ -96,11 +96,13 @@ fn settle(disk: &SimDisk, outcome: Outcome) -> Option<Vec<u8>> {
     let mut writer = opened.writer;
     let records = writer.head().records.get();
     assert_eq!(writer.head(), head_of(&found));
-    writer.append(writer.head(), &line(records), Durability::Synced).unwrap();
-    writer.append(writer.head(), &lines(records + 1, records + 4), Durability::Synced).unwrap();
+    for end in [records + 1, records + 4] {
+        let head = writer.head();
+        writer.append(head, &lines(head.records.get(), end), Durability::Synced).unwrap();
+        let again = store_on(&disk.crashed(Survives::Nothing)).open(&run()).unwrap();
+        assert_eq!((again.writer.head().records.get(), again.cut), (end, None), "{outcome:?}");
+    }
     drop(writer);
-    let again = store_on(&disk.crashed(Survives::Nothing)).open(&run()).unwrap();
-    assert_eq!((again.writer.head().records.get(), again.cut), (records + 4, None), "{outcome:?}");
     check_tidy(disk, outcome);
     Some(found)
 }

@@ -73,8 +73,16 @@ fn a_journal_cut_at_any_byte_opens_at_its_last_finished_append_and_says_so() {
 #[test]
 fn a_note_of_another_journal_cuts_nothing() {
     let disk = disk_with_batches();
-    // A journal of the same length up to there, and of other records.
-    let other: Vec<u8> = (0..8).flat_map(|index| crate::testing::labelled_line(index, "x")).collect();
+    // Other records of the same length, which end where the note's batch would be unfinished.
+    let hash = hence_canon::Digest::of(b"another record").to_string();
+    let other: Vec<u8> = (0..8)
+        .flat_map(|index| {
+            let line = String::from_utf8(line(index)).unwrap();
+            let own = head_of(line.as_bytes()).hash.to_string();
+            line.replace(&own, &hash).into_bytes()
+        })
+        .collect();
+    assert_eq!(other.len(), journal(8).len());
     disk.overwrite(Path::new(JOURNAL), &other);
     let opened = store_on(&disk).open(&run()).unwrap();
     assert_eq!((opened.cut, opened.writer.head()), (None, head_of(&other)));
