@@ -78,6 +78,9 @@ pub enum DiskErrorKind {
     /// A file was expected.
     #[error("expected a file, found a folder")]
     NotAFile,
+    /// The file system does not do this.
+    #[error("the file system does not support it")]
+    Unsupported,
     /// Something else.
     #[error("{0}")]
     Other(String),
@@ -95,6 +98,7 @@ impl DiskError {
             Kind::AlreadyExists | Kind::DirectoryNotEmpty => DiskErrorKind::Exists,
             Kind::NotADirectory => DiskErrorKind::NotAFolder,
             Kind::IsADirectory => DiskErrorKind::NotAFile,
+            Kind::Unsupported => DiskErrorKind::Unsupported,
             _ => DiskErrorKind::Other(source.to_string()),
         };
         Self { action, path: path.to_owned(), kind, source: Arc::new(source) }

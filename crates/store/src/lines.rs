@@ -52,17 +52,18 @@ pub(crate) struct Lines<'a> {
 pub(crate) fn check_lines(bytes: &[u8], before: RecordCount) -> Result<Lines<'_>, InvalidLines> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     check_size(size)?;
-    let body = match bytes.split_last() {
+    match bytes.last() {
         None => return Err(InvalidLines::Empty),
-        Some((b'\n', body)) => body,
+        Some(b'\n') => {}
         Some(_) => return Err(InvalidLines::Unterminated),
-    };
-    let mut count = 0;
-    for line in body.split(|byte| *byte == b'\n') {
-        if line.is_empty() {
+    }
+    let (mut count, mut line_start) = (0, 0);
+    for line_feed in memchr::memchr_iter(b'\n', bytes) {
+        if line_feed == line_start {
             return Err(InvalidLines::EmptyLine { line: count });
         }
         count += 1;
+        line_start = line_feed + 1;
     }
     let head = read_tail(bytes)?.head;
     let expected = RecordCount::new(before.get().saturating_add(count));

@@ -109,7 +109,7 @@ impl FileStore {
         };
         let start = u64::try_from(SUMMARY_HEADER_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
         let header = header_of(&journal.read_range(0, start)?);
-        let found = end::find(&journal, end::read_note(&self.disk, folder)?)?;
+        let found = end::find(&journal, end::read_notes(&self.disk, folder, &journal)?)?;
         let (condition, journal_bytes) = match found {
             Ok(end) => (end.condition(), end.file_bytes),
             Err(damage) => (Condition::Damaged(damage), journal.stamp()?.bytes),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hence_canon::Digest;
 
 use super::FileStore;
-use super::sim_disk::{Fault, SURVIVES, SimDisk, Survives};
+use super::sim_disk::{Fault, MARKS, Marks, SURVIVES, SimDisk, Survives};
 use crate::testing::{head_of, journal, line, lines};
 use crate::{
     AppendError, AttachmentName, Durability, Finding, Lease, NewRun, RunId, RunWriter, Store, StoreError,
@@ -34,7 +34,11 @@ pub(super) fn new_run(records: u64) -> NewRun {
 }
 
 pub(super) fn with_run(records: u64) -> SimDisk {
-    let disk = SimDisk::new();
+    with_run_and(Marks::Taken, records)
+}
+
+pub(super) fn with_run_and(marks: Marks, records: u64) -> SimDisk {
+    let disk = SimDisk::with(marks);
     drop(store_on(&disk).create(new_run(records)).unwrap());
     disk
 }
@@ -165,7 +169,7 @@ fn interrupt_append(
         writer.append(head, &lines(head.records.get(), end), durability)
     };
     // The writer that made the earlier appends makes the last one too, so the faults count from there.
-    for reopen in [false, true] {
+    for (reopen, marks) in [false, true].into_iter().flat_map(|reopen| MARKS.map(|marks| (reopen, marks))) {
         let prepare = |disk: &SimDisk| {
             let store = store_on(disk);
             let mut writer = store.open(&run()).unwrap().writer;
@@ -180,7 +184,7 @@ fn interrupt_append(
         };
         for fault in FAULTS {
             for at in 0.. {
-                let disk = with_run(1);
+                let disk = with_run_and(marks, 1);
                 let mut writer = prepare(&disk);
                 let old = store_on(&disk).journal_bytes(&run()).unwrap();
                 let start = disk.operations();
@@ -236,8 +240,8 @@ fn an_interrupted_buffered_append_is_old_or_new_when_the_process_dies_and_whole_
 #[test]
 fn an_interrupted_recovery_is_finished_by_the_next() {
     // A batch was torn in the middle of its third record.
-    let setup = || {
-        let disk = with_run(1);
+    let setup = |marks| {
+        let disk = with_run_and(marks, 1);
         let mut writer = store_on(&disk).open(&run()).unwrap().writer;
         writer.append(head_of(&journal(1)), &lines(1, 4), Durability::Synced).unwrap();
         writer.append(head_of(&journal(4)), &lines(4, 9), Durability::Synced).unwrap();
@@ -247,9 +251,15 @@ fn an_interrupted_recovery_is_finished_by_the_next() {
         disk
     };
     let act = |disk: &SimDisk| store_on(disk).open(&run()).is_ok();
-    interrupt(setup, act, |disk, outcome| {
-        assert_eq!(settle(disk, outcome), Some(journal(4)), "{outcome:?}");
-    });
+    for marks in MARKS {
+        interrupt(
+            || setup(marks),
+            act,
+            |disk, outcome| {
+                assert_eq!(settle(disk, outcome), Some(journal(4)), "{outcome:?}");
+            },
+        );
+    }
 }
 
 #[test]

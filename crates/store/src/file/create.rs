@@ -104,7 +104,7 @@ impl FileStore {
             outcome => outcome?,
         };
         let start = journal.read_range(0, u64::try_from(new.lines.len()).unwrap_or(u64::MAX))?;
-        let head = match end::find(&journal, end::read_note(&self.disk, place)?)? {
+        let head = match end::find(&journal, end::read_notes(&self.disk, place, &journal)?)? {
             Ok(end) if start == new.lines => end.head,
             _ => return Ok(Err("journal".to_owned())),
         };

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::crash_tests::{run, store_on, with_run};
-use super::sim_disk::SimDisk;
+use super::crash_tests::{run, store_on, with_run, with_run_and};
+use super::sim_disk::{MARKS, Marks, SimDisk};
 use crate::testing::{head_of, journal, line, lines};
 use crate::{Condition, Damage, Durability, Finding, Store, StoreError};
 
 const JOURNAL: &str = "/store/runs/r/trace.ndjson";
 
 /// Appends one record, then a batch, then one record, then a batch.
-fn disk_with_batches() -> SimDisk {
-    let disk = with_run(1);
+fn disk_with_batches(marks: Marks) -> SimDisk {
+    let disk = with_run_and(marks, 1);
     let mut writer = store_on(&disk).open(&run()).unwrap().writer;
     for end in [2, 5, 6, 9] {
         let head = writer.head();
@@ -31,8 +31,8 @@ fn records_kept(cut: usize) -> u64 {
 #[test]
 fn a_journal_cut_at_any_byte_opens_at_its_last_finished_append_and_says_so() {
     let whole = journal(9);
-    for cut in 0..=whole.len() {
-        let disk = disk_with_batches();
+    for (cut, marks) in (0..=whole.len()).flat_map(|cut| MARKS.map(|marks| (cut, marks))) {
+        let disk = disk_with_batches(marks);
         disk.overwrite(Path::new(JOURNAL), &whole[..cut]);
         let store = store_on(&disk);
         let records = records_kept(cut);
@@ -72,7 +72,6 @@ fn a_journal_cut_at_any_byte_opens_at_its_last_finished_append_and_says_so() {
 
 #[test]
 fn a_note_of_another_journal_cuts_nothing() {
-    let disk = disk_with_batches();
     // Other records of the same length, which end where the note's batch would be unfinished.
     let hash = hence_canon::Digest::of(b"another record").to_string();
     let other: Vec<u8> = (0..8)
@@ -83,9 +82,12 @@ fn a_note_of_another_journal_cuts_nothing() {
         })
         .collect();
     assert_eq!(other.len(), journal(8).len());
-    disk.overwrite(Path::new(JOURNAL), &other);
-    let opened = store_on(&disk).open(&run()).unwrap();
-    assert_eq!((opened.cut, opened.writer.head()), (None, head_of(&other)));
+    for marks in MARKS {
+        let disk = disk_with_batches(marks);
+        disk.overwrite(Path::new(JOURNAL), &other);
+        let opened = store_on(&disk).open(&run()).unwrap();
+        assert_eq!((opened.cut, opened.writer.head()), (None, head_of(&other)));
+    }
 }
 
 #[test]

@@ -75,6 +75,13 @@ pub(crate) trait DiskFile: Send + Sync + std::fmt::Debug {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     fn truncate(&self, bytes: u64) -> io::Result<()>;
     fn sync(&self) -> io::Result<()>;
+    /// Reads the mark that was last set on the file, if any.
+    fn mark(&self) -> io::Result<Option<Vec<u8>>>;
+    /// Sets a few bytes beside the file's own, or says `Unsupported`.
+    ///
+    /// Marks and lengths of one file are stored in the order in which they were changed: after a crash, a file that
+    /// has grown has the mark that was set before.
+    fn set_mark(&self, mark: &[u8]) -> io::Result<()>;
     /// Takes an exclusive lock that ends when the file is closed or the process dies.
     fn try_lock(&self) -> io::Result<LockOutcome>;
 }

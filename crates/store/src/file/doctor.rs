@@ -80,7 +80,7 @@ impl FileStore {
             }
             outcome => outcome?,
         };
-        Ok(match end::find(&journal, end::read_note(&self.disk, folder)?)? {
+        Ok(match end::find(&journal, end::read_notes(&self.disk, folder, &journal)?)? {
             Ok(end) => end.cut().map(|cut| Finding::UnfinishedAppend { run, cut }),
             Err(reason) => Some(Finding::DamagedRun { run, reason }),
         })

@@ -38,8 +38,20 @@ impl End {
     }
 }
 
-/// Reads the note of a run's last batch.
-pub(crate) fn read_note(disk: &Guarded, folder: &RunFolder) -> Result<Option<BatchNote>, DiskError> {
+/// The notes of a run's last batches. There are two only after a store moved between file systems.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Notes {
+    pub(crate) mark: Option<BatchNote>,
+    pub(crate) file: Option<BatchNote>,
+}
+
+/// Reads the notes of a run's last batches.
+pub(crate) fn read_notes(disk: &Guarded, folder: &RunFolder, journal: &OpenFile) -> Result<Notes, DiskError> {
+    let mark = journal.mark()?.and_then(|mark| BatchNote::decode_mark(&mark));
+    Ok(Notes { mark, file: read_note_file(disk, folder)? })
+}
+
+fn read_note_file(disk: &Guarded, folder: &RunFolder) -> Result<Option<BatchNote>, DiskError> {
     match disk.open(&folder.batch(), super::disk::Access::Read) {
         Ok(file) => {
             let end = u64::try_from(NOTE_BYTES).unwrap_or(u64::MAX);
@@ -51,9 +63,10 @@ pub(crate) fn read_note(disk: &Guarded, folder: &RunFolder) -> Result<Option<Bat
 }
 
 /// Finds the end of a journal. The outer error is the disk's, the inner one the journal's.
-pub(crate) fn find(journal: &OpenFile, note: Option<BatchNote>) -> Result<Result<End, Damage>, DiskError> {
+pub(crate) fn find(journal: &OpenFile, notes: Notes) -> Result<Result<End, Damage>, DiskError> {
     let file_bytes = journal.stamp()?.bytes;
-    if let Some(note) = note.filter(|note| note.start < file_bytes && file_bytes < note.end) {
+    let is_inside = |note: &BatchNote| note.start < file_bytes && file_bytes < note.end;
+    for note in [notes.mark, notes.file].into_iter().flatten().filter(is_inside) {
         // A note whose head is not in the journal belongs to another file that lay here, and says nothing.
         if let Ok(Tail { head, torn_bytes: 0 }) = tail_at(journal, note.start)?
             && head == note.head

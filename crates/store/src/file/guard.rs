@@ -164,6 +164,14 @@ impl OpenFile {
         self.file.sync().map_err(|error| self.error(Action::Sync, error))
     }
 
+    pub(crate) fn mark(&self) -> Result<Option<Vec<u8>>, DiskError> {
+        self.file.mark().map_err(|error| self.error(Action::Read, error))
+    }
+
+    pub(crate) fn set_mark(&self, mark: &[u8]) -> Result<(), DiskError> {
+        self.file.set_mark(mark).map_err(|error| self.error(Action::Write, error))
+    }
+
     pub(crate) fn try_lock(&self) -> Result<LockOutcome, DiskError> {
         self.file.try_lock().map_err(|error| self.error(Action::Lock, error))
     }

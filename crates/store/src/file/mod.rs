@@ -56,7 +56,7 @@ use crate::{
 /// runs/<run>/trace.ndjson      the journal: record lines and nothing else
 /// runs/<run>/problem.json …    attachments
 /// runs/<run>/lock              locked by the run's writer; holds its name
-/// runs/<run>/batch             where the last batch of records begins and ends
+/// runs/<run>/batch             where the last batch of records begins and ends, if files take no marks
 /// runs/<run>/id                the run's id, if it is too long for a folder name
 /// blobs/<2 hex>/<62 hex>       blobs by SHA-256
 /// index                        cache of run summaries

@@ -9,12 +9,10 @@
 use super::FileStore;
 use super::disk::Access;
 use super::end;
-use super::guard::OpenFile;
-use super::layout::RunFolder;
 use super::lease;
 use super::note::{BatchNote, CLEARED};
 use super::writer::FileWriter;
-use crate::{Damage, DiskError, DiskErrorKind, Opened, RunId, StoreError};
+use crate::{Damage, DiskErrorKind, Opened, RunId, StoreError};
 
 impl FileStore {
     pub(super) fn open_run(&self, run: &RunId) -> Result<Opened, StoreError> {
@@ -26,14 +24,22 @@ impl FileStore {
             Err(error) if error.kind == DiskErrorKind::Missing => return Err(damaged(Damage::NoJournal)),
             outcome => outcome?,
         };
-        let note = end::read_note(&self.disk, &folder)?;
-        let end = end::find(&journal, note)?.map_err(damaged)?;
+        let notes = end::read_notes(&self.disk, &folder, &journal)?;
+        let end = end::find(&journal, notes)?.map_err(damaged)?;
         let cut = end.cut();
         if cut.is_some() {
             journal.truncate(end.kept_bytes)?;
             journal.sync()?;
         }
-        let batch = self.clear_outlived_note(&folder, note, end.kept_bytes)?;
+        if is_outlived(notes.mark, end.kept_bytes) {
+            // A file that grows after this has lost the mark: see `set_mark`.
+            journal.set_mark(&[])?;
+        }
+        if is_outlived(notes.file, end.kept_bytes) {
+            let file = self.disk.open(&folder.batch(), Access::Write)?;
+            file.write_at(0, &CLEARED)?;
+            file.sync()?;
+        }
         let writer = Box::new(FileWriter {
             run: run.clone(),
             disk: self.disk.clone(),
@@ -43,28 +49,17 @@ impl FileStore {
             journal,
             journal_bytes: end.kept_bytes,
             head: end.head,
-            batch,
+            batch: None,
             poison: None,
             _lease: lease,
         });
         Ok(Opened { writer, cut })
     }
+}
 
-    /// Clears a note that reaches beyond the journal.
-    ///
-    /// Its batch is not there and never will be; left standing, the note would later take records for part of it.
-    fn clear_outlived_note(
-        &self,
-        folder: &RunFolder,
-        note: Option<BatchNote>,
-        journal_bytes: u64,
-    ) -> Result<Option<OpenFile>, DiskError> {
-        if note.is_none_or(|note| note.end <= journal_bytes) {
-            return Ok(None);
-        }
-        let file = self.disk.open(&folder.batch(), Access::Write)?;
-        file.write_at(0, &CLEARED)?;
-        file.sync()?;
-        Ok(Some(file))
-    }
+/// Tells whether a note reaches beyond the journal.
+///
+/// Its batch is not there and never will be; left standing, the note would later take records for part of it.
+fn is_outlived(note: Option<BatchNote>, journal_bytes: u64) -> bool {
+    note.is_some_and(|note| note.end > journal_bytes)
 }

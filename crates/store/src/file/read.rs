@@ -58,15 +58,15 @@ fn line_start(file: &OpenFile, index: RecordIndex) -> Result<u64, DiskError> {
         if read == 0 {
             break;
         }
-        let mut passed = 0;
-        for byte in chunk.iter().take(read) {
-            passed += 1;
-            lines_left -= u64::from(*byte == b'\n');
+        let mut passed = read;
+        for line_feed in memchr::memchr_iter(b'\n', chunk.get(..read).unwrap_or_default()) {
+            lines_left -= 1;
             if lines_left == 0 {
+                passed = line_feed + 1;
                 break;
             }
         }
-        offset += passed;
+        offset += u64::try_from(passed).unwrap_or(u64::MAX);
     }
     Ok(offset)
 }

@@ -8,6 +8,14 @@ use std::time::UNIX_EPOCH;
 
 use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
 
+/// The extended attribute that holds a file's mark.
+#[cfg(target_os = "linux")]
+const MARK: &str = "user.hence.batch";
+
+/// Longest mark. Short ones are stored in the inode itself.
+#[cfg(target_os = "linux")]
+const MARK_BYTES_MAX: usize = 64;
+
 #[derive(Debug)]
 pub(crate) struct RealDisk;
 
@@ -126,6 +134,37 @@ impl DiskFile for RealFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut mark = vec![0; MARK_BYTES_MAX];
+        match rustix::fs::fgetxattr(&self.0, MARK, mark.as_mut_slice()) {
+            Ok(length) => {
+                mark.truncate(length);
+                Ok(Some(mark))
+            }
+            // A longer one is not ours.
+            Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::RANGE) => {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn set_mark(&self, mark: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::fsetxattr(&self.0, MARK, mark, rustix::fs::XattrFlags::empty())?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn set_mark(&self, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn try_lock(&self) -> io::Result<LockOutcome> {

@@ -3,7 +3,7 @@
 //! It keeps two versions of everything: what programs see, and what has been synced. A crash of the machine leaves, of
 //! everything not synced, nothing, all, or a part, as the test chooses. The model is that of a journaling file
 //! system: names are synced with their folder, a file's bytes with the file, and bytes appended to a file arrive in
-//! order.
+//! order and behind marks that were set before.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -49,11 +49,24 @@ struct Node {
     synced_names: BTreeMap<String, Id>,
     bytes: Vec<u8>,
     synced_bytes: Vec<u8>,
+    mark: Option<Vec<u8>>,
+    synced_mark: Option<Vec<u8>>,
     modified: u64,
 }
 
+/// Whether the files of a disk take marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Marks {
+    #[default]
+    Taken,
+    Refused,
+}
+
+pub(super) const MARKS: [Marks; 2] = [Marks::Taken, Marks::Refused];
+
 #[derive(Debug, Default)]
 struct Inner {
+    marks: Marks,
     nodes: Vec<Node>,
     locked: BTreeMap<Id, u64>,
     /// Changing operations so far.
@@ -72,8 +85,12 @@ const ROOT: Id = 0;
 
 impl SimDisk {
     pub(super) fn new() -> Self {
+        Self::with(Marks::Taken)
+    }
+
+    pub(super) fn with(marks: Marks) -> Self {
         let root = Node { names: Some(BTreeMap::new()), ..Node::default() };
-        Self(Arc::new(Mutex::new(Inner { nodes: vec![root], ..Inner::default() })))
+        Self(Arc::new(Mutex::new(Inner { nodes: vec![root], marks, ..Inner::default() })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -101,10 +118,20 @@ impl SimDisk {
                 Some(_) => {}
                 None => node.bytes = surviving_bytes(node, survives),
             }
+            if matches!(survives, Survives::Nothing | Survives::Names) {
+                // Bytes written later are gone too, so the order of marks and lengths is kept.
+                node.mark = node.synced_mark.clone();
+            }
+            node.synced_mark = node.mark.clone();
             node.synced_names = node.names.clone().unwrap_or_default();
             node.synced_bytes = node.bytes.clone();
         }
-        Self(Arc::new(Mutex::new(Inner { nodes, clock: inner.clock, ..Inner::default() })))
+        Self(Arc::new(Mutex::new(Inner {
+            nodes,
+            marks: inner.marks,
+            clock: inner.clock,
+            ..Inner::default()
+        })))
     }
 
     /// Returns everything that is stored, by path.
@@ -377,6 +404,22 @@ impl DiskFile for SimFile {
         self.disk.lock().change(|inner| {
             let node = &mut inner.nodes[self.id];
             node.synced_bytes = node.bytes.clone();
+            node.synced_mark = node.mark.clone();
+            Ok(())
+        })
+    }
+
+    fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.disk.lock().nodes[self.id].mark.clone())
+    }
+
+    fn set_mark(&self, mark: &[u8]) -> io::Result<()> {
+        let mut inner = self.disk.lock();
+        if inner.marks == Marks::Refused {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        inner.change(|inner| {
+            inner.nodes[self.id].mark = Some(mark.to_vec());
             Ok(())
         })
     }

@@ -122,11 +122,19 @@ impl FileWriter {
         }
     }
 
-    /// Writes where a batch begins and ends.
+    /// Notes where a batch begins and ends.
+    fn write_note(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
+        match self.journal.set_mark(&note.encode_mark()) {
+            Err(error) if error.kind == DiskErrorKind::Unsupported => self.write_note_file(note, durability),
+            outcome => outcome,
+        }
+    }
+
+    /// Notes where a batch begins and ends where files take no marks.
     ///
     /// For a durable batch the note is durable before the first line is written: otherwise a power loss could keep
     /// half of the batch and lose the note that tells so.
-    fn write_note(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
+    fn write_note_file(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
         let (file, is_new) = match self.batch.take() {
             Some(file) => (file, false),
             None => (self.disk.open(&self.folder.batch(), Access::WriteOrCreate)?, true),
