@@ -41,6 +41,12 @@ impl Canonical {
         Self::wrap(span.bytes().to_vec())
     }
 
+    /// Takes the bytes of [`ObjectWriter`](crate::ObjectWriter), which are canonical by construction.
+    pub(crate) fn from_writer(bytes: Vec<u8>) -> Self {
+        debug_assert!(scan::prove(&bytes).is_ok(), "a writer of canonical parts writes canonical bytes");
+        Self::wrap(bytes)
+    }
+
     fn wrap(bytes: Vec<u8>) -> Self {
         Self(Arc::new(Inner { bytes: bytes.into(), digest: OnceLock::new(), value: OnceLock::new() }))
     }
