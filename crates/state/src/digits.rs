@@ -12,6 +12,9 @@ const ZEROS: &[u32] = &[
 
 /// Returns the value of a decimal digit of any script.
 pub(crate) fn decimal_digit(character: char) -> Option<u8> {
+    if character.is_ascii() {
+        return character.to_digit(10).and_then(|digit| u8::try_from(digit).ok());
+    }
     let code = u32::from(character);
     let run = ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?;
     let offset = code - ZEROS.get(run)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, civil};
 
+use crate::Typing;
 use crate::digits::decimal_digit;
 
 /// A time such as `2026-02-02T00:00:00Z`, kept as it was written.
@@ -26,10 +27,7 @@ impl Timestamp {
     /// # Errors
     /// [`InvalidTimestamp`] for any other text.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
-        match (text.is_ascii() && has_shape(text)).then(|| civil_time(text)).flatten() {
-            Some(_) => Ok(Self(text.into())),
-            None => Err(InvalidTimestamp { found: text.to_owned() }),
-        }
+        Self::parse_as(text, Typing::Strict)
     }
 
     /// Reads a text of the right shape, in digits of any script, whether or not such a time exists.
@@ -37,7 +35,29 @@ impl Timestamp {
     /// # Errors
     /// [`InvalidTimestamp`] for any other text.
     pub fn parse_lax(text: &str) -> Result<Self, InvalidTimestamp> {
-        if has_shape(text) { Ok(Self(text.into())) } else { Err(InvalidTimestamp { found: text.to_owned() }) }
+        Self::parse_as(text, Typing::Lax)
+    }
+
+    /// Returns whether a text is a time under `typing`, without keeping it.
+    pub fn is_valid(text: &str, typing: Typing) -> bool {
+        has_shape(text) && (typing == Typing::Lax || (text.is_ascii() && civil_time(text).is_some()))
+    }
+
+    /// Reads a time under `typing`.
+    ///
+    /// # Errors
+    /// [`InvalidTimestamp`] when it is none.
+    pub fn parse_as(text: &str, typing: Typing) -> Result<Self, InvalidTimestamp> {
+        if Self::is_valid(text, typing) {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidTimestamp { found: text.to_owned() })
+        }
+    }
+
+    /// Returns whether one spelling of a time lies after another.
+    pub fn spells_after(later: &str, earlier: &str) -> bool {
+        digits(later).gt(digits(earlier))
     }
 
     /// Returns the text.
@@ -61,7 +81,7 @@ impl Timestamp {
 
     /// Returns whether this lies after `other`. Times of equal spelling length order by their digits.
     pub fn is_after(&self, other: &Self) -> bool {
-        digits(&self.0).gt(digits(&other.0))
+        Self::spells_after(&self.0, &other.0)
     }
 }
 
@@ -71,23 +91,19 @@ fn digits(text: &str) -> impl Iterator<Item = u8> {
 
 fn has_shape(text: &str) -> bool {
     const SHAPE: &str = "dddd-dd-ddTdd:dd:ddZ";
-    text.chars().count() == SHAPE.len()
-        && text.chars().zip(SHAPE.chars()).all(|(found, expected)| match expected {
-            'd' => decimal_digit(found).is_some(),
-            literal => found == literal,
-        })
+    let mut found = text.chars();
+    let fits = SHAPE.chars().all(|expected| match (expected, found.next()) {
+        ('d', Some(found)) => decimal_digit(found).is_some(),
+        (literal, found) => found == Some(literal),
+    });
+    fits && found.next().is_none()
 }
 
 fn civil_time(text: &str) -> Option<DateTime> {
-    let fields: Vec<i16> = text
-        .split(['-', 'T', ':', 'Z'])
-        .filter(|field| !field.is_empty())
-        .map(|field| field.parse().ok())
-        .collect::<Option<_>>()?;
-    let [year, month, day, hour, minute, second] = fields.as_slice() else { return None };
-    let small = |field: &i16| i8::try_from(*field).ok();
-    let date = civil::Date::new(*year, small(month)?, small(day)?).ok()?;
-    let time = civil::Time::new(small(hour)?, small(minute)?, small(second)?, 0).ok()?;
+    let field = |from: usize, to: usize| text.get(from..to)?.parse::<i16>().ok();
+    let small = |from: usize| i8::try_from(field(from, from + 2)?).ok();
+    let date = civil::Date::new(field(0, 4)?, small(5)?, small(8)?).ok()?;
+    let time = civil::Time::new(small(11)?, small(14)?, small(17)?, 0).ok()?;
     Some(date.to_datetime(time))
 }
 

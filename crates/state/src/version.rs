@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::Typing;
 use crate::digits::decimal_digit;
 
 /// A semantic version, kept as it was written.
@@ -48,6 +49,14 @@ impl Version {
             .filter_map(decimal_digit)
             .try_fold(0u64, |number, digit| number.checked_mul(10)?.checked_add(u64::from(digit)));
         Ok(Self { text: text.into(), major })
+    }
+
+    /// Returns whether a text is a version under `typing`.
+    pub fn is_valid(text: &str, typing: Typing) -> bool {
+        match typing {
+            Typing::Strict => Self::parse(text).is_ok(),
+            Typing::Lax => Self::parse_lax(text).is_ok(),
+        }
     }
 
     /// Returns the first number, if it is not beyond reason.

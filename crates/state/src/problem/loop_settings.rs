@@ -6,7 +6,7 @@ use hence_canon::{Int, Object, Value};
 
 use crate::blank::is_blank;
 use crate::walk::{Number, Presence, Walk, expected};
-use crate::{Category, FieldPath, Stage, Typing};
+use crate::{Category, FieldPath, Stage, StepError, Typing};
 
 /// A loop: repeat the steps from one to another until a condition is met.
 #[derive(Clone, Debug)]
@@ -21,6 +21,14 @@ pub struct LoopSettings {
     pub max_iterations_text: String,
     /// When to stop.
     pub stop_condition: StopCondition,
+}
+
+impl LoopSettings {
+    /// Returns the error of a loop that ran as often as it may without meeting its condition.
+    pub fn limit_error(&self) -> StepError {
+        let message = format!("Loop stop condition not met after {} iteration(s).", self.max_iterations_text);
+        StepError::new("loop_max_iterations_reached", message).in_step(self.end_step.clone())
+    }
 }
 
 /// A comparison between a value of the state and a constant.
