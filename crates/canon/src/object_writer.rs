@@ -11,6 +11,7 @@ use crate::{Canonical, Value, write};
 #[derive(Default)]
 pub struct ObjectWriter<'a> {
     members: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
+    deepest: usize,
 }
 
 impl<'a> ObjectWriter<'a> {
@@ -22,6 +23,7 @@ impl<'a> ObjectWriter<'a> {
     /// Adds a member.
     #[must_use]
     pub fn value(mut self, key: impl Into<Cow<'a, str>>, value: &Value) -> Self {
+        self.deepest = self.deepest.max(value.depth());
         self.members.push((key.into(), Cow::Owned(crate::canonical_bytes(value))));
         self
     }
@@ -38,13 +40,15 @@ impl<'a> ObjectWriter<'a> {
     /// Adds a member whose bytes exist already.
     #[must_use]
     pub fn canonical(mut self, key: impl Into<Cow<'a, str>>, value: &'a Canonical) -> Self {
+        self.deepest = self.deepest.max(value.depth());
         self.members.push((key.into(), Cow::Borrowed(value.bytes())));
         self
     }
 
     /// Returns the object.
     pub fn finish(self) -> Canonical {
-        Canonical::from_writer(self.bytes_and_place("").0)
+        let depth = 1 + self.deepest;
+        Canonical::from_writer(self.bytes_and_place("").0, depth)
     }
 
     /// Returns the object's bytes, and where in them a member `key` that it lacks would stand.
@@ -90,7 +94,7 @@ mod tests {
             .text("n", "again")
             .finish();
         let tree = parse(br#"{"n":"again","inner":{"z":[1.5]},"\u00e9\n":"\""}"#).unwrap();
-        assert_eq!(written, Canonical::of(&tree));
+        assert_eq!((&written, written.depth()), (&Canonical::of(&tree), tree.depth()));
         assert_eq!(ObjectWriter::new().finish().bytes(), b"{}");
     }
 

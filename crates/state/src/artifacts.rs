@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, ObjectWriter, Value};
 
-use crate::StepIndex;
+use crate::{ArtifactRule, StepIndex};
 
 /// The artifact that lists the outputs of repeated steps. No step may use it as its own key.
 pub const ITERATIONS_KEY: &str = "iterations";
@@ -15,13 +15,13 @@ pub const ITERATIONS_KEY: &str = "iterations";
 pub struct Artifacts {
     /// Ordered by key, as the canonical form is.
     first: Vec<(Arc<str>, Canonical)>,
-    later: Vec<Later>,
+    later: Vec<Produced>,
     later_by_key: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
-/// An output of a step that had produced one before.
+/// An output and where it comes from; listed as such when its key had an output before.
 #[derive(Clone, Debug)]
-pub struct Later {
+pub struct Produced {
     /// The key whose newest value this became.
     pub key: Arc<str>,
     /// The step.
@@ -32,7 +32,7 @@ pub struct Later {
     pub output: Canonical,
 }
 
-impl Later {
+impl Produced {
     pub(crate) fn canonical(&self) -> Canonical {
         ObjectWriter::new()
             .text("key", &self.key)
@@ -68,7 +68,7 @@ impl Artifacts {
     }
 
     /// Returns the outputs of repeated steps, oldest first.
-    pub fn later(&self) -> &[Later] {
+    pub fn later(&self) -> &[Produced] {
         &self.later
     }
 
@@ -86,22 +86,39 @@ impl Artifacts {
         self.first.partition_point(|(key, _)| &**key < ITERATIONS_KEY)
     }
 
-    pub(crate) fn find(&self, key: &str) -> Result<usize, usize> {
+    fn find(&self, key: &str) -> Result<usize, usize> {
         self.first.binary_search_by(|(present, _)| (**present).cmp(key))
     }
 
-    pub(crate) fn insert_first(&mut self, at: usize, key: Arc<str>, output: Canonical) {
-        self.first.insert(at, (key, output));
-    }
-
-    pub(crate) fn overwrite(&mut self, at: usize, output: Canonical) {
-        if let Some((_, slot)) = self.first.get_mut(at) {
-            *slot = output;
+    /// Takes an output in under the rule of the run's profile and says where it went.
+    pub fn insert(&mut self, rule: ArtifactRule, produced: Produced) -> Placement {
+        match (self.find(&produced.key), rule) {
+            (Err(at), _) => {
+                self.first.insert(at, (produced.key, produced.output));
+                Placement::First(at)
+            }
+            (Ok(at), ArtifactRule::Overwrite) => {
+                if let Some((_, slot)) = self.first.get_mut(at) {
+                    *slot = produced.output;
+                }
+                Placement::Overwritten(at)
+            }
+            (Ok(_), ArtifactRule::AppendOnly) => {
+                self.later_by_key.entry(produced.key.clone()).or_default().push(self.later.len());
+                self.later.push(produced);
+                Placement::Later
+            }
         }
     }
+}
 
-    pub(crate) fn push_later(&mut self, later: Later) {
-        self.later_by_key.entry(later.key.clone()).or_default().push(self.later.len());
-        self.later.push(later);
-    }
+/// Where an output went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// It is the first of its key, at this position among the keys.
+    First(usize),
+    /// It replaced the one at this position.
+    Overwritten(usize),
+    /// It was appended to the list of later outputs.
+    Later,
 }

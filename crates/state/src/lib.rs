@@ -44,7 +44,7 @@ mod timestamp;
 mod version;
 mod walk;
 
-pub use artifacts::{Artifacts, ITERATIONS_KEY, Later};
+pub use artifacts::{Artifacts, ITERATIONS_KEY, Placement, Produced};
 pub use blank::{collapse_blank, is_blank};
 pub use clock::{Clock, ClockError, TICK_SECONDS};
 pub use document::check_state;
@@ -52,7 +52,8 @@ pub use error::StepError;
 pub use finding::{Category, FieldPath, Finding, Findings, Stage};
 pub use metadata::Metadata;
 pub use problem::{
-    LoopSettings, MaxSteps, ModelRequest, Operator, ProblemSpec, Settings, StopCondition, VerificationPath,
+    LoopSettings, MaxSteps, ModelRequest, NESTING_MAX, Operator, ProblemSpec, Settings, StopCondition,
+    VerificationPath,
 };
 pub use profile::{
     ArtifactRule, ClockRule, CompletionRule, EvidenceRule, HeaderRule, LargeValueRule, LoopFailureRule,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Defect, DefectKind, JsonPointer, Object, Value};
 
-use super::ProblemSpec;
 use super::settings::{Settings, decode_settings};
+use super::{NESTING_MAX, ProblemSpec};
 use crate::blank::is_blank;
 use crate::walk::{Presence, Walk, expected};
 use crate::{Category, FieldPath, Finding, Findings, Profile, Stage, Timestamp, Typing, Version};
@@ -41,6 +41,14 @@ pub(super) fn decode(value: &Value, defects: &[Defect], profile: &Profile) -> Re
     };
     let mut walk = Walk::new(profile.typing, defects);
     let draft = walk_problem(&mut walk, object, &root);
+    let depth = value.depth();
+    if depth > NESTING_MAX {
+        walk.report(
+            &root,
+            Category::ValueError,
+            format!("problem nests {depth} deep, limit is {NESTING_MAX}"),
+        );
+    }
     let mut findings = walk.into_findings();
     // A loop's own rules belong behind the schema of the whole document.
     findings.sort_by_key(|finding| finding.stage);

@@ -15,6 +15,13 @@ pub use settings::{MaxSteps, ModelRequest, Settings, VerificationPath};
 
 use crate::{Findings, Profile, Timestamp};
 
+/// How deep a problem or an output may nest.
+///
+/// Both are stored inside a state and inside records, a few levels further down; what is stored must still be
+/// readable.
+pub const NESTING_MAX: usize = 120;
+const _: () = assert!(NESTING_MAX + 8 <= hence_canon::DEPTH_MAX);
+
 /// A decoded problem.
 ///
 /// What is stored and hashed is the document as given ([`ProblemSpec::canonical`]): nothing is filled in, trimmed or

@@ -136,6 +136,14 @@ fn a_document_without_canonical_form_is_refused_last_in_lax_reading() {
     assert_eq!(lenient(&spec(r#","a":1,"a":2"#)), Ok(()));
 }
 
+#[test]
+fn a_problem_nests_up_to_its_limit_and_no_deeper() {
+    let nested = |depth: usize| spec(&format!(",\"x\":{}{}", "[".repeat(depth - 1), "]".repeat(depth - 1)));
+    assert!(ProblemSpec::decode(&parse(nested(NESTING_MAX).as_bytes()).unwrap(), &Profile::STRICT).is_ok());
+    let refused = refuse(&nested(NESTING_MAX + 1), &Profile::STRICT);
+    assert_eq!(refused.first().message, "problem nests 121 deep, limit is 120");
+}
+
 proptest::proptest! {
     #[test]
     fn no_document_makes_decoding_panic(text in r#"[\[\]{}",:0-9a-z_ .\-]{0,80}"#) {

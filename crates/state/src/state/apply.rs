@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use hence_canon::Digest;
+use hence_canon::{Canonical, Digest};
 
 use super::{Completed, Core, Failed, Running, State};
-use crate::artifacts::Later;
 use crate::{
-    ArtifactRule, ClockRule, ITERATIONS_KEY, Outcome, StepError, StepIndex, StepIndexRule, StepResult,
-    Timestamp,
+    ClockRule, ITERATIONS_KEY, NESTING_MAX, Outcome, Placement, Produced, StepError, StepIndex,
+    StepIndexRule, StepResult, Timestamp,
 };
 
 /// A state after a result: still running, or failed by it.
@@ -79,6 +78,14 @@ pub enum ApplyError {
         /// The step.
         step: Arc<str>,
     },
+    /// An output that nests too deep to be stored inside a state.
+    #[error("step {step}: output nests {found} deep, limit is {NESTING_MAX}")]
+    TooDeep {
+        /// The step.
+        step: Arc<str>,
+        /// How deep it nests.
+        found: usize,
+    },
     /// A step that uses the key of the list of later outputs.
     #[error("step {step}: artifact key `{ITERATIONS_KEY}` is reserved")]
     ReservedKey {
@@ -144,6 +151,11 @@ impl Core {
         if key == ITERATIONS_KEY {
             return Err(ApplyError::ReservedKey { step: step() });
         }
+        if let Some(found) =
+            result.outcome().output().map(Canonical::depth).filter(|depth| *depth > NESTING_MAX)
+        {
+            return Err(ApplyError::TooDeep { step: step(), found });
+        }
         let found = result.outcome().output_hash();
         if found != result.output_hash() {
             return Err(ApplyError::OutputHash { step: step(), expected: result.output_hash(), found });
@@ -185,21 +197,15 @@ impl Core {
             self.step_index = StepIndex::new(before.get() + 1);
         }
         match result.outcome() {
-            Outcome::Success(output) => match (self.artifacts.find(key), self.profile.artifacts) {
-                (Err(at), _) => {
-                    self.artifacts.insert_first(at, key.into(), output.clone());
-                    self.lay_first(at);
+            Outcome::Success(output) => {
+                let (key, step, output) = (key.into(), result.step().clone(), output.clone());
+                let produced = Produced { key, step, step_index: before, output };
+                match self.artifacts.insert(self.profile.artifacts, produced) {
+                    Placement::First(at) => self.lay_first(at),
+                    Placement::Overwritten(at) => self.lay_overwritten(at),
+                    Placement::Later => self.lay_later(),
                 }
-                (Ok(at), ArtifactRule::Overwrite) => {
-                    self.artifacts.overwrite(at, output.clone());
-                    self.lay_overwritten(at);
-                }
-                (Ok(_), ArtifactRule::AppendOnly) => {
-                    let (key, step, output) = (key.into(), result.step().clone(), output.clone());
-                    self.artifacts.push_later(Later { key, step, step_index: before, output });
-                    self.lay_later();
-                }
-            },
+            }
             Outcome::Failed(errors) => self.errors.extend(errors.iter().cloned()),
             Outcome::Skipped => {}
         }
