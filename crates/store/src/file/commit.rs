@@ -21,10 +21,10 @@ use super::guard::{Guarded, OpenFile};
 use crate::DiskError;
 
 /// How many writers sync their own files side by side before others wait.
-const DIRECT_MAX: usize = 3;
+pub(super) const DIRECT_MAX: usize = 3;
 
 /// How many waiting writers are worth one `syncfs`.
-const GROUP_MIN: usize = 4;
+pub(super) const GROUP_MIN: usize = 4;
 
 /// Shares syncs among the writers of one store.
 #[derive(Debug)]
@@ -90,6 +90,12 @@ impl Committer {
         let outcome = file.sync();
         self.leave();
         outcome
+    }
+
+    /// Returns how many writers wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        lock(&self.state).waiting.len()
     }
 
     /// Takes a place among those that sync, or a ticket to wait with.

@@ -21,6 +21,8 @@ mod temporary;
 mod writer;
 
 #[cfg(test)]
+mod commit_tests;
+#[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod cut_tests;
