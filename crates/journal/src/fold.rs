@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use hence_state::{ApplyError, LoopLimitRule, ProblemSpec, Profile, ReasoningState, State, Status};
+use hence_state::{
+    ApplyError, LoopLimitRule, LoopSettings, ProblemSpec, Profile, ReasoningState, State, Status, StepResult,
+    Timestamp,
+};
 
 use crate::record::{Control, Header, LoopAction, LoopControl, Record, StepRecord};
 
@@ -67,20 +70,19 @@ impl Fold {
         match record {
             Record::Header(_) => Err(FoldError::Header),
             Record::Step(step) => self.step(step, key, next),
-            Record::Control(Control::Complete { at, .. }) => self.change(|state| state.complete(at)),
+            Record::Control(Control::Complete { at, .. }) => self.complete(at),
             Record::Control(Control::Loop(control)) => self.decision(control),
         }
     }
 
     fn step(&mut self, record: &StepRecord, key: &str, next: Option<&Record>) -> Result<(), FoldError> {
-        self.change(|state| state.apply(key, &record.result))?;
+        self.apply(key, &record.result)?;
         // The compat profile folds the failure of an exhausted loop into the step before the decision.
         if self.profile.loop_limit == LoopLimitRule::InStep
             && let Some(Record::Control(Control::Loop(control))) = next
             && control.action == LoopAction::MaxIterationsReached
         {
-            let error = self.limit_error()?;
-            self.change(|state| state.fail(error, record.result.finished_at()))?;
+            self.exhaust_loop(record.result.finished_at())?;
         }
         Ok(())
     }
@@ -91,14 +93,33 @@ impl Fold {
         if !changes {
             return Ok(());
         }
-        let error = self.limit_error()?;
-        let at = control.at.as_ref().ok_or(FoldError::NoTime)?;
-        self.change(|state| state.fail(error, at))
+        self.exhaust_loop(control.at.as_ref().ok_or(FoldError::NoTime)?)
     }
 
-    fn limit_error(&self) -> Result<hence_state::StepError, FoldError> {
+    /// Applies a result whose output belongs under `key`.
+    ///
+    /// # Errors
+    /// [`FoldError`]; the state is then as it was.
+    pub fn apply(&mut self, key: &str, result: &StepResult) -> Result<(), FoldError> {
+        self.change(|state| state.apply(key, result))
+    }
+
+    /// Completes the run.
+    ///
+    /// # Errors
+    /// [`FoldError`]; the state is then as it was.
+    pub fn complete(&mut self, at: &Timestamp) -> Result<(), FoldError> {
+        self.change(|state| state.complete(at))
+    }
+
+    /// Fails the run because its loop met its limit.
+    ///
+    /// # Errors
+    /// [`FoldError`]; the state is then as it was.
+    pub fn exhaust_loop(&mut self, at: &Timestamp) -> Result<(), FoldError> {
         let settings = self.state().problem().settings().loop_settings.as_ref();
-        settings.map(hence_state::LoopSettings::limit_error).ok_or(FoldError::NoLoop)
+        let error = settings.map(LoopSettings::limit_error).ok_or(FoldError::NoLoop)?;
+        self.change(|state| state.fail(error, at))
     }
 
     fn change(

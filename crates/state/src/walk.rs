@@ -70,6 +70,11 @@ impl<'a> Walk<'a> {
         self.findings.len() == mark
     }
 
+    /// Returns whether the schema holds since the mark, whatever a loop's own rules say.
+    pub(crate) fn schema_holds_since(&self, mark: usize) -> bool {
+        !self.findings.iter().skip(mark).any(|finding| finding.stage == Stage::Schema)
+    }
+
     pub(crate) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }

@@ -34,11 +34,10 @@ pub fn check_bytes(journal: &[u8]) -> Outcome {
             return broken(line, Reason::new(ReasonCode::MissingFinalLf));
         };
         let (text, behind) = rest.split_at(end);
-        if let Err(error) = scan::prove(text) {
-            return broken(
-                line,
-                Reason { found: Some(error.to_string()), ..Reason::new(ReasonCode::NotCanonical) },
-            );
+        let proved = scan::prove(text).map_err(|error| error.to_string());
+        let is_object = text.first() == Some(&b'{');
+        if let Err(found) = proved.and_then(|_| is_object.then_some(()).ok_or("not an object".to_owned())) {
+            return broken(line, Reason { found: Some(found), ..Reason::new(ReasonCode::NotCanonical) });
         }
         rest = behind.get(1..).unwrap_or_default();
         line += 1;

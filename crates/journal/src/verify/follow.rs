@@ -10,7 +10,7 @@ use crate::record::{Control, Header, StepRecord};
 /// A program whose journals can be verified: it knows which step may follow which, and what each was given.
 pub trait Program {
     /// Starts following a journal. The problem is known from the spec level on.
-    fn follow(&self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower>;
+    fn follow<'a>(&'a self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 'a>;
 }
 
 /// Follows one journal from record to record.

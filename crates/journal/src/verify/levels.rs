@@ -75,9 +75,9 @@ fn check(journal: &[u8], program: &dyn Program, problem: Option<&Arc<ProblemSpec
     }
 }
 
-struct Walk {
+struct Walk<'a> {
     profile: Profile,
-    follower: Box<dyn Follower>,
+    follower: Box<dyn Follower + 'a>,
     /// From the spec level on.
     fold: Option<Fold>,
     problem_hash: Option<Digest>,
@@ -85,11 +85,11 @@ struct Walk {
     step_index: u64,
 }
 
-impl Walk {
+impl<'a> Walk<'a> {
     fn new(
         header: &Header,
         profile: Profile,
-        program: &dyn Program,
+        program: &'a dyn Program,
         problem: Option<&Arc<ProblemSpec>>,
     ) -> Self {
         Self {

@@ -100,7 +100,7 @@ fn walk_problem(walk: &mut Walk<'_>, object: &Object, root: &FieldPath) -> Draft
         walk.object(provenance, &root.child("provenance"), Category::DictType);
     }
     if let Some(version) = version
-        && (walk.clean_since(mark) || walk.typing == Typing::Strict)
+        && (walk.schema_holds_since(mark) || walk.typing == Typing::Strict)
     {
         check_version(walk, &version, root);
     }
@@ -138,7 +138,7 @@ fn inputs(walk: &mut Walk<'_>, object: &Object, root: &FieldPath) -> Inputs {
     let context = walk.member(object, &path, "context", Presence::Optional);
     let context = context.and_then(|value| walk.object(value, &path.child("context"), Category::DictType));
     let evidence = context.map(|context| evidence(walk, context, &path.child("context"))).unwrap_or_default();
-    if walk.clean_since(mark) {
+    if walk.schema_holds_since(mark) {
         texts_are_not_blank(walk, prompt.as_ref(), &constraints, &goals, &path);
     }
     Inputs { prompt, constraints, goals, evidence }

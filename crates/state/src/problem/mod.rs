@@ -19,7 +19,7 @@ use crate::{Findings, Profile, Timestamp};
 ///
 /// Both are stored inside a state and inside records, a few levels further down; what is stored must still be
 /// readable.
-pub const NESTING_MAX: usize = 120;
+pub const NESTING_MAX: usize = 500;
 const _: () = assert!(NESTING_MAX + 8 <= hence_canon::DEPTH_MAX);
 
 /// A decoded problem.

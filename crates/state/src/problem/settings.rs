@@ -77,7 +77,7 @@ pub(super) fn decode_settings(walk: &mut Walk<'_>, object: &Object, path: &Field
     if walk.typing == Typing::Strict {
         settings.evidence_batch = evidence_batch(walk, object, path);
     }
-    if walk.clean_since(mark) {
+    if walk.schema_holds_since(mark) {
         profiles_are_not_blank(walk, &settings, name.as_ref(), path);
     }
     if generate && let (Some(provider), Some(name)) = (provider, name) {

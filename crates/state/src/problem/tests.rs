@@ -141,7 +141,7 @@ fn a_problem_nests_up_to_its_limit_and_no_deeper() {
     let nested = |depth: usize| spec(&format!(",\"x\":{}{}", "[".repeat(depth - 1), "]".repeat(depth - 1)));
     assert!(ProblemSpec::decode(&parse(nested(NESTING_MAX).as_bytes()).unwrap(), &Profile::STRICT).is_ok());
     let refused = refuse(&nested(NESTING_MAX + 1), &Profile::STRICT);
-    assert_eq!(refused.first().message, "problem nests 121 deep, limit is 120");
+    assert_eq!(refused.first().message, "problem nests 501 deep, limit is 500");
 }
 
 proptest::proptest! {
