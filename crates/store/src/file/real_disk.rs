@@ -1,7 +1,7 @@
 //! The file system of the machine.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -123,7 +123,14 @@ impl DiskFile for RealFile {
         }
     }
 
+    #[cfg(unix)]
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, offset)
+    }
+
+    #[cfg(not(unix))]
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        use std::io::Write;
         (&self.0).seek(SeekFrom::Start(offset))?;
         (&self.0).write_all(bytes)
     }
