@@ -23,6 +23,8 @@ mod writer;
 #[cfg(test)]
 mod commit_tests;
 #[cfg(test)]
+mod content_tests;
+#[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod cut_tests;

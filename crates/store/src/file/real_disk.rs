@@ -145,6 +145,7 @@ impl DiskFile for RealFile {
 
     #[cfg(target_os = "linux")]
     fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        use rustix::io::Errno;
         let mut mark = vec![0; MARK_BYTES_MAX];
         match rustix::fs::fgetxattr(&self.0, MARK, mark.as_mut_slice()) {
             Ok(length) => {
@@ -152,9 +153,7 @@ impl DiskFile for RealFile {
                 Ok(Some(mark))
             }
             // A longer one is not ours.
-            Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::RANGE) => {
-                Ok(None)
-            }
+            Err(Errno::NODATA | Errno::RANGE | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

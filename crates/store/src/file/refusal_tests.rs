@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::testing::{head_of, journal, line};
+use crate::testing::{head_of, journal, line, lines};
 use crate::{AppendError, Durability, FileStore, Holder, NewRun, RunId, Store, StoreError};
 
 fn run() -> RunId {
@@ -133,6 +133,23 @@ fn folders_that_were_tidied_away_come_back() {
     drop(store.create(new_run()).unwrap());
     store.put_blob(b"value", Durability::Synced).unwrap();
     assert_eq!(store.journal_bytes(&run()).unwrap(), journal(1));
+}
+
+#[test]
+fn a_batch_torn_on_a_real_disk_is_cut_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let mut writer = store.create(new_run()).unwrap();
+    writer.append(head_of(&journal(1)), &lines(1, 3), Durability::Synced).unwrap();
+    writer.append(head_of(&journal(3)), &lines(3, 8), Durability::Synced).unwrap();
+    drop(writer);
+    let file = fs::OpenOptions::new().write(true).open(store.folder().join("runs/r/trace.ndjson")).unwrap();
+    file.set_len(journal(6).len() as u64 + 5).unwrap();
+    let opened = store.open(&run()).unwrap();
+    assert_eq!(opened.writer.head(), head_of(&journal(3)));
+    let cut = opened.cut.unwrap();
+    assert_eq!((cut.whole_records, cut.bytes as usize), (3, journal(6).len() + 5 - journal(3).len()));
+    assert_eq!(store.journal_bytes(&run()).unwrap(), journal(3));
 }
 
 #[test]
