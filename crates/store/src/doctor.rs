@@ -108,6 +108,31 @@ pub enum Finding {
     },
 }
 
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gravity {
+    /// Nothing is lost and nothing needs doing.
+    Harmless,
+    /// A repair puts it right, and nothing that was acknowledged is lost.
+    Repairable,
+    /// Stored bytes are not what they were, or cannot be read.
+    Damage,
+}
+
+impl Finding {
+    /// Returns how much this matters.
+    pub fn gravity(&self) -> Gravity {
+        match self {
+            Self::RunInUse { .. }
+            | Self::Stray { .. }
+            | Self::UnreferencedBlob { .. }
+            | Self::StaleIndex { .. } => Gravity::Harmless,
+            Self::UnfinishedAppend { .. } | Self::OrphanTemporary { .. } => Gravity::Repairable,
+            Self::DamagedRun { .. } | Self::Unreadable { .. } | Self::CorruptBlob { .. } => Gravity::Damage,
+        }
+    }
+}
+
 /// Something that a repair changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

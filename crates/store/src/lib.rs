@@ -47,7 +47,7 @@ mod testing;
 
 pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmentName};
 pub use disk_error::{Action, DiskError, DiskErrorKind};
-pub use doctor::{Doctor, Finding, Repair, Repaired, Report};
+pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
 pub use error::{AppendError, CANDIDATES_MAX, Damage, StoreError};
 pub use file::FileStore;
 pub use lines::{APPEND_BYTES_MAX, InvalidLines};

@@ -130,14 +130,11 @@ impl Store for MemoryStore {
     }
 
     fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let held = self.lock();
-        let summary = |(run, held): (&RunId, &HeldRun)| RunSummary {
-            run: run.clone(),
-            condition: Condition::Whole { head: held.head },
-            journal_bytes: u64::try_from(held.journal.len()).unwrap_or(u64::MAX),
-            header: header_of(&held.journal),
-        };
-        Ok(held.runs.iter().map(summary).collect())
+        Ok(self.lock().runs.iter().map(|(run, held)| held.summary(run)).collect())
+    }
+
+    fn summary(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.with_run(run, |held| held.summary(run))
     }
 
     fn find(&self, prefix: &str) -> Result<RunId, StoreError> {
@@ -177,6 +174,15 @@ impl Doctor for MemoryStore {
 }
 
 impl HeldRun {
+    fn summary(&self, run: &RunId) -> RunSummary {
+        RunSummary {
+            run: run.clone(),
+            condition: Condition::Whole { head: self.head },
+            journal_bytes: u64::try_from(self.journal.len()).unwrap_or(u64::MAX),
+            header: header_of(&self.journal),
+        }
+    }
+
     fn compare(
         &self,
         run: RunId,

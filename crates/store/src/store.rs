@@ -200,6 +200,12 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Disk`].
     fn list(&self) -> Result<Vec<RunSummary>, StoreError>;
 
+    /// Looks at one run. Its head is that of the journal now, not that of a cache.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    fn summary(&self, run: &RunId) -> Result<RunSummary, StoreError>;
+
     /// Finds the run whose id is `prefix`, or else the only one whose id begins with it.
     ///
     /// # Errors

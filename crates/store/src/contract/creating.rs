@@ -135,6 +135,7 @@ pub(super) fn a_missing_run_is_named_by_every_operation(place: &dyn Place) {
     let errors = [
         store.open(&run).map(|_| ()),
         store.lease(&run).map(|_| ()),
+        store.summary(&run).map(|_| ()),
         store.read_journal(&run, RecordIndex::HEADER).map(|_| ()),
         store.attachment(&run, &name("problem.json")).map(|_| ()),
         store.attachments(&run).map(|_| ()),

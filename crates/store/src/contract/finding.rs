@@ -24,6 +24,7 @@ pub(super) fn runs_are_listed_in_order_with_their_heads(place: &dyn Place) {
             assert!(matches!(run.condition, Condition::Whole { .. }));
             let header = format!("{}\n", run.header.as_deref().expect("a short header"));
             assert_eq!(header.as_bytes(), line(0));
+            assert_eq!(&store.summary(&run.run).expect("a run is summarized"), run);
         }
         writer.append(head_after(records), &line(records), Durability::Buffered).expect("an append");
     }

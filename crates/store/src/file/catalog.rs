@@ -81,7 +81,7 @@ impl FileStore {
                 current.insert(run, cached.clone());
                 continue;
             }
-            let summary = self.summarize(&run, &folder)?;
+            let summary = self.summarize(&run, &folder);
             if let (Some(stamp), Condition::Whole { head }) = (stamp, &summary.condition)
                 && stamp.bytes == summary.journal_bytes
             {
@@ -93,20 +93,18 @@ impl FileStore {
         Ok((summaries, current))
     }
 
-    /// Summarizes a run from its journal.
-    pub(super) fn summarize(&self, run: &RunId, folder: &RunFolder) -> Result<RunSummary, StoreError> {
-        let damaged = |reason| RunSummary {
-            run: run.clone(),
-            condition: Condition::Damaged(reason),
-            journal_bytes: 0,
-            header: None,
+    /// Summarizes a run from its journal. One that cannot be read is damaged, so that it does not hide the others.
+    pub(super) fn summarize(&self, run: &RunId, folder: &RunFolder) -> RunSummary {
+        let damage = match self.summarize_readable(run, folder) {
+            Ok(summary) => return summary,
+            Err(StoreError::Damaged { reason, .. }) => reason,
+            Err(error) => Damage::Unreadable(error.to_string()),
         };
-        let journal = match self.journal_file(run, folder) {
-            Err(StoreError::Damaged { reason, .. }) => return Ok(damaged(reason)),
-            // One run that cannot be read must not hide the others.
-            Err(StoreError::Disk(error)) => return Ok(damaged(Damage::Unreadable(error.to_string()))),
-            outcome => outcome?,
-        };
+        RunSummary { run: run.clone(), condition: Condition::Damaged(damage), journal_bytes: 0, header: None }
+    }
+
+    fn summarize_readable(&self, run: &RunId, folder: &RunFolder) -> Result<RunSummary, StoreError> {
+        let journal = self.journal_file(run, folder)?;
         let start = u64::try_from(SUMMARY_HEADER_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
         let header = header_of(&journal.read_range(0, start)?);
         let found = end::find(&journal, end::read_notes(&self.disk, folder, &journal)?)?;

@@ -34,6 +34,7 @@ fn use_everything(disk: &SimDisk) {
         let _ = store.journal_bytes(&id).map(|bytes| bytes.len());
         let _ = store.attachments(&id);
         let _ = store.lease(&id);
+        let _ = store.summary(&id);
     }
     let _ = store.blob(&hence_canon::Digest::of(b"value"));
     assert_eq!(disk.files(), before, "reading changes nothing");

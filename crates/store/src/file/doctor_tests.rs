@@ -6,7 +6,7 @@ use super::crash_tests::{new_run, run, store_on, with_run};
 use super::disk::{Access, Disk};
 use super::sim_disk::SimDisk;
 use crate::testing::{head_of, journal, lines};
-use crate::{Damage, Durability, Finding, Repair, Store};
+use crate::{Damage, Durability, Finding, Gravity, Repair, Store};
 
 fn put(disk: &SimDisk, path: &str, bytes: &[u8]) {
     disk.open(Path::new(path), Access::CreateNew).unwrap().write_at(0, bytes).unwrap();
@@ -62,6 +62,10 @@ fn everything_out_of_place_is_named_and_only_the_safe_is_repaired() {
         "index: rebuilt from 3 journals".to_owned(),
     ];
     assert_eq!(done, expected_done);
+    // What is left is either harmless or beyond repair.
+    let damage = repaired.left.iter().filter(|finding| finding.gravity() == Gravity::Damage).count();
+    let harmless = repaired.left.iter().filter(|finding| finding.gravity() == Gravity::Harmless).count();
+    assert_eq!((damage, harmless), (2, 3));
     let left = [0, 1, 3, 4, 5].map(|at: usize| expected[at].clone());
     assert_eq!(repaired.left.iter().map(ToString::to_string).collect::<Vec<_>>(), left);
     assert_eq!(findings(&disk), left);

@@ -167,6 +167,10 @@ impl Store for FileStore {
         self.list_runs()
     }
 
+    fn summary(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        Ok(self.summarize(run, &self.existing(run)?))
+    }
+
     fn find(&self, prefix: &str) -> Result<RunId, StoreError> {
         let ids: Vec<RunId> = self.catalog()?.runs.into_iter().map(|(run, _)| run).collect();
         find_prefix(prefix, ids.iter())

@@ -107,7 +107,15 @@ fn a_file_in_place_of_a_run_and_a_folder_in_place_of_a_journal_are_named() {
     let expected = format!("cannot open {}: expected a file, found a folder", journal.display());
     assert_eq!(store.open(&run()).unwrap_err().to_string(), expected);
     assert_eq!(store.journal_bytes(&run()).unwrap_err().to_string(), expected);
-    assert_eq!(store.list().unwrap().len(), 1, "one unreadable run does not hide the list");
+    let other = NewRun { id: "s".parse().unwrap(), ..new_run() };
+    drop(store.create(other).unwrap());
+    fs::create_dir(store.folder().join("runs/s/batch")).unwrap();
+    let listed = store.list().unwrap();
+    let unreadable = |run: &crate::RunSummary| {
+        matches!(&run.condition, crate::Condition::Damaged(crate::Damage::Unreadable(reason))
+            if reason.ends_with("expected a file, found a folder"))
+    };
+    assert!(listed.len() == 2 && listed.iter().all(unreadable), "unreadable runs hide nothing: {listed:?}");
     assert!(!store.doctor().check().unwrap().findings.is_empty());
 }
 
