@@ -29,6 +29,9 @@ pub enum ResumeError {
         /// How.
         reason: String,
     },
+    /// The recorded problem is not one this engine would run.
+    #[error("the recorded problem is refused: {0}")]
+    Refused(#[from] hence_state::Findings),
     /// A record does not fit the state, or a large value is missing.
     #[error(transparent)]
     Run(#[from] RunError),
