@@ -2,6 +2,8 @@
 //!
 //! The crate has two layers, as the specification asks:
 //!
+//! - [`model`] is the canonical model: strict types that only a well-formed trace inhabits, with `decode` and
+//!   `encode` at its border.
 //! - [`wire`] reads a trace *as written*. Every JSON document can be read; nothing is refused and nothing is
 //!   lost, so lineage and policies work on traces of every version (1.0 to 1.7), also on damaged ones.
 //! - [`vocabulary`] holds the closed word lists of the format, each an enum with its exact wire spelling.
@@ -41,6 +43,7 @@
 
 mod hash;
 pub mod lineage;
+pub mod model;
 pub mod validate;
 pub mod version;
 pub mod vocabulary;

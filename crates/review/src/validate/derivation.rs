@@ -72,21 +72,24 @@ impl Check<'_> {
         let is = |id: &str, fits: fn(ArtifactType) -> bool| {
             self.trace.artifact_by_id(id).and_then(Artifact::artifact_type).is_some_and(fits)
         };
-        let is_goal = |kind: ArtifactType| kind == ArtifactType::VerificationGoal;
         let at = place("artifacts", artifact).child("derived_from");
         match artifact.artifact_type() {
-            Some(ArtifactType::VerificationResult) => {
-                if !artifact.derived_from().any(|id| is(id, is_goal)) {
-                    let message = "a verification result derives from a verification goal";
-                    self.find(Rule::LineageResultGoal, at, subject_of(artifact), message);
-                }
+            Some(ArtifactType::VerificationResult)
+                if !artifact
+                    .derived_from()
+                    .any(|id| is(id, |kind| kind == ArtifactType::VerificationGoal)) =>
+            {
+                let message = "a verification result derives from a verification goal";
+                self.find(Rule::LineageResultGoal, at, subject_of(artifact), message);
             }
-            Some(ArtifactType::VerificationGoal) => {
-                let mut sources = artifact.derived_from().chain(artifact.payload_text("target_artifact_id"));
-                if !sources.any(|id| is(id, ArtifactType::is_model)) {
-                    let message = "a verification goal derives from a formal model or targets one";
-                    self.find(Rule::LineageGoalModel, at, subject_of(artifact), message);
-                }
+            Some(ArtifactType::VerificationGoal)
+                if !artifact
+                    .derived_from()
+                    .chain(artifact.payload_text("target_artifact_id"))
+                    .any(|id| is(id, ArtifactType::is_model)) =>
+            {
+                let message = "a verification goal derives from a formal model or targets one";
+                self.find(Rule::LineageGoalModel, at, subject_of(artifact), message);
             }
             _ => {}
         }
