@@ -41,9 +41,12 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod goals;
 mod hash;
 pub mod lineage;
 pub mod model;
+pub mod reproduce;
+pub mod residuals;
 pub mod validate;
 pub mod version;
 pub mod vocabulary;
