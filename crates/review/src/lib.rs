@@ -41,10 +41,14 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod diff;
 pub mod goals;
+pub mod grade;
 mod hash;
 pub mod lineage;
+mod markdown;
 pub mod model;
+mod report;
 pub mod reproduce;
 pub mod residuals;
 pub mod validate;
@@ -53,3 +57,4 @@ pub mod vocabulary;
 pub mod wire;
 
 pub use hash::{ContentHash, InvalidContentHash};
+pub use report::{RESIDUALS_LISTED_MAX, markdown_report};

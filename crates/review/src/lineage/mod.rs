@@ -76,6 +76,15 @@ impl Lineage {
         ids
     }
 
+    /// Returns the known ones of these ids together with all their descendants, sorted.
+    pub fn with_descendants<'b>(&self, ids: impl IntoIterator<Item = &'b str>) -> Vec<&str> {
+        let starts: Vec<Node> = ids.into_iter().filter_map(|id| self.graph.find(id)).collect();
+        let found = self.graph.closure(&starts, |node| self.graph.children(node));
+        let mut ids: Vec<&str> = found.into_iter().map(|node| self.graph.id(node)).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Returns whether `ancestor` is one of the ancestors of `id`.
     pub fn is_ancestor(&self, ancestor: &str, id: &str) -> bool {
         self.ancestors(id).binary_search(&ancestor).is_ok()

@@ -6,6 +6,7 @@ use crate::data::DataError;
 use crate::report::Report;
 
 mod goals;
+mod grade;
 mod lineage;
 mod reproduce;
 mod validate;
@@ -14,5 +15,6 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     lineage::run(dir, report)?;
     validate::run(dir, report)?;
     goals::run(dir, report)?;
-    reproduce::run(dir, report)
+    reproduce::run(dir, report)?;
+    grade::run(dir, report)
 }
