@@ -113,6 +113,9 @@ fn pair(part: Part, left: Vec<Subject>, right: Vec<Subject>, found: &mut Vec<Dif
 
 /// Returns the names of members that differ; null, absent and an empty list are the same.
 fn differing(left: &Object, right: &Object) -> Vec<String> {
+    if left == right {
+        return Vec::new();
+    }
     let says = |object: &Object, key: &str| {
         let value = object.get(key).filter(|value| !value.is_null());
         value.filter(|value| value.as_array().is_none_or(|items| !items.is_empty())).cloned()

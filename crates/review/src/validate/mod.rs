@@ -14,6 +14,7 @@ mod finding;
 mod flow;
 mod goal;
 mod meta;
+mod place;
 mod policy;
 mod ready;
 mod residual;
