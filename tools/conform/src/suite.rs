@@ -5,13 +5,14 @@ use std::path::Path;
 use crate::data::DataError;
 use crate::report::Report;
 
+mod ponens;
 mod reasoning;
 
 /// Runs one folder of data into a report.
 pub(crate) type Suite = fn(&Path, &mut Report) -> Result<(), DataError>;
 
 /// Every suite this tool knows.
-pub(crate) const SUITES: &[(&str, Suite)] = &[("reasoning", reasoning::run)];
+pub(crate) const SUITES: &[(&str, Suite)] = &[("ponens", ponens::run), ("reasoning", reasoning::run)];
 
 /// Finds a suite by name.
 pub(crate) fn find(name: &str) -> Option<Suite> {
