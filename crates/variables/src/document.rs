@@ -1,0 +1,45 @@
+//! The document form of a state: `state.json`, or the same as YAML.
+//!
+//! A document is judged on two levels. The *schema* says what kind of thing stands where; the *strict* rules say
+//! what must agree with what. Both report everything they find, with a JSON pointer each.
+
+mod export;
+mod history;
+mod schema;
+mod shape;
+mod strict;
+mod text;
+pub(crate) mod variable;
+mod yaml;
+
+pub use export::{export, export_snapshot};
+pub(crate) use schema::check_execution_config;
+pub use schema::{Keyword, SchemaError, check_schema};
+pub use strict::{StrictCode, StrictError, check_strict};
+pub use text::{Format, Unreadable, read};
+pub use yaml::{YamlError, YamlErrorKind};
+
+use hence_canon::Value;
+
+/// Everything wrong with a document.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// What is not what its place asks for.
+    pub schema: Vec<SchemaError>,
+    /// What contradicts something else; looked for only when the schema holds.
+    pub strict: Vec<StrictError>,
+}
+
+impl Verdict {
+    /// Judges a document on both levels.
+    pub fn of(document: &Value) -> Self {
+        let schema = check_schema(document);
+        let strict = if schema.is_empty() { check_strict(document) } else { Vec::new() };
+        Self { schema, strict }
+    }
+
+    /// Returns whether nothing is wrong.
+    pub fn is_valid(&self) -> bool {
+        self.schema.is_empty() && self.strict.is_empty()
+    }
+}
