@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 
+use crate::adopt::{Adoption, adopt};
 use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
 use crate::event::{Birth, Entry, Place};
 use crate::{
@@ -71,7 +72,7 @@ impl<'a> Expected<'a> {
         };
         Self {
             sight,
-            mutation: state.map_or(0, |state| state.mutation_count) + 1,
+            mutation: state.map_or(0, |state| state.last_mutation).saturating_add(1),
             not_before: state.and_then(|state| state.log.back()).map(|last| last.timestamp),
             checkpoint: u64::from(state.map_or(0, |state| state.last_checkpoint)) + 1,
             revisions,
@@ -84,6 +85,7 @@ impl<'a> Expected<'a> {
         self.check_alive(event)?;
         match change {
             Change::Born(birth) => self.check_birth(workspace, event.state, index, birth),
+            Change::Adopted(adoption) => self.check_adoption(workspace, event, index, adoption),
             Change::Write { entry, place, variable, old_value } => {
                 self.check_mutation(entry)?;
                 self.check_place(*place, &variable.name)?;
@@ -109,7 +111,7 @@ impl<'a> Expected<'a> {
     }
 
     fn check_alive(&self, event: &Event) -> Result<(), String> {
-        let born_here = matches!(event.changes.first(), Some(Change::Born(_)));
+        let born_here = matches!(event.changes.first(), Some(Change::Born(_) | Change::Adopted(_)));
         match self.sight.map(|sight| sight.state.clock) {
             None if !born_here => Err(format!("there is no state {}", event.state)),
             Some(last) if last > event.at => Err(format!("clock went back from {last}")),
@@ -139,6 +141,20 @@ impl<'a> Expected<'a> {
         } else {
             Err(format!("expected depth {depth}, found {}", birth.depth))
         }
+    }
+
+    fn check_adoption(
+        &self,
+        workspace: &Workspace,
+        event: &Event,
+        at: usize,
+        adoption: &Adoption,
+    ) -> Result<(), String> {
+        if at != 0 || event.changes.len() != 1 || adoption.import.document.state_id != event.state {
+            return Err("a document is taken in by an event of its own".to_owned());
+        }
+        let expected = adoption.import.check(workspace, event.at).map_err(|refusal| refusal.to_string())?;
+        if expected.seen == adoption.seen { Ok(()) } else { Err("shared layers have moved".to_owned()) }
     }
 
     fn check_mutation(&mut self, entry: &Entry) -> Result<(), String> {
@@ -213,6 +229,7 @@ impl<'a> Expected<'a> {
 fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
     match change {
         Change::Born(birth) => bear(workspace, event, birth),
+        Change::Adopted(adoption) => adopt(workspace, event, adoption),
         Change::Write { place: Place::Special, variable, .. } => {
             if let Some(state) = workspace.states.get_mut(&event.state) {
                 let variable = Arc::new(variable.clone());

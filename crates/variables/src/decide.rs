@@ -1,8 +1,8 @@
 //! Decides what an operation would change. Nothing changes here; see [`apply`](crate::apply).
 
 use crate::{
-    Call, Event, Files, NameWarning, Op, Operation, Refusal, Reply, Sight, SpillFile, State, Timestamp,
-    Workspace,
+    Action, Call, Change, Event, Files, Import, NameWarning, Op, Operation, Refusal, Reply, Sight, SpillFile,
+    State, Timestamp, Workspace,
 };
 
 mod draft;
@@ -57,6 +57,7 @@ pub fn decide(
 ) -> Result<Decision, Refusal> {
     let (state, op) = match call {
         Call::Init(init) => return init::decide(workspace, init, now).map(Decision::Accept),
+        Call::Import(import) => return self::import(workspace, import, now).map(Decision::Accept),
         Call::On { state, op } => (*state, op),
     };
     let sight = workspace.sight(state).ok_or(Refusal::NoState { state })?;
@@ -67,6 +68,15 @@ pub fn decide(
         return Ok(Decision::ExpireFirst(expiry));
     }
     on_state(sight, op, now, files).map(Decision::Accept)
+}
+
+fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Accepted, Refusal> {
+    let adoption = import.check(workspace, now)?;
+    let state = import.document.state_id;
+    let reply = Reply::Born { state, status: import.document.status() };
+    let changes = vec![Change::Adopted(Box::new(adoption))];
+    let event = Event { state, at: now, action: Action::Import, changes };
+    Ok(Accepted { event: Some(event), spills: Vec::new(), reply })
 }
 
 fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Result<Accepted, Refusal> {

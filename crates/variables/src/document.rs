@@ -5,21 +5,27 @@
 
 mod export;
 mod history;
+mod repair;
 mod schema;
 mod shape;
 mod strict;
 mod text;
+mod typed;
 pub(crate) mod variable;
 mod yaml;
 
 pub use export::{export, export_snapshot};
+pub use repair::{Repair, repair};
 pub(crate) use schema::check_execution_config;
 pub use schema::{Keyword, SchemaError, check_schema};
 pub use strict::{StrictCode, StrictError, check_strict};
 pub use text::{Format, Unreadable, read};
+pub use typed::Document;
 pub use yaml::{YamlError, YamlErrorKind};
 
 use hence_canon::Value;
+
+use crate::Malformed;
 
 /// Everything wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +34,8 @@ pub struct Verdict {
     pub schema: Vec<SchemaError>,
     /// What contradicts something else; looked for only when the schema holds.
     pub strict: Vec<StrictError>,
+    /// What the rules allow and this crate cannot hold: a count beyond 2^64, say.
+    pub unrepresentable: Option<Malformed>,
 }
 
 impl Verdict {
@@ -35,11 +43,20 @@ impl Verdict {
     pub fn of(document: &Value) -> Self {
         let schema = check_schema(document);
         let strict = if schema.is_empty() { check_strict(document) } else { Vec::new() };
-        Self { schema, strict }
+        Self { schema, strict, unrepresentable: None }
     }
 
     /// Returns whether nothing is wrong.
     pub fn is_valid(&self) -> bool {
-        self.schema.is_empty() && self.strict.is_empty()
+        self.schema.is_empty() && self.strict.is_empty() && self.unrepresentable.is_none()
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    /// One line per finding: place, reason, code.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.schema.iter().try_for_each(|error| writeln!(out, "{error} [{}]", error.keyword))?;
+        self.strict.iter().try_for_each(|error| writeln!(out, "{error} [{}]", error.code))?;
+        self.unrepresentable.iter().try_for_each(|error| writeln!(out, "{error}"))
     }
 }

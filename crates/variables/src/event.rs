@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
+use crate::adopt::Adoption;
 use crate::mutation::Origin;
 use crate::words::Operation;
 use crate::{
@@ -35,6 +36,7 @@ pub struct Event {
 #[expect(missing_docs, reason = "the names of the operations")]
 pub enum Action {
     Init,
+    Import,
     Set,
     Get,
     Delete,
@@ -52,6 +54,8 @@ pub enum Action {
 pub enum Change {
     /// The state came to be.
     Born(Birth),
+    /// The state came out of a document.
+    Adopted(Box<Adoption>),
     /// A variable got a value.
     Write {
         /// The log entry it makes.
@@ -212,7 +216,7 @@ impl Change {
                 let (old, new) = (name.shared().into(), to.shared().into());
                 Some(entry.mutation(Operation::Rename, name, Some(old), Some(new)))
             }
-            Self::Born(_) | Self::Read { .. } | Self::Checkpoint { .. } => None,
+            Self::Born(_) | Self::Adopted(_) | Self::Read { .. } | Self::Checkpoint { .. } => None,
             Self::RolledBack { .. } | Self::Status { .. } => None,
         }
     }

@@ -40,6 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adopt;
 mod apply;
 mod checkpoint;
 mod config;
@@ -66,6 +67,7 @@ mod variable;
 mod words;
 mod workspace;
 
+pub use adopt::{Adoption, Import};
 pub use apply::{Misfit, apply};
 pub use checkpoint::{Checkpoint, INITIAL_STATE, SeenLayer, Snapshot};
 pub use config::ExecutionConfig;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
-use crate::{Origin, StateId};
+use crate::{Import, Origin, StateId};
 
 mod decode;
 
@@ -13,6 +13,8 @@ mod decode;
 pub enum Call {
     /// Bring a state into being.
     Init(Init),
+    /// Take in a state from a document.
+    Import(Box<Import>),
     /// Ask something of a state.
     On {
         /// Which.

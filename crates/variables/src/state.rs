@@ -36,6 +36,8 @@ pub struct State {
     pub(crate) private_session: Layer,
     pub(crate) log: VecDeque<Mutation>,
     pub(crate) mutation_count: u64,
+    /// The highest mutation number in use: the count, unless a document came with ids of its own.
+    pub(crate) last_mutation: u64,
     pub(crate) checkpoints: Vec<Checkpoint>,
     /// The highest checkpoint number in use.
     pub(crate) last_checkpoint: u32,
@@ -78,6 +80,7 @@ impl State {
             private_session: Layer::default(),
             log: VecDeque::new(),
             mutation_count: 0,
+            last_mutation: 0,
             checkpoints: Vec::new(),
             last_checkpoint: 0,
             extra: DocumentExtra::default(),
@@ -162,6 +165,7 @@ impl State {
     /// Adds a log entry; the oldest leaves when the window is full.
     pub(crate) fn record(&mut self, mutation: Mutation) {
         self.mutation_count += 1;
+        self.last_mutation = u64::from(mutation.id.number());
         self.touch(mutation.timestamp);
         if self.log.len() == HISTORY_ENTRIES_MAX {
             self.log.pop_front();

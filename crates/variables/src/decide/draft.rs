@@ -17,7 +17,7 @@ pub(super) struct Draft {
     at: Timestamp,
     action: Action,
     changes: Vec<Change>,
-    mutation_count: u64,
+    last_mutation: u64,
     revisions: BTreeMap<Scope, u64>,
 }
 
@@ -26,13 +26,13 @@ impl Draft {
     pub(super) fn on(sight: Sight<'_>, action: Action, at: Timestamp) -> Self {
         let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| sight.has(*scope));
         let revisions = scopes.map(|scope| (scope, sight.revision(scope))).collect();
-        let (state, mutation_count) = (sight.state.id, sight.state.mutation_count);
-        Self { state, at, action, changes: Vec::new(), mutation_count, revisions }
+        let (state, last_mutation) = (sight.state.id, sight.state.last_mutation);
+        Self { state, at, action, changes: Vec::new(), last_mutation, revisions }
     }
 
     /// Starts the event that makes a state; `revisions` are those of the layers it will see.
     pub(super) fn birth(state: StateId, at: Timestamp, revisions: BTreeMap<Scope, u64>) -> Self {
-        Self { state, at, action: Action::Init, changes: Vec::new(), mutation_count: 0, revisions }
+        Self { state, at, action: Action::Init, changes: Vec::new(), last_mutation: 0, revisions }
     }
 
     pub(super) fn push(&mut self, change: Change) {
@@ -94,10 +94,10 @@ impl Draft {
     }
 
     fn entry(&mut self, timestamp: Timestamp, origin: &Origin) -> Result<Entry, Refusal> {
-        let number = self.mutation_count + 1;
+        let number = self.last_mutation + 1;
         let id = u32::try_from(number).ok().filter(|_| number <= MUTATIONS_MAX);
         let id = MutationId::from_number(id.ok_or(Refusal::TooManyMutations)?);
-        self.mutation_count = number;
+        self.last_mutation = number;
         Ok(Entry::new(id, timestamp, origin))
     }
 

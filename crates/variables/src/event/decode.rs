@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use hence_canon::{JsonPointer, Value};
 
-use crate::document::variable;
+use crate::adopt::{Adoption, Import};
+use crate::document::{Document, variable};
 use crate::event::{Action, Birth, Change, Entry, Event, Place};
 use crate::fields::{Fields, Malformed};
-use crate::{ExecutionConfig, Home, Scope};
+use crate::{CheckpointId, ExecutionConfig, Home, Scope};
 
 /// A value that is not an event.
 pub type InvalidEvent = Malformed;
@@ -38,6 +39,7 @@ fn decode_change(fields: &Fields<'_>) -> Result<Change, InvalidEvent> {
     let word = fields.text("change")?;
     Ok(match &*word {
         "born" => Change::Born(decode_birth(fields)?),
+        "adopted" => Change::Adopted(Box::new(decode_adoption(fields)?)),
         "write" => {
             let inner = Fields::of(fields.required("variable")?, fields.at("variable"))?;
             let (variable, _) = variable::decode(&inner)?;
@@ -88,6 +90,19 @@ fn decode_birth(fields: &Fields<'_>) -> Result<Birth, InvalidEvent> {
         depth: u8::try_from(depth).map_err(|_| fields.wrong("depth", format!("{depth} is too deep")))?,
         config: config?,
     })
+}
+
+fn decode_adoption(fields: &Fields<'_>) -> Result<Adoption, InvalidEvent> {
+    let document = |value: &Value, at: JsonPointer| {
+        Document::from_value(value).map_err(|verdict| Malformed::new(at, verdict.to_string().trim_end()))
+    };
+    let snapshots = Fields::of(fields.required("snapshots")?, fields.at("snapshots"))?;
+    let id = |key: &str| key.parse::<CheckpointId>().map_err(|error| snapshots.wrong(key, error));
+    let decoded =
+        snapshots.object.iter().map(|(key, value)| Ok((id(key)?, document(value, snapshots.at(key))?)));
+    let snapshots = decoded.collect::<Result<_, InvalidEvent>>()?;
+    let document = document(fields.required("document")?, fields.at("document"))?;
+    Ok(Adoption { import: Import { document, snapshots }, seen: seen(fields)? })
 }
 
 fn entry(fields: &Fields<'_>) -> Result<Entry, InvalidEvent> {

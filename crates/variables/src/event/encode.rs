@@ -1,16 +1,20 @@
 //! Events as values, for the journal.
 
+use std::collections::BTreeMap;
+
 use hence_canon::{Object, Value};
 
+use crate::adopt::Adoption;
 use crate::document::variable;
 use crate::event::{Action, Birth, Change, Entry, Event, Place};
 use crate::fields::Members;
-use crate::{Home, Name};
+use crate::{Home, Name, Scope};
 
 impl Action {
     /// Every action with its word.
     pub(super) const WORDS: &'static [(Self, &'static str)] = &[
         (Self::Init, "init"),
+        (Self::Import, "import"),
         (Self::Set, "set"),
         (Self::Get, "get"),
         (Self::Delete, "delete"),
@@ -44,6 +48,7 @@ impl Event {
 fn encode_change(change: &Change) -> Object {
     match change {
         Change::Born(birth) => encode_birth(birth),
+        Change::Adopted(adoption) => encode_adoption(adoption),
         Change::Write { entry, place, variable, old_value } => logged("write", entry, *place)
             .set("variable", variable::encode(variable, None))
             .some("old_value", old_value.clone())
@@ -60,7 +65,7 @@ fn encode_change(change: &Change) -> Object {
             .set("checkpoint_id", *id)
             .set("name", name.clone())
             .some("description", description.clone())
-            .set("seen", seen.iter().map(|(scope, at)| (scope.as_str(), *at)).collect::<Object>())
+            .set("seen", encode_seen(seen))
             .object(),
         Change::RolledBack { to } => kind("rolled_back").set("checkpoint_id", *to).object(),
         Change::Status { status, reason } => {
@@ -81,6 +86,20 @@ fn encode_birth(birth: &Birth) -> Object {
         .set("depth", u64::from(birth.depth))
         .some("execution_config", birth.config.as_ref().map(|config| config.members().clone()))
         .object()
+}
+
+fn encode_adoption(adoption: &Adoption) -> Object {
+    let snapshots = adoption.import.snapshots.iter();
+    let snapshots: Object = snapshots.map(|(id, snapshot)| (id.to_string(), snapshot.to_value())).collect();
+    kind("adopted")
+        .set("document", adoption.import.document.to_value())
+        .set("snapshots", snapshots)
+        .set("seen", encode_seen(&adoption.seen))
+        .object()
+}
+
+fn encode_seen(seen: &BTreeMap<Scope, u64>) -> Object {
+    seen.iter().map(|(scope, revision)| (scope.as_str(), *revision)).collect()
 }
 
 fn logged(word: &str, entry: &Entry, place: Place) -> Members {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use hence_canon::Value;
-use hence_variables::document::{Format, Verdict, read};
+use hence_variables::document::{Document, Format, Verdict, export, read};
+use hence_variables::{Call, CallError, Import, NoFiles, Workspace};
 
 use crate::data::{DataError, ndjson, text};
 use crate::report::Report;
+use crate::suite::rlm::world::Disk;
 
 pub(super) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     for case in ndjson(&dir.join("state-docs.jsonl"))? {
@@ -31,7 +33,39 @@ fn check(case: &Value, document: &str, format: Format) -> Result<(), String> {
     let schema = verdict.schema.iter().map(|error| (error.pointer.to_string(), error.keyword.as_str()));
     let strict = verdict.strict.iter().map(|error| (error.pointer.to_string(), error.code.as_str()));
     same("schema", case.get("schema"), "keyword", verdict.schema.is_empty(), schema)?;
-    same("strict", case.get("strict"), "code", verdict.is_valid(), strict)
+    same("strict", case.get("strict"), "code", verdict.is_valid(), strict)?;
+    if verdict.is_valid() { survives(&value) } else { Ok(()) }
+}
+
+/// Checks that a valid document loses nothing by being read and written, nor by being taken in and given out.
+fn survives(value: &Value) -> Result<(), String> {
+    let document = Document::from_value(value).map_err(|verdict| verdict.to_string())?;
+    let again =
+        Document::from_value(&document.to_value()).map_err(|verdict| format!("written: {verdict}"))?;
+    if again != document {
+        return Err("the document changed by being written and read".to_owned());
+    }
+    let import = Import { document, snapshots: Default::default() };
+    let state = import.document.state_id;
+    let now = "2030-01-01T00:00:00Z".parse().map_err(|_| "no moment")?;
+    let mut disk = Disk::default();
+    let mut workspace = Workspace::new();
+    match workspace.call(&Call::Import(Box::new(import)), now, &NoFiles, &mut disk) {
+        Ok(_) => {}
+        // A session id is any text in a document and a folder's name in a store.
+        Err(CallError::Refused(refusal)) if refusal.code() == "invalid_id" => return Ok(()),
+        Err(error) => return Err(format!("not taken in: {error}")),
+    }
+    let given = workspace.sight(state).map(export).ok_or("there is no state")?;
+    let verdict = Verdict::of(&given);
+    if !verdict.is_valid() {
+        return Err(format!("given out: {verdict}"));
+    }
+    let kept = |value: &Value| {
+        let variables = value.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();
+        variables.keys().filter(|name| &***name != "Final").cloned().collect::<BTreeSet<_>>()
+    };
+    if kept(value) == kept(&given) { Ok(()) } else { Err("variables were lost or added".to_owned()) }
 }
 
 fn same(
