@@ -6,10 +6,15 @@ use std::sync::Arc;
 use crate::checkpoint::{SeenLayer, Snapshot};
 use crate::document::Document;
 use crate::layer::Layer;
-use crate::limits::HISTORY_ENTRIES_MAX;
+use crate::limits::{HISTORY_ENTRIES_MAX, VALUE_DEPTH_MAX, WRAPPING_DEPTH};
 use crate::name::{FINAL, PROMPT};
 use crate::state::State;
 use crate::{CheckpointId, Event, Name, Refusal, Scope, SessionId, Stored, Timestamp, Variable, Workspace};
+
+/// The levels a document has around a value: itself, its variables, the variable.
+const DOCUMENT_DEPTH: usize = 3;
+
+const _: () = assert!(DOCUMENT_DEPTH < WRAPPING_DEPTH);
 
 /// A document to take in, with the snapshots of its checkpoints as far as they are at hand.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +56,13 @@ impl Import {
             if present.is_some_and(|present| !present.says_the_same(variable)) {
                 return Err(Refusal::NameTaken { name: name.clone() });
             }
+        }
+        let documents = std::iter::once(document).chain(self.snapshots.values());
+        let depth = documents.map(|document| document.to_value().depth()).max().unwrap_or(0);
+        if depth > VALUE_DEPTH_MAX + DOCUMENT_DEPTH {
+            let found = format!("{depth} levels");
+            let expected = "values nested at most 96 levels";
+            return Err(Refusal::InvalidArgument { what: "document", expected, found });
         }
         let seen = workspace.revisions_at_birth(session.as_ref(), document.tree_id);
         Ok(Adoption { import: self.clone(), seen })

@@ -8,6 +8,7 @@ use hence_canon::Object;
 use crate::adopt::{Adoption, adopt};
 use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
 use crate::event::{Birth, Entry, Place};
+use crate::limits::TREE_DEPTH_MAX;
 use crate::{
     Change, CheckpointId, Event, Home, Name, Scope, Sight, State, StateId, StorePath, Timestamp, Workspace,
 };
@@ -136,6 +137,9 @@ impl<'a> Expected<'a> {
                 parent.depth.saturating_add(1)
             }
         };
+        if depth > TREE_DEPTH_MAX {
+            return Err(format!("depth {depth} is beyond {TREE_DEPTH_MAX}"));
+        }
         if birth.depth == depth {
             Ok(())
         } else {

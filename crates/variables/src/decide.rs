@@ -10,6 +10,7 @@ mod expire;
 mod finish;
 mod init;
 mod read;
+mod remark;
 mod remove;
 mod rollback;
 mod target;
@@ -67,6 +68,7 @@ pub fn decide(
     if let Some(expiry) = expire::decide(sight, now)? {
         return Ok(Decision::ExpireFirst(expiry));
     }
+    remark::check(op)?;
     on_state(sight, op, now, files).map(Decision::Accept)
 }
 

@@ -8,6 +8,7 @@ mod history;
 mod repair;
 mod schema;
 mod shape;
+pub mod storage;
 mod strict;
 mod text;
 mod typed;

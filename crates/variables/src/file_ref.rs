@@ -10,7 +10,7 @@ use crate::StateId;
 use crate::limits::INLINE_VALUE_BYTES_MAX;
 
 /// The folder every reference stays inside.
-pub(crate) const ROOT: &str = ".aiwg/rlm/";
+const ROOT: &str = ".aiwg/rlm/";
 
 /// What a reference starts with when it stands as a value.
 const SCHEME: &str = "file:";
@@ -67,14 +67,19 @@ impl StorePath {
         self.0.ends_with(".json")
     }
 
+    /// Returns the path of `rest` below the root; for paths this crate makes itself, from parts that are safe.
+    pub(crate) fn below_root(rest: &str) -> Self {
+        Self(format!("{ROOT}{rest}").into())
+    }
+
     /// Returns where a large value of `state` lives: named by its content, so it never changes.
     pub(crate) fn of_spill(state: StateId, digest: Digest, extension: &str) -> Self {
-        Self(format!("{ROOT}states/{state}/variables/{digest}.{extension}").into())
+        Self::below_root(&format!("states/{state}/variables/{digest}.{extension}"))
     }
 
     /// Returns where a checkpoint's snapshot lives.
     pub(crate) fn of_snapshot(state: StateId, checkpoint: crate::CheckpointId) -> Self {
-        Self(format!("{ROOT}states/{state}/checkpoints/{checkpoint}.json").into())
+        Self::below_root(&format!("states/{state}/checkpoints/{checkpoint}.json"))
     }
 }
 

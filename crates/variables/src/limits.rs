@@ -36,10 +36,25 @@ pub const SESSION_ID_BYTES_MAX: usize = 128;
 /// How many mutations a state can ever have: their ids are eight hex digits.
 pub const MUTATIONS_MAX: u64 = u32::MAX as u64;
 
+/// How deep a value may nest.
+///
+/// A value is recorded inside an event, inside a record, and listed inside a document; each must still be readable
+/// under the parser's own limit.
+pub const VALUE_DEPTH_MAX: usize = 96;
+
+/// How long a description, a source, a reason or the name of a checkpoint may be.
+///
+/// They are recorded with every change they belong to and never move to a file.
+pub const REMARK_BYTES_MAX: usize = 10 * 1024;
+
 /// How many nodes a YAML text may stand for once its aliases are followed.
 ///
 /// A few lines of aliases to aliases can stand for more nodes than there is memory.
 pub const YAML_NODES_MAX: usize = 1_000_000;
 
+/// The levels a document adds around a value, and an event around a document.
+pub(crate) const WRAPPING_DEPTH: usize = 16;
+
+const _: () = assert!(VALUE_DEPTH_MAX + WRAPPING_DEPTH < hence_canon::DEPTH_MAX);
 const _: () = assert!(HISTORY_ENTRIES_MAX as u64 <= MUTATIONS_MAX);
 const _: () = assert!(CHILDREN_MAX < TREE_NODES_MAX);

@@ -100,7 +100,7 @@ impl Refusal {
         self.code_and_rule().0
     }
 
-    /// Returns the id of the rule that was broken.
+    /// Returns the id of the rule that was broken. `ARG-1` is this crate's own: an argument of the wrong kind or size.
     pub fn rule(&self) -> &'static str {
         self.code_and_rule().1
     }
@@ -125,7 +125,8 @@ impl Refusal {
             Self::ScopeUnavailable { .. } => ("scope_unavailable", "SCOPE-3"),
             Self::InvalidArgument { what: "ttl_seconds", .. } => ("invalid_argument", "TTL-6"),
             Self::InvalidArgument { what: "checkpoint name", .. } => ("invalid_argument", "CK-3"),
-            Self::InvalidArgument { .. } => ("invalid_argument", "TREE-5"),
+            Self::InvalidArgument { what: "tree_id" | "session_id", .. } => ("invalid_argument", "TREE-5"),
+            Self::InvalidArgument { .. } => ("invalid_argument", "ARG-1"),
             Self::TtlScope { .. } => ("ttl_scope", "TTL-5"),
             Self::InvalidType(_) => ("invalid_type", "TYPE-2"),
             Self::TypeMismatch { .. } => ("type_mismatch", "TYPE-1"),

@@ -4,6 +4,7 @@ use hence_canon::Value;
 
 use crate::checkpoint::INITIAL_STATE;
 use crate::decide::draft::Draft;
+use crate::decide::remark::check_depth;
 use crate::decide::{Accepted, tree};
 use crate::event::Birth;
 use crate::{
@@ -49,6 +50,7 @@ fn birth(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Birth, Re
     let session = init.session_id.as_ref().map(|text| text.parse()).transpose()?;
     let tree = init.tree_id.as_ref().map(|text| text.parse()).transpose()?;
     let config = init.execution_config.as_ref().filter(|config| !config.is_null());
+    config.map_or(Ok(()), |config| check_depth("execution_config", config))?;
     let config = config.map(ExecutionConfig::from_value).transpose().map_err(Refusal::InvalidConfig)?;
     let alone = Birth { session, tree, parent: None, depth: 0, config };
     match init.parent {

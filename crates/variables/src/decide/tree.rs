@@ -3,7 +3,7 @@
 use crate::decide::Accepted;
 use crate::event::Birth;
 use crate::limits::{CHILDREN_MAX, TREE_DEPTH_MAX, TREE_NODES_MAX};
-use crate::{Files, Name, Refusal, Reply, Sight, State, StateId, Status, Timestamp, Workspace};
+use crate::{Files, Name, Refusal, Reply, Sight, StateId, Status, Timestamp, Workspace};
 
 /// Returns the birth of a child, which joins its parent's tree and session.
 pub(super) fn spawn(
@@ -37,7 +37,7 @@ pub(super) fn spawn(
     if parent.children.len() >= CHILDREN_MAX {
         return Err(Refusal::TooManyChildren { parent: parent.id });
     }
-    if nodes(workspace, root(workspace, parent)) >= TREE_NODES_MAX {
+    if workspace.task_tree(parent.id).map_or(0, |tree| tree.count()) >= TREE_NODES_MAX {
         return Err(Refusal::TooManyNodes);
     }
     let (session, tree) = (parent.session.clone(), parent.tree);
@@ -68,18 +68,5 @@ pub(super) fn incomplete_child(sight: Sight<'_>) -> Option<StateId> {
 
 /// Returns whether the root of the tree has its `Final`.
 pub(super) fn is_complete(sight: Sight<'_>) -> bool {
-    root(sight.workspace, sight.state).status == Status::Complete
-}
-
-/// Climbs to the root. Depth falls with every step, so this ends.
-fn root<'a>(workspace: &'a Workspace, mut state: &'a State) -> &'a State {
-    while let Some(parent) = state.parent.and_then(|parent| workspace.state(parent)) {
-        state = parent;
-    }
-    state
-}
-
-fn nodes(workspace: &Workspace, state: &State) -> usize {
-    let children = state.children.iter().filter_map(|child| workspace.state(*child));
-    1 + children.map(|child| nodes(workspace, child)).sum::<usize>()
+    sight.workspace.root_of(sight.state).status == Status::Complete
 }

@@ -3,6 +3,7 @@
 use hence_canon::Value;
 
 use crate::decide::draft::Draft;
+use crate::decide::remark::check_depth;
 use crate::decide::{Accepted, advice, check_open, expire, target, tree};
 use crate::limits::VARIABLES_MAX;
 use crate::reply::Written;
@@ -122,6 +123,7 @@ fn stored(sight: Sight<'_>, set: &Set, name: &Name) -> Result<(Stored, Option<Sp
         let (name, found) = (name.clone(), set.value.kind());
         return Err(Refusal::TypeMismatch { name, expected: value_type, found });
     }
+    check_depth("value", &set.value)?;
     match &set.value {
         Value::String(text) if value_type == ValueType::FilePath => {
             Ok((Stored::Reference(StorePath::from_reference(text)?), None))

@@ -4,7 +4,7 @@ use hence_canon::{Object, Value};
 
 use crate::document::{history, variable};
 use crate::fields::Members;
-use crate::{Sight, State, Status, View};
+use crate::{Scope, Sight, State, Status, Variables, View};
 
 /// Returns the document of a state: what it sees, its newest log entries, its checkpoints and the counts.
 ///
@@ -49,6 +49,12 @@ fn variables(view: &View) -> Object {
     view.iter()
         .map(|(name, found)| (name.shared(), variable::encode(&found.variable, found.home.scope())))
         .collect()
+}
+
+/// Returns the variables of one layer.
+pub(super) fn variables_of(variables: &Variables, scope: Scope) -> Object {
+    let encoded = variables.iter();
+    encoded.map(|(name, variable)| (name.shared(), variable::encode(variable, Some(scope)))).collect()
 }
 
 fn metadata(state: &State, view: &View, status: Status) -> Object {
