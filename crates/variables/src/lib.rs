@@ -14,29 +14,18 @@
 //! database, not a journal, and it runs no handlers; [`Event::completes`] says when they are due.
 //!
 //! ```
-//! use hence_variables::{Call, Event, Init, NoFiles, Op, Record, Set, SpillFile, StateId, Status, Workspace};
+//! use hence_variables::{Call, Init, MemoryStore, Op, Set, StateId, Status, Workspace};
 //!
-//! struct Journal(Vec<Event>);
-//!
-//! impl Record for Journal {
-//!     type Error = std::convert::Infallible;
-//!
-//!     fn record(&mut self, event: &Event, _: &[SpillFile]) -> Result<(), Self::Error> {
-//!         self.0.push(event.clone());
-//!         Ok(())
-//!     }
-//! }
-//!
-//! let (mut workspace, mut journal) = (Workspace::new(), Journal(Vec::new()));
+//! let (mut workspace, mut store) = (Workspace::new(), MemoryStore::default());
 //! let now = "2026-02-09T10:00:00Z".parse()?;
 //! let state: StateId = "state-a1b2c3d4".parse()?;
 //! let init = Init { state_id: Some("state-a1b2c3d4".into()), ..Init::with_prompt("count the errors") };
-//! workspace.call(&Call::Init(init), now, &NoFiles, &mut journal)?;
+//! workspace.call(&Call::Init(init), now, &mut store)?;
 //! for set in [Set::new("error_count", 3), Set::final_answer("three errors")] {
-//!     workspace.call(&Call::On { state, op: Op::Set(set) }, now, &NoFiles, &mut journal)?;
+//!     workspace.call(&Call::On { state, op: Op::Set(set) }, now, &mut store)?;
 //! }
 //! assert_eq!(workspace.state(state).map(|state| state.status()), Some(Status::Complete));
-//! assert_eq!(Workspace::fold(&journal.0)?, workspace);
+//! assert_eq!(Workspace::fold(&store.events)?, workspace);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -55,9 +44,11 @@ mod ids;
 mod layer;
 pub mod limits;
 mod live;
+mod memory;
 mod mutation;
 mod name;
 mod op;
+mod reachable;
 mod refusal;
 mod reply;
 mod state;
@@ -82,6 +73,7 @@ pub use files::{Files, NoFiles, ReadFault, SpillContent, SpillFile};
 pub use ids::{CheckpointId, InvalidId, MutationId, SessionId, StateId, TreeId};
 pub use layer::{Layer, Variables};
 pub use live::{CallError, Record};
+pub use memory::MemoryStore;
 pub use mutation::{Mutation, Origin};
 pub use name::{InvalidName, Name, NameWarning};
 pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Set, TakeCheckpoint};

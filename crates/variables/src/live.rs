@@ -35,19 +35,18 @@ impl Workspace {
     ///
     /// # Errors
     /// [`CallError`]; the workspace then holds exactly what was recorded.
-    pub fn call<R: Record>(
+    pub fn call<S: Files + Record>(
         &mut self,
         call: &Call,
         now: Timestamp,
-        files: &dyn Files,
-        journal: &mut R,
-    ) -> Result<Reply, CallError<R::Error>> {
+        store: &mut S,
+    ) -> Result<Reply, CallError<S::Error>> {
         loop {
-            match decide(self, call, now, files)? {
-                Decision::ExpireFirst(event) => self.commit(&event, &[], journal)?,
+            match decide(self, call, now, store)? {
+                Decision::ExpireFirst(event) => self.commit(&event, &[], store)?,
                 Decision::Accept(accepted) => {
                     if let Some(event) = &accepted.event {
-                        self.commit(event, &accepted.spills, journal)?;
+                        self.commit(event, &accepted.spills, store)?;
                     }
                     return Ok(accepted.reply);
                 }

@@ -38,8 +38,8 @@ pub enum Refusal {
     InvalidName(#[from] InvalidName),
     #[error("`{name}` is read-only")]
     ReadOnly { name: Name },
-    #[error("`{name}` is special: {rule}")]
-    Special { name: Name, rule: &'static str },
+    #[error("`{name}` is special: {reason}")]
+    Special { name: Name, reason: &'static str, rule: &'static str },
     #[error("scope: {0}")]
     InvalidScope(UnknownWord),
     #[error("scope `{scope}` needs a state with a tree_id")]
@@ -119,8 +119,7 @@ impl Refusal {
             Self::InvalidName(InvalidName::TooLong { .. }) => ("name_too_long", "NAME-2"),
             Self::ReadOnly { name } if name.is_prompt() => ("read_only", "PROMPT-1"),
             Self::ReadOnly { .. } => ("read_only", "RO-1"),
-            Self::Special { name, .. } if name.is_prompt() => ("special_variable", "RENAME-3"),
-            Self::Special { .. } => ("special_variable", "FINAL-6"),
+            Self::Special { rule, .. } => ("special_variable", rule),
             Self::InvalidScope(_) => ("invalid_scope", "SCOPE-2"),
             Self::ScopeUnavailable { .. } => ("scope_unavailable", "SCOPE-3"),
             Self::InvalidArgument { what: "ttl_seconds", .. } => ("invalid_argument", "TTL-6"),

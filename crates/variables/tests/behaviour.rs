@@ -3,10 +3,12 @@
 
 mod world;
 
+use std::sync::Arc;
+
 use hence_canon::Value;
 use hence_variables::{
-    Call, CallError, Decision, Event, Init, Name, NoFiles, Op, Record, Reply, Set, SpillFile, Status,
-    Workspace, apply, decide, diff,
+    Call, CallError, Decision, Event, Files, Init, Name, NoFiles, Op, ReadFault, Record, Reply, Set,
+    SpillFile, Status, StorePath, Workspace, apply, decide, diff,
 };
 use world::{A, B, World, code};
 
@@ -106,6 +108,12 @@ fn an_event_decided_against_an_older_workspace_does_not_apply() {
 fn what_could_not_be_recorded_did_not_happen() {
     struct Broken;
 
+    impl Files for Broken {
+        fn read(&self, _: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+            Err(ReadFault::Missing)
+        }
+    }
+
     impl Record for Broken {
         type Error = &'static str;
 
@@ -117,7 +125,7 @@ fn what_could_not_be_recorded_did_not_happen() {
     let mut world = World::with_state();
     let before = world.workspace.clone();
     let call = Call::On { state: A, op: Op::Set(Set::new("lost", 1)) };
-    let error = world.workspace.call(&call, world.clock.now(), &NoFiles, &mut Broken).unwrap_err();
+    let error = world.workspace.call(&call, world.clock.now(), &mut Broken).unwrap_err();
     assert!(matches!(error, CallError::NotRecorded("no space left")));
     assert_eq!(world.workspace, before);
 }
@@ -225,4 +233,16 @@ fn reading_is_an_event_so_that_counts_survive_a_reload() {
     assert!(world.disk.events.last().unwrap().is_read());
     let folded = Workspace::fold(&world.disk.events).unwrap();
     assert_eq!(folded.state(A).unwrap().prompt().unwrap().access_count, 1);
+}
+
+#[test]
+fn a_large_value_is_kept_while_a_checkpoint_or_the_log_refers_to_it() {
+    let mut world = World::with_state();
+    world.set("body", "b".repeat(20_000)).unwrap();
+    world.checkpoint("here").unwrap();
+    world.delete("body").unwrap();
+    let written: Vec<StorePath> = world.disk.files.keys().cloned().collect();
+    assert_eq!(world.workspace.referenced_files().into_iter().collect::<Vec<_>>(), written);
+    world.rollback("here").unwrap();
+    assert_eq!(world.get("body").unwrap(), Value::from("b".repeat(20_000)));
 }

@@ -4,9 +4,9 @@
 mod world;
 
 use hence_canon::Value;
-use hence_variables::document::export;
+use hence_variables::document::{Document, export};
 use hence_variables::limits::*;
-use hence_variables::{Init, Name, Op, Reply, Set, StateId, Stored};
+use hence_variables::{Call, Import, Init, Name, Op, Reply, Set, StateId, Stored};
 use world::{A, World, code};
 
 #[test]
@@ -121,6 +121,27 @@ fn a_value_nests_96_levels_and_such_a_value_can_be_read_back_from_the_journal() 
     for event in &world.disk.events {
         hence_canon::parse(&hence_canon::canonical_bytes(&event.to_value())).unwrap();
     }
+}
+
+#[test]
+fn mutation_ids_end_at_eight_hex_digits() {
+    let with_last = |id: &str| {
+        let text = format!(
+            r#"{{"version":"1.0.0","state_id":"state-00000001","variables":{{}},"history":{{"mutations":[
+            {{"mutation_id":"{id}","operation":"delete","variable_name":"x_y","old_value":1,
+              "timestamp":"2026-02-09T09:00:00Z"}}]}}}}"#
+        );
+        let document = Document::from_value(&hence_canon::parse(text.as_bytes()).unwrap()).unwrap();
+        let mut world = World::new();
+        let import = Import { document, snapshots: Default::default() };
+        world.call(&Call::Import(Box::new(import))).unwrap();
+        world
+    };
+    let mut world = with_last("mut-fffffffe");
+    world.set("last", 1).unwrap();
+    assert_eq!(world.state().log().last().unwrap().id.number(), u32::MAX);
+    assert_eq!(code(world.set("beyond", 1)), "limit_history");
+    assert_eq!(world.get("last").unwrap(), Value::from(1));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) fn rename(sight: Sight<'_>, rename: &Rename, now: Timestamp) -> Resul
     check_removable(&name)?;
     let to: Name = rename.to.parse()?;
     if to.is_special() {
-        return Err(Refusal::Special { name: to, rule: "nothing can be renamed to it" });
+        return Err(Refusal::Special { name: to, reason: "nothing can be renamed to it", rule: "RENAME-3" });
     }
     let (home, _) = target::existing(sight, rename.scope.as_ref(), &name)?;
     // A name that is visible in any scope is taken: the renamed variable would hide it or be hidden by it.
@@ -37,7 +37,8 @@ fn check_removable(name: &Name) -> Result<(), Refusal> {
         return Err(Refusal::ReadOnly { name: name.clone() });
     }
     if name.is_final() {
-        return Err(Refusal::Special { name: name.clone(), rule: "it can be neither deleted nor renamed" });
+        let reason = "it can be neither deleted nor renamed";
+        return Err(Refusal::Special { name: name.clone(), reason, rule: "FINAL-6" });
     }
     Ok(())
 }

@@ -42,7 +42,8 @@ pub(super) fn decide(sight: Sight<'_>, set: &Set, now: Timestamp) -> Result<Acce
 fn final_answer(sight: Sight<'_>, set: &Set, name: Name, now: Timestamp) -> Result<Accepted, Refusal> {
     let plain = set.scope.is_none() && set.ttl_seconds.is_none() && set.read_only.is_none();
     if !plain {
-        return Err(Refusal::Special { name, rule: "it takes no scope, ttl_seconds or read_only" });
+        let reason = "it takes no scope, ttl_seconds or read_only";
+        return Err(Refusal::Special { name, reason, rule: "FINAL-7" });
     }
     let (stored, spill) = stored(sight, set, &name)?;
     if !stored.is_null()

@@ -2,46 +2,15 @@
 #![allow(dead_code, reason = "every test file uses its own part of the world")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test world stops at the first surprise")]
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::sync::Arc;
-
 use hence_canon::Value;
 use hence_variables::{
-    Call, CallError, Delete, Event, Files, Get, Init, LogicalClock, Op, ReadFault, Record, Refusal, Rename,
-    Reply, Set, SpillFile, State, StateId, StorePath, TakeCheckpoint, Workspace,
+    Call, CallError, Delete, Get, Init, LogicalClock, MemoryStore, Op, Refusal, Rename, Reply, Set, State,
+    StateId, TakeCheckpoint, Workspace,
 };
-
-#[derive(Default)]
-pub(crate) struct Disk {
-    pub(crate) files: BTreeMap<StorePath, Arc<[u8]>>,
-    pub(crate) events: Vec<Event>,
-}
-
-/// The files as they were before a call, which may add some.
-struct Listing(BTreeMap<StorePath, Arc<[u8]>>);
-
-impl Files for Listing {
-    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
-        self.0.get(path).cloned().ok_or(ReadFault::Missing)
-    }
-}
-
-impl Record for Disk {
-    type Error = Infallible;
-
-    fn record(&mut self, event: &Event, spills: &[SpillFile]) -> Result<(), Infallible> {
-        for spill in spills {
-            self.files.insert(spill.path.clone(), spill.content.bytes().into());
-        }
-        self.events.push(event.clone());
-        Ok(())
-    }
-}
 
 pub(crate) struct World {
     pub(crate) workspace: Workspace,
-    pub(crate) disk: Disk,
+    pub(crate) disk: MemoryStore,
     pub(crate) clock: LogicalClock,
 }
 
@@ -51,7 +20,7 @@ pub(crate) const B: StateId = StateId::from_number(2);
 impl World {
     pub(crate) fn new() -> Self {
         let clock = LogicalClock::starting_at("2026-02-09T10:00:00Z".parse().unwrap());
-        Self { workspace: Workspace::new(), disk: Disk::default(), clock }
+        Self { workspace: Workspace::new(), disk: MemoryStore::default(), clock }
     }
 
     /// A world with one state, `A`.
@@ -62,8 +31,7 @@ impl World {
     }
 
     pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, Refusal> {
-        let files = Listing(self.disk.files.clone());
-        self.workspace.call(call, self.clock.now(), &files, &mut self.disk).map_err(|error| match error {
+        self.workspace.call(call, self.clock.now(), &mut self.disk).map_err(|error| match error {
             CallError::Refused(refusal) => refusal,
             other => panic!("{other}"),
         })

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use hence_canon::Value;
 use hence_variables::document::{Document, Format, Verdict, export, read};
-use hence_variables::{Call, CallError, Import, NoFiles, Workspace};
+use hence_variables::{Call, CallError, Import, MemoryStore, Workspace};
 
 use crate::data::{DataError, ndjson, text};
 use crate::report::Report;
-use crate::suite::rlm::world::Disk;
 
 pub(super) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     for case in ndjson(&dir.join("state-docs.jsonl"))? {
@@ -48,9 +47,8 @@ fn survives(value: &Value) -> Result<(), String> {
     let import = Import { document, snapshots: Default::default() };
     let state = import.document.state_id;
     let now = "2030-01-01T00:00:00Z".parse().map_err(|_| "no moment")?;
-    let mut disk = Disk::default();
     let mut workspace = Workspace::new();
-    match workspace.call(&Call::Import(Box::new(import)), now, &NoFiles, &mut disk) {
+    match workspace.call(&Call::Import(Box::new(import)), now, &mut MemoryStore::default()) {
         Ok(_) => {}
         // A session id is any text in a document and a folder's name in a store.
         Err(CallError::Refused(refusal)) if refusal.code() == "invalid_id" => return Ok(()),

@@ -1,45 +1,16 @@
 //! The world a case runs in: a workspace, its journal, its files and its clock.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::sync::Arc;
 
 use hence_canon::{Object, Value, canonical_bytes, parse};
 use hence_variables::{
-    Call, CallError, Event, Files, Init, LogicalClock, Name, Op, ReadFault, Record, Refusal, Reply,
-    SpillFile, StateId, StorePath, Stored, Workspace,
+    Call, CallError, Event, Init, LogicalClock, MemoryStore, Name, Op, Refusal, Reply, StateId, StorePath,
+    Stored, Workspace,
 };
-
-/// Files and events, as a store would keep them.
-#[derive(Default)]
-pub(super) struct Disk {
-    files: BTreeMap<StorePath, Arc<[u8]>>,
-    pub(super) events: Vec<Event>,
-}
-
-struct Reading<'a>(&'a BTreeMap<StorePath, Arc<[u8]>>);
-
-impl Files for Reading<'_> {
-    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
-        self.0.get(path).cloned().ok_or(ReadFault::Missing)
-    }
-}
-
-impl Record for Disk {
-    type Error = Infallible;
-
-    fn record(&mut self, event: &Event, spills: &[SpillFile]) -> Result<(), Infallible> {
-        for spill in spills {
-            self.files.insert(spill.path.clone(), spill.content.bytes().into());
-        }
-        self.events.push(event.clone());
-        Ok(())
-    }
-}
 
 pub(super) struct World {
     pub(super) workspace: Workspace,
-    pub(super) disk: Disk,
+    pub(super) store: MemoryStore,
     clock: LogicalClock,
     handles: BTreeMap<String, StateId>,
 }
@@ -52,7 +23,7 @@ impl World {
         let start = "2026-02-09T10:00:00Z".parse().expect("a moment");
         Self {
             workspace: Workspace::new(),
-            disk: Disk::default(),
+            store: MemoryStore::default(),
             clock: LogicalClock::starting_at(start),
             handles: BTreeMap::new(),
         }
@@ -73,8 +44,10 @@ impl World {
                 Ok(Object::new())
             }
             "put_file" => {
-                let path: StorePath = word("path").parse().map_err(|_| "invalid_path".to_owned())?;
-                self.disk.files.insert(path, word("content").as_bytes().into());
+                // A file outside the store's root may exist; nothing in the store can ever name it.
+                if let Ok(path) = word("path").parse::<StorePath>() {
+                    self.store.files.insert(path, word("content").as_bytes().into());
+                }
                 Ok(Object::new())
             }
             "remove_spill" => self.remove_spill(self.target(op), word("name"), word("mode")),
@@ -114,9 +87,7 @@ impl World {
     }
 
     fn call(&mut self, call: &Call) -> Result<Reply, String> {
-        // The workspace reads files while the journal may write some, so it reads from a copy of the listing.
-        let files = self.disk.files.clone();
-        let reply = self.workspace.call(call, self.clock.now(), &Reading(&files), &mut self.disk);
+        let reply = self.workspace.call(call, self.clock.now(), &mut self.store);
         reply.map_err(|error| match error {
             CallError::Refused(refusal) => code(&refusal),
             other => other.to_string(),
@@ -130,9 +101,9 @@ impl World {
             return Err("not_found".to_owned());
         };
         if mode == "missing" {
-            self.disk.files.remove(&spill.path);
+            self.store.files.remove(&spill.path);
         } else {
-            self.disk.files.insert(spill.path, b"altered".as_slice().into());
+            self.store.files.insert(spill.path, b"altered".as_slice().into());
         }
         Ok(Object::new())
     }
@@ -152,7 +123,7 @@ impl World {
             let value = parse(&canonical_bytes(&event.to_value())).map_err(|error| error.to_string())?;
             Event::from_value(&value).map_err(|error| error.to_string())
         };
-        let events: Vec<Event> = self.disk.events.iter().map(read).collect::<Result<_, _>>()?;
+        let events: Vec<Event> = self.store.events.iter().map(read).collect::<Result<_, _>>()?;
         Workspace::fold(&events).map_err(|misfit| misfit.to_string())
     }
 }
