@@ -5,6 +5,7 @@
 
 mod export;
 mod history;
+mod json_schema;
 mod repair;
 mod schema;
 mod shape;
@@ -16,6 +17,7 @@ pub(crate) mod variable;
 mod yaml;
 
 pub use export::{export, export_snapshot};
+pub use json_schema::json_schema;
 pub use repair::{Repair, repair};
 pub(crate) use schema::check_execution_config;
 pub use schema::{Keyword, SchemaError, check_schema};

@@ -156,13 +156,15 @@ impl Members {
 
     /// Adds members this crate does not know, which never replace one it does.
     pub(crate) fn rest(mut self, extra: &Object) -> Self {
-        self.0.extend(extra.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in extra.iter() {
+            if !self.0.iter().any(|(known, _)| known == key) {
+                self.0.push((key.clone(), value.clone()));
+            }
+        }
         self
     }
 
-    pub(crate) fn object(mut self) -> Object {
-        let mut seen = std::collections::BTreeSet::new();
-        self.0.retain(|(key, _)| seen.insert(key.clone()));
+    pub(crate) fn object(self) -> Object {
         self.0.into_iter().collect()
     }
 }
