@@ -7,12 +7,14 @@ use crate::report::Report;
 
 mod ponens;
 mod reasoning;
+mod rlm;
 
 /// Runs one folder of data into a report.
 pub(crate) type Suite = fn(&Path, &mut Report) -> Result<(), DataError>;
 
 /// Every suite this tool knows.
-pub(crate) const SUITES: &[(&str, Suite)] = &[("ponens", ponens::run), ("reasoning", reasoning::run)];
+pub(crate) const SUITES: &[(&str, Suite)] =
+    &[("ponens", ponens::run), ("reasoning", reasoning::run), ("rlm", rlm::run)];
 
 /// Finds a suite by name.
 pub(crate) fn find(name: &str) -> Option<Suite> {
