@@ -1,0 +1,2 @@
+//! Rules over traces.
+pub mod formula;
