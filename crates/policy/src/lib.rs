@@ -1,2 +1,10 @@
 //! Rules over traces.
+mod check;
+pub mod eval;
 pub mod formula;
+pub mod lint;
+pub mod policy;
+pub mod structural;
+pub mod verdict;
+pub mod vocabulary;
+pub use check::{FailOn, Options, Report, Summary, check, check_subject};

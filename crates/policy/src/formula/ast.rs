@@ -24,6 +24,11 @@ impl Word {
         &self.text
     }
 
+    /// Returns the name, shared.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        self.text.clone()
+    }
+
     /// Returns the byte offset of the name in the formula it was read from.
     pub fn offset(&self) -> usize {
         self.offset
