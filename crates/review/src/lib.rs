@@ -8,8 +8,11 @@
 //!
 //! On top of them:
 //!
+//! - [`validate`] reports every broken rule with a pointer to its place.
 //! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
+//!
+//! [`ContentHash`] binds reviews and successors to what a trace records.
 //!
 //! It does no I/O, reads no clock and evaluates no policies.
 //!
@@ -36,6 +39,11 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+mod hash;
 pub mod lineage;
+pub mod validate;
+pub mod version;
 pub mod vocabulary;
 pub mod wire;
+
+pub use hash::{ContentHash, InvalidContentHash};
