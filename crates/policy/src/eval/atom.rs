@@ -36,9 +36,11 @@ impl<'t> ActionFacts<'t> {
             Atom::PackType | Atom::ForeignType => self.action.type_word() == name,
             Atom::ArtifactType(artifact_type) => self.makes(artifact_type),
             Atom::ToolArtifactType => self.is_or_makes_word(name),
-            Atom::Completed => self.ended_well().unwrap_or_else(|| self.summary_says(&["pass", "completed"])),
+            // An exit code of zero says that a command ended, not what came of it, so `completed` asks for the
+            // summary too; a stated failure overrules any summary.
+            Atom::Completed => self.ended_well() != Some(false) && self.summary_says(&["pass", "completed"]),
             Atom::Failed => {
-                self.ended_well().map(|well| !well).unwrap_or_else(|| self.summary_says(&["fail"]))
+                self.ended_well().map_or_else(|| self.summary_says(&["fail"]), |ended_well| !ended_well)
             }
             Atom::Verification(status) => {
                 self.status_in(ReasoningSlot::VerificationResult) == Some(status.as_str())

@@ -5,10 +5,18 @@ use std::path::Path;
 use crate::data::DataError;
 use crate::report::Report;
 
+mod embedded;
+mod formulas;
+mod gallery;
 mod lineage;
 mod validate;
+mod verdicts;
 
 pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     lineage::run(dir, report)?;
-    validate::run(dir, report)
+    validate::run(dir, report)?;
+    formulas::run(dir, report)?;
+    gallery::run(dir, report)?;
+    verdicts::run(dir, report)?;
+    embedded::run(dir, report)
 }
