@@ -4,6 +4,8 @@ pub mod eval;
 pub mod formula;
 pub mod lint;
 pub mod policy;
+#[cfg(test)]
+mod sample;
 pub mod structural;
 pub mod verdict;
 pub mod vocabulary;

@@ -1,9 +1,8 @@
 //! Atoms at a position.
 
 use hence_canon::Value;
-use hence_review::lineage::Lineage;
 use hence_review::vocabulary::{ActionType, ArtifactType, EventType, ReasoningType};
-use hence_review::wire::{Action, Event, Position, ReasoningSlot, Trace};
+use hence_review::wire::{Action, Event, ReasoningSlot, Trace};
 
 use super::texts::{needle, searched_text};
 use crate::formula::{Expr, Word};
@@ -22,11 +21,6 @@ pub(crate) struct ActionFacts<'t> {
 }
 
 impl<'t> ActionFacts<'t> {
-    pub(crate) fn new(trace: &'t Trace, lineage: &'t Lineage, action: &'t Action) -> Self {
-        let target = lineage.target(action.position());
-        Self { trace, action, action_type: action.action_type(), target }
-    }
-
     /// Returns whether the action is what `name`, which stands for `atom`, says.
     pub(crate) fn is(&self, atom: Atom, name: &str) -> bool {
         match atom {
@@ -116,10 +110,6 @@ impl<'t> ActionFacts<'t> {
     /// Returns whether the action analyses a state space.
     pub(crate) fn is_state_space_analysis(&self) -> bool {
         self.action_type == Some(ReasoningType::StateSpaceAnalysis.into())
-    }
-
-    pub(crate) fn position(&self) -> Position {
-        self.action.position()
     }
 }
 

@@ -109,10 +109,8 @@ impl<'t> Evaluator<'t> {
 
     pub(super) fn eval(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Arc<Truth>, Undecided> {
         let closed = scopes.is_empty() || !super::holds::mentions(expr, scopes);
-        if closed {
-            if let Some(known) = self.known.get(expr) {
-                return Ok(known.clone());
-            }
+        if let (true, Some(known)) = (closed, self.known.get(expr)) {
+            return Ok(known.clone());
         }
         let truth = Arc::new(self.compute(expr, scopes)?);
         if closed {

@@ -14,6 +14,8 @@ mod holds;
 mod past;
 mod predicate;
 mod quantifier;
+#[cfg(test)]
+mod reference;
 mod subject;
 mod temporal;
 mod term;
@@ -21,7 +23,6 @@ mod texts;
 mod truth;
 
 pub(crate) use atom::ActionFacts;
-pub(crate) use bits::Bits;
 pub(crate) use datum::Datum;
 pub use defect::TraceDefect;
 pub(crate) use evaluator::Evaluator;

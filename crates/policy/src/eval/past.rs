@@ -43,15 +43,29 @@ impl Cell {
 
     /// Takes the operands at a position and returns the operator there. `P` and `H` look at `left` only.
     pub(crate) fn step(&mut self, left: bool, right: bool) -> bool {
+        let value = self.peek(left, right);
+        self.advance(left, right);
+        value
+    }
+
+    /// Returns the operator at the next position, were these the operands there.
+    pub(crate) fn peek(self, left: bool, right: bool) -> bool {
         match self {
-            Self::Previously(seen) => std::mem::replace(seen, *seen || left),
-            Self::Historically(all) => std::mem::replace(all, *all && left),
-            Self::Since(next) => std::mem::replace(next, right || (left && *next)),
-            Self::SinceNonStrict(last) => {
-                *last = right || (left && *last);
-                *last
-            }
-            Self::SinceLast(seen) => std::mem::replace(seen, !right && (*seen || left)),
+            Self::Previously(value)
+            | Self::Historically(value)
+            | Self::Since(value)
+            | Self::SinceLast(value) => value,
+            Self::SinceNonStrict(last) => right || (left && last),
+        }
+    }
+
+    /// Moves past a position with these operands.
+    pub(crate) fn advance(&mut self, left: bool, right: bool) {
+        match self {
+            Self::Previously(seen) => *seen |= left,
+            Self::Historically(all) => *all &= left,
+            Self::Since(state) | Self::SinceNonStrict(state) => *state = right || (left && *state),
+            Self::SinceLast(seen) => *seen = !right && (*seen || left),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use hence_canon::Value;
 use hence_review::vocabulary::{ActionCategory, ArtifactType, EvaluationStatus};
-use hence_review::wire::{Artifact, Position};
+use hence_review::wire::Artifact;
 
 use super::bits::Bits;
 use super::compare::{compare, same};
@@ -216,13 +216,5 @@ impl<'t> Evaluator<'t> {
             .trace()
             .policies()
             .any(|policy| keys.iter().any(|key| policy.text(key) == Some(model)))
-    }
-
-    /// Returns the position of an action datum.
-    pub(crate) fn position_of(datum: &Datum<'t>) -> Option<Position> {
-        match datum {
-            Datum::Action(at) => Some(Position::new(*at)),
-            _ => None,
-        }
     }
 }

@@ -6,14 +6,14 @@ use crate::vocabulary::Atom;
 
 pub(super) fn lint(formula: &Formula, findings: &mut Vec<Finding>) {
     let mut say = |kind| findings.push(Finding { kind, place: None });
-    if let Expr::Unary(Unary::Globally, body) = formula.expr() {
-        if let Expr::Implies(trigger, demand) = &**body {
-            if settled(trigger) == Some(false) {
-                say(FindingKind::VacuousTrigger(trigger.to_string()));
-            }
-            if settled(demand) == Some(true) {
-                say(FindingKind::VacuousDemand(demand.to_string()));
-            }
+    if let Expr::Unary(Unary::Globally, body) = formula.expr()
+        && let Expr::Implies(trigger, demand) = &**body
+    {
+        if settled(trigger) == Some(false) {
+            say(FindingKind::VacuousTrigger(trigger.to_string()));
+        }
+        if settled(demand) == Some(true) {
+            say(FindingKind::VacuousDemand(demand.to_string()));
         }
     }
     walk(formula.expr(), findings);

@@ -113,11 +113,11 @@ impl Policy {
             }
         }
         for (member, words) in [("severity", PolicySeverity::WORDS), ("scope", PolicyScope::WORDS)] {
-            if let Some(found) = self.source.get(member).filter(|found| !found.is_null()) {
-                if !found.as_str().is_some_and(|word| words.contains(&word)) {
-                    let (member, found) = (member.to_owned(), found.to_string());
-                    say(FindingKind::InvalidMember { member, found, expected: words.join(", ") });
-                }
+            let is_word = |found: &&Value| found.as_str().is_some_and(|word| words.contains(&word));
+            let found = self.source.get(member).filter(|found| !found.is_null() && !is_word(found));
+            if let Some(found) = found {
+                let (member, found) = (member.to_owned(), found.to_string());
+                say(FindingKind::InvalidMember { member, found, expected: words.join(", ") });
             }
         }
         if let Err(fault) = &self.selector {

@@ -44,12 +44,12 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
             return verdict;
         }
     };
-    if let Ok(Some(selector)) = policy.selector() {
-        if !selector.matches(evaluator.subject()) {
-            verdict.status = EvaluationStatus::NotApplicable;
-            verdict.reason = Some("nothing in the trace is what `applies_when` selects".to_owned());
-            return verdict;
-        }
+    if let Ok(Some(selector)) = policy.selector()
+        && !selector.matches(evaluator.subject())
+    {
+        verdict.status = EvaluationStatus::NotApplicable;
+        verdict.reason = Some("nothing in the trace is what `applies_when` selects".to_owned());
+        return verdict;
     }
     verdict.heuristic_words = heuristic_words(rule);
     evaluator.renew();
