@@ -3,6 +3,7 @@ mod check;
 pub mod eval;
 pub mod formula;
 pub mod lint;
+pub mod monitor;
 pub mod policy;
 #[cfg(test)]
 mod sample;
