@@ -37,7 +37,7 @@ struct Draft {
 }
 
 fn any_draft() -> impl Strategy<Value = Draft> {
-    (0..TYPES.len(), 0..PATHS.len(), [0..12usize, 0..12usize], any::<bool>(), any::<bool>(), 0..6usize)
+    (0..TYPES.len(), 0..PATHS.len(), [0..3usize, 0..9usize], any::<bool>(), any::<bool>(), 0..6usize)
         .prop_map(|(kind, path, sources, produces, consumes, flavour)| Draft {
             kind,
             path,
@@ -58,7 +58,7 @@ pub(crate) fn any_trace(actions: std::ops::Range<usize>) -> impl Strategy<Value 
                 .filter_map(|artifact| Some(artifact.get("artifact_id")?.as_str()?.to_owned()))
                 .collect();
             let sources: Vec<String> =
-                draft.sources.iter().filter_map(|source| known.get(*source).cloned()).collect();
+                draft.sources.iter().filter_map(|source| known.iter().rev().nth(*source).cloned()).collect();
             actions.push(action(at, draft, &sources));
             if draft.produces {
                 artifacts.push(artifact(at, draft, &sources));
@@ -101,7 +101,7 @@ fn action(at: usize, draft: &Draft, sources: &[String]) -> Object {
 }
 
 fn artifact(at: usize, draft: &Draft, sources: &[String]) -> Object {
-    let status = if draft.flavour % 2 == 0 { "proved" } else { "refuted" };
+    let status = if draft.flavour.is_multiple_of(2) { "proved" } else { "refuted" };
     let payload: Object = [("status", status)].into_iter().collect();
     [
         ("artifact_id", Value::from(format!("a{at}"))),
@@ -140,6 +140,11 @@ pub(crate) fn any_formula(tense: Tense) -> impl Strategy<Value = Expr> {
         let unary: Vec<Unary> = Unary::ALL
             .iter()
             .map(|(_, operator)| *operator)
+            // The scoped ones hold most of the code, so they come up most often.
+            .flat_map(|operator| {
+                let scoped = operator.word().contains('_');
+                std::iter::repeat_n(operator, if scoped { 3 } else { 1 })
+            })
             .filter(|operator| tense == Tense::Any || matches!(operator, Unary::Previously(_) | Unary::Historically(_)))
             .collect();
         let binary = match tense {

@@ -16,7 +16,10 @@ use super::texts::Texts;
 pub struct Subject {
     trace: Trace,
     lineage: Lineage,
+    action_ids: Vec<Option<i64>>,
     action_types: Vec<Option<ActionType>>,
+    /// Positions by the type as written.
+    by_type: BTreeMap<String, Vec<usize>>,
     texts: OnceLock<Texts>,
 }
 
@@ -32,8 +35,24 @@ impl Subject {
         }
         let trace = Trace::read(value);
         let lineage = Lineage::of(&trace);
-        let action_types = trace.actions().iter().map(|action| action.action_type()).collect();
-        Ok(Self { trace, lineage, action_types, texts: OnceLock::new() })
+        let mut by_type: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, action) in trace.actions().iter().enumerate() {
+            match by_type.get_mut(action.type_word()) {
+                Some(places) => places.push(at),
+                None => drop(by_type.insert(action.type_word().to_owned(), vec![at])),
+            }
+        }
+        let mut action_types = vec![None; trace.actions().len()];
+        for (word, places) in &by_type {
+            let known = ActionType::from_word(word);
+            for place in places {
+                if let Some(slot) = action_types.get_mut(*place) {
+                    *slot = known;
+                }
+            }
+        }
+        let action_ids = trace.actions().iter().map(|action| action.id()).collect();
+        Ok(Self { trace, lineage, action_ids, action_types, by_type, texts: OnceLock::new() })
     }
 
     /// Returns the trace.
@@ -54,6 +73,20 @@ impl Subject {
     /// Returns whether there are no actions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    pub(crate) fn action_id(&self, at: usize) -> Option<i64> {
+        self.action_ids.get(at).copied().flatten()
+    }
+
+    /// Returns the highest action id: where the trace stood when it was checked.
+    pub(crate) fn highest_action_id(&self) -> Option<i64> {
+        self.action_ids.iter().copied().flatten().max()
+    }
+
+    /// Returns the actions whose type is written `word`.
+    pub(crate) fn of_type(&self, word: &str) -> &[usize] {
+        self.by_type.get(word).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn action_type(&self, at: usize) -> Option<ActionType> {

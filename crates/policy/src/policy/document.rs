@@ -113,7 +113,7 @@ impl Reader<'_> {
     fn list(&mut self, items: &[Value], pointer: &JsonPointer, pack: Option<Pack>) -> Result<(), LoadError> {
         let mut members = Vec::new();
         for (index, item) in items.iter().enumerate() {
-            let pointer = pointer.child(&index.to_string());
+            let pointer = pointer.child(index);
             match (item, &pack) {
                 (Value::Object(object), _) => members.push((self.policy(object, &pointer)?, pointer)),
                 // A pack may list policies that other documents define.

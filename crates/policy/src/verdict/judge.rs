@@ -20,13 +20,7 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
         policy_id: policy.id().clone(),
         severity: policy.severity(),
         status: EvaluationStatus::Unknown,
-        checked_at_action_id: evaluator
-            .subject()
-            .trace()
-            .actions()
-            .iter()
-            .filter_map(|action| action.id())
-            .max(),
+        checked_at_action_id: evaluator.subject().highest_action_id(),
         evidence: Witnesses::default(),
         violating: Witnesses::default(),
         heuristic_words: Vec::new(),
@@ -129,7 +123,7 @@ fn settle(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) {
     let subject = evaluator.subject();
     verdict.evidence = Witnesses::at(subject, outcome.evidence.iter().copied());
     verdict.violating = Witnesses::at(subject, outcome.violating.iter().copied());
-    verdict.violating.artifact_ids.extend(outcome.violating_artifacts.iter().cloned());
+    verdict.violating.artifact_ids.extend(outcome.violating_artifacts.iter().map(|id| id.as_str().into()));
     verdict.status = match (outcome.is_violated(), outcome.applies()) {
         (true, _) => EvaluationStatus::Failed,
         (false, true) => EvaluationStatus::Passed,
