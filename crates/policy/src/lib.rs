@@ -11,6 +11,7 @@
 //!   failure, the shortest chain of facts that makes it one. A rule that was never triggered is
 //!   `not_applicable`, never compliance; what cannot be decided is `unknown`, never true.
 //! - [`monitor`] answers, before an action is admitted, which policies it would violate.
+//! - [`search`] finds a shortest trace that violates a formula, or one that satisfies several.
 //!
 //! It does no I/O, reads no clock and prints nothing.
 //!
@@ -45,6 +46,7 @@ pub mod monitor;
 pub mod policy;
 #[cfg(test)]
 mod sample;
+pub mod search;
 pub mod structural;
 pub mod verdict;
 pub mod vocabulary;

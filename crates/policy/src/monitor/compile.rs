@@ -171,7 +171,7 @@ impl Values {
 }
 
 /// Returns whether a formula has no operator over time and counts nothing.
-fn is_timeless(expr: &Expr) -> bool {
+pub(crate) fn is_timeless(expr: &Expr) -> bool {
     match expr {
         Expr::Unary(..) | Expr::Binary(..) | Expr::Count { .. } => false,
         Expr::Not(inner) | Expr::Quantified { body: inner, .. } => is_timeless(inner),
@@ -186,7 +186,7 @@ fn is_timeless(expr: &Expr) -> bool {
 }
 
 /// Refuses what looks beyond the present action and the artifacts it names.
-fn check_present(expr: &Expr) -> Result<(), NotMonitorable> {
+pub(crate) fn check_present(expr: &Expr) -> Result<(), NotMonitorable> {
     let whole = || Err(NotMonitorable::WholeTrace(expr.to_string()));
     match expr {
         Expr::Atom(word) => match Atom::of(word.as_str()) {

@@ -17,6 +17,7 @@ mod target;
 mod watch;
 
 pub use compile::NotMonitorable;
+pub(crate) use compile::{check_present, is_timeless};
 pub use growth::OfferFault;
 pub use offer::{Offer, Violation};
 
