@@ -18,7 +18,6 @@ pub(crate) enum DataError {
 }
 
 /// Reads one JSON document.
-#[allow(dead_code, reason = "for the suites whose data is one document per file")]
 pub(crate) fn json(path: &Path) -> Result<Value, DataError> {
     let bytes = read(path)?;
     parse(&bytes).map_err(|source| DataError::Parse {

@@ -6,12 +6,13 @@ use crate::data::DataError;
 use crate::report::Report;
 
 mod canonical_json;
+mod cognitive;
 
 /// Runs one folder of data into a report.
 pub(crate) type Suite = fn(&Path, &mut Report) -> Result<(), DataError>;
 
 /// Every suite this tool knows.
-pub(crate) const SUITES: &[(&str, Suite)] = &[("reasoning", reasoning)];
+pub(crate) const SUITES: &[(&str, Suite)] = &[("cognitive", cognitive::run), ("reasoning", reasoning)];
 
 /// Finds a suite by name.
 pub(crate) fn find(name: &str) -> Option<Suite> {

@@ -1,0 +1,35 @@
+//! The cognitive side of a run: its state, how steps read and write it, and the skills that say what happens.
+//!
+//! - [`state`]: the execution state of a run and the [`Memory`](state::Memory) its steps see, with typed slots.
+//! - [`reference`]: names such as `working.entities.0.name`, with one meaning everywhere.
+//! - [`mapping`]: step inputs made from memory, step outputs written to it, all or nothing.
+//! - [`expression`]: the language of conditions, loops and routers, read once, bounded in every direction.
+//!
+//! It does no I/O, reads no clock, draws no randomness and knows nothing of records or files: whatever calls
+//! capabilities and keeps journals does so from outside, through values of this crate.
+//!
+//! ```
+//! use hence_canon::parse;
+//! use hence_cognition::expression::Expression;
+//! use hence_cognition::mapping::{InputMapping, MergeStrategy, OutputMapping};
+//! use hence_cognition::state::Memory;
+//!
+//! let memory = Memory::from_blocks(&parse(br#"{"inputs": {"text": "two risks"}}"#)?)?;
+//!
+//! let input = InputMapping::parse(&parse(br#"{"document": "inputs.text"}"#)?)?.resolve(&memory)?;
+//! assert_eq!(input.to_string(), r#"{"document":"two risks"}"#);
+//!
+//! let output = OutputMapping::parse(&parse(br#"{"risks": "working.risks"}"#)?)?;
+//! let after = output.apply(&memory, &parse(br#"{"risks": [{"id": 1}]}"#)?, MergeStrategy::Append)?;
+//!
+//! let worth_a_look: Expression = "working.risks.0.id == 1 and not vars.done".parse()?;
+//! assert!(worth_a_look.is_true(&after)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod expression;
+pub mod mapping;
+pub mod reference;
+pub mod state;
+#[cfg(test)]
+mod testing;
