@@ -4,6 +4,10 @@
 //! - [`reference`]: names such as `working.entities.0.name`, with one meaning everywhere.
 //! - [`mapping`]: step inputs made from memory, step outputs written to it, all or nothing.
 //! - [`expression`]: the language of conditions, loops and routers, read once, bounded in every direction.
+//! - [`skill`]: programs of steps, read from documents with every finding reported at its place.
+//! - [`plan`]: the order in which steps take effect, what each must wait for, and what will go wrong.
+//! - [`capability`]: contracts, hints and safety rules of what steps call.
+//! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
 //!
 //! It does no I/O, reads no clock, draws no randomness and knows nothing of records or files: whatever calls
 //! capabilities and keeps journals does so from outside, through values of this crate.
@@ -27,9 +31,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod capability;
 pub mod expression;
+pub mod failure;
 pub mod mapping;
+pub mod plan;
 pub mod reference;
+pub mod skill;
 pub mod state;
 #[cfg(test)]
 mod testing;

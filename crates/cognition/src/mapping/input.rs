@@ -78,11 +78,43 @@ impl InputMapping {
         self.0.resolve(memory, &JsonPointer::root())
     }
 
+    /// Returns what stands for one input.
+    pub(crate) fn member(&self, name: &str) -> Option<Given<'_>> {
+        match &self.0 {
+            Template::Fixed(value) => value.get(name).map(Given::Fixed),
+            Template::Map(members) => {
+                members.iter().find(|(key, _)| &**key == name).map(|(_, member)| match member {
+                    Template::Fixed(value) => Given::Fixed(value),
+                    _ => Given::Resolved,
+                })
+            }
+            Template::Reference(_) | Template::List(_) => None,
+        }
+    }
+
     /// Returns every reference, depth first in declared order, repetitions included.
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         self.0.collect(&mut found);
         found
+    }
+}
+
+/// What a mapping gives for one input.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'a> {
+    /// A value known before anything runs.
+    Fixed(&'a Value),
+    /// Something that depends on memory.
+    Resolved,
+}
+
+impl<'a> Given<'a> {
+    pub(crate) fn fixed(self) -> Option<&'a Value> {
+        match self {
+            Self::Fixed(value) => Some(value),
+            Self::Resolved => None,
+        }
     }
 }
 

@@ -4,11 +4,15 @@
 //! `sane_expect`; without a `sane_expect` it is informative. Differences that follow from one of our rules are
 //! printed as deviations with that rule.
 
+mod control_config;
+mod error_code;
 mod expression;
+mod knowledge;
 mod map_input;
 mod map_output;
 mod matching;
 mod memory;
+mod plan;
 mod resolve;
 mod tally;
 
@@ -46,6 +50,11 @@ const KINDS: &[Kind] = &[
         deviation: map_output::deviation,
     },
     Kind { name: "expression", run: expression::run, covers: matching::covers, deviation: no_rule },
+    Kind { name: "plan", run: plan::run, covers: matching::covers, deviation: no_rule },
+    Kind { name: "control_config", run: control_config::run, covers: matching::covers, deviation: no_rule },
+    Kind { name: "auto_wire", run: knowledge::wire, covers: matching::covers, deviation: no_rule },
+    Kind { name: "consumes_chain", run: knowledge::chain, covers: matching::covers, deviation: no_rule },
+    Kind { name: "error_code", run: error_code::run, covers: matching::covers, deviation: no_rule },
 ];
 
 fn no_rule(_: &Value, _: &Value) -> Option<&'static str> {
