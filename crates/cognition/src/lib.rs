@@ -6,6 +6,8 @@
 //! - [`expression`]: the language of conditions, loops and routers, read once, bounded in every direction.
 //! - [`skill`]: programs of steps, read from documents with every finding reported at its place.
 //! - [`plan`]: the order in which steps take effect, what each must wait for, and what will go wrong.
+//! - [`schedule`]: which step may start, which result is due, and who is blocked by a failure.
+//! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
 //! - [`capability`]: contracts, hints and safety rules of what steps call.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
 //!
@@ -37,6 +39,8 @@ pub mod failure;
 pub mod mapping;
 pub mod plan;
 pub mod reference;
+pub mod run;
+pub mod schedule;
 pub mod skill;
 pub mod state;
 #[cfg(test)]

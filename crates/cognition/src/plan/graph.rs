@@ -14,6 +14,10 @@ pub(super) fn dependencies(skill: &Skill, problems: &mut Problems) -> Vec<Vec<St
     for (position, step) in skill.steps.iter().enumerate() {
         let mut found = Vec::new();
         match &step.depends_on {
+            DependsOn::Malformed => {
+                let place = Skill::step_pointer(position).child("config").child("depends_on");
+                problems.add(Rule::DependsOn, place, "depends_on is a list of step ids");
+            }
             DependsOn::Previous => found.extend(position.checked_sub(1).map(StepIndex::new)),
             DependsOn::Steps(ids) => {
                 for (index, id) in ids.iter().enumerate() {

@@ -7,7 +7,10 @@ mod hazards;
 
 pub use check::check;
 
-use crate::skill::{Problem, Problems, Skill};
+use hence_canon::JsonPointer;
+
+use crate::mapping::InvalidOutputMapping;
+use crate::skill::{Problem, Problems, Rule, Skill, rule_of_target};
 use hazards::Writers;
 
 /// The position of a step among the declared steps, from 0.
@@ -42,9 +45,11 @@ impl Plan {
     /// Orders the steps of a skill in time linear in steps and dependencies.
     ///
     /// # Errors
-    /// Every dependency on an unknown step, and every cycle.
+    /// A skill without steps, targets outside the writable namespaces, dependencies on unknown steps, and cycles:
+    /// all of them.
     pub fn of(skill: &Skill) -> Result<Self, Vec<Problem>> {
         let mut problems = Problems::default();
+        report_unplannable(skill, &mut problems);
         let dependencies = graph::dependencies(skill, &mut problems);
         let dependents = graph::dependents(&dependencies);
         let order = graph::order(&dependencies, &dependents);
@@ -80,6 +85,22 @@ impl Plan {
     /// see if all steps ran one after another in plan order.
     pub fn reads_from(&self, step: StepIndex) -> &[StepIndex] {
         self.reads_from.get(step.position()).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn report_unplannable(skill: &Skill, problems: &mut Problems) {
+    if skill.steps.is_empty() {
+        problems.add(Rule::NoSteps, JsonPointer::root().child("steps"), "a skill has at least one step");
+    }
+    for (position, step) in skill.steps.iter().enumerate() {
+        if let Err(InvalidOutputMapping::Target { field, source }) = &step.output
+            && rule_of_target(source) == Rule::TargetNamespace
+            // What a capability's hints name is not the skill's fault; it fails where it is written.
+            && step.wired.is_none()
+        {
+            let place = Skill::step_pointer(position).child("output").child(field);
+            problems.add(Rule::TargetNamespace, place, source);
+        }
     }
 }
 

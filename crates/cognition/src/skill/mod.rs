@@ -20,6 +20,7 @@ pub use formula::Formula;
 pub use problem::Problem;
 pub(crate) use problem::Problems;
 pub use rule::{Rule, Severity, Stage};
+pub(crate) use step::rule_of_target;
 pub use step::{DependsOn, Step};
 pub use uses::Uses;
 

@@ -38,6 +38,8 @@ pub struct Step {
     pub input: Result<InputMapping, InvalidInputMapping>,
     /// Where its output goes; a malformed mapping fails the step.
     pub output: Result<OutputMapping, InvalidOutputMapping>,
+    /// The mapping its capability's hints stand for, if it has none of its own and has been wired.
+    pub wired: Option<Object>,
     /// How its output meets what is there; an unknown strategy fails the step.
     pub merge_strategy: Result<MergeStrategy, UnknownStrategy>,
     /// What it waits for.
@@ -55,6 +57,8 @@ pub enum DependsOn {
     Previous,
     /// Exactly these.
     Steps(Box<[Arc<str>]>),
+    /// Something that is not a list of step ids: the skill cannot be planned.
+    Malformed,
 }
 
 impl Step {
@@ -98,6 +102,7 @@ impl Step {
             uses_text: uses,
             input,
             output: OutputMapping::parse(&output.into()),
+            wired: None,
             merge_strategy,
             depends_on: depends_on(&config, &config_pointer, problems),
             timeout_seconds: timeout(&config, &config_pointer, problems),
@@ -167,7 +172,7 @@ fn report_output_shape(output: &Object, pointer: &JsonPointer, problems: &mut Pr
             Some(text) if !text.is_empty() && !field.is_empty() => {
                 match crate::mapping::Target::parse(text) {
                     Ok(_) => {}
-                    Err(error) => problems.add(rule_of(&error), place, error),
+                    Err(error) => problems.add(rule_of_target(&error), place, error),
                 }
             }
             _ => problems.add(Rule::Shape, place, "an output maps a field name to a target"),
@@ -175,7 +180,7 @@ fn report_output_shape(output: &Object, pointer: &JsonPointer, problems: &mut Pr
     }
 }
 
-fn rule_of(error: &InvalidTarget) -> Rule {
+pub(crate) fn rule_of_target(error: &InvalidTarget) -> Rule {
     match error {
         InvalidTarget::NoDot(_) | InvalidTarget::ReadOnly(_) | InvalidTarget::UnknownNamespace(_) => {
             Rule::TargetNamespace
@@ -190,21 +195,23 @@ fn depends_on(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -
         None | Some(Value::Null) => DependsOn::Previous,
         Some(Value::Array(items)) => {
             let mut steps = Vec::new();
+            let mut malformed = false;
             for (index, item) in items.iter().enumerate() {
                 match item {
                     Value::String(id) => steps.push(id.clone()),
                     other => {
                         let message = format_args!("a dependency is a step id, found {}", other.kind());
                         problems.add(Rule::DependsOn, pointer.child(index), message);
+                        malformed = true;
                     }
                 }
             }
-            DependsOn::Steps(steps.into())
+            if malformed { DependsOn::Malformed } else { DependsOn::Steps(steps.into()) }
         }
         Some(other) => {
             let message = format_args!("depends_on is a list of step ids, found {}", other.kind());
             problems.add(Rule::DependsOn, pointer, message);
-            DependsOn::Previous
+            DependsOn::Malformed
         }
     }
 }

@@ -14,6 +14,8 @@ mod matching;
 mod memory;
 mod plan;
 mod resolve;
+mod run;
+mod schedule;
 mod tally;
 
 use std::path::Path;
@@ -29,6 +31,8 @@ struct Kind {
     name: &'static str,
     /// Runs a case into the shape of its `expect`.
     run: fn(&Value) -> Value,
+    /// Says whether the result is what was recorded.
+    agrees: fn(&Value, &Value, &Value) -> bool,
     /// Says whether the result agrees with a partial expectation.
     covers: fn(&Value, &Value) -> bool,
     /// Names the rule by which a result rightly differs from what was recorded.
@@ -36,29 +40,38 @@ struct Kind {
 }
 
 const KINDS: &[Kind] = &[
-    Kind { name: "resolve", run: resolve::run, covers: matching::covers, deviation: no_rule },
+    Kind::plain("resolve", resolve::run),
+    Kind { deviation: map_input::deviation, ..Kind::plain("map_input", map_input::run) },
     Kind {
-        name: "map_input",
-        run: map_input::run,
-        covers: matching::covers,
-        deviation: map_input::deviation,
-    },
-    Kind {
-        name: "map_output",
-        run: map_output::run,
         covers: map_output::covers,
         deviation: map_output::deviation,
+        ..Kind::plain("map_output", map_output::run)
     },
-    Kind { name: "expression", run: expression::run, covers: matching::covers, deviation: no_rule },
-    Kind { name: "plan", run: plan::run, covers: matching::covers, deviation: no_rule },
-    Kind { name: "control_config", run: control_config::run, covers: matching::covers, deviation: no_rule },
-    Kind { name: "auto_wire", run: knowledge::wire, covers: matching::covers, deviation: no_rule },
-    Kind { name: "consumes_chain", run: knowledge::chain, covers: matching::covers, deviation: no_rule },
-    Kind { name: "error_code", run: error_code::run, covers: matching::covers, deviation: no_rule },
+    Kind::plain("expression", expression::run),
+    Kind::plain("plan", plan::run),
+    Kind::plain("schedule", schedule::run),
+    Kind::plain("control_config", control_config::run),
+    Kind::plain("auto_wire", knowledge::wire),
+    Kind::plain("consumes_chain", knowledge::chain),
+    Kind::plain("error_code", error_code::run),
+    Kind {
+        agrees: run::agrees,
+        covers: run::covers,
+        deviation: run::deviation,
+        ..Kind::plain("run", run::run)
+    },
 ];
 
-fn no_rule(_: &Value, _: &Value) -> Option<&'static str> {
-    None
+impl Kind {
+    const fn plain(name: &'static str, run: fn(&Value) -> Value) -> Self {
+        Self {
+            name,
+            run,
+            agrees: |_, expect, found| matching::same(expect, found),
+            covers: matching::covers,
+            deviation: |_, _| None,
+        }
+    }
 }
 
 pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
@@ -80,7 +93,7 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
 fn one(kind: &Kind, case: &Value, id: &str, report: &mut Report, tally: &mut Tally) {
     let found = (kind.run)(case);
     let expect = case.get("expect").unwrap_or(&Value::Null);
-    let agrees = matching::same(expect, &found);
+    let agrees = (kind.agrees)(case, expect, &found);
     let flagged = case.get("upstream_questionable") == Some(&Value::Bool(true));
     let differs = || Err(format!("expected {expect}, found {found}"));
     if agrees {

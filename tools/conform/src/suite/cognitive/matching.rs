@@ -25,7 +25,6 @@ pub(super) fn covers(partial: &Value, found: &Value) -> bool {
 }
 
 /// Returns whether two lists hold the same values in any order.
-#[allow(dead_code, reason = "used by the kinds with unordered results")]
 pub(super) fn same_in_any_order(expected: &[Value], found: &[Value]) -> bool {
     let mut left: Vec<&Value> = found.iter().collect();
     let all = expected.iter().all(|value| match left.iter().position(|other| same(value, other)) {
