@@ -10,6 +10,7 @@
 //! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
 //! - [`capability`]: contracts, hints and safety rules of what steps call.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
+//! - [`checkpoint`], [`audit`] and [`run_store`]: formats and lists of other implementations, for exchange.
 //!
 //! It does no I/O, reads no clock, draws no randomness and knows nothing of records or files: whatever calls
 //! capabilities and keeps journals does so from outside, through values of this crate.
@@ -33,13 +34,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod audit;
 pub mod capability;
+pub mod checkpoint;
 pub mod expression;
 pub mod failure;
 pub mod mapping;
 pub mod plan;
 pub mod reference;
 pub mod run;
+pub mod run_store;
 pub mod schedule;
 pub mod skill;
 pub mod state;

@@ -8,7 +8,7 @@ use super::StepOutcome;
 use super::flow::{attempts_of, write};
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{OutputMapping, OutputMappingError};
-use crate::skill::{Skill, Step};
+use crate::skill::Step;
 use crate::state::{ExecutionState, Memory, StepResult, StepStatus, TraceStep};
 
 /// An outcome that has been written, and the memory after it.
@@ -23,9 +23,14 @@ pub struct Settled {
 /// An outcome that does not belong to a skill or a state.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FoldError {
-    /// The skill has no such step.
-    #[error("the skill has no step `{0}`")]
-    UnknownStep(Arc<str>),
+    /// It is the outcome of another step.
+    #[error("expected an outcome of step `{expected}`, found one of `{found}`")]
+    OtherStep {
+        /// The step.
+        expected: Arc<str>,
+        /// The step of the outcome.
+        found: Arc<str>,
+    },
     /// Its writes do not fit the memory.
     #[error("the outcome of `{step}` cannot be written: {source}")]
     Write {
@@ -104,13 +109,11 @@ impl ExecutionState {
     /// Takes in an outcome that was settled before: one step of getting a state back from what was kept.
     ///
     /// # Errors
-    /// [`FoldError`] when the outcome is not one of this skill in this state.
-    pub fn fold(&mut self, skill: &Skill, outcome: StepOutcome) -> Result<(), FoldError> {
-        let step = skill
-            .steps
-            .iter()
-            .find(|step| step.id == outcome.step_id)
-            .ok_or_else(|| FoldError::UnknownStep(outcome.step_id.clone()))?;
+    /// [`FoldError`] when the outcome is not one of this step in this state.
+    pub fn fold(&mut self, step: &Step, outcome: StepOutcome) -> Result<(), FoldError> {
+        if step.id != outcome.step_id {
+            return Err(FoldError::OtherStep { expected: step.id.clone(), found: outcome.step_id });
+        }
         let rewired = outcome
             .wired
             .as_ref()

@@ -26,6 +26,7 @@ pub use capabilities::{Call, CallError, CallPurpose, Capabilities, NestedRun, Re
 pub use context::Context;
 pub use driver::{RunFailure, RunReport, RunRequest, run};
 pub use encode::OutcomeError;
+pub(crate) use encode::metrics;
 pub use fold::{FoldError, Settled, settle};
 pub use options::{RunOptions, SKILL_DEPTH_DEFAULT, SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT};
 pub use outcome::{Note, StepOutcome};

@@ -62,6 +62,11 @@ impl Skill {
         Reading { skill, problems: problems.into_vec() }
     }
 
+    /// Returns the step with an id. It walks the steps; a caller with many lookups keeps an index.
+    pub fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| &*step.id == id)
+    }
+
     /// Returns the place of a step in the document.
     pub(crate) fn step_pointer(index: usize) -> JsonPointer {
         JsonPointer::root().child("steps").child(index)

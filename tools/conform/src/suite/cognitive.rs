@@ -4,6 +4,8 @@
 //! `sane_expect`; without a `sane_expect` it is informative. Differences that follow from one of our rules are
 //! printed as deviations with that rule.
 
+mod audit;
+mod checkpoint;
 mod control_config;
 mod error_code;
 mod expression;
@@ -15,6 +17,7 @@ mod memory;
 mod plan;
 mod resolve;
 mod run;
+mod run_store;
 mod schedule;
 mod tally;
 
@@ -54,6 +57,12 @@ const KINDS: &[Kind] = &[
     Kind::plain("auto_wire", knowledge::wire),
     Kind::plain("consumes_chain", knowledge::chain),
     Kind::plain("error_code", error_code::run),
+    Kind::plain("checkpoint", checkpoint::run),
+    Kind::plain("stable_hash", audit::hash),
+    Kind::plain("sanitize", audit::clean),
+    Kind::plain("audit_chain", audit::chain),
+    Kind::plain("audit_verify", audit::check),
+    Kind::plain("run_store", run_store::run),
     Kind {
         agrees: run::agrees,
         covers: run::covers,
