@@ -75,7 +75,11 @@ impl InputMapping {
     /// # Errors
     /// [`InputMappingError::Reference`] when a strict reference names nothing.
     pub fn resolve(&self, memory: &Memory) -> Result<Value, InputMappingError> {
-        self.0.resolve(memory, &JsonPointer::root())
+        // The place is looked for only when something is missing: it would cost more than resolving does.
+        self.0.resolve(memory).map_err(|source| InputMappingError::Reference {
+            pointer: self.0.place_of(&source.reference, &JsonPointer::root()).unwrap_or_default(),
+            source,
+        })
     }
 
     /// Returns what stands for one input.
@@ -119,24 +123,34 @@ impl<'a> Given<'a> {
 }
 
 impl Template {
-    fn resolve(&self, memory: &Memory, pointer: &JsonPointer) -> Result<Value, InputMappingError> {
+    fn resolve(&self, memory: &Memory) -> Result<Value, MissingReference> {
         Ok(match self {
             Self::Fixed(value) => value.clone(),
-            Self::Reference(reference) => reference
-                .resolve(memory)
-                .map_err(|source| InputMappingError::Reference { pointer: pointer.clone(), source })?,
-            Self::List(items) => items
-                .iter()
-                .enumerate()
-                .map(|(index, item)| item.resolve(memory, &pointer.child(index)))
-                .collect::<Result<Vec<Value>, _>>()?
-                .into(),
+            Self::Reference(reference) => reference.resolve(memory)?,
+            Self::List(items) => {
+                items.iter().map(|item| item.resolve(memory)).collect::<Result<Vec<Value>, _>>()?.into()
+            }
             Self::Map(members) => members
                 .iter()
-                .map(|(key, member)| Ok((key.clone(), member.resolve(memory, &pointer.child(key))?)))
-                .collect::<Result<Object, InputMappingError>>()?
+                .map(|(key, member)| Ok((key.clone(), member.resolve(memory)?)))
+                .collect::<Result<Object, MissingReference>>()?
                 .into(),
         })
+    }
+
+    /// Returns where a reference stands first.
+    fn place_of(&self, reference: &Reference, pointer: &JsonPointer) -> Option<JsonPointer> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Reference(found) => (found == reference).then(|| pointer.clone()),
+            Self::List(items) => {
+                let mut places = items.iter().enumerate();
+                places.find_map(|(index, item)| item.place_of(reference, &pointer.child(index)))
+            }
+            Self::Map(members) => {
+                members.iter().find_map(|(key, member)| member.place_of(reference, &pointer.child(key)))
+            }
+        }
     }
 
     fn collect<'a>(&'a self, found: &mut Vec<&'a Reference>) {

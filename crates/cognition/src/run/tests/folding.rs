@@ -121,29 +121,3 @@ proptest! {
         prop_assert_eq!(outcomes, serial.outcomes);
     }
 }
-
-#[test]
-fn a_run_of_many_steps_costs_in_proportion() {
-    let chain = |count: usize| {
-        let step = |n: usize| {
-            let before = n.saturating_sub(1);
-            let input = if n == 0 { "inputs.t".to_owned() } else { format!("vars.v{before}") };
-            format!(
-                r#"{{"id": "s{n}", "uses": "one", "input": {{"x": "{input}"}}, "output": {{"r": "vars.v{n}"}}}}"#
-            )
-        };
-        skill("main", &format!("[{}]", (0..count).map(step).collect::<Vec<_>>().join(",")))
-    };
-    let time = |skill: &crate::skill::Skill| {
-        let started = std::time::Instant::now();
-        let report =
-            run(skill, request(r#"{"t": 1}"#), &mut World::default().with("one", "{}", &[r#"{"r": 1}"#]));
-        assert_eq!(report.outcomes.len(), skill.steps.len());
-        started.elapsed().as_secs_f64()
-    };
-    let (small, large) = (chain(1000), chain(16_000));
-    let (small, large) = (time(&small).max(0.001), time(&large));
-    println!("1000 steps {small:.4}s, 16000 steps {large:.4}s");
-    // Sixteen times the steps: quadratic growth would cost 256 times; the bound leaves room for a busy machine.
-    assert!(large < 100.0 * small, "{small} s for 1000 steps, {large} s for 16000");
-}
