@@ -251,3 +251,12 @@ fn a_state_born_beside_shared_variables_remembers_them_in_its_first_checkpoint()
     let seen = world.workspace.sight(other).unwrap().view_at("initial_state").unwrap();
     assert_eq!(seen.len(), 3);
 }
+
+#[test]
+fn what_the_rules_allow_and_no_counter_can_hold_is_refused_with_its_place() {
+    let text = r#"{"version":"1.0.0","state_id":"state-00000001","variables":{
+        "a_b":{"name":"a_b","value":1,"type":"number","access_count":1000000000000000000000}}}"#;
+    assert!(Verdict::of(&json(text)).is_valid());
+    let verdict = Document::from_value(&json(text)).unwrap_err();
+    assert_eq!(verdict.unrepresentable.unwrap().pointer.to_string(), "/variables/a_b/access_count");
+}
