@@ -104,7 +104,8 @@ impl Draft {
     }
 
     fn entry(&mut self, timestamp: Timestamp, origin: &Origin) -> Result<Entry, Refusal> {
-        let number = self.last_mutation + 1;
+        // An imported count may be as large as counts get.
+        let number = self.last_mutation.saturating_add(1);
         let id = u32::try_from(number).ok().filter(|_| number <= MUTATIONS_MAX);
         let id = MutationId::from_number(id.ok_or(Refusal::TooManyMutations)?);
         self.last_mutation = number;
