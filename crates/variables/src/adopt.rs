@@ -30,8 +30,10 @@ pub struct Import {
 pub struct Adoption {
     /// What was taken in.
     pub import: Import,
-    /// The revisions of the shared layers it met.
+    /// The revisions of the layers it met.
     pub seen: BTreeMap<Scope, u64>,
+    /// The revisions it left them at.
+    pub made: BTreeMap<Scope, u64>,
 }
 
 impl Import {
@@ -50,11 +52,15 @@ impl Import {
         {
             return Err(Refusal::ClockWentBack { last, now });
         }
+        let seen = workspace.revisions_at_birth(session.as_ref(), document.tree_id);
+        let mut made = seen.clone();
         for (name, (variable, scope)) in &document.variables {
-            let present = scope
-                .and_then(|scope| shared(workspace, session.as_ref(), document, scope)?.get(name.as_str()));
-            if present.is_some_and(|present| !present.says_the_same(variable)) {
-                return Err(Refusal::NameTaken { name: name.clone() });
+            let Some(scope) = *scope else { continue };
+            let layer = shared(workspace, session.as_ref(), document, scope);
+            match layer.and_then(|layer| layer.get(name.as_str())) {
+                None => *made.entry(scope).or_default() += 1,
+                Some(present) if present.says_the_same(variable) => {}
+                Some(_) => return Err(Refusal::NameTaken { name: name.clone() }),
             }
         }
         let documents = std::iter::once(document).chain(self.snapshots.values());
@@ -64,8 +70,7 @@ impl Import {
             let expected = "values nested at most 96 levels";
             return Err(Refusal::InvalidArgument { what: "document", expected, found });
         }
-        let seen = workspace.revisions_at_birth(session.as_ref(), document.tree_id);
-        Ok(Adoption { import: self.clone(), seen })
+        Ok(Adoption { import: self.clone(), seen, made })
     }
 }
 

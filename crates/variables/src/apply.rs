@@ -79,7 +79,7 @@ fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
                 layer.rename(name, to, writer);
             }
         }
-        Change::Read { home, name } => count_read(workspace, event.state, *home, name),
+        Change::Read { place, name } => count_read(workspace, event.state, place.home(), name),
         Change::Checkpoint { id, name, description, .. } => {
             let checkpoint = Checkpoint {
                 id: *id,

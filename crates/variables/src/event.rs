@@ -91,8 +91,8 @@ pub enum Change {
     },
     /// A variable was read.
     Read {
-        /// Where the variable lives.
-        home: Home,
+        /// Where the variable lives, and at which revision of that layer it was read.
+        place: Place,
         /// Which.
         name: Name,
     },
@@ -145,7 +145,7 @@ pub enum Place {
     Layer {
         /// Its scope.
         scope: Scope,
-        /// The layer's revision after this change. Changes made by several states are ordered by it.
+        /// The layer's revision after this change, or while it was read. What several states did is ordered by it.
         revision: u64,
     },
 }

@@ -7,6 +7,7 @@ use hence_canon::Value;
 use crate::{Import, Origin, StateId};
 
 mod decode;
+mod encode;
 
 /// A request to a workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]

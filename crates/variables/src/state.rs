@@ -164,7 +164,7 @@ impl State {
 
     /// Adds a log entry; the oldest leaves when the window is full.
     pub(crate) fn record(&mut self, mutation: Mutation) {
-        self.mutation_count += 1;
+        self.mutation_count = self.mutation_count.saturating_add(1);
         self.last_mutation = u64::from(mutation.id.number());
         self.touch(mutation.timestamp);
         if self.log.len() == HISTORY_ENTRIES_MAX {

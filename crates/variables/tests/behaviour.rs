@@ -246,3 +246,18 @@ fn a_large_value_is_kept_while_a_checkpoint_or_the_log_refers_to_it() {
     world.rollback("here").unwrap();
     assert_eq!(world.get("body").unwrap(), Value::from("b".repeat(20_000)));
 }
+
+#[test]
+fn answers_and_refusals_have_a_form_for_programs() {
+    let mut world = World::with_state();
+    let written = world.set("X1", 1).unwrap().to_object();
+    assert_eq!(
+        Value::from(written).to_string(),
+        r#"{"ok":true,"operation":"create","warnings":["short_name","numbered_name","not_snake_case"]}"#
+    );
+    let refused = world.set("prompt", 1).unwrap_err().to_object();
+    assert_eq!(
+        Value::from(refused).to_string(),
+        r#"{"error":"read_only","ok":false,"reason":"`prompt` is read-only","rule":"PROMPT-1"}"#
+    );
+}

@@ -251,3 +251,46 @@ fn a_state_born_beside_shared_variables_remembers_them_in_its_first_checkpoint()
     let seen = world.workspace.sight(other).unwrap().view_at("initial_state").unwrap();
     assert_eq!(seen.len(), 3);
 }
+
+#[test]
+fn what_the_rules_allow_and_no_counter_can_hold_is_refused_with_its_place() {
+    let text = r#"{"version":"1.0.0","state_id":"state-00000001","variables":{
+        "a_b":{"name":"a_b","value":1,"type":"number","access_count":1000000000000000000000}}}"#;
+    assert!(Verdict::of(&json(text)).is_valid());
+    let verdict = Document::from_value(&json(text)).unwrap_err();
+    assert_eq!(verdict.unrepresentable.unwrap().pointer.to_string(), "/variables/a_b/access_count");
+}
+
+#[test]
+fn a_count_as_large_as_counts_get_is_taken_in_and_leaves_no_room() {
+    let full = with_history(HISTORY_ENTRIES_MAX, 0, 0);
+    let metadata = Object::new().with("mutation_count", u64::MAX);
+    let full = Value::from(full.as_object().unwrap().with("metadata", metadata));
+    let mut world = World::new();
+    let document = Document::from_value(&full).unwrap();
+    world.call(&Call::Import(Box::new(Import { document, snapshots: BTreeMap::new() }))).unwrap();
+    assert_eq!(world.state().mutation_count(), u64::MAX);
+    assert_eq!(code(world.set("one_more", 1)), "limit_history");
+}
+
+#[test]
+fn claimed_sizes_may_be_absurd_without_harm() {
+    let variable = |name: &str| {
+        let spill = format!(
+            r#""spilled":true,"logical_type":"text","size_bytes":{},"sha256":"{}""#,
+            u64::MAX,
+            "0".repeat(64)
+        );
+        format!(
+            r#""{name}":{{"name":"{name}","value":"file:.aiwg/rlm/x","type":"file_path","metadata":{{{spill}}}}}"#
+        )
+    };
+    let variables = format!("{},{}", variable("a_b"), variable("c_d"));
+    let text = format!(r#"{{"version":"1.0.0","state_id":"state-00000001","variables":{{{variables}}}}}"#);
+    let mut world = World::new();
+    let document = Document::from_value(&json(&text)).unwrap();
+    world.call(&Call::Import(Box::new(Import { document, snapshots: BTreeMap::new() }))).unwrap();
+    let given = export(world.workspace.sight(A).unwrap());
+    assert_eq!(given.pointer(&"/metadata/total_size_bytes".parse().unwrap()), Some(&Value::from(u64::MAX)));
+    assert_eq!(code(world.get("a_b")), "file_missing");
+}

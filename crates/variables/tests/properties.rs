@@ -7,6 +7,7 @@ use hence_canon::{Value, canonical_bytes, parse};
 use hence_variables::document::{Document, Verdict, export};
 use hence_variables::{
     Call, Delete, Event, Form, Get, Init, Op, Origin, Rename, Set, StateId, TakeCheckpoint, Workspace, apply,
+    merge,
 };
 use proptest::prelude::*;
 use world::{A, World};
@@ -141,6 +142,29 @@ proptest! {
     }
 
     #[test]
+    fn journals_kept_apart_merge_back_into_the_workspace_they_came_from(story in story(), spread in any::<bool>()) {
+        let spread = |step: &Step| Step { seconds: step.seconds + i64::from(spread), ..step.clone() };
+        let story: Vec<Step> = story.iter().map(spread).collect();
+        let world = tell(&story, |_, _, _| {});
+        let mut journals: std::collections::BTreeMap<StateId, Vec<Event>> = Default::default();
+        for event in &world.disk.events {
+            journals.entry(event.state).or_default().push(event.clone());
+        }
+        // Which journal comes first must not matter.
+        let merged = merge(journals.into_values().rev().collect()).unwrap();
+        prop_assert_eq!(merged.len(), world.disk.events.len());
+        let folded = Workspace::fold(&merged).unwrap();
+        for state in world.workspace.states() {
+            let views = [&world.workspace, &folded].map(|workspace| workspace.sight(state.id()).unwrap().view());
+            prop_assert_eq!(&views[0], &views[1]);
+        }
+        // Moments that differ leave no choice, so then everything is the same.
+        if story.iter().all(|step| step.seconds > 0) {
+            prop_assert_eq!(merged, world.disk.events);
+        }
+    }
+
+    #[test]
     fn a_refused_operation_changes_nothing(story in story()) {
         tell(&story, |world, before, accepted| {
             if !accepted {
@@ -225,6 +249,15 @@ proptest! {
         if let Value::Object(object) = &json {
             let _ = Op::from_object(object);
             let _ = Init::from_object(object);
+        }
+    }
+
+    #[test]
+    fn an_operation_reads_back_as_it_was_written(step in step()) {
+        match step.call {
+            Call::On { op, .. } => prop_assert_eq!(Op::from_object(&op.to_object()).unwrap(), op),
+            Call::Init(init) => prop_assert_eq!(Init::from_object(&init.to_object()).unwrap(), init),
+            Call::Import(_) => {}
         }
     }
 

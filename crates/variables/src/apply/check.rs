@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hence_canon::Value;
+
 use crate::adopt::Adoption;
 use crate::event::{Birth, Entry, Place};
 use crate::limits::TREE_DEPTH_MAX;
@@ -56,13 +58,15 @@ impl<'a> Expected<'a> {
                 self.check_mutation(entry)?;
                 self.check_place(*place, &variable.name)?;
                 self.check_presence(place.home(), &variable.name, old_value.is_some())?;
+                self.check_old(place.home(), &variable.name, old_value.as_ref())?;
                 let rewritten = variable.name.is_prompt() && old_value.is_some();
                 if rewritten { Err("the prompt is written once".to_owned()) } else { Ok(()) }
             }
-            Change::Delete { entry, place, name, .. } => {
+            Change::Delete { entry, place, name, old_value } => {
                 self.check_mutation(entry)?;
                 self.check_layer(*place, name)?;
-                self.check_presence(place.home(), name, true)
+                self.check_presence(place.home(), name, true)?;
+                self.check_old(place.home(), name, Some(old_value))
             }
             Change::Rename { entry, place, name, to } => {
                 self.check_mutation(entry)?;
@@ -70,7 +74,10 @@ impl<'a> Expected<'a> {
                 self.check_presence(place.home(), name, true)?;
                 self.check_presence(place.home(), to, false)
             }
-            Change::Read { home, name } => self.check_presence(*home, name, true),
+            Change::Read { place, name } => {
+                self.check_seen(*place)?;
+                self.check_presence(place.home(), name, true)
+            }
             Change::Checkpoint { id, seen, .. } => self.check_checkpoint(*id, seen),
             Change::RolledBack { .. } | Change::Status { .. } => Ok(()),
         }
@@ -123,7 +130,8 @@ impl<'a> Expected<'a> {
             return Err("a document is taken in by an event of its own".to_owned());
         }
         let expected = adoption.import.check(workspace, event.at).map_err(|refusal| refusal.to_string())?;
-        if expected.seen == adoption.seen { Ok(()) } else { Err("shared layers have moved".to_owned()) }
+        let same = expected.seen == adoption.seen && expected.made == adoption.made;
+        if same { Ok(()) } else { Err("shared layers have moved".to_owned()) }
     }
 
     fn check_mutation(&mut self, entry: &Entry) -> Result<(), String> {
@@ -156,6 +164,14 @@ impl<'a> Expected<'a> {
         Err(format!("expected revision {last} of scope {scope}, found {revision}"))
     }
 
+    fn check_seen(&self, place: Place) -> Result<(), String> {
+        let Place::Layer { scope, revision } = place else { return Ok(()) };
+        match self.revisions.get(&scope) {
+            Some(found) if *found == revision => Ok(()),
+            _ => Err(format!("scope {scope} is not at revision {revision}")),
+        }
+    }
+
     fn check_layer(&mut self, place: Place, name: &Name) -> Result<(), String> {
         if place == Place::Special {
             return Err(format!("`{name}` cannot go away"));
@@ -177,6 +193,21 @@ impl<'a> Expected<'a> {
         match (expected, found) {
             (true, false) => Err(format!("there is no `{name}`")),
             (false, true) => Err(format!("there is a `{name}` already")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the value an event replaces is the value that stands there.
+    fn check_old(&self, home: Home, name: &Name, expected: Option<&Value>) -> Result<(), String> {
+        let sight = self.sight;
+        let found = sight.and_then(|sight| match home {
+            Home::Special => sight.find(name),
+            Home::Scope(scope) => sight.find_in(scope, name),
+        });
+        match (expected, found) {
+            (Some(expected), Some(found)) if found.variable.stored.shown() != *expected => {
+                Err(format!("`{name}` does not hold the value this replaces"))
+            }
             _ => Ok(()),
         }
     }

@@ -81,6 +81,16 @@ impl Draft {
         Ok(())
     }
 
+    /// Counts a read of the variable as the layer is now.
+    pub(super) fn read(&mut self, home: Home, name: Name) {
+        let revision = |scope: Scope| self.revisions.get(&scope).copied().unwrap_or_default();
+        let place = match home {
+            Home::Special => Place::Special,
+            Home::Scope(scope) => Place::Layer { scope, revision: revision(scope) },
+        };
+        self.changes.push(Change::Read { place, name });
+    }
+
     pub(super) fn checkpoint(&mut self, id: CheckpointId, name: Arc<str>, description: Option<Arc<str>>) {
         self.changes.push(Change::Checkpoint { id, name, description, seen: self.revisions.clone() });
     }
@@ -94,7 +104,8 @@ impl Draft {
     }
 
     fn entry(&mut self, timestamp: Timestamp, origin: &Origin) -> Result<Entry, Refusal> {
-        let number = self.last_mutation + 1;
+        // An imported count may be as large as counts get.
+        let number = self.last_mutation.saturating_add(1);
         let id = u32::try_from(number).ok().filter(|_| number <= MUTATIONS_MAX);
         let id = MutationId::from_number(id.ok_or(Refusal::TooManyMutations)?);
         self.last_mutation = number;

@@ -2,7 +2,7 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::{Accepted, target};
-use crate::{Action, Change, Files, Form, Get, Name, Refusal, Reply, Sight, Timestamp};
+use crate::{Action, Files, Form, Get, Name, Refusal, Reply, Sight, Timestamp};
 
 pub(super) fn decide(
     sight: Sight<'_>,
@@ -28,6 +28,6 @@ pub(super) fn decide(
     };
     // Only a read that gave something counts, so the count is decided last.
     let mut draft = Draft::on(sight, Action::Get, now);
-    draft.push(Change::Read { home: found.home, name });
+    draft.read(found.home, name);
     Ok(Accepted { event: Some(draft.finish()), spills: Vec::new(), reply })
 }

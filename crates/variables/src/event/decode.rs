@@ -8,7 +8,7 @@ use crate::adopt::{Adoption, Import};
 use crate::document::{Document, variable};
 use crate::event::{Action, Birth, Change, Entry, Event, Place};
 use crate::fields::{Fields, Malformed};
-use crate::{CheckpointId, ExecutionConfig, Home, Scope};
+use crate::{CheckpointId, ExecutionConfig, Scope};
 
 /// A value that is not an event.
 pub type InvalidEvent = Malformed;
@@ -58,15 +58,12 @@ fn decode_change(fields: &Fields<'_>) -> Result<Change, InvalidEvent> {
             name: fields.parsed("name")?,
             to: fields.parsed("to")?,
         },
-        "read" => {
-            let scope = fields.optional_parsed("scope")?;
-            Change::Read { home: scope.map_or(Home::Special, Home::Scope), name: fields.parsed("name")? }
-        }
+        "read" => Change::Read { place: place(fields)?, name: fields.parsed("name")? },
         "checkpoint" => Change::Checkpoint {
             id: fields.parsed("checkpoint_id")?,
             name: fields.text("name")?,
             description: fields.optional_text("description")?,
-            seen: seen(fields)?,
+            seen: revisions(fields, "seen")?,
         },
         "rolled_back" => Change::RolledBack { to: fields.parsed("checkpoint_id")? },
         "status" => {
@@ -102,7 +99,11 @@ fn decode_adoption(fields: &Fields<'_>) -> Result<Adoption, InvalidEvent> {
         snapshots.object.iter().map(|(key, value)| Ok((id(key)?, document(value, snapshots.at(key))?)));
     let snapshots = decoded.collect::<Result<_, InvalidEvent>>()?;
     let document = document(fields.required("document")?, fields.at("document"))?;
-    Ok(Adoption { import: Import { document, snapshots }, seen: seen(fields)? })
+    Ok(Adoption {
+        import: Import { document, snapshots },
+        seen: revisions(fields, "seen")?,
+        made: revisions(fields, "made")?,
+    })
 }
 
 fn entry(fields: &Fields<'_>) -> Result<Entry, InvalidEvent> {
@@ -121,8 +122,8 @@ fn place(fields: &Fields<'_>) -> Result<Place, InvalidEvent> {
     }
 }
 
-fn seen(fields: &Fields<'_>) -> Result<BTreeMap<Scope, u64>, InvalidEvent> {
-    let seen = Fields::of(fields.required("seen")?, fields.at("seen"))?;
+fn revisions(fields: &Fields<'_>, key: &str) -> Result<BTreeMap<Scope, u64>, InvalidEvent> {
+    let seen = Fields::of(fields.required(key)?, fields.at(key))?;
     let scope = |key: &str| key.parse::<Scope>().map_err(|error| seen.wrong(key, error));
     seen.object.keys().map(|key| Ok((scope(key)?, seen.count(key)?))).collect()
 }

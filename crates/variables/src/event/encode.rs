@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
+use crate::Scope;
 use crate::adopt::Adoption;
 use crate::document::variable;
 use crate::event::{Action, Birth, Change, Entry, Event, Place};
 use crate::fields::Members;
-use crate::{Home, Name, Scope};
 
 impl Action {
     /// Every action with its word.
@@ -60,7 +60,7 @@ fn encode_change(change: &Change) -> Object {
         Change::Rename { entry, place, name, to } => {
             logged("rename", entry, *place).set("name", name.as_str()).set("to", to.as_str()).object()
         }
-        Change::Read { home, name } => encode_read(*home, name),
+        Change::Read { place, name } => placed(kind("read").set("name", name.as_str()), *place).object(),
         Change::Checkpoint { id, name, description, seen } => kind("checkpoint")
             .set("checkpoint_id", *id)
             .set("name", name.clone())
@@ -95,6 +95,7 @@ fn encode_adoption(adoption: &Adoption) -> Object {
         .set("document", adoption.import.document.to_value())
         .set("snapshots", snapshots)
         .set("seen", encode_seen(&adoption.seen))
+        .set("made", encode_seen(&adoption.made))
         .object()
 }
 
@@ -108,12 +109,12 @@ fn logged(word: &str, entry: &Entry, place: Place) -> Members {
         .set("timestamp", entry.timestamp)
         .some("source", entry.source.clone())
         .non_empty("metadata", entry.metadata.clone());
+    placed(members, place)
+}
+
+fn placed(members: Members, place: Place) -> Members {
     match place {
         Place::Special => members,
         Place::Layer { scope, revision } => members.set("scope", scope).set("revision", revision),
     }
-}
-
-fn encode_read(home: Home, name: &Name) -> Object {
-    kind("read").set("name", name.as_str()).some("scope", home.scope()).object()
 }

@@ -59,10 +59,7 @@ fn perform(world: &mut World, op: &Value) -> Value {
     }
     let Value::Object(object) = fixture::expand(op) else { return failure("malformed") };
     match world.run(&object) {
-        Ok(members) => {
-            let ok = Object::new().with("ok", true);
-            members.iter().fold(ok, |all, (key, value)| all.with(key.clone(), value.clone())).into()
-        }
+        Ok(members) => members.with("ok", true).into(),
         Err(code) => failure(&code),
     }
 }

@@ -60,7 +60,7 @@ impl World {
                     None => op.clone(),
                 };
                 let op = Op::from_object(&op).map_err(|refusal| code(&refusal))?;
-                self.call(&Call::On { state, op }).map(|reply| members(&reply))
+                self.call(&Call::On { state, op }).map(|reply| reply.to_object())
             }
         }
     }
@@ -83,7 +83,7 @@ impl World {
         if let Reply::Born { state, .. } = &reply {
             self.handles.insert(handle, *state);
         }
-        Ok(members(&reply))
+        Ok(reply.to_object())
     }
 
     fn call(&mut self, call: &Call) -> Result<Reply, String> {
@@ -130,34 +130,4 @@ impl World {
 
 fn code(refusal: &Refusal) -> String {
     refusal.code().to_owned()
-}
-
-fn members(reply: &Reply) -> Object {
-    let none = Object::new();
-    match reply {
-        Reply::Born { status, .. } | Reply::Status(status) => none.with("status", *status),
-        Reply::Written(written) => {
-            let mut members = none.with("operation", written.operation);
-            if written.spilled {
-                members = members.with("spilled", true);
-            }
-            if !written.warnings.is_empty() {
-                let codes: Value = written.warnings.iter().map(|warning| warning.code()).collect();
-                members = members.with("warnings", codes);
-            }
-            written.status.map_or(members.clone(), |status| members.with("status", status))
-        }
-        Reply::Value { value, value_type, spill_reference } => {
-            let members = none.with("value", value.clone()).with("type", *value_type);
-            if *spill_reference { members.with("reference", true) } else { members }
-        }
-        Reply::Done => none,
-        Reply::RolledBack { changed, status } => none.with("changed", names(changed)).with("status", *status),
-        Reply::Names(all) => none.with("names", names(all)),
-        Reply::Tree { complete } => none.with("complete", *complete),
-    }
-}
-
-fn names(names: &[Name]) -> Value {
-    names.iter().map(|name| name.shared()).collect()
 }
