@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Value};
 
-use super::driver::{Nesting, run_nested};
+use super::driver::run_in;
 use super::invoke::{Caller, Invoked};
 use super::{Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::failure::{ErrorClass, Failure};
@@ -26,9 +26,9 @@ impl Caller<'_, '_> {
             options: self.context.options.clone(),
             trace_id: self.context.trace_id.clone(),
             run_id: None,
+            parent_run_id: self.context.run_id.clone(),
         };
-        let nesting = Nesting { lineage: lineage.clone(), parent_run_id: self.context.run_id.clone() };
-        let report = run_nested(&skill, request, nesting, self.context.capabilities);
+        let report = run_in(&skill, &request, lineage.clone(), self.context.capabilities);
         let ended = NestedRun {
             skill_id: id.clone(),
             depth: self.context.depth() + 1,
