@@ -50,7 +50,17 @@ impl CliError {
 
     /// Names a file a person gave.
     pub(crate) fn file(action: &str, path: &Path, error: &std::io::Error) -> Self {
-        Self::new(Code::File, format!("cannot {action} {}: {error}", path.display()))
+        use std::io::ErrorKind;
+        let reason = match error.kind() {
+            ErrorKind::NotFound => "it does not exist".to_owned(),
+            ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            ErrorKind::IsADirectory => "expected a file, found a folder".to_owned(),
+            ErrorKind::NotADirectory => "expected a folder, found a file".to_owned(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "no space left".to_owned(),
+            ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::new(Code::File, format!("cannot {action} {}: {reason}", path.display()))
     }
 
     pub(crate) fn not_json(name: &str, error: &ParseError) -> Self {
@@ -93,7 +103,11 @@ impl From<StoreError> for CliError {
             | StoreError::BlobTooLarge { .. } => Code::Blob,
             _ => Code::Disk,
         };
-        Self::new(code, error.to_string())
+        let made = Self::new(code, error.to_string());
+        match hint::for_store(&error) {
+            Some(hint) => made.advise(hint),
+            None => made,
+        }
     }
 }
 

@@ -67,7 +67,8 @@ const VALUE_CHARACTERS: usize = 60;
 impl Text for DiffReport {
     fn text(&self) -> String {
         let Some(first) = self.first_line else {
-            return format!("{} and {} are equal, {} records", self.left, self.right, self.records[0]);
+            let (left, right) = (escape(&self.left), escape(&self.right));
+            return format!("{left} and {right} are equal, {} records", self.records[0]);
         };
         let mut text =
             format!("{} and {} differ from record {first} on\n", escape(&self.left), escape(&self.right));

@@ -1,10 +1,11 @@
 //! `hence doctor`: what is not as it should be in the store, and what was done about it.
 
-use hence_store::{Finding, Gravity, Store as _};
+use hence_store::{FileStore, Finding, Gravity, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
+use crate::bundle::referenced_blobs;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -42,11 +43,27 @@ impl Text for DoctorReport {
     }
 }
 
+/// Finds large values that records refer to and the store does not have. The store itself cannot: to it, records are
+/// opaque bytes.
+fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let mut missing = Vec::new();
+    for summary in store.list()? {
+        // A journal that cannot be read is a finding of its own.
+        let Ok(journal) = store.journal_bytes(&summary.run) else { continue };
+        for digest in referenced_blobs(&journal) {
+            if !store.has_blob(&digest)? {
+                missing.push(format!("run {}: blob {digest} is missing", summary.run));
+            }
+        }
+    }
+    Ok(missing)
+}
+
 pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let harmless =
         |findings: &[Finding]| findings.iter().all(|finding| finding.gravity() == Gravity::Harmless);
-    let (report, harmless) = if args.rebuild {
+    let (mut report, harmless) = if args.rebuild {
         let repaired = store.doctor().repair()?;
         let harmless = harmless(&repaired.left);
         let report = DoctorReport {
@@ -67,6 +84,12 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError
         };
         (report, harmless)
     };
+    let missing = missing_blobs(&store)?;
+    let harmless = harmless && missing.is_empty();
+    if !missing.is_empty() {
+        context.say("hint: importing a run's bundle again brings its missing values back");
+    }
+    report.findings.extend(missing);
     context.print(&report)?;
     match (harmless, args.rebuild, report.done.is_empty()) {
         (true, ..) => Ok(Exit::Yes),

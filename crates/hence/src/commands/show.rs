@@ -10,6 +10,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
+use crate::escape::escape_json;
 use crate::exit::Exit;
 use crate::report::Text;
 use crate::sink::StoreBlobs;
@@ -24,18 +25,18 @@ pub(crate) struct ShowReport {
     index: u64,
     /// The record as it is hashed.
     record: Data,
-    /// The step's output, fetched if it is kept outside the journal.
+    /// The step's output, fetched if it is kept outside the journal; nothing if it cannot be had.
     output: Option<Data>,
 }
 
 impl Text for ShowReport {
     fn text(&self) -> String {
-        let mut text = hence_canon::pretty(&self.record.0);
+        let mut text = escape_json(&hence_canon::pretty(&self.record.0));
         let is_fetched =
             self.output.as_ref().is_some_and(|output| recorded_output(&self.record.0) != Some(&output.0));
         if let Some(output) = self.output.as_ref().filter(|_| is_fetched) {
             text.push_str("\n\noutput, fetched by its digest:\n");
-            text.push_str(&hence_canon::pretty(&output.0));
+            text.push_str(&escape_json(&hence_canon::pretty(&output.0)));
         }
         text
     }
@@ -56,9 +57,14 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
     })?;
     let output = match (recorded_output(&record), &journal.store) {
         (Some(output), Some(store)) => {
-            Some(Data(hence_engine::resolve(&output.clone().into(), &StoreBlobs(store))?))
+            hence_engine::resolve(&output.clone().into(), &StoreBlobs(store)).map(|value| Some(Data(value)))
         }
-        _ => None,
+        _ => Ok(None),
+    };
+    // The record is shown also where the value it refers to cannot be had.
+    let (output, missing) = match output {
+        Ok(output) => (output, None),
+        Err(error) => (None, Some(CliError::from(error))),
     };
     context.print(&ShowReport {
         run: journal.name.clone(),
@@ -66,7 +72,9 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         record: Data(record),
         output,
     })?;
-    Ok(Exit::Yes)
+    let Some(error) = missing else { return Ok(Exit::Yes) };
+    context.report_error(&error);
+    Ok(Exit::Partial)
 }
 
 /// Finds a record by its index, or the last execution of a step by its name.
