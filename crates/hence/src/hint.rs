@@ -1,6 +1,6 @@
 //! What to do next. The library explains; only this file advises.
 
-use hence_store::StoreError;
+use hence_store::{Damage, DiskErrorKind, StoreError};
 
 use crate::code::Code;
 use crate::escape::escape;
@@ -36,6 +36,11 @@ pub(crate) fn for_store(error: &StoreError) -> Option<String> {
         StoreError::NotAStore { path, .. } if !path.exists() => {
             Some("`hence run PROBLEM.json` makes the store; --store names another folder".to_owned())
         }
+        StoreError::Disk(error) => for_disk(&error.kind).map(str::to_owned),
+        StoreError::Damaged { reason: Damage::NoJournal, .. } => Some(
+            "put a copy of its journal back, or remove the run's folder; `hence doctor` looks at the whole store"
+                .to_owned(),
+        ),
         StoreError::Damaged { run, .. } => Some(format!(
             "`hence verify {}` says what still holds; `hence doctor` looks at the whole store",
             word(run.as_str())
@@ -48,15 +53,44 @@ pub(crate) fn for_store(error: &StoreError) -> Option<String> {
     }
 }
 
+/// Returns the advice that fits what stood in the way on a disk.
+fn for_disk(kind: &DiskErrorKind) -> Option<&'static str> {
+    match kind {
+        DiskErrorKind::NotAFolder | DiskErrorKind::NotAFile => Some("name another folder with --store"),
+        DiskErrorKind::Missing => Some("make the folder above it, or name another folder with --store"),
+        DiskErrorKind::PermissionDenied | DiskErrorKind::ReadOnly => {
+            Some("name a folder you may write with --store; commands that only read work as it is")
+        }
+        _ => None,
+    }
+}
+
 /// Returns the advice to verify a run.
 pub(crate) fn verify(run: &str) -> String {
     format!("`hence verify {}` says where the record first breaks", word(run))
+}
+
+/// Returns the advice to look at the records of a run.
+pub(crate) fn records(run: &str) -> String {
+    format!("`hence log {}` lists the records", word(run))
+}
+
+/// Returns the advice to look at a whole state.
+pub(crate) fn places(run: &str) -> String {
+    format!("`hence state {}` shows what is there", word(run))
 }
 
 /// Returns the advice to resume a run.
 pub(crate) fn resume(run: &str) -> String {
     format!("`hence resume {}` continues it", word(run))
 }
+
+/// The advice when a repair puts everything right.
+pub(crate) const REBUILD: &str =
+    "hint: `hence doctor --rebuild` mends what can be mended without losing a record";
+
+/// The advice when stored bytes are not what they were.
+pub(crate) const DAMAGE: &str = "hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back";
 
 /// The advice when a name is neither a file nor a run.
 pub(crate) const NEITHER_FILE_NOR_RUN: &str =

@@ -9,6 +9,7 @@ use crate::bundle::referenced_blobs;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 
 /// What a look at the store found.
@@ -61,45 +62,29 @@ fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
 
 pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let harmless =
-        |findings: &[Finding]| findings.iter().all(|finding| finding.gravity() == Gravity::Harmless);
-    let (mut report, harmless) = if args.rebuild {
+    let gravest =
+        |findings: &[Finding]| findings.iter().map(Finding::gravity).max().unwrap_or(Gravity::Harmless);
+    let texts = |findings: &[Finding]| findings.iter().map(ToString::to_string).collect();
+    let (mut report, gravity) = if args.rebuild {
         let repaired = store.doctor().repair()?;
-        let harmless = harmless(&repaired.left);
-        let report = DoctorReport {
-            runs: None,
-            blobs: None,
-            done: repaired.done.iter().map(ToString::to_string).collect(),
-            findings: repaired.left.iter().map(ToString::to_string).collect(),
-        };
-        (report, harmless)
+        let done = repaired.done.iter().map(ToString::to_string).collect();
+        let report = DoctorReport { runs: None, blobs: None, done, findings: texts(&repaired.left) };
+        (report, gravest(&repaired.left))
     } else {
         let found = store.doctor().check()?;
-        let harmless = harmless(&found.findings);
-        let report = DoctorReport {
-            runs: Some(found.runs),
-            blobs: Some(found.blobs),
-            done: Vec::new(),
-            findings: found.findings.iter().map(ToString::to_string).collect(),
-        };
-        (report, harmless)
+        let (runs, blobs) = (Some(found.runs), Some(found.blobs));
+        let report = DoctorReport { runs, blobs, done: Vec::new(), findings: texts(&found.findings) };
+        (report, gravest(&found.findings))
     };
+    // Listing runs heals the index, so this comes after the look at it.
     let missing = missing_blobs(&store)?;
-    let harmless = harmless && missing.is_empty();
-    if !missing.is_empty() {
-        context.say("hint: importing a run's bundle again brings its missing values back");
-    }
+    let gravity = if missing.is_empty() { gravity } else { Gravity::Damage };
     report.findings.extend(missing);
     context.print(&report)?;
-    match (harmless, args.rebuild, report.done.is_empty()) {
-        (true, ..) => Ok(Exit::Yes),
-        (false, true, false) => Ok(Exit::Partial),
-        (false, _, _) => {
-            if !args.rebuild {
-                context
-                    .say("hint: `hence doctor --rebuild` mends what can be mended without losing a record");
-            }
-            Ok(Exit::No)
-        }
+    match gravity {
+        Gravity::Harmless => return Ok(Exit::Yes),
+        Gravity::Repairable => context.say(hint::REBUILD),
+        Gravity::Damage => context.say(hint::DAMAGE),
     }
+    Ok(if args.rebuild { Exit::Partial } else { Exit::No })
 }

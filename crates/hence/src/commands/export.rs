@@ -51,6 +51,10 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
         .map_err(|error| CliError::new(Code::Damaged, format!("run {run}: {error}")))?
         .head
         .to_string();
+    // Everything is read before anything is written: a bundle that cannot be whole is not begun.
+    for digest in referenced_blobs(&journal) {
+        store.blob(&digest)?;
+    }
     make_folder(&args.dir)?;
     let mut files = vec![write(&args.dir, JOURNAL, &journal)?];
     for name in store.attachments(&run)? {
@@ -71,6 +75,10 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
 
 /// Makes the folder; one that holds something is left alone.
 fn make_folder(dir: &Path) -> Result<(), CliError> {
+    if dir.exists() && !dir.is_dir() {
+        let message = format!("cannot make the folder {}: there is a file of that name", dir.display());
+        return Err(CliError::new(Code::File, message).advise("name a folder that is not there yet"));
+    }
     std::fs::create_dir_all(dir).map_err(|error| CliError::file("make the folder", dir, &error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| CliError::file("list", dir, &error))?;
     if entries.next().is_some() {

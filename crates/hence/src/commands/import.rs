@@ -126,7 +126,8 @@ fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {
 
 fn read_manifest(dir: &Path) -> Result<Manifest, CliError> {
     let path = dir.join(MANIFEST);
-    let bytes = input::read_document(&path.to_string_lossy())?;
+    let bytes = input::read_document(&path.to_string_lossy())
+        .map_err(|error| error.advise("name a folder that `hence export` made"))?;
     let manifest: Manifest = serde_json::from_slice(&bytes)
         .map_err(|error| bundle_error(&path, format!("not a manifest: {error}")))?;
     if manifest.format != FORMAT {

@@ -108,9 +108,18 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
         Ok(writer) => Ended { finished: finish(context, &store, run, writer)?, beginning: Beginning::Here },
         // The same problem under the same id is the same run: it is taken up, never executed twice.
         Err(StoreError::AlreadyCreated { .. }) => take_up(context, &store, plan, &id)?,
+        // So it is when the problem is only spelled otherwise: the header names what it says.
+        Err(StoreError::RunConflict { .. }) if begins_with(&store, &id, header.line()) => {
+            take_up(context, &store, plan, &id)?
+        }
         Err(error) => return Err(error.into()),
     };
     report(context, &store, &id, &ended, args.journal.as_deref())
+}
+
+/// Tells whether a stored run begins with a header.
+fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
+    store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
 }
 
 fn run_id(trace_id: &str) -> Result<RunId, CliError> {

@@ -12,6 +12,7 @@ use crate::data::Data;
 use crate::error::CliError;
 use crate::escape::escape_json;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
@@ -53,7 +54,8 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
     let lines = Lines::of(&journal.bytes);
     let line = lines.get(index).unwrap_or_default();
     let record = parse(line).map_err(|error| {
-        CliError::new(Code::BadRecord, format!("run {}, record {index}: {error}", journal.name))
+        CliError::new(Code::BadRecord, format!("run {}: record {index}: {error}", journal.name))
+            .advise(hint::verify(&journal.name))
     })?;
     let output = match (recorded_output(&record), &journal.store) {
         (Some(output), Some(store)) => {
@@ -86,7 +88,7 @@ pub(super) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, 
             "run {}: expected a record below {total} or the name of a step, found {name:?}",
             journal.name
         );
-        CliError::new(Code::NoSuchPlace, message)
+        CliError::new(Code::NoSuchPlace, message).advise(hint::records(&journal.name))
     };
     if let Ok(index) = name.parse::<u64>() {
         return if index < total { Ok(RecordIndex::new(index)) } else { Err(nothing()) };

@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     }
     let Some(part) = value.pointer(&pointer).cloned() else {
         let message = format!("run {}: nothing is at {pointer} in the state", journal.name);
-        return Err(CliError::new(Code::NoSuchPlace, message));
+        return Err(CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name)));
     };
     context.print(&StateReport(Data(part)))?;
     Ok(Exit::Yes)

@@ -48,15 +48,16 @@ fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Repo
     let target = hint::word(&args.target);
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
-    let is_in_store = journal.store.is_some();
-    if is_in_store && report.records > 0 && (is_torn || is_unfinished) {
+    let is_resumable = journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished);
+    let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
+    if is_resumable {
         let why = if is_torn { "cuts an append that was never finished and goes on" } else { "goes on" };
         context.say(format_args!("hint: `hence resume {target}` {why}"));
-    } else if !report.holds() && !is_unfinished {
+    } else if !report.holds() && !(is_unfinished && is_bare) {
         context
             .say(format_args!("hint: a copy kept elsewhere shows what changed: `hence diff COPY {target}`"));
     }
-    if args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds) {
+    if is_bare {
         context.say(format_args!(
             "hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT {target}`"
         ));

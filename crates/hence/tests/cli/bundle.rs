@@ -96,8 +96,8 @@ fn a_folder_that_holds_something_is_not_exported_into() {
     ");
     assert_snapshot!(world.refused(&["export", "refund-42", "file"]), @r"
     --- stderr
-    error[E0401]: cannot make the folder file: File exists (os error 17)
-    hint: check the path and its permissions; `hence explain E0401` says more
+    error[E0401]: cannot make the folder file: there is a file of that name
+    hint: name a folder that is not there yet; `hence explain E0401` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["export", "nothing", "new"]), @r#"
@@ -217,7 +217,7 @@ fn a_manifest_that_lies_is_refused() {
     assert_snapshot!(refused(&world), @r"
     --- stderr
     error[E0401]: cannot open out/bundle.json: it does not exist
-    hint: check the path and its permissions; `hence explain E0401` says more
+    hint: name a folder that `hence export` made; `hence explain E0401` says more
     [exit 2]
     ");
 }

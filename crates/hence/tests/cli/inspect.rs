@@ -59,8 +59,7 @@ fn the_log_lists_records() {
     [exit 0]
     "#);
     assert_snapshot!(world.cli(&["log", "refund-42", "--from", "99"]), @r"
-    INDEX  KIND  WHAT  STATUS  AT  HASH
-    14 more; --from 0 continues, --limit 0 shows all
+    no record there; the run has 14
     [exit 0]
     ");
 }
@@ -85,8 +84,8 @@ fn a_damaged_record_hides_nothing_but_itself() {
     world.set_journal("refund-42", [lines[0].clone(), b"not JSON\n".to_vec()].concat());
     assert_snapshot!(world.refused(&["show", "refund-42", "1"]), @r"
     --- stderr
-    error[E0301]: run refund-42, record 1: expected a JSON value, found 'n' at line 1, column 1
-    hint: `hence verify RUN` says what holds up to there; `hence explain E0301` says more
+    error[E0301]: run refund-42: record 1: expected a JSON value, found 'n' at line 1, column 1
+    hint: `hence verify refund-42` says where the record first breaks; `hence explain E0301` says more
     [exit 1]
     ");
 }
@@ -119,13 +118,13 @@ fn a_record_is_shown_by_index_or_step() {
     assert_snapshot!(world.refused(&["show", "refund-42", "14"]), @r#"
     --- stderr
     error[E0403]: run refund-42: expected a record below 14 or the name of a step, found "14"
-    hint: `hence log RUN` lists the records, `hence state RUN` shows what is there; `hence explain E0403` says more
+    hint: `hence log refund-42` lists the records; `hence explain E0403` says more
     [exit 2]
     "#);
     assert_snapshot!(world.refused(&["show", "refund-42", "Guess"]), @r#"
     --- stderr
     error[E0403]: run refund-42: expected a record below 14 or the name of a step, found "Guess"
-    hint: `hence log RUN` lists the records, `hence state RUN` shows what is there; `hence explain E0403` says more
+    hint: `hence log refund-42` lists the records; `hence explain E0403` says more
     [exit 2]
     "#);
 }
@@ -156,7 +155,7 @@ fn the_state_is_shown_whole_in_part_and_at_any_record() {
     assert_snapshot!(world.refused(&["state", "refund-42", "/nothing/here"]), @r"
     --- stderr
     error[E0403]: run refund-42: nothing is at /nothing/here in the state
-    hint: `hence log RUN` lists the records, `hence state RUN` shows what is there; `hence explain E0403` says more
+    hint: `hence state refund-42` shows what is there; `hence explain E0403` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["state", "refund-42", "status"]), @r#"
@@ -168,7 +167,7 @@ fn the_state_is_shown_whole_in_part_and_at_any_record() {
     assert_snapshot!(world.refused(&["state", "refund-42", "/status", "--at", "99"]), @r#"
     --- stderr
     error[E0403]: run refund-42: expected a record below 14 or the name of a step, found "99"
-    hint: `hence log RUN` lists the records, `hence state RUN` shows what is there; `hence explain E0403` says more
+    hint: `hence log refund-42` lists the records; `hence explain E0403` says more
     [exit 2]
     "#);
 }
@@ -284,9 +283,29 @@ fn a_journal_is_compared_with_its_own_beginning() {
     one and cut.ndjson differ from record 12 on
       records: 14 and 12
     record 12
-        {"index":12,"prev_hash":"230935f5aea7483772a0f6c70b19642eb99… | nothing
+      whole record  {"index":12,"prev_hash":"230935f5aea7483772a0f6c70b19642eb99… | nothing
     record 13
-        {"action":"complete","at":"2026-02-02T00:00:11Z","control_ty… | nothing
+      whole record  {"action":"complete","at":"2026-02-02T00:00:11Z","control_ty… | nothing
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn lines_that_are_no_records_are_compared_as_text() {
+    let world = World::with_run("one");
+    let journal = String::from_utf8(world.journal("one")).unwrap();
+    world.write("spaced.ndjson", journal.replacen('{', "{ ", 1));
+    assert_snapshot!(world.cli(&["diff", "one", "spaced.ndjson"]), @r"
+    one and spaced.ndjson differ from record 0 on
+      the values are the same, spelled otherwise
+    [exit 1]
+    ");
+    world.write("noise.ndjson", "noise \u{1b}[31m\n");
+    world.write("other.ndjson", "other\n");
+    assert_snapshot!(world.cli(&["diff", "noise.ndjson", "other.ndjson"]), @r#"
+    noise.ndjson and other.ndjson differ from record 0 on
+    record 0
+      whole record  "noise \u001b[31m" | "other"
     [exit 1]
     "#);
 }

@@ -200,6 +200,16 @@ fn another_problem_under_the_same_id_is_a_conflict() {
 }
 
 #[test]
+fn the_same_problem_spelled_otherwise_is_the_same_run() {
+    let world = World::with_run("refund-42");
+    let before = world.stored();
+    world.write("pretty.json", serde_json::to_string_pretty(&problem("refund-42")).unwrap());
+    let answer = world.ask(&["run", "pretty.json", "--json"]);
+    assert!(answer.code == 0 && answer.json()["resumed"] == true, "{}", answer.stderr);
+    assert_unchanged(&before, &world.stored());
+}
+
+#[test]
 fn a_run_that_fails_is_a_finding_with_a_record() {
     let world = World::new();
     let mut failing = problem("refund-42");

@@ -25,14 +25,14 @@ fn a_file_where_the_store_should_be_is_left_alone() {
     world.write("problem.json", problem("refund-42").to_string()).write(".hence", "mine");
     assert_snapshot!(world.refused(&["run", "problem.json"]), @r"
     --- stderr
-    error[E0207]: cannot open .hence: expected a folder, found a file
-    hint: make room or mend the folder, then `hence resume RUN`: what was reported as done is kept; `hence explain E0207` says more
+    error[E0201]: cannot open .hence: expected a folder, found a file
+    hint: name another folder with --store; `hence explain E0201` says more
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["runs"]), @r"
     --- stderr
-    error[E0207]: cannot open .hence: expected a folder, found a file
-    hint: make room or mend the folder, then `hence resume RUN`: what was reported as done is kept; `hence explain E0207` says more
+    error[E0201]: cannot open .hence: expected a folder, found a file
+    hint: name another folder with --store; `hence explain E0201` says more
     [exit 4]
     ");
     assert_eq!(world.read(".hence"), b"mine");
@@ -87,7 +87,7 @@ fn folders_above_the_store_are_not_made() {
     assert_snapshot!(world.refused(&["run", "problem.json", "--store", "no/such/place"]), @r"
     --- stderr
     error[E0207]: cannot create no/such/place: it does not exist
-    hint: make room or mend the folder, then `hence resume RUN`: what was reported as done is kept; `hence explain E0207` says more
+    hint: make the folder above it, or name another folder with --store; `hence explain E0207` says more
     [exit 4]
     ");
 }
@@ -262,19 +262,21 @@ fn the_doctor_names_damage_and_leaves_it() {
     looked at 1 runs and 0 blobs
     found: run refund-42: damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
     --- stderr
-    hint: `hence doctor --rebuild` mends what can be mended without losing a record
+    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["doctor", "--rebuild"]), @r"
     done: index: rebuilt from 1 journals
     found: run refund-42: damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
+    --- stderr
+    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
     [exit 5]
     ");
     assert_eq!(world.journal("refund-42"), damaged);
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
-    error[E0301]: record 14: expected a JSON value, found 'n' at line 1, column 1
-    hint: `hence verify RUN` says what holds up to there; `hence explain E0301` says more
+    error[E0301]: run refund-42: record 14: expected a JSON value, found 'n' at line 1, column 1
+    hint: `hence verify refund-42` says where the record first breaks; `hence explain E0301` says more
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"

@@ -104,7 +104,7 @@ fn a_hint_can_be_typed_as_it_is_shown() {
     assert_snapshot!(world.refused(&["show", "refund 42", "99"]), @r#"
     --- stderr
     error[E0403]: run refund 42: expected a record below 14 or the name of a step, found "99"
-    hint: `hence log RUN` lists the records, `hence state RUN` shows what is there; `hence explain E0403` says more
+    hint: `hence log 'refund 42'` lists the records; `hence explain E0403` says more
     [exit 2]
     "#);
 }

@@ -128,7 +128,7 @@ impl VerifyReport {
             intact => format!("records {} hold", span(0, intact - 1)),
         };
         let behind = self.intact + 1;
-        if behind >= self.records {
+        if behind >= self.records || !self.broken("chain") {
             return Some(hold);
         }
         Some(format!("{hold}; {} cannot be judged from here", span(behind, self.records - 1)))
