@@ -9,7 +9,7 @@ use super::invoke::{Caller, Invoked, Stop};
 use crate::expression::ExpressionError;
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
-use crate::skill::{Foreach, Formula, ItemErrors, Step, Uses, While};
+use crate::skill::{Foreach, Formula, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Step, Uses, While};
 use crate::state::Memory;
 
 /// What the calls of a step came to.
@@ -77,7 +77,7 @@ impl Caller<'_, '_> {
         let mut attempts = 0;
         let mut errors = Vec::new();
         // Whole waves are called, so which calls are made depends on the items and never on timing.
-        let width = usize::try_from(foreach.parallel).unwrap_or(usize::MAX).max(1);
+        let width = usize::try_from(foreach.parallel.clamp(1, PARALLEL_MAX)).unwrap_or(1);
         for (wave, chunk) in items.chunks(width).enumerate() {
             let first = wave * width;
             let inputs =
@@ -119,7 +119,7 @@ impl Caller<'_, '_> {
             seen = write(self.step, &seen, &produced)
                 .map_err(|error| Failure::new(ErrorClass::OutputMapping, error))?;
             commits.push(produced);
-            let exhausted = commits.len() as u64 >= whiles.max_iterations;
+            let exhausted = commits.len() as u64 >= whiles.max_iterations.min(ITERATIONS_MAX);
             if exhausted || !crate::expression::is_true(&evaluate(whiles.condition(), &seen)?) {
                 let meta = meta
                     .with("while_iterations", commits.len())

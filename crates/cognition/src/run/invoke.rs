@@ -1,5 +1,6 @@
 //! One call with everything around it: safety, contract, retries.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
@@ -8,7 +9,7 @@ use super::outcome::Note;
 use super::{Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, Task, Waiting};
 use crate::capability::{CapabilitySpec, breach};
 use crate::failure::{ErrorClass, Failure};
-use crate::skill::{Step, Uses};
+use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
 /// Makes the calls of one step and keeps what is to be known about them.
@@ -24,14 +25,20 @@ pub(super) struct Caller<'a, 'c> {
 pub(super) struct Tally {
     pub(super) metrics: TraceMetrics,
     pub(super) notes: Vec<Note>,
-    pub(super) called: Vec<Arc<str>>,
+    pub(super) called: BTreeMap<Arc<str>, u64>,
 }
 
 impl Tally {
     fn add(&mut self, other: Self) {
         self.metrics.add(other.metrics);
         self.notes.extend(other.notes);
-        self.called.extend(other.called);
+        for (capability, times) in other.called {
+            *self.called.entry(capability).or_default() += times;
+        }
+    }
+
+    pub(super) fn note_call(&mut self, capability: Arc<str>) {
+        *self.called.entry(capability).or_default() += 1;
     }
 }
 
@@ -132,7 +139,9 @@ impl<'a, 'c> Caller<'a, 'c> {
                 other => return other,
             };
             number += 1;
-            match retry.filter(|retry| number <= retry.max_attempts && retry.applies_to(&failure)) {
+            // The limit holds also for a skill that runs in spite of its findings.
+            let allowed = |retry: &&Retry| number <= retry.max_attempts.min(RETRY_ATTEMPTS_MAX);
+            match retry.filter(allowed).filter(|retry| retry.applies_to(&failure)) {
                 None => return Err(failure.into()),
                 Some(retry) => {
                     let wait = retry.wait_before(number, &self.context.options.seed, &self.step.id);
@@ -153,7 +162,7 @@ impl<'a, 'c> Caller<'a, 'c> {
         if let Some(breach) = breach(&spec.inputs, &values) {
             return Err(Failure::new(ErrorClass::InputMapping, format_args!("`{id}`: {breach}")).into());
         }
-        self.tally.called.push(id.clone());
+        self.tally.note_call(id.clone());
         let call = Call {
             capability: id,
             input,

@@ -18,7 +18,7 @@ impl Caller<'_, '_> {
         let Some(skill) = self.context.capabilities.skill(id) else {
             return Err(Failure::new(ErrorClass::SkillNotFound, format_args!("no skill `{id}`")).into());
         };
-        self.tally.called.push(format!("skill:{id}").into());
+        self.tally.note_call(format!("skill:{id}").into());
         let mut lineage = self.context.lineage.clone();
         lineage.push(id.clone());
         let request = RunRequest {

@@ -1,5 +1,6 @@
 //! Executing one step.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
@@ -53,7 +54,7 @@ pub(super) fn blank(step: &Step) -> StepOutcome {
         writes: Vec::new(),
         meta: Object::new(),
         metrics: TraceMetrics::default(),
-        called: Vec::new(),
+        called: BTreeMap::new(),
         notes: Vec::new(),
         failure: None,
     }
