@@ -97,6 +97,11 @@ impl FileStore {
         self.layout.root()
     }
 
+    /// Returns where the journal of a run lies, to tell people.
+    pub fn journal_path(&self, run: &RunId) -> PathBuf {
+        self.layout.run(run).journal()
+    }
+
     fn open_on(disk: Arc<dyn Disk>, root: PathBuf) -> Result<Self, StoreError> {
         let store = Self::unchecked(disk, root);
         format::check(&store.disk, &store.layout)?;
