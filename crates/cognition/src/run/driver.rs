@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hence_canon::Object;
 
 use super::progress::{begin_state, ended};
-use super::{Capabilities, Context, Prepared, Progress, RunFailure, RunOptions, StepOutcome, execute};
+use super::{
+    Capabilities, Context, Prepared, Progress, RunFailure, RunOptions, StepOutcome, Waiting, execute,
+};
 use crate::failure::{ErrorClass, Failure};
 use crate::skill::Skill;
 use crate::state::{ExecutionState, Frame};
@@ -36,18 +38,20 @@ pub struct RunReport {
     pub outcomes: Vec<StepOutcome>,
     /// Why it failed.
     pub failure: Option<RunFailure>,
+    /// What it waits for; it has then neither completed nor failed.
+    pub waiting: Option<Waiting>,
 }
 
-/// Runs a skill to its end.
+/// Runs a skill to its end, or until it has to wait.
 pub fn run(skill: &Skill, request: RunRequest, capabilities: &mut dyn Capabilities) -> RunReport {
-    run_in(skill, &request, vec![skill.id.clone()], capabilities)
+    run_in(skill, &request, (vec![skill.id.clone()], "".into()), capabilities)
 }
 
 /// Runs a skill at its place in a tree of runs.
 pub(super) fn run_in(
     skill: &Skill,
     request: &RunRequest,
-    lineage: Vec<Arc<str>>,
+    (lineage, path): (Vec<Arc<str>>, Arc<str>),
     capabilities: &mut dyn Capabilities,
 ) -> RunReport {
     let refused = |class: ErrorClass, message: String| {
@@ -71,10 +75,14 @@ pub(super) fn run_in(
         skill_id: skill.id.clone(),
         lineage,
         run_id: request.run_id.clone(),
+        path,
         trace_id: request.trace_id.clone(),
     };
     while let Some(step) = progress.start() {
-        let outcome = execute(step, &progress.state().memory, &mut context);
+        let outcome = match execute(step, &progress.state().memory, &mut context) {
+            Ok(outcome) => outcome,
+            Err(waiting) => return progress.wait_for(waiting),
+        };
         // With one worker the step that was started is the step that is due.
         if progress.settle(outcome).is_err() {
             break;

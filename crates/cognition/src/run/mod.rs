@@ -25,7 +25,10 @@ mod scatter;
 mod step;
 mod wiring;
 
-pub use capabilities::{Call, CallError, CallPurpose, Capabilities, NestedRun, Reply};
+pub use capabilities::{
+    Call, CallError, CallPlace, CallPurpose, Capabilities, Invocation, NestedRun, Reply, Task, Waiting,
+    one_by_one,
+};
 pub use context::Context;
 pub use driver::{RunReport, RunRequest, run};
 pub use encode::OutcomeError;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 
-use super::{FoldError, Prepared, RunReport, RunRequest, Settled, StepOutcome, settle};
+use super::{FoldError, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle};
 use crate::capability::{ContractBreach, Registry, breach};
 use crate::failure::{ErrorClass, ErrorCode, Failure};
 use crate::plan::StepIndex;
@@ -143,6 +143,11 @@ impl<'a> Progress<'a> {
         ended(self.state, self.outcomes, failure)
     }
 
+    /// Reports a run that cannot go on before someone has answered. It is taken up again from its outcomes.
+    pub fn wait_for(self, waiting: Waiting) -> RunReport {
+        RunReport { state: self.state, outcomes: self.outcomes, failure: None, waiting: Some(waiting) }
+    }
+
     fn failed_step(&mut self) -> Option<RunFailure> {
         let (step_id, cause) = self.first_failure.take().filter(|_| self.mode == FailureMode::FailFast)?;
         let message = format_args!("step `{step_id}` failed: {cause}");
@@ -205,7 +210,7 @@ pub(super) fn ended(
         let message = format!("skill `{}` completed", state.skill_id);
         state.event("skill_completed", message, None, Object::new());
     }
-    RunReport { state, outcomes, failure }
+    RunReport { state, outcomes, failure, waiting: None }
 }
 
 /// Returns the inputs with declared defaults in place of what is absent.

@@ -87,6 +87,7 @@ fn context<'a>(world: &'a mut World, options: &'a RunOptions) -> Context<'a> {
         skill_id: "main".into(),
         lineage: vec!["main".into()],
         run_id: None,
+        path: "".into(),
         trace_id: None,
     }
 }
@@ -109,7 +110,7 @@ fn run_in_parallel(choices: &[usize]) -> RunReport {
             return progress.end();
         }
         let (step, snapshot) = under_way.swap_remove(choices.next().unwrap_or(0) % under_way.len());
-        ended.insert(step.id.clone(), execute(step, &snapshot, &mut context));
+        ended.insert(step.id.clone(), execute(step, &snapshot, &mut context).unwrap());
         while let Some(outcome) = progress.due().and_then(|due| ended.remove(&due.id)) {
             progress.settle(outcome).unwrap();
         }
@@ -129,14 +130,14 @@ fn a_run_taken_up_after_any_step_ends_the_same_and_repeats_nothing() {
         }
         let mut context = context(&mut world, &options);
         while let Some(step) = progress.start() {
-            let outcome = execute(step, &progress.state().memory, &mut context);
+            let outcome = execute(step, &progress.state().memory, &mut context).unwrap();
             progress.settle(outcome).unwrap();
         }
         let report = progress.end();
         assert_eq!(report.outcomes, whole.outcomes);
         assert_eq!(report.state, whole.state);
-        let called: usize = whole.outcomes[kept..].iter().map(|outcome| outcome.called.len()).sum();
-        assert_eq!(world.calls.len(), called);
+        let called: u64 = whole.outcomes[kept..].iter().flat_map(|outcome| outcome.called.values()).sum();
+        assert_eq!(world.calls.len() as u64, called);
     }
 }
 
