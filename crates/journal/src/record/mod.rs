@@ -21,6 +21,8 @@ use crate::RecordIndex;
 
 /// The version of the journal's form.
 pub const JOURNAL_VERSION: &str = "1.0.0";
+/// The first number of every version this crate can read.
+pub(crate) const JOURNAL_MAJOR_VERSION: u64 = 1;
 /// The only hash there is.
 pub const HASH_ALGORITHM: &str = "sha256";
 /// The only canonical form there is.
