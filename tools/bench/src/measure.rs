@@ -3,8 +3,12 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How often each side is measured. Odd, so that the median is a measurement.
-const TURNS: usize = 11;
+/// How often each side is measured at least. Odd, so that the median is a measurement.
+const TURNS_MIN: usize = 11;
+/// How often each side is measured at most.
+const TURNS_MAX: usize = 201;
+/// How long a comparison may take, unless that leaves too few turns.
+const TIME_MAX: Duration = Duration::from_secs(3);
 
 /// Two things timed in alternation.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +27,17 @@ pub(crate) fn compare<P, A, B>(
     mut subject: impl FnMut(P) -> A,
     mut baseline: impl FnMut() -> B,
 ) -> Compared {
+    let mut turn = || {
+        let prepared = prepare();
+        (time(|| subject(prepared)), time(&mut baseline))
+    };
     // One turn that does not count fills caches and branch predictors.
-    black_box(subject(prepare()));
-    black_box(baseline());
-    let turns: Vec<(Duration, Duration)> = (0..TURNS)
-        .map(|_| {
-            let prepared = prepare();
-            (time(|| subject(prepared)), time(&mut baseline))
-        })
-        .collect();
+    turn();
+    let start = Instant::now();
+    let mut turns: Vec<(Duration, Duration)> = Vec::new();
+    while turns.len() < TURNS_MIN || (turns.len() < TURNS_MAX && start.elapsed() < TIME_MAX) {
+        turns.push(turn());
+    }
     Compared {
         subject: median(turns.iter().map(|(subject, _)| *subject)),
         baseline: median(turns.iter().map(|(_, baseline)| *baseline)),
