@@ -70,7 +70,7 @@ impl Chained {
     }
 
     /// Takes the general road: any member, any order, any kind of record.
-    fn decode_any(line: &[u8], profile: &Profile) -> Result<Self, DecodeError> {
+    pub(super) fn decode_any(line: &[u8], profile: &Profile) -> Result<Self, DecodeError> {
         let mut members = Vec::new();
         let read = Line::read(line, &mut members)?;
         read.with_fields(&members, |fields, _| decode(fields, profile))

@@ -183,3 +183,94 @@ impl<'a> Text<'a> {
         Some(proved)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::Reason;
+    use hence_canon::{Value, parse};
+    use proptest::prelude::*;
+
+    fn line(output: &str, step: &str) -> Vec<u8> {
+        let at = |text| Timestamp::parse(text).unwrap();
+        let result = StepResult::new(
+            step,
+            &Value::Null,
+            at("2026-02-02T00:00:00Z"),
+            at("2026-02-02T00:00:01Z"),
+            Outcome::Success(parse(output.as_bytes()).unwrap().into()),
+        );
+        let digest = Digest::of(b"state");
+        let step_index = StepIndex::new(10);
+        let record = StepRecord { step_index, result, state_before_hash: digest, state_after_hash: digest };
+        let before = crate::Head { hash: Digest::of(b"before"), records: crate::RecordCount::new(7) };
+        let mut line = Record::Step(record).seal(Some(before)).line().to_vec();
+        line.pop();
+        line
+    }
+
+    /// What the general road says: the record's reasons and members.
+    fn general(line: &[u8], profile: &Profile) -> (Vec<Reason>, String) {
+        let mut reasons = Vec::new();
+        let mut members = Vec::new();
+        if let Ok(read) = super::super::Line::read(line, &mut members) {
+            read.with_fields(&members, |fields, _| super::super::check_shape(fields, profile, &mut reasons));
+        }
+        (reasons, format!("{:?}", Chained::decode_any(line, profile)))
+    }
+
+    #[test]
+    fn what_is_sealed_has_the_layout_unless_its_name_needs_escapes() {
+        for profile in [Profile::STRICT, Profile::COMPAT] {
+            assert!(StepLayout::read(&line(r#"{"a":[1.5,"é"]}"#, "Compute"), &profile).is_some());
+            assert!(StepLayout::read(&line("[]", "éß"), &profile).is_some());
+            assert!(StepLayout::read(&line("{}", "a\"b"), &profile).is_none());
+            assert!(StepLayout::read(&line("3", "Compute"), &profile).is_none());
+        }
+    }
+
+    #[test]
+    fn what_the_hash_covers_is_the_record_without_its_hash() {
+        let line = line(r#"{"a":1}"#, "Compute");
+        let step = StepLayout::read(&line, &Profile::STRICT).unwrap();
+        assert_eq!(Digest::of_parts(step.hashed), step.record_hash);
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_of_the_layout_is_one_the_general_road_accepts_with_the_same_record(
+            output in prop::sample::select(vec!["{}", r#"{"a":[1.5,"\n"]}"#, "[[],{}]"]),
+            edits in proptest::collection::vec((any::<prop::sample::Index>(), 0..3u8, any::<u8>()), 0..3),
+            telling in proptest::collection::vec(prop::sample::select(&b"\"{}[],:0123456789abcf\\ TZ-"[..]), 3),
+            lax: bool,
+        ) {
+            let profile = if lax { Profile::COMPAT } else { Profile::STRICT };
+            let mut line = line(output, "Compute");
+            for ((at, edit, byte), telling) in edits.into_iter().zip(telling) {
+                let at = at.index(line.len());
+                match edit {
+                    0 => line[at] = telling,
+                    1 => line[at] = byte,
+                    _ => drop(line.remove(at)),
+                }
+            }
+            if let Some(step) = StepLayout::read(&line, &profile) {
+                let (reasons, decoded) = general(&line, &profile);
+                prop_assert_eq!(reasons, vec![]);
+                let fast: Result<Chained, super::super::DecodeError> = Ok(step.decode(profile.typing).unwrap());
+                prop_assert_eq!(format!("{:?}", fast), decoded);
+                prop_assert!(scan::prove(&line).is_ok());
+            }
+        }
+
+        #[test]
+        fn a_digit_changed_within_a_value_is_read_as_the_general_road_reads_it(at: prop::sample::Index) {
+            let mut line = line(r#"{"n":12345,"t":"some text"}"#, "Compute");
+            let digits: Vec<usize> = (0..line.len()).filter(|at| line[*at].is_ascii_digit()).collect();
+            let at = digits[at.index(digits.len())];
+            line[at] = b'0' + (line[at] - b'0' + 1) % 10;
+            let (_, decoded) = general(&line, &Profile::STRICT);
+            prop_assert_eq!(format!("{:?}", Chained::decode(&line, &Profile::STRICT)), decoded);
+        }
+    }
+}
