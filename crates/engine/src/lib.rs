@@ -30,6 +30,7 @@ mod blob;
 mod cursor;
 mod diff;
 mod engine;
+mod history;
 mod metrics;
 mod model;
 mod plan;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Int, Value};
+use hence_canon::Int;
 use hence_journal::ClockSource;
 use hence_state::{
     Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
@@ -202,19 +202,4 @@ fn budget(problem: &ProblemSpec, steps: &[Arc<dyn Step>]) -> Option<Finding> {
         MaxSteps::Text => format!("expected a number of steps, at least {required}, found a string"),
     };
     Some(finding(Stage::MaxSteps, &["settings", "max_steps"], message))
-}
-
-/// Makes the request that a recorded run must have come from.
-pub(crate) fn request_of(
-    header: &hence_journal::Header,
-    problem: Value,
-    times: Option<Vec<Timestamp>>,
-) -> Request {
-    Request {
-        trace_id: Some(header.trace_id.to_string()),
-        engine_version: Some(header.engine_version.to_string()),
-        now: Some(header.created_at.to_string()),
-        times,
-        ..Request::of_value(problem, Profile::named(header.profile))
-    }
 }

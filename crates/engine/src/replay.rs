@@ -1,15 +1,11 @@
 //! Replay: run it again and compare every byte.
 
-use std::collections::BTreeMap;
-
 use hence_canon::Value;
-use hence_journal::{
-    Chained, ClockSource, Control, Header, Lines, ReadError, Reader, Record, RecordIndex, verify,
-};
-use hence_state::{Findings, Outcome, Timestamp};
+use hence_journal::{Lines, ReadError, RecordIndex, verify};
+use hence_state::Findings;
 
 use crate::blob::Blobs;
-use crate::plan;
+use crate::history::History;
 use crate::run::{Run, RunError};
 use crate::sink::{MemorySink, Sink, SinkError};
 use crate::{Determinism, Engine};
@@ -74,8 +70,7 @@ impl Engine {
         recorded: RecordedSteps,
     ) -> Result<Replay, ReplayError> {
         let history = History::read(journal)?;
-        let request = plan::request_of(&history.header, problem.clone(), history.times.clone());
-        let plan = self.plan(&request)?;
+        let plan = self.plan(&history.request(problem.clone()))?;
         let recorded_steps = count_recorded(&plan, &history, recorded);
         let (mut run, header) = Run::start(plan)?;
         if recorded == RecordedSteps::FromJournal {
@@ -104,44 +99,6 @@ fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps
         plan.find_step(name).is_some_and(|step| step.determinism(&plan.problem) == Determinism::Recorded)
     };
     history.steps.iter().filter(|name| is_recorded(name)).count() as u64
-}
-
-/// What a journal says that a replay cannot compute.
-struct History {
-    header: Header,
-    outcomes: BTreeMap<RecordIndex, Outcome>,
-    steps: Vec<std::sync::Arc<str>>,
-    /// The times the caller gave, when the header says they were given.
-    times: Option<Vec<Timestamp>>,
-}
-
-impl History {
-    fn read(journal: &[u8]) -> Result<Self, ReadError> {
-        let (first, reader) = Reader::open(journal)?;
-        let Record::Header(header) = first.record else {
-            return Err(ReadError {
-                index: RecordIndex::HEADER,
-                error: hence_journal::DecodeError::Line(hence_journal::LineError::Blank),
-            });
-        };
-        let mut times = vec![header.created_at.clone()];
-        let (mut outcomes, mut steps) = (BTreeMap::new(), Vec::new());
-        // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
-        for Chained { record, index, .. } in reader.map_while(Result::ok) {
-            match record {
-                Record::Step(record) => {
-                    times.push(record.result.finished_at().clone());
-                    steps.push(record.result.step().clone());
-                    outcomes.insert(index, record.result.outcome().clone());
-                }
-                Record::Control(Control::Complete { at, .. }) => times.push(at),
-                Record::Control(Control::Loop(control)) => times.extend(control.at),
-                Record::Header(_) => {}
-            }
-        }
-        let times = (header.clock == Some(ClockSource::Given)).then_some(times);
-        Ok(Self { header, outcomes, steps, times })
-    }
 }
 
 /// Keeps the replay's journal in memory and reads large values where they are kept.

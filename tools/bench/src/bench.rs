@@ -1,8 +1,10 @@
 //! The benchmarks, one file each.
 
+mod append;
 mod canonical;
 mod growth;
 mod resume;
+mod start;
 mod state_hash;
 mod verify;
 
@@ -22,4 +24,6 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "canonical", run: canonical::run },
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
+    Bench { name: "append", run: append::run },
+    Bench { name: "start", run: start::run },
 ];

@@ -18,7 +18,7 @@ pub(crate) fn write(table: &Table) -> Result<(), Error> {
 fn text(table: &Table) -> String {
     format!(
         "# Benchmarks\n\n\
-         Written by `cargo run --release -p bench`. Machine: {}.\n\n\
+         Written by `cargo run --release -p bench` (after `cargo build --release`, which makes the binary that is started). Machine: {}.\n\n\
          Figures are ratios between two things timed turn by turn in one run (medians of 11 to 201 turns), so that they \
          carry over to other machines; the absolute times beside them do not. \"Raw SHA-256\" is the library's \
          hash of the same bytes on one thread.\n\n{}",

@@ -1,5 +1,8 @@
 //! Taking up a run where its journal ends. Nothing that is recorded is executed again.
 
+use std::num::NonZeroUsize;
+
+use hence_journal::verify::{Break, Outcome, Reason, check_chain};
 use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
 use hence_state::Status;
 
@@ -21,6 +24,14 @@ pub enum ResumeError {
     /// A line is no record.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The chain does not hold, so nothing may be appended to it.
+    #[error("record {line} does not hold: {}", .reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Broken {
+        /// The line, from 0.
+        line: u64,
+        /// What does not hold.
+        reasons: Vec<Reason>,
+    },
     /// A record does not fit the plan: another problem, another program, or an altered journal.
     #[error("record {index} does not follow from the plan: {reason}")]
     Diverged {
@@ -29,6 +40,9 @@ pub enum ResumeError {
         /// How.
         reason: String,
     },
+    /// The recorded problem is not one this engine would run.
+    #[error("the recorded problem is refused: {0}")]
+    Refused(#[from] hence_state::Findings),
     /// A record does not fit the state, or a large value is missing.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -41,6 +55,10 @@ impl Run {
     /// # Errors
     /// [`ResumeError`] with the first record that does not fit. The journal is only read.
     pub fn resume(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Resumed, ResumeError> {
+        // Every record is hashed before anything is built on it.
+        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
+            return Err(ResumeError::Broken { line, reasons });
+        }
         let (mut run, header) = Self::start(plan)?;
         let (found, reader) = Reader::open(journal)?;
         if found.hash != header.head().hash {
@@ -50,19 +68,16 @@ impl Run {
         let mut last = found;
         for chained in reader {
             let chained = chained?;
-            run.take_back(&chained, &last, blobs)?;
+            run.take_back(&chained, blobs)?;
             last = chained;
         }
         run.check_end(&last)?;
         Ok(run.into_resumed())
     }
 
-    fn take_back(&mut self, chained: &Chained, last: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
         let diverged =
             |reason: &str| ResumeError::Diverged { index: chained.index, reason: reason.to_owned() };
-        if chained.prev_hash != Some(last.hash) || chained.index != last.index.next() {
-            return Err(diverged("it does not name the record before it"));
-        }
         match &chained.record {
             Record::Header(_) => return Err(diverged("a header is the first record only")),
             Record::Step(record) => {

@@ -1,6 +1,6 @@
 //! Verify: there are tasks, and evidence where it is required — once, or along each named path.
 
-use hence_canon::Value;
+use hence_canon::{Object, Value};
 use hence_state::{EvidenceRule, Settings, StepError, VerificationPath, is_blank};
 
 use crate::step::{Step, Unseen, View, object};
@@ -25,7 +25,7 @@ impl Step for Verify {
         let settings = view.problem().map_err(Unseen::into_errors)?.settings();
         if settings.verification_paths.is_empty() {
             let (checks, status) = facts.check(settings.evidence_required);
-            return Ok(object([("checks", checks), ("status", status.into())]));
+            return Ok(facts.output(vec![("checks", checks), ("status", status.into())]));
         }
         Ok(facts.along_paths(settings))
     }
@@ -52,17 +52,21 @@ impl Facts {
     fn check(&self, evidence_required: bool) -> (Value, &'static str) {
         let (tasks_present, evidence_present) = (self.task_count > 0, self.evidence_count > 0);
         let passed = tasks_present && (!evidence_required || evidence_present);
-        let mut checks: Vec<(&str, Value)> = vec![
+        let checks = object([
             ("tasks_present", tasks_present.into()),
             ("task_count", self.task_count.into()),
             ("evidence_present", evidence_present.into()),
             ("evidence_required", evidence_required.into()),
-        ];
+        ]);
+        (checks, if passed { "passed" } else { "failed" })
+    }
+
+    /// Makes the output, with the count where the profile states it.
+    fn output(&self, mut members: Vec<(&str, Value)>) -> Value {
         if self.states_count {
-            checks.push(("evidence_count", self.evidence_count.into()));
+            members.push(("evidence_count", self.evidence_count.into()));
         }
-        let checks: hence_canon::Object = checks.into_iter().collect();
-        (checks.into(), if passed { "passed" } else { "failed" })
+        members.into_iter().collect::<Object>().into()
     }
 
     fn along_paths(&self, settings: &Settings) -> Value {
@@ -81,6 +85,6 @@ impl Facts {
             ("total", paths.len().into()),
             ("failed_count", failed.into()),
         ]);
-        object([("paths", paths.into()), ("aggregate", aggregate), ("status", status.into())])
+        self.output(vec![("paths", paths.into()), ("aggregate", aggregate), ("status", status.into())])
     }
 }

@@ -14,6 +14,9 @@ use hence_state::{Outcome, Profile, RESULT_VERSION, StepIndex, StepResult, Times
 use super::{Chained, Record, StepRecord};
 use crate::RecordIndex;
 
+// The layout below spells the version out.
+const _: () = assert!(matches!(RESULT_VERSION.as_bytes(), b"1.0.0"));
+
 /// How many containers enclose a step's output: the record and its result.
 const OUTPUT_ENCLOSED_BY: usize = 2;
 
@@ -59,9 +62,7 @@ impl<'a> StepLayout<'a> {
         let started_at = text.time(profile.typing)?;
         text.literal(b"\",\"status\":\"success\",\"step\":\"")?;
         let step = text.plain()?;
-        text.literal(b"\",\"version\":\"")?;
-        text.literal(RESULT_VERSION.as_bytes())?;
-        text.literal(b"\"},\"state_after_hash\":\"")?;
+        text.literal(b"\",\"version\":\"1.0.0\"},\"state_after_hash\":\"")?;
         let state_after_hash = text.hex()?;
         text.literal(b"\",\"state_before_hash\":\"")?;
         let state_before_hash = text.hex()?;
@@ -125,9 +126,11 @@ struct Text<'a> {
 
 impl<'a> Text<'a> {
     #[inline]
-    fn literal(&mut self, literal: &[u8]) -> Option<()> {
-        self.rest = self.rest.strip_prefix(literal)?;
-        Some(())
+    fn literal<const LENGTH: usize>(&mut self, literal: &[u8; LENGTH]) -> Option<()> {
+        // A length known to the compiler is compared in registers.
+        let (found, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        (found == literal).then_some(())
     }
 
     /// Takes 64 lower-case hex digits.
