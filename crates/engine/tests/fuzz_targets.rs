@@ -1,5 +1,7 @@
 //! The fuzz targets over a small corpus: seeds, and seeds with a few bytes changed by fixed numbers.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
+
 mod common;
 #[expect(unreachable_pub, reason = "a library when it is fuzzed, a module here")]
 #[path = "../../../fuzz/src/lib.rs"]

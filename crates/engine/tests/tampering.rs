@@ -1,5 +1,7 @@
 //! Whatever is done to a real journal, every road of the verifier says the same about it.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
+
 mod common;
 
 use std::num::NonZeroUsize;

@@ -162,12 +162,11 @@ fn join(stretches: &[Stretch]) -> ChainCheck {
     let mut last_hash: Option<Digest> = None;
     for stretch in stretches {
         let mut found = stretch.found.clone();
-        if let Some(expected) = last_hash {
-            if let Some(seam) = stretch.first.as_ref().and_then(|first| first.misses(expected)) {
-                match &mut found {
-                    Some(first) if first.line == stretch.first_line => first.reasons.push(seam),
-                    _ => found = Some(Break { line: stretch.first_line, reasons: vec![seam] }),
-                }
+        let first = stretch.first.as_ref();
+        if let Some(seam) = last_hash.zip(first).and_then(|(before, first)| first.misses(before)) {
+            match &mut found {
+                Some(first) if first.line == stretch.first_line => first.reasons.push(seam),
+                _ => found = Some(Break { line: stretch.first_line, reasons: vec![seam] }),
             }
         }
         if let Some(found) = found {

@@ -11,14 +11,15 @@ use crate::measure::{Compared, compare};
 use crate::table::{Budget, Row, Table};
 use crate::{Error, machine, sample};
 
-/// How many steps the journal tells that is hashed in memory: few enough that a turn is rarely interrupted.
-const STEPS: usize = 5_000;
+/// Threads, steps the journal tells, and the budget. One thread is measured on a journal so short that a turn is rarely
+/// interrupted; two need one that is long against starting a thread.
+const IN_MEMORY: [(usize, usize, f64); 2] = [(1, 1_000, 0.6), (2, 20_000, 1.0)];
 /// How many steps the journal in the file tells.
 const STEPS_IN_FILE: usize = 100_000;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
-    let journal = sample::journal(sample::trivial_steps(STEPS)?)?;
-    for (threads, limit) in [(1, 0.6), (2, 1.0)] {
+    for (threads, steps, limit) in IN_MEMORY {
+        let journal = sample::journal(sample::trivial_steps(steps)?)?;
         let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         let check = check_chain(&journal, threads);
         if !check.outcome.holds() {
