@@ -2,6 +2,7 @@
 
 mod decode;
 mod fields;
+mod layout;
 mod line;
 mod seal;
 mod shape;
@@ -12,6 +13,7 @@ use hence_canon::{Digest, Value};
 use hence_state::{ProfileName, StepIndex, StepResult, Timestamp};
 
 pub use decode::DecodeError;
+pub(crate) use layout::StepLayout;
 pub(crate) use line::record_hash;
 pub use line::{LINE_BYTES_MAX, Line, LineError};
 pub use seal::Sealed;
