@@ -1,4 +1,4 @@
-//! What a run is about and where it stands: the problem, the state, the result of a step — and [`apply`], the
+//! What a run is about and where it stands: the problem, the state, the result of a step — and [`State::apply`], the
 //! one function that turns a state and a result into the next state.
 //!
 //! - [`ProblemSpec`] is decoded once, with every rule checked and every finding reported; what is hashed is the

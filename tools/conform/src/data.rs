@@ -18,7 +18,6 @@ pub(crate) enum DataError {
 }
 
 /// Reads one JSON document.
-#[allow(dead_code, reason = "for the suites whose data is one document per file")]
 pub(crate) fn json(path: &Path) -> Result<Value, DataError> {
     let bytes = read(path)?;
     parse(&bytes).map_err(|source| DataError::Parse {
@@ -26,6 +25,21 @@ pub(crate) fn json(path: &Path) -> Result<Value, DataError> {
         line: source.position.line,
         source,
     })
+}
+
+/// Reads the JSON documents of a folder by name, in the order of their names; names that start with `_` are
+/// indices and left out.
+pub(crate) fn json_folder(dir: &Path) -> Result<Vec<(String, Value)>, DataError> {
+    let unreadable = |source| DataError::Read { path: dir.to_owned(), source };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name().to_string_lossy().into_owned();
+        if let Some(stem) = name.strip_suffix(".json").filter(|stem| !stem.starts_with('_')) {
+            names.push(stem.to_owned());
+        }
+    }
+    names.sort();
+    names.into_iter().map(|name| Ok((name.clone(), json(&dir.join(format!("{name}.json")))?))).collect()
 }
 
 /// Reads one JSON value per line.

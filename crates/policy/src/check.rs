@@ -1,0 +1,230 @@
+//! Checking a trace against policies.
+
+use hence_canon::{Object, Value};
+use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
+
+use crate::eval::{Evaluator, SinceReading, Subject, TraceDefect};
+use crate::lint::{Finding, Weight};
+use crate::policy::Policy;
+use crate::verdict::{Verdict, judge};
+
+/// What makes a check fail, besides a failed policy of severity error, which always does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum FailOn {
+    /// Nothing else.
+    #[default]
+    Error,
+    /// A failed policy of severity warning, too.
+    Warning,
+    /// A policy without a verdict, too.
+    Unknown,
+}
+
+/// How to read what the language text leaves open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Which reading of `S`.
+    pub since: SinceReading,
+}
+
+/// The verdicts of a set of policies on one trace.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The id of the trace.
+    pub trace_id: Option<String>,
+    /// One verdict per policy, in the order of the policies.
+    pub verdicts: Vec<Verdict>,
+    /// What is wrong or odd about the policies themselves, by the place of the policy.
+    pub findings: Vec<(usize, Finding)>,
+    /// Why the trace could not be judged at all, in which case every verdict is `unknown`.
+    pub defect: Option<TraceDefect>,
+}
+
+/// How many verdicts there are of each kind. Vacuous ones are not compliance and stand apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// Policies that applied and were satisfied.
+    pub proven: usize,
+    /// Policies that were violated.
+    pub failed: usize,
+    /// Policies that had nothing to say about this trace.
+    pub vacuous: usize,
+    /// Policies without a verdict.
+    pub unknown: usize,
+    /// Verdicts of any kind that rest on words looked for in texts.
+    pub heuristic: usize,
+}
+
+/// Checks a trace.
+///
+/// A trace that cannot be judged gives a report all of whose verdicts are `unknown` with the reason.
+pub fn check<'p>(trace: &Value, policies: impl IntoIterator<Item = &'p Policy>, options: Options) -> Report {
+    match Subject::read(trace) {
+        Ok(subject) => check_subject(&subject, policies, options),
+        Err(defect) => {
+            let empty = Subject::read(&Value::Object(Object::new()));
+            let mut report = match empty {
+                Ok(subject) => check_subject(&subject, policies, options),
+                Err(_) => Report { trace_id: None, verdicts: Vec::new(), findings: Vec::new(), defect: None },
+            };
+            report.trace_id = trace.get("trace_id").and_then(Value::as_str).map(str::to_owned);
+            for verdict in &mut report.verdicts {
+                *verdict = undecidable(verdict, &defect);
+            }
+            report.defect = Some(defect);
+            report
+        }
+    }
+}
+
+/// Checks a trace that was made ready before.
+pub fn check_subject<'p>(
+    subject: &Subject,
+    policies: impl IntoIterator<Item = &'p Policy>,
+    options: Options,
+) -> Report {
+    let mut evaluator = Evaluator::new(subject, options.since);
+    let mut verdicts = Vec::new();
+    let mut findings = Vec::new();
+    for (place, policy) in policies.into_iter().enumerate() {
+        verdicts.push(judge(policy, &mut evaluator));
+        findings.extend(policy.lint().into_iter().map(|finding| (place, finding)));
+    }
+    let trace_id = subject.trace().trace_id().map(str::to_owned);
+    Report { trace_id, verdicts, findings, defect: None }
+}
+
+fn undecidable(verdict: &Verdict, defect: &TraceDefect) -> Verdict {
+    Verdict {
+        status: EvaluationStatus::Unknown,
+        checked_at_action_id: None,
+        evidence: Default::default(),
+        violating: Default::default(),
+        explanation: None,
+        reason: Some(defect.to_string()),
+        ..verdict.clone()
+    }
+}
+
+impl Report {
+    /// Counts the verdicts.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        for verdict in &self.verdicts {
+            *match verdict.status {
+                EvaluationStatus::Passed => &mut summary.proven,
+                EvaluationStatus::Failed => &mut summary.failed,
+                EvaluationStatus::NotApplicable => &mut summary.vacuous,
+                EvaluationStatus::Unknown => &mut summary.unknown,
+            } += 1;
+            let judged = matches!(verdict.status, EvaluationStatus::Passed | EvaluationStatus::Failed);
+            summary.heuristic += usize::from(judged && !verdict.heuristic_words.is_empty());
+        }
+        summary
+    }
+
+    /// Returns whether the trace passes the gate. The answer does not depend on how the report is shown.
+    pub fn passes(&self, fail_on: FailOn) -> bool {
+        let broken_policy = self.findings.iter().any(|(_, finding)| finding.weight() == Weight::Error);
+        let blocked = self.verdicts.iter().any(|verdict| match verdict.status {
+            EvaluationStatus::Failed => match verdict.severity {
+                PolicySeverity::Error => true,
+                PolicySeverity::Warning => fail_on >= FailOn::Warning,
+                PolicySeverity::Info => false,
+            },
+            EvaluationStatus::Unknown => fail_on >= FailOn::Unknown,
+            EvaluationStatus::Passed | EvaluationStatus::NotApplicable => false,
+        });
+        !broken_policy && !blocked && self.defect.is_none()
+    }
+
+    /// Returns the report as JSON.
+    pub fn to_value(&self) -> Value {
+        let summary = self.summary();
+        let counts: Object = [
+            ("proven", summary.proven),
+            ("failed", summary.failed),
+            ("vacuous", summary.vacuous),
+            ("unknown", summary.unknown),
+            ("heuristic", summary.heuristic),
+        ]
+        .into_iter()
+        .collect();
+        let findings: Value = self
+            .findings
+            .iter()
+            .map(|(place, finding)| {
+                let id = self.verdicts.get(*place).map_or("", |verdict| verdict.policy_id.as_str());
+                let weight = match finding.weight() {
+                    Weight::Error => "error",
+                    Weight::Warning => "warning",
+                };
+                let object: Object = [
+                    ("policy_id", id.to_owned()),
+                    ("weight", weight.to_owned()),
+                    ("text", finding.to_string()),
+                ]
+                .into_iter()
+                .collect();
+                Value::from(object)
+            })
+            .collect();
+        let report: Object = [
+            ("trace_id", Value::from(self.trace_id.clone())),
+            ("summary", counts.into()),
+            ("verdicts", self.verdicts.iter().map(Verdict::to_value).collect()),
+            ("findings", findings),
+            ("defect", self.defect.as_ref().map(ToString::to_string).into()),
+        ]
+        .into_iter()
+        .collect();
+        report.into()
+    }
+
+    /// Writes the report for a person: failures first, with their explanations, then the counts.
+    pub fn to_text(&self) -> String {
+        let mut lines = Vec::new();
+        let order = [
+            EvaluationStatus::Failed,
+            EvaluationStatus::Unknown,
+            EvaluationStatus::Passed,
+            EvaluationStatus::NotApplicable,
+        ];
+        for status in order {
+            for verdict in self.verdicts.iter().filter(|verdict| verdict.status == status) {
+                lines.push(verdict.to_string());
+            }
+        }
+        for (place, finding) in self.findings.iter().filter(|(_, finding)| finding.weight() == Weight::Error)
+        {
+            let id = self.verdicts.get(*place).map_or("", |verdict| verdict.policy_id.as_str());
+            lines.push(format!("policy {id}: {finding}"));
+        }
+        let Summary { proven, failed, vacuous, unknown, heuristic } = self.summary();
+        let guess = if heuristic > 0 {
+            format!("; {heuristic} rest on words looked for in texts")
+        } else {
+            String::new()
+        };
+        lines.push(format!("{proven} proven, {failed} failed, {vacuous} vacuous, {unknown} unknown{guess}"));
+        lines.join("\n")
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = match (self.status, self.severity) {
+            (EvaluationStatus::Failed, PolicySeverity::Error) => "FAIL",
+            (EvaluationStatus::Failed, PolicySeverity::Warning) => "WARN",
+            (EvaluationStatus::Failed, PolicySeverity::Info) => "INFO",
+            (EvaluationStatus::Passed, _) => "pass",
+            (EvaluationStatus::NotApplicable, _) => "n/a ",
+            (EvaluationStatus::Unknown, _) => "????",
+        };
+        write!(out, "{word} {}", self.policy_id)?;
+        match self.note() {
+            Some(note) => write!(out, ": {note}"),
+            None => Ok(()),
+        }
+    }
+}

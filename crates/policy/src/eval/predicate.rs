@@ -1,0 +1,220 @@
+//! Comparisons, memberships and functions.
+
+use hence_canon::Value;
+use hence_review::vocabulary::{ActionCategory, ArtifactType, EvaluationStatus};
+use hence_review::wire::Artifact;
+
+use super::bits::Bits;
+use super::compare::{compare, same};
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Scopes, Undecided};
+use super::term::Side;
+use super::truth::Truth;
+use crate::formula::{Comparison, Expr, Term};
+use crate::vocabulary::{Atom, Function, is_trace_list};
+
+impl<'t> Evaluator<'t> {
+    /// Evaluates a comparison, a membership or a term standing alone, at every position if it must.
+    pub(super) fn relation(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
+        let varies = match expr {
+            Expr::Compare { left, right, .. } => {
+                self.subject_varies(left, scopes) || self.varies(right, scopes)
+            }
+            Expr::Member { element, set } => self.varies(element, scopes) || self.varies(set, scopes),
+            Expr::Holds(term) => self.varies(term, scopes),
+            _ => true,
+        };
+        if !varies {
+            return Ok(Truth::Constant(self.relation_at(expr, None, scopes)?));
+        }
+        if self.subject.is_empty() {
+            return Ok(Truth::Constant(false));
+        }
+        let mut bits = Bits::filled(self.len(), false);
+        for at in 0..self.len() {
+            if self.relation_at(expr, Some(at), scopes)? {
+                bits.set(at);
+            }
+        }
+        Ok(Truth::Varying(bits))
+    }
+
+    /// Returns whether the left side of a comparison varies: there any unbound word is a field of the action.
+    fn subject_varies(&self, term: &Term, scopes: &Scopes<'t>) -> bool {
+        match term {
+            Term::Word(word) => scopes.find(word).is_none() && !is_trace_list(word.as_str()),
+            other => self.varies(other, scopes),
+        }
+    }
+
+    pub(super) fn relation_at(
+        &mut self,
+        expr: &Expr,
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<bool, Undecided> {
+        Ok(match expr {
+            Expr::Compare { left, comparison, right: Term::Empty } => {
+                let found = self.datum(left, Side::Subject, at, scopes)?;
+                let bare_field = matches!(left, Term::Word(word) if scopes.find(word).is_none());
+                // A bare field of the action is text: only a text that is not blank makes it present.
+                let empty = match &found {
+                    Datum::Value(value) if bare_field => {
+                        value.as_str().is_none_or(|text| text.trim().is_empty())
+                    }
+                    other => other.is_empty(),
+                };
+                match comparison {
+                    Comparison::Equal => empty,
+                    Comparison::NotEqual => !empty,
+                    _ => false,
+                }
+            }
+            Expr::Compare { left, comparison, right } => {
+                let left = self.datum(left, Side::Subject, at, scopes)?;
+                let right = self.datum(right, Side::Value, at, scopes)?;
+                compare(&left, *comparison, &right)
+            }
+            Expr::Member { element, set } => {
+                let items = self.set(set, at, scopes)?;
+                let element = self.datum(element, Side::Value, at, scopes)?;
+                items.iter().any(|item| same(&element, item) || self.is_type_of(&element, item))
+            }
+            Expr::Holds(term) => match self.datum(term, Side::Subject, at, scopes)? {
+                Datum::Value(Value::Bool(value)) => *value,
+                Datum::Literal(word) if &*word == "true" => true,
+                Datum::Literal(word) if &*word == "false" => false,
+                other => !other.is_empty(),
+            },
+            _ => false,
+        })
+    }
+
+    /// `Decomposition ∈ ancestors(x)`: a type is in a set of artifacts when one of them is of it.
+    fn is_type_of(&self, element: &Datum<'t>, item: &Datum<'t>) -> bool {
+        let (Datum::Literal(word), Datum::Artifact(id)) = (element, item) else { return false };
+        let Some(artifact) = self.subject.trace().artifact_by_id(id) else { return false };
+        match Atom::of(word) {
+            Atom::ArtifactType(artifact_type) => artifact.is(artifact_type),
+            atom if atom.is_type() || atom == Atom::ForeignType => artifact.type_word() == &**word,
+            _ => false,
+        }
+    }
+
+    /// Applies a function that gives a set or a text.
+    pub(super) fn apply(
+        &mut self,
+        function: Function,
+        subject: &Datum<'t>,
+        at: Option<usize>,
+    ) -> Result<Datum<'t>, Undecided> {
+        let trace = self.subject.trace();
+        let action = match subject {
+            Datum::Action(at) => trace.actions().get(*at),
+            _ => None,
+        };
+        let artifacts =
+            |ids: &mut dyn Iterator<Item = &'t str>| Datum::Set(ids.map(Datum::Artifact).collect());
+        Ok(match (function, action) {
+            (Function::Inputs, Some(action)) => artifacts(&mut action.inputs()),
+            (Function::Outputs, Some(action)) => artifacts(&mut action.outputs()),
+            (Function::ActionsBefore, Some(action)) => {
+                Datum::Set((0..action.position().get()).map(Datum::Action).collect())
+            }
+            (Function::Target, Some(action)) => Datum::Text(self.subject.lineage().target(action.position())),
+            (Function::Ancestors, Some(action)) => {
+                let mut ids: Vec<&'t str> = Vec::new();
+                for output in action.outputs() {
+                    ids.extend(self.subject.lineage().ancestors(output));
+                }
+                self.spend(ids.len())?;
+                artifacts(&mut ids.into_iter())
+            }
+            (Function::Ancestors, None) => match subject.as_text() {
+                Some(id) => {
+                    let ids = self.subject.lineage().ancestors(id);
+                    self.spend(ids.len())?;
+                    artifacts(&mut ids.into_iter())
+                }
+                // `ancestors(derived_from)`: of what the current action produced.
+                None => match at {
+                    Some(at) => self.apply(function, &Datum::Action(at), None)?,
+                    None => Datum::Nothing,
+                },
+            },
+            _ => Datum::Nothing,
+        })
+    }
+
+    /// Applies a function that is true or false.
+    pub(super) fn predicate(
+        &mut self,
+        function: Function,
+        arguments: &[Term],
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<bool, Undecided> {
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(self.datum(argument, Side::Value, at, scopes)?);
+        }
+        let (Some(first), second) = (values.first(), values.get(1)) else { return Ok(false) };
+        let facts = match first {
+            Datum::Action(at) => self.facts(*at),
+            _ => None,
+        };
+        let trace = self.subject.trace();
+        let artifact = first.as_text().and_then(|id| trace.artifact_by_id(id));
+        let texts = first.as_text().zip(second.and_then(Datum::as_text));
+        let role_or = |role: &str, also: bool| artifact.and_then(Artifact::role) == Some(role) || also;
+        Ok(match function {
+            Function::RefModel => {
+                let here = at.and_then(|at| self.facts(at));
+                first.as_text().is_some_and(|model| self.names_reference(here, model))
+            }
+            Function::ReasoningAction => {
+                facts.is_some_and(|facts| facts.is(Atom::Category(ActionCategory::Reasoning), ""))
+            }
+            Function::VerificationAction => facts.is_some_and(|facts| facts.is_verification()),
+            Function::StateSpaceAnalysisAction => facts.is_some_and(|facts| facts.is_state_space_analysis()),
+            Function::FormalModelArtifact => role_or(
+                "formal_model",
+                artifact.is_some_and(|artifact| artifact.is(ArtifactType::FormalModel)),
+            ),
+            Function::StateSpaceAnalysisResult => role_or(
+                "state_space_analysis",
+                artifact.is_some_and(|artifact| artifact.is(ArtifactType::StateSpaceAnalysisResult)),
+            ),
+            Function::ApprovedReferenceArtifact => {
+                let named = first.as_text();
+                role_or("approved_reference", trace.reference_artifacts().any(|found| found.id() == named))
+            }
+            Function::AncestorOf => {
+                texts.is_some_and(|(ancestor, id)| self.subject.lineage().is_ancestor(ancestor, id))
+            }
+            Function::DerivedFrom => texts.is_some_and(|(id, source)| {
+                trace
+                    .artifact_by_id(id)
+                    .is_some_and(|artifact| artifact.derived_from().any(|from| from == source))
+            }),
+            Function::PolicyFailed => trace.policy_evaluations().any(|evaluation| {
+                evaluation.text("policy_id") == first.as_text()
+                    && evaluation.text("status") == Some(EvaluationStatus::Failed.as_str())
+            }),
+            _ => false,
+        })
+    }
+
+    /// Returns whether the action asks for a reference by this id, or a policy of the trace names it.
+    fn names_reference(&self, here: Option<super::ActionFacts<'t>>, model: &str) -> bool {
+        let keys = ["reference_model_id", "reference_artifact_id"];
+        let asked = here.and_then(|facts| facts.action.object("request"));
+        asked.is_some_and(|request| {
+            keys.iter().any(|key| request.get(key).and_then(Value::as_str) == Some(model))
+        }) || self
+            .subject
+            .trace()
+            .policies()
+            .any(|policy| keys.iter().any(|key| policy.text(key) == Some(model)))
+    }
+}

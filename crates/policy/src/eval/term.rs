@@ -1,0 +1,246 @@
+//! What terms stand for at a position.
+
+use hence_canon::{Object, Value};
+
+use super::datum::{Datum, Element};
+use super::evaluator::{Evaluator, Scopes, Undecided};
+use crate::formula::{Expr, Term, Word};
+use crate::vocabulary::{ACTION_FIELDS, Function, Kind, is_trace_list};
+
+/// The name of the current action, wherever a formula does not bind it to something else.
+pub(crate) const CURRENT: &str = "a";
+
+/// Whether an unbound word is a field to look up or a literal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// It names something.
+    Subject,
+    /// It is a value.
+    Value,
+}
+
+impl<'t> Evaluator<'t> {
+    /// Returns what a term stands for. `at` is absent where the position cannot matter.
+    pub(super) fn datum(
+        &mut self,
+        term: &Term,
+        side: Side,
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Datum<'t>, Undecided> {
+        self.spend(1)?;
+        Ok(match term {
+            Term::Word(word) => self.word(word, side, at, scopes)?,
+            Term::Field { base, path } => {
+                let start = match scopes.find(base) {
+                    Some(bound) => bound.clone(),
+                    None if base.as_str() == CURRENT => current(at),
+                    // `request.path`: the first name is a member of the current action.
+                    None => self.member(&current(at), base.as_str()),
+                };
+                path.iter().fold(start, |datum, key| self.member(&datum, key.as_str()))
+            }
+            Term::Call { function, arguments } => self.call(function, arguments, at, scopes)?,
+            Term::Text(text) => Datum::Literal(text.clone()),
+            Term::Int(value) => Datum::Number(*value),
+            Term::Empty => Datum::Nothing,
+            Term::List(items) => {
+                let mut set = Vec::with_capacity(items.len());
+                for item in items {
+                    set.push(self.datum(item, Side::Value, at, scopes)?);
+                }
+                Datum::Set(set)
+            }
+            Term::Comprehension { body, guard } => self
+                .comprehension(body, guard, at, scopes)?
+                .ok_or_else(|| Undecided::NoRange { term: term.to_string() })?,
+        })
+    }
+
+    fn word(
+        &mut self,
+        word: &Word,
+        side: Side,
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Datum<'t>, Undecided> {
+        let name = word.as_str();
+        Ok(match scopes.find(word) {
+            Some(bound) => bound.clone(),
+            None if name == CURRENT => current(at),
+            None if self.is_list(name) => self.list(name, word)?,
+            None if side == Side::Subject => self.member(&current(at), name),
+            None => Datum::Literal(word.shared()),
+        })
+    }
+
+    /// Returns whether a name is a list of this trace.
+    fn is_list(&self, name: &str) -> bool {
+        let source = self.subject.trace().source();
+        is_trace_list(name)
+            || (!ACTION_FIELDS.contains(&name)
+                && source.get(name).is_some_and(|value| value.as_array().is_some()))
+    }
+
+    fn list(&mut self, name: &str, word: &Word) -> Result<Datum<'t>, Undecided> {
+        let subject = self.subject;
+        let items = match subject.trace().source().get(name) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Array(items)) => &**items,
+            Some(_) => return Err(Undecided::NotASet { term: name.to_owned() }),
+        };
+        self.spend(items.len())?;
+        let element = |(index, item): (usize, &'t Value)| match (name, item) {
+            ("actions", Value::Object(_)) => Datum::Action(index),
+            ("artifacts", Value::Object(object)) => match object.get("artifact_id").and_then(Value::as_str) {
+                Some(id) => Datum::Artifact(id),
+                None => Datum::Element(Element { list: word.shared(), index, object }),
+            },
+            (_, Value::Object(object)) => Datum::Element(Element { list: word.shared(), index, object }),
+            (_, other) => Datum::from(other),
+        };
+        Ok(Datum::Set(items.iter().enumerate().map(element).collect()))
+    }
+
+    /// Returns a member of what a datum stands for.
+    fn member(&self, datum: &Datum<'t>, key: &str) -> Datum<'t> {
+        let trace = self.subject.trace();
+        let (object, list): (&'t Object, &str) = match datum {
+            Datum::Action(at) => match trace.actions().get(*at) {
+                Some(action) => (action.source(), "actions"),
+                None => return Datum::Nothing,
+            },
+            Datum::Artifact(id) => match trace.artifact_by_id(id) {
+                Some(artifact) => (artifact.source(), "artifacts"),
+                None => return Datum::Nothing,
+            },
+            Datum::Element(element) => (element.object, &element.list),
+            Datum::Value(Value::Object(object)) => (object, ""),
+            _ => return Datum::Nothing,
+        };
+        if let Some(value) = object.get(key).filter(|value| !value.is_null()) {
+            return Datum::Value(value);
+        }
+        match (list, key) {
+            // A residual that does not say is open.
+            ("residuals", "status") => Datum::Literal("open".into()),
+            ("residuals", "id") => self.member(datum, "residual_id"),
+            ("artifacts", "id" | "type" | "role") => self.member(datum, &format!("artifact_{key}")),
+            _ => Datum::Nothing,
+        }
+    }
+
+    /// Returns the elements of a set.
+    pub(super) fn set(
+        &mut self,
+        term: &Term,
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Vec<Datum<'t>>, Undecided> {
+        // A list the trace does not have is empty, whatever its name.
+        let side = match term {
+            Term::Word(word) if scopes.find(word).is_none() && !ACTION_FIELDS.contains(&word.as_str()) => {
+                if !self.is_list(word.as_str()) && word.as_str() != CURRENT {
+                    return Ok(Vec::new());
+                }
+                Side::Subject
+            }
+            _ => Side::Subject,
+        };
+        let datum = self.datum(term, side, at, scopes)?;
+        let items = datum.items().ok_or_else(|| Undecided::NotASet { term: term.to_string() })?;
+        self.spend(items.len())?;
+        Ok(items)
+    }
+
+    /// `{body | x ∈ set ∧ …}`: the variable is the one the first membership of the guard binds.
+    fn comprehension(
+        &mut self,
+        body: &Term,
+        guard: &Expr,
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Option<Datum<'t>>, Undecided> {
+        let (first, rest): (&Expr, &[Expr]) = match guard {
+            Expr::And(operands) => match operands.split_first() {
+                Some((first, rest)) => (first, rest),
+                None => return Ok(None),
+            },
+            single => (single, &[]),
+        };
+        let Expr::Member { element: Term::Word(variable), set } = first else { return Ok(None) };
+        let mut collected = Vec::new();
+        for element in self.set(set, at, scopes)? {
+            scopes.push(variable, element);
+            let kept = self.kept(body, rest, at, scopes);
+            scopes.pop();
+            collected.extend(kept?);
+        }
+        Ok(Some(Datum::Set(collected)))
+    }
+
+    fn kept(
+        &mut self,
+        body: &Term,
+        guards: &[Expr],
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Option<Datum<'t>>, Undecided> {
+        for guard in guards {
+            if !self.holds_at(guard, at.unwrap_or(0), scopes)? {
+                return Ok(None);
+            }
+        }
+        self.datum(body, Side::Subject, at, scopes).map(Some)
+    }
+
+    /// Returns whether a term stands for different things at different positions.
+    pub(super) fn varies(&self, term: &Term, scopes: &Scopes<'t>) -> bool {
+        match term {
+            Term::Word(word) => {
+                let name = word.as_str();
+                scopes.find(word).is_none()
+                    && (name == CURRENT || (ACTION_FIELDS.contains(&name) && !self.is_list(name)))
+            }
+            Term::Field { base, .. } => scopes.find(base).is_none(),
+            Term::Call { function, arguments } => {
+                // Whether an action has this reference depends on the action, though it is not named.
+                function.as_str() == "ref_model"
+                    || arguments.iter().any(|argument| self.varies(argument, scopes))
+            }
+            Term::List(items) => items.iter().any(|item| self.varies(item, scopes)),
+            // Its guard may hold any atom, so it is taken to vary.
+            Term::Comprehension { .. } => true,
+            Term::Text(_) | Term::Int(_) | Term::Empty => false,
+        }
+    }
+
+    fn call(
+        &mut self,
+        name: &Word,
+        arguments: &[Term],
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Datum<'t>, Undecided> {
+        let function = Function::from_name(name.as_str()).filter(|found| found.arity() == arguments.len());
+        let (Some(function), Some(first)) = (function, arguments.first()) else {
+            return Err(Undecided::UnknownFunction { name: name.to_string(), arity: arguments.len() });
+        };
+        match function.kind() {
+            Kind::Set | Kind::Text => {
+                let subject = self.datum(first, Side::Subject, at, scopes)?;
+                self.apply(function, &subject, at)
+            }
+            Kind::Number => Ok(Datum::Number(self.set(first, at, scopes)?.len() as u64)),
+            Kind::Truth => {
+                let holds = self.predicate(function, arguments, at, scopes)?;
+                Ok(Datum::Literal(if holds { "true" } else { "false" }.into()))
+            }
+        }
+    }
+}
+
+/// Returns the action at the position.
+fn current<'t>(at: Option<usize>) -> Datum<'t> {
+    at.map_or(Datum::Nothing, Datum::Action)
+}

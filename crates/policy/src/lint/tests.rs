@@ -1,0 +1,80 @@
+use super::*;
+
+fn said(text: &str) -> Vec<String> {
+    let formula = Formula::parse(text).unwrap();
+    lint(&formula).iter().map(ToString::to_string).collect()
+}
+
+fn errors(text: &str) -> usize {
+    let formula = Formula::parse(text).unwrap();
+    lint(&formula).iter().filter(|finding| finding.weight() == Weight::Error).count()
+}
+
+fn level(text: &str) -> Level {
+    Level::of(Formula::parse(text).unwrap().expr())
+}
+
+#[test]
+fn a_plain_rule_has_no_findings() {
+    assert_eq!(said("G(GitCommit → P(RunTests ∧ completed))"), [""; 0]);
+    assert_eq!(said("∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open"), [""; 0]);
+}
+
+#[test]
+fn guesses_are_named_with_their_place() {
+    assert_eq!(
+        said("G(GitPush → ¬force)"),
+        [
+            "`force` is not a standard atom; it is looked for in the texts of actions, which is a guess at column 14"
+        ]
+    );
+    assert!(said("F(Frobnicate)")[0].starts_with("`Frobnicate` is not a standard type"));
+}
+
+#[test]
+fn what_has_no_meaning_is_an_error() {
+    for text in [
+        "F(approver_2 ≠ approver_1)",
+        "∀ r ∈ residuals . r",
+        "F(r.status = open)",
+        "F(frob(a))",
+        "F(inputs(z) ≠ ∅)",
+        "F(Frob(proved))",
+        "files_modified = {target(b) | G(b)}",
+    ] {
+        assert!(errors(text) > 0, "{text}: {:?}", said(text));
+    }
+    assert_eq!(errors("G(∀ x ∈ inputs(a) . x ∈ outputs(a))"), 0);
+    assert_eq!(errors("F(request.path = \"x\")"), 0);
+    assert_eq!(errors("files_modified = {target(b) | b ∈ actions ∧ b.type = EditFile}"), 0);
+}
+
+#[test]
+fn rules_that_say_nothing_are_found() {
+    assert!(
+        said("G(EditFile ∧ GitCommit → P(RunTests))").iter().any(|text| text.contains("can never occur"))
+    );
+    assert!(said("G(EditFile → RunTests ∨ ¬RunTests)").iter().any(|text| text.contains("always holds")));
+    assert!(said("count(EditFile) ≥ 0").iter().any(|text| text.starts_with("every action satisfies")));
+    assert!(said("F(EditFile ∧ EditFile)").iter().any(|text| text.contains("is repeated")));
+    assert!(said("F(EditFile ∧ GitCommit)").iter().any(|text| text.starts_with("no action can satisfy")));
+}
+
+#[test]
+fn operators_in_odd_places_are_found() {
+    assert!(said("G(ReadFile → G(Lint))")[0].starts_with("`G` inside `G`"));
+    assert!(said("P(ReadFile)")[0].starts_with("`P` stands outside"));
+    assert!(said("Lint S_last ReadFile")[0].starts_with("`S_last` stands outside"));
+    assert!(said("F(X Lint)")[0].starts_with("`X` is rarely meant"));
+    assert_eq!(said("count(P(Lint)) ≤ 3"), [""; 0]);
+}
+
+#[test]
+fn the_level_is_what_the_formula_needs() {
+    assert_eq!(level("G(GitCommit → P(RunTests))"), Level::PureTemporal);
+    assert_eq!(level("G(action → rationale ≠ ∅)"), Level::PureTemporal);
+    assert_eq!(level("G(GitCommit → Lint S_last GitCommit)"), Level::ScopedTemporal);
+    assert_eq!(level("G(GitCommit → H_chain(Lint))"), Level::ScopedTemporal);
+    assert_eq!(level("count(ToolCall) ≤ 20"), Level::Structural);
+    assert_eq!(level("data_flow_integrity"), Level::Structural);
+}

@@ -1,0 +1,160 @@
+//! The policy object.
+
+use hence_canon::{Object, Value};
+use hence_review::vocabulary::{PolicyScope, PolicySeverity};
+
+use super::id::PolicyId;
+use super::rule::{Rule, RuleFault};
+use super::selector::{Selector, SelectorFault};
+use crate::lint::{Finding, FindingKind, Level, lint};
+
+/// Which members a policy object uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// As the specification writes it: `policy_id`, and every required member present.
+    Specification,
+    /// As galleries and packs write it: `id`, and defaults for what is missing.
+    Gallery,
+}
+
+/// A policy as a document holds it. What is wrong with it is kept, not dropped: it becomes a lint error and an
+/// `unknown` verdict.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    id: PolicyId,
+    style: Style,
+    source: Object,
+    rule: Result<Rule, RuleFault>,
+    selector: Result<Option<Selector>, SelectorFault>,
+}
+
+impl Policy {
+    /// Reads a policy object; `None` if it has neither `policy_id` nor `id`.
+    pub fn read(source: &Object) -> Option<Self> {
+        let id = |key: &str| source.get(key).and_then(Value::as_str).and_then(PolicyId::new);
+        let (id, style) = match id("policy_id") {
+            Some(id) => (id, Style::Specification),
+            None => (id("id")?, Style::Gallery),
+        };
+        let selector = match source.get("applies_when").filter(|value| !value.is_null()) {
+            Some(value) => Selector::read(value).map(Some),
+            None => Ok(None),
+        };
+        Some(Self { id, style, source: source.clone(), rule: Rule::read(source), selector })
+    }
+
+    /// Makes a policy from an id and a formula.
+    pub fn from_formula(id: &PolicyId, formula: &str) -> Self {
+        let source: Object = [("id", id.as_str()), ("formula", formula)].into_iter().collect();
+        let rule = Rule::read(&source);
+        Self { id: id.clone(), style: Style::Gallery, source, rule, selector: Ok(None) }
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> &PolicyId {
+        &self.id
+    }
+
+    /// Returns which members the object uses.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Returns the object with all its members.
+    pub fn source(&self) -> &Object {
+        &self.source
+    }
+
+    /// Returns a text member.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.source.get(key).and_then(Value::as_str)
+    }
+
+    /// Returns the name, or else the id.
+    pub fn name(&self) -> &str {
+        self.text("name").unwrap_or(self.id.as_str())
+    }
+
+    /// Returns what the policy says in plain language.
+    pub fn description(&self) -> Option<&str> {
+        self.text("statement").or_else(|| self.text("description")).or_else(|| self.text("rationale"))
+    }
+
+    /// Returns how much a failure matters; a warning when the object does not say.
+    pub fn severity(&self) -> PolicySeverity {
+        self.text("severity").and_then(PolicySeverity::from_word).unwrap_or(PolicySeverity::Warning)
+    }
+
+    /// Returns the formula and the words it defines.
+    ///
+    /// # Errors
+    /// [`RuleFault`] when it is missing or cannot be read.
+    pub fn rule(&self) -> Result<&Rule, &RuleFault> {
+        self.rule.as_ref()
+    }
+
+    /// Returns what the policy is about, if it says.
+    ///
+    /// # Errors
+    /// [`SelectorFault`] when it cannot be read.
+    pub fn selector(&self) -> Result<Option<&Selector>, &SelectorFault> {
+        self.selector.as_ref().map(Option::as_ref)
+    }
+
+    /// Lints the object and its formula.
+    pub fn lint(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut say = |kind| findings.push(Finding { kind, place: None });
+        if self.style == Style::Specification {
+            for member in ["name", "severity", "scope", "kind"] {
+                if self.text(member).is_none_or(|text| text.trim().is_empty()) {
+                    say(FindingKind::MissingMember(member));
+                }
+            }
+        }
+        for (member, words) in [("severity", PolicySeverity::WORDS), ("scope", PolicyScope::WORDS)] {
+            let is_word = |found: &&Value| found.as_str().is_some_and(|word| words.contains(&word));
+            let found = self.source.get(member).filter(|found| !found.is_null() && !is_word(found));
+            if let Some(found) = found {
+                let (member, found) = (member.to_owned(), found.to_string());
+                say(FindingKind::InvalidMember { member, found, expected: words.join(", ") });
+            }
+        }
+        if let Err(fault) = &self.selector {
+            let member = format!("applies_when{}", fault.path);
+            let (found, expected) = (fault.found.clone(), fault.expected.to_owned());
+            say(FindingKind::InvalidMember { member, found, expected });
+        }
+        findings.extend(self.lint_rule());
+        findings
+    }
+
+    fn lint_rule(&self) -> Vec<Finding> {
+        let plain = |kind| Finding { kind, place: None };
+        let rule = match &self.rule {
+            Ok(rule) => rule,
+            Err(RuleFault::Missing) => return vec![plain(FindingKind::MissingMember("formula"))],
+            Err(RuleFault::Syntax(error)) => return vec![plain(FindingKind::Syntax(error.clone()))],
+            Err(RuleFault::Definition { word, fault }) => {
+                return vec![plain(FindingKind::InvalidMember {
+                    member: format!("predicates.{word}"),
+                    found: fault.clone(),
+                    expected: "a formula".to_owned(),
+                })];
+            }
+        };
+        let mut findings = lint(rule.formula());
+        findings.retain(|finding| match &finding.kind {
+            FindingKind::CustomWord(word) | FindingKind::ForeignType(word) => !rule.defines(word),
+            _ => true,
+        });
+        for (_, meaning) in rule.definitions() {
+            findings.extend(lint(meaning));
+        }
+        let found = Level::of(rule.expr());
+        if let Some(declared) = self.text("language_level").filter(|declared| *declared != found.as_str()) {
+            findings.push(plain(FindingKind::Level { declared: declared.to_owned(), found }));
+        }
+        findings
+    }
+}

@@ -1,0 +1,286 @@
+//! Why a policy failed, in as few steps as decide it.
+
+use std::fmt;
+
+use crate::eval::{Datum, Evaluator, Subject, Undecided};
+use crate::formula::{Binary, Expr, Quantifier, Scope, Unary};
+use crate::structural::Outcome;
+
+/// How many steps an explanation may have. Deeper ones explain the formula, not the failure.
+const STEPS_MAX: usize = 8;
+
+/// An action, named so that a person finds it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ActionRef {
+    /// Its place in the trace, from 0.
+    pub position: usize,
+    /// Its id.
+    pub id: Option<i64>,
+    /// Its type as written.
+    pub action_type: String,
+}
+
+impl fmt::Display for ActionRef {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.id {
+            Some(id) => write!(out, "action {id}")?,
+            None => write!(out, "the action at /actions/{}", self.position)?,
+        }
+        if self.action_type.is_empty() { Ok(()) } else { write!(out, " ({})", self.action_type) }
+    }
+}
+
+/// One step of an explanation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Where.
+    pub action: Option<ActionRef>,
+    /// What was found there, or not found.
+    pub found: String,
+}
+
+/// Why a policy failed: from where it was triggered to what was looked for and where.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Explanation {
+    /// The steps, outermost first.
+    pub steps: Vec<Step>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last: Option<&ActionRef> = None;
+        for (index, step) in self.steps.iter().enumerate() {
+            if index > 0 {
+                out.write_str("; ")?;
+            }
+            if let Some(action) = step.action.as_ref().filter(|action| Some(*action) != last) {
+                write!(out, "{action}: ")?;
+            }
+            last = step.action.as_ref().or(last);
+            out.write_str(&step.found)?;
+        }
+        Ok(())
+    }
+}
+
+impl Explanation {
+    /// Explains the first fault a named check found.
+    pub(super) fn of_fault(subject: &Subject, outcome: &Outcome) -> Option<Self> {
+        let found = outcome.faults.first()?.clone();
+        let action = outcome.violating.first().and_then(|at| action_ref(subject, *at));
+        Some(Self { steps: vec![Step { action, found }] })
+    }
+}
+
+/// Explains why a formula does not hold at the start of a trace.
+pub(super) fn explain_failure(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Explanation, Undecided> {
+    let mut explainer = Explainer { evaluator, steps: Vec::new() };
+    explainer.why(expr, 0, false)?;
+    Ok(Explanation { steps: explainer.steps })
+}
+
+fn action_ref(subject: &Subject, at: usize) -> Option<ActionRef> {
+    let action = subject.trace().actions().get(at)?;
+    Some(ActionRef { position: at, id: action.id(), action_type: action.type_word().to_owned() })
+}
+
+struct Explainer<'e, 't> {
+    evaluator: &'e mut Evaluator<'t>,
+    steps: Vec<Step>,
+}
+
+impl Explainer<'_, '_> {
+    fn say(&mut self, at: usize, found: String) {
+        if self.steps.len() < STEPS_MAX {
+            let action = action_ref(self.evaluator.subject(), at);
+            self.steps.push(Step { action, found });
+        }
+    }
+
+    fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
+        Ok(self.evaluator.truth(expr)?.at(at))
+    }
+
+    /// Says why `expr` is `value` at a position.
+    fn why(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
+        match (expr, value) {
+            (Expr::Not(inner), _) => self.why(inner, at, !value),
+            (Expr::And(parts), false) | (Expr::Or(parts), true) => self.first(parts, at, value),
+            (Expr::Or(parts), false) => {
+                let names: Vec<String> = parts.iter().map(|part| format!("`{part}`")).collect();
+                self.say(at, format!("none of {} holds", names.join(", ")));
+                Ok(())
+            }
+            (Expr::Implies(left, right), false) => {
+                self.say(at, format!("`{left}` holds"));
+                self.why(right, at, false)
+            }
+            (Expr::Unary(operator, inner), _) => self.unary(*operator, inner, expr, at, value),
+            (Expr::Binary(operator, left, right), false) => self.binary(*operator, left, right, at),
+            (Expr::Count { of, bound, .. }, _) => {
+                let count = self.evaluator.truth(of)?.bits(self.evaluator.len()).count();
+                self.say_of_trace(format!("`{of}` holds {count} times, and the bound is {bound}"));
+                Ok(())
+            }
+            (Expr::Quantified { .. }, _) => self.quantified(expr, at, value),
+            _ => {
+                self.say(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
+                Ok(())
+            }
+        }
+    }
+
+    fn say_of_trace(&mut self, found: String) {
+        if self.steps.len() < STEPS_MAX {
+            self.steps.push(Step { action: None, found });
+        }
+    }
+
+    fn first(&mut self, parts: &[Expr], at: usize, value: bool) -> Result<(), Undecided> {
+        for part in parts {
+            if self.holds(part, at)? == value {
+                return self.why(part, at, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn unary(
+        &mut self,
+        operator: Unary,
+        inner: &Expr,
+        whole: &Expr,
+        at: usize,
+        value: bool,
+    ) -> Result<(), Undecided> {
+        let len = self.evaluator.len();
+        match (operator, value) {
+            (Unary::Globally, false) | (Unary::Finally, true) => {
+                let bits = self.evaluator.truth(inner)?;
+                match (at..len).find(|place| bits.at(*place) == value) {
+                    Some(place) => self.why(inner, place, value),
+                    None => Ok(()),
+                }
+            }
+            (Unary::Finally, false) if at == 0 => {
+                self.say_of_trace(format!("no action satisfies `{inner}` ({len} looked at)"));
+                Ok(())
+            }
+            (Unary::Finally, false) => {
+                self.say(
+                    at,
+                    format!("neither it nor a later action satisfies `{inner}` ({} looked at)", len - at),
+                );
+                Ok(())
+            }
+            (Unary::Next, false) if at + 1 >= len => {
+                self.say(at, "there is no next action".to_owned());
+                Ok(())
+            }
+            (Unary::Next, _) => self.why(inner, at + 1, value),
+            (Unary::Previously(scope), false) => {
+                let looked = if scope == Scope::All { format!(" ({at} looked at)") } else { String::new() };
+                self.say(at, format!("no earlier action{} satisfies `{inner}`{looked}", within(scope)));
+                self.nearest(scope, inner, at)
+            }
+            (Unary::Previously(scope), true) | (Unary::Historically(scope), false) => {
+                match self.earlier(scope, inner, at, value)? {
+                    Some(place) => self.why(inner, place, value),
+                    None => Ok(()),
+                }
+            }
+            _ => {
+                self.say(at, format!("`{whole}` holds"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds the earliest action before `at`, in scope, where `expr` is `value`.
+    fn earlier(
+        &mut self,
+        scope: Scope,
+        expr: &Expr,
+        at: usize,
+        value: bool,
+    ) -> Result<Option<usize>, Undecided> {
+        let truth = self.evaluator.truth(expr)?;
+        let wanted: Vec<bool> = (0..self.evaluator.len()).map(|place| truth.at(place) == value).collect();
+        let lineage = self.evaluator.subject().lineage();
+        let earliest = match scope {
+            Scope::All => wanted.iter().position(|wanted| *wanted),
+            Scope::Chain => {
+                lineage.earliest_in_chain(&wanted).get(at).copied().flatten().map(|found| found.get())
+            }
+            Scope::Target => {
+                lineage.earliest_on_target(&wanted).get(at).copied().flatten().map(|found| found.get())
+            }
+        };
+        Ok(earliest.filter(|place| *place < at))
+    }
+
+    /// Names an earlier action that satisfies the first part of a conjunction and not the rest.
+    fn nearest(&mut self, scope: Scope, inner: &Expr, at: usize) -> Result<(), Undecided> {
+        let Expr::And(parts) = inner else { return Ok(()) };
+        let Some(first) = parts.first() else { return Ok(()) };
+        let Some(place) = self.earlier(scope, first, at, true)? else { return Ok(()) };
+        self.say(place, format!("`{first}` holds"));
+        self.first(parts, place, false)
+    }
+
+    fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr, at: usize) -> Result<(), Undecided> {
+        let truth = self.evaluator.truth(right)?;
+        let last = (0..at).rev().find(|place| truth.at(*place));
+        let found = match (operator, last) {
+            (Binary::Until, _) => format!("`{left}` does not hold until `{right}` does"),
+            (Binary::SinceLast, Some(place)) => {
+                let name = action_ref(self.evaluator.subject(), place)
+                    .map_or(String::new(), |found| found.to_string());
+                format!(
+                    "since the last `{right}`, {name}, no action satisfies `{left}` ({} looked at)",
+                    at - place - 1
+                )
+            }
+            (Binary::SinceLast, None) => format!("no earlier action satisfies `{left}` ({at} looked at)"),
+            (Binary::Since, Some(_)) => format!("`{left}` has not held since `{right}`"),
+            (Binary::Since, None) => format!("no earlier action satisfies `{right}` ({at} looked at)"),
+        };
+        self.say(at, found);
+        Ok(())
+    }
+
+    fn quantified(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
+        let Expr::Quantified { quantifier, variable, set, body } = expr else { return Ok(()) };
+        let Some(set) = set else {
+            self.say(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
+            return Ok(());
+        };
+        let wanted = *quantifier != Quantifier::All;
+        let found = self.evaluator.elements_where(variable, set, body, at, wanted)?;
+        let text = match (quantifier, found.first()) {
+            (Quantifier::All, Some(first)) => format!("`{body}` does not hold for {}", name(first)),
+            (Quantifier::Some, Some(first)) => format!("`{body}` holds for {}", name(first)),
+            (Quantifier::One, Some(_)) => format!("`{body}` holds for {} elements of `{set}`", found.len()),
+            (Quantifier::All, None) => format!("`{body}` holds for every element of `{set}`"),
+            (_, None) => format!("`{body}` holds for no element of `{set}`"),
+        };
+        self.say_of_trace(text);
+        Ok(())
+    }
+}
+
+fn name(datum: &Datum<'_>) -> String {
+    match datum {
+        Datum::Element(element) => format!("`{}`", element.name()),
+        Datum::Action(at) => format!("the action at /actions/{at}"),
+        other => other.as_text().map_or_else(|| "an element".to_owned(), |text| format!("`{text}`")),
+    }
+}
+
+fn within(scope: Scope) -> &'static str {
+    match scope {
+        Scope::All => "",
+        Scope::Target => " on the same target",
+        Scope::Chain => " in its chain",
+    }
+}

@@ -1,0 +1,197 @@
+//! Policy × trace → verdict.
+
+use hence_review::vocabulary::EvaluationStatus;
+
+use super::explain::{Explanation, explain_failure};
+use super::{Verdict, Witnesses};
+use crate::eval::{Evaluator, Truth, Undecided, any_word};
+use crate::formula::{Expr, Quantifier, Unary};
+use crate::lint::Weight;
+use crate::policy::{Policy, Rule};
+use crate::structural::{self, Outcome, Structural};
+use crate::vocabulary::Atom;
+
+/// How many offending elements are named. Past this, more names tell a reader nothing.
+const ELEMENTS_NAMED_MAX: usize = 1000;
+
+/// Judges one policy.
+pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
+    let mut verdict = Verdict {
+        policy_id: policy.id().clone(),
+        severity: policy.severity(),
+        status: EvaluationStatus::Unknown,
+        checked_at_action_id: evaluator.subject().highest_action_id(),
+        evidence: Witnesses::default(),
+        violating: Witnesses::default(),
+        heuristic_words: Vec::new(),
+        explanation: None,
+        reason: None,
+    };
+    if let Some(error) = policy.lint().into_iter().find(is_fatal) {
+        verdict.reason = Some(error.to_string());
+        return verdict;
+    }
+    let rule = match policy.rule() {
+        Ok(rule) => rule,
+        Err(fault) => {
+            verdict.reason = Some(fault.to_string());
+            return verdict;
+        }
+    };
+    if let Ok(Some(selector)) = policy.selector()
+        && !selector.matches(evaluator.subject())
+    {
+        verdict.status = EvaluationStatus::NotApplicable;
+        verdict.reason = Some("nothing in the trace is what `applies_when` selects".to_owned());
+        return verdict;
+    }
+    verdict.heuristic_words = heuristic_words(rule);
+    evaluator.renew();
+    if let Err(undecided) = decide(rule, evaluator, &mut verdict) {
+        verdict.status = EvaluationStatus::Unknown;
+        verdict.reason = Some(undecided.to_string());
+    }
+    verdict
+}
+
+/// Returns whether a finding leaves nothing to evaluate. A severity or a scope that is missing does not: it is
+/// reported, and the formula still has a truth value.
+fn is_fatal(finding: &crate::lint::Finding) -> bool {
+    use crate::lint::FindingKind::{InvalidMember, MissingMember};
+    finding.weight() == Weight::Error
+        && match &finding.kind {
+            MissingMember(member) => *member == "formula",
+            InvalidMember { member, .. } => member != "severity" && member != "scope",
+            _ => true,
+        }
+}
+
+fn heuristic_words(rule: &Rule) -> Vec<String> {
+    let mut words = Vec::new();
+    any_word(rule.expr(), &mut |word| {
+        let name = word.as_str().to_owned();
+        if Atom::of(&name) == Atom::Custom && is_atom(rule.expr(), &name) && !words.contains(&name) {
+            words.push(name);
+        }
+        false
+    });
+    words
+}
+
+/// Returns whether a name stands as an atom: the same name as a value is not looked for in texts.
+fn is_atom(expr: &Expr, name: &str) -> bool {
+    match expr {
+        Expr::Atom(word) => word.as_str() == name,
+        Expr::Not(inner) | Expr::Unary(_, inner) | Expr::Count { of: inner, .. } => is_atom(inner, name),
+        Expr::Quantified { body, .. } => is_atom(body, name),
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().any(|part| is_atom(part, name)),
+        Expr::Typed { conditions, .. } => {
+            conditions.iter().any(|part| !matches!(part, Expr::Atom(_)) && is_atom(part, name))
+        }
+        Expr::Implies(left, right) | Expr::Iff(left, right) | Expr::Binary(_, left, right) => {
+            is_atom(left, name) || is_atom(right, name)
+        }
+        _ => false,
+    }
+}
+
+fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
+    let expr = match Structural::recognise(rule.expr()) {
+        Some(check) => match check.formula() {
+            Some(formula) => formula.expr(),
+            None => {
+                settle(&structural::check(check, evaluator.subject()), evaluator, verdict);
+                return Ok(());
+            }
+        },
+        None => rule.expr(),
+    };
+    let holds = evaluator.truth(expr)?.at(0);
+    verdict.status = if holds { EvaluationStatus::Passed } else { EvaluationStatus::Failed };
+    match expr {
+        Expr::Unary(Unary::Globally, body) => everywhere(body, evaluator, verdict)?,
+        _ => elements(expr, 0, !holds, evaluator, verdict)?,
+    }
+    if !holds {
+        verdict.explanation = Some(explain_failure(expr, evaluator)?);
+    }
+    Ok(())
+}
+
+/// Takes over what a named check found.
+fn settle(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) {
+    let subject = evaluator.subject();
+    verdict.evidence = Witnesses::at(subject, outcome.evidence.iter().copied());
+    verdict.violating = Witnesses::at(subject, outcome.violating.iter().copied());
+    verdict.violating.artifact_ids.extend(outcome.violating_artifacts.iter().map(|id| id.as_str().into()));
+    verdict.status = match (outcome.is_violated(), outcome.applies()) {
+        (true, _) => EvaluationStatus::Failed,
+        (false, true) => EvaluationStatus::Passed,
+        (false, false) => EvaluationStatus::NotApplicable,
+    };
+    verdict.explanation = Explanation::of_fault(subject, outcome);
+    if !outcome.applies() {
+        verdict.reason = Some("the trace has nothing of what the policy checks".to_owned());
+    }
+}
+
+/// Splits the positions of a top-level `G` into evidence and violations, and sees whether it ever applied.
+fn everywhere(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
+    let len = evaluator.len();
+    let subject = evaluator.subject();
+    let (evidence, violating) = match body {
+        Expr::Implies(trigger, demand) => {
+            let triggered = evaluator.truth(trigger)?.bits(len);
+            let demanded = evaluator.truth(demand)?.bits(len);
+            if triggered.is_empty() {
+                verdict.status = EvaluationStatus::NotApplicable;
+                verdict.reason = Some(format!("`{trigger}` never holds"));
+            }
+            (triggered.and(&demanded), triggered.and(&demanded.not()))
+        }
+        Expr::Not(forbidden) => (Truth::Constant(false).bits(len), evaluator.truth(forbidden)?.bits(len)),
+        other => {
+            let holds = evaluator.truth(other)?.bits(len);
+            let fails = holds.not();
+            (holds, fails)
+        }
+    };
+    verdict.evidence = Witnesses::at(subject, evidence.ones());
+    verdict.violating = Witnesses::at(subject, violating.ones());
+    let demand = match body {
+        Expr::Implies(_, demand) => demand,
+        other => other,
+    };
+    if let Some(first) = violating.ones().next() {
+        elements(demand, first, true, evaluator, verdict)?;
+    }
+    Ok(())
+}
+
+/// Names the elements of a quantifier that make it fail.
+fn elements(
+    expr: &Expr,
+    at: usize,
+    failed: bool,
+    evaluator: &mut Evaluator<'_>,
+    verdict: &mut Verdict,
+) -> Result<(), Undecided> {
+    let (quantified, negated) = match expr {
+        Expr::Not(inner) => (&**inner, true),
+        other => (other, false),
+    };
+    let Expr::Quantified { quantifier, variable, set: Some(set), body } = quantified else { return Ok(()) };
+    // ∀ fails by elements that do not satisfy the body; ¬∃, and ∃! by too many, by those that do.
+    let offending = match (quantifier, negated) {
+        (Quantifier::All, false) => false,
+        (Quantifier::Some, true) | (Quantifier::One, false) => true,
+        _ => return Ok(()),
+    };
+    if failed {
+        let found = evaluator.elements_where(variable, set, body, at, offending)?;
+        for element in found.iter().take(ELEMENTS_NAMED_MAX) {
+            verdict.violating.add(evaluator.subject(), element);
+        }
+    }
+    Ok(())
+}

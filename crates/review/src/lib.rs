@@ -1,0 +1,60 @@
+//! Ponens review traces: what an agent did, why, from what, what was established and what was not.
+//!
+//! The crate has two layers, as the specification asks:
+//!
+//! - [`model`] is the canonical model: strict types that only a well-formed trace inhabits, with `decode` and
+//!   `encode` at its border.
+//! - [`wire`] reads a trace *as written*. Every JSON document can be read; nothing is refused and nothing is
+//!   lost, so lineage and policies work on traces of every version (1.0 to 1.7), also on damaged ones.
+//! - [`vocabulary`] holds the closed word lists of the format, each an enum with its exact wire spelling.
+//!
+//! On top of them:
+//!
+//! - [`validate`] reports every broken rule with a pointer to its place.
+//! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
+//!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
+//!
+//! [`ContentHash`] binds reviews and successors to what a trace records.
+//!
+//! It does no I/O, reads no clock and evaluates no policies.
+//!
+//! ```
+//! use hence_canon::parse;
+//! use hence_review::{lineage::Lineage, wire::Trace};
+//!
+//! let value = parse(br#"{
+//!   "trace_id": "t1",
+//!   "actions": [
+//!     {"id": 1, "type": "ReadFile", "outputs": ["a1"]},
+//!     {"id": 2, "type": "EditFile", "inputs": ["a1"], "outputs": ["a2"]}
+//!   ],
+//!   "artifacts": [
+//!     {"artifact_id": "a1", "name": "ledger.py", "producer_action_id": 1},
+//!     {"artifact_id": "a2", "name": "fix", "producer_action_id": 2, "derived_from": ["a1"]}
+//!   ]
+//! }"#)?;
+//! let trace = Trace::read(&value);
+//! let lineage = Lineage::of(&trace);
+//! let edit = trace.action_by_id(2).expect("the trace has an action 2");
+//! assert_eq!(lineage.ancestors("a2"), ["a1"]);
+//! assert_eq!(lineage.target_lineage(edit.position()), ["fix", "ledger.py"]);
+//! # Ok::<(), hence_canon::ParseError>(())
+//! ```
+
+pub mod diff;
+pub mod goals;
+pub mod grade;
+mod hash;
+pub mod lineage;
+mod markdown;
+pub mod model;
+mod report;
+pub mod reproduce;
+pub mod residuals;
+pub mod validate;
+pub mod version;
+pub mod vocabulary;
+pub mod wire;
+
+pub use hash::{ContentHash, InvalidContentHash};
+pub use report::{RESIDUALS_LISTED_MAX, markdown_report};

@@ -1,0 +1,168 @@
+//! What all checks share: the trace, what is known by id, and the list of findings.
+
+use std::collections::BTreeSet;
+use std::fmt::{Display, Write as _};
+
+use hence_canon::Value;
+
+use crate::lineage::Lineage;
+use crate::version::Version;
+use crate::wire::{Entry, Trace};
+
+use super::finding::{Finding, Level, Report};
+use super::place::Place;
+use super::rule::Rule;
+
+/// Whether a member must be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Required,
+    Optional,
+}
+
+/// Ids that references may name.
+pub(super) struct Known<'a> {
+    pub(super) references: BTreeSet<&'a str>,
+    pub(super) policies: BTreeSet<&'a str>,
+    pub(super) residuals: BTreeSet<&'a str>,
+    pub(super) metas: BTreeSet<&'a str>,
+    pub(super) environments: BTreeSet<&'a str>,
+    pub(super) comments: BTreeSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let ids = |list: &str, keys: &[&str]| -> BTreeSet<&'a str> {
+            let items = trace.source().get(list).and_then(Value::as_array).unwrap_or(&[]);
+            items.iter().filter_map(|item| keys.iter().find_map(|key| item.get(key)?.as_str())).collect()
+        };
+        let mut references = ids("reference_artifacts", &["reference_artifact_id"]);
+        references.extend(ids("reference_models", &["reference_model_id", "reference_artifact_id"]));
+        Self {
+            references,
+            policies: ids("policies", &["policy_id", "id"]),
+            residuals: ids("residuals", &["residual_id"]),
+            metas: ids("meta_actions", &["id"]),
+            environments: ids("execution_environments", &["environment_id"]),
+            comments: ids("comments", &["comment_id"]),
+        }
+    }
+}
+
+/// One validation under way.
+pub(super) struct Check<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) lineage: &'a Lineage,
+    pub(super) version: Version,
+    pub(super) known: Known<'a>,
+    report: Report,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn new(trace: &'a Trace, lineage: &'a Lineage) -> Self {
+        let version = Version::of(trace);
+        Self { trace, lineage, version, known: Known::of(trace), report: Report::default() }
+    }
+
+    pub(super) fn finish(self) -> Report {
+        self.report
+    }
+
+    /// Reports a broken rule at its usual level.
+    pub(super) fn find(&mut self, rule: Rule, at: Place<'_>, subject: impl Display, message: impl Display) {
+        self.find_as(rule.level(), rule, at, subject, message);
+    }
+
+    /// Reports a broken rule at a level that differs by case.
+    pub(super) fn find_as(
+        &mut self,
+        level: Level,
+        rule: Rule,
+        at: Place<'_>,
+        subject: impl Display,
+        message: impl Display,
+    ) {
+        let (subject, message) = (subject.to_string(), message.to_string());
+        self.report.findings.push(Finding { rule, level, pointer: at.into(), subject, message });
+    }
+
+    /// Returns whether an id names an artifact or a reference artifact.
+    pub(super) fn is_artifact_or_reference(&self, id: &str) -> bool {
+        self.trace.artifact_by_id(id).is_some() || self.known.references.contains(id)
+    }
+
+    /// Checks a member against its list of words.
+    pub(super) fn word(
+        &mut self,
+        entry: &Entry,
+        at: &Place<'_>,
+        field: Field,
+        subject: &str,
+        is_word: impl Fn(&str) -> bool,
+    ) {
+        let found = match entry.member(field.key) {
+            None if field.presence == Presence::Optional => return,
+            None => "nothing".to_owned(),
+            Some(Value::String(word)) if is_word(word) => return,
+            Some(other) => shown(other),
+        };
+        let message = format!("{} is one of {}; found {found}", field.key, field.words.join(", "));
+        self.find(field.rule, at.child(field.key), subject, message);
+    }
+
+    /// Checks that a member is a text with something in it.
+    pub(super) fn filled(&mut self, entry: &Entry, at: &Place<'_>, key: &str, rule: Rule, subject: &str) {
+        if entry.text(key).is_some_and(|text| !text.trim().is_empty()) {
+            return;
+        }
+        let found = entry.member(key).map_or_else(|| "nothing".to_owned(), shown);
+        self.find(rule, at.child(key), subject, format!("{key} is a text that is not blank; found {found}"));
+    }
+
+    /// Checks a list of references.
+    pub(super) fn references(
+        &mut self,
+        entry: &Entry,
+        at: &Place<'_>,
+        key: &str,
+        rule: Rule,
+        subject: &str,
+        is_known: impl Fn(&Self, &str) -> bool,
+    ) {
+        for (index, item) in entry.items(key).iter().enumerate() {
+            if item.as_str().is_some_and(|id| is_known(self, id)) {
+                continue;
+            }
+            let message = format!("{} is not known in this trace", shown(item));
+            self.find(rule, at.child(key).child(index), subject, message);
+        }
+    }
+}
+
+/// A member whose value comes from a list of words.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    pub(super) key: &'static str,
+    pub(super) rule: Rule,
+    pub(super) words: &'static [&'static str],
+    pub(super) presence: Presence,
+}
+
+/// Longest text quoted from a document in a message: enough to recognise it, too little to flood a report.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// Shows a value of the document in a message.
+pub(super) fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Array(items) => return format!("a list of {}", items.len()),
+        Value::Object(members) => return format!("an object of {} members", members.len()),
+        // `Debug` escapes control characters, so that a document cannot write to a terminal.
+        Value::String(text) => format!("{:?}", text.chars().take(SHOWN_CHARS_MAX + 1).collect::<String>()),
+        other => other.to_string(),
+    };
+    let mut short: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+    if short.len() < text.len() {
+        let _ = write!(short, "…");
+    }
+    short
+}

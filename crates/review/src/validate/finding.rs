@@ -1,0 +1,94 @@
+//! What validation found.
+
+use std::fmt;
+
+use hence_canon::{JsonPointer, Object, Value};
+
+use super::rule::Rule;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Worth a look; the trace can still be used.
+    Warning,
+    /// The trace breaks the specification.
+    Error,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// One broken rule, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// How bad it is here.
+    pub level: Level,
+    /// The place in the document.
+    pub pointer: JsonPointer,
+    /// What it is about, by the ids a reader knows: `a5`, `2:a1`; empty for the trace itself.
+    pub subject: String,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} at `{}`: {}", self.level, self.rule, self.pointer, self.message)
+    }
+}
+
+impl From<&Finding> for Value {
+    fn from(finding: &Finding) -> Self {
+        let members: Object = [
+            ("level", Value::from(finding.level.to_string())),
+            ("rule", finding.rule.id().into()),
+            ("pointer", finding.pointer.to_string().into()),
+            ("subject", finding.subject.as_str().into()),
+            ("message", finding.message.as_str().into()),
+        ]
+        .into_iter()
+        .collect();
+        members.into()
+    }
+}
+
+/// Everything validation found in one document, in document order per family of rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Returns all findings.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Returns the errors.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.level == Level::Error)
+    }
+
+    /// Returns the warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.level == Level::Warning)
+    }
+
+    /// Returns whether there are no errors.
+    pub fn is_valid(&self) -> bool {
+        self.errors().next().is_none()
+    }
+
+    /// Returns whether the document has the structure of a trace, whatever else is wrong with it.
+    pub fn has_structure(&self) -> bool {
+        !self.errors().any(|finding| finding.rule.is_structural())
+    }
+}

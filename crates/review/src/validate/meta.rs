@@ -1,0 +1,213 @@
+//! Rules of meta-actions: an overlay that must fit what it lies over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hence_canon::Value;
+
+use crate::vocabulary::{MetaSource, MetaStatus};
+use crate::wire::{MetaAction, Position};
+
+use super::action;
+use super::check::{Check, Field, Presence, shown};
+use super::finding::Level;
+use super::place::Place;
+use super::rule::Rule;
+
+/// Who claims each action: action id → meta-action id.
+type Claims = BTreeMap<i64, String>;
+
+impl Check<'_> {
+    pub(super) fn meta_actions(&mut self) {
+        let root = Place::root().child("meta_actions");
+        for (index, item) in self.trace.entry().items("meta_actions").iter().enumerate() {
+            if item.as_object().is_none() {
+                self.find(
+                    Rule::MetaId,
+                    root.child(index),
+                    index,
+                    format!("a meta-action is an object; found {}", shown(item)),
+                );
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let mut claims = Claims::new();
+        for meta in self.trace.meta_actions() {
+            let at = Place::of("meta_actions", &meta);
+            let subject = match meta.id().filter(|id| !id.is_empty()) {
+                Some(id) => {
+                    if !seen.insert(id.to_owned()) {
+                        self.find(
+                            Rule::MetaIdDuplicate,
+                            at.child("id"),
+                            id,
+                            "another meta-action has this id",
+                        );
+                    }
+                    id.to_owned()
+                }
+                None => {
+                    self.find(Rule::MetaId, at.child("id"), meta.index(), "a meta-action has an id");
+                    meta.index().to_string()
+                }
+            };
+            self.meta_words(&meta, &at, &subject);
+            self.meta_members(&meta, &at, &subject, &mut claims);
+            self.meta_references(&meta, &at, &subject);
+        }
+        self.meta_parents();
+        self.meta_back_references(&claims);
+    }
+
+    fn meta_words(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
+        self.filled(meta, at, "title", Rule::MetaTitle, subject);
+        let source = Field {
+            key: "source",
+            rule: Rule::MetaSource,
+            words: MetaSource::WORDS,
+            presence: Presence::Optional,
+        };
+        self.word(meta, at, source, subject, |word| MetaSource::from_word(word).is_some());
+        let status = Field {
+            key: "status",
+            rule: Rule::MetaStatus,
+            words: MetaStatus::WORDS,
+            presence: Presence::Optional,
+        };
+        self.word(meta, at, status, subject, |word| MetaStatus::from_word(word).is_some());
+    }
+
+    fn meta_members(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str, claims: &mut Claims) {
+        let at = at.child("action_ids");
+        if let Some(other) = meta.member("action_ids").filter(|member| member.as_array().is_none()) {
+            let message = format!("action_ids is a list of action ids; found {}", shown(other));
+            return self.find(Rule::MetaMemberType, at, subject, message);
+        }
+        let items = meta.items("action_ids");
+        if items.is_empty() {
+            return self.find(Rule::MetaEmpty, at, subject, "the unit has no actions");
+        }
+        let mut places: Vec<Position> = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            let at = at.child(index);
+            let Some(id) = item.as_i64() else {
+                self.find(
+                    Rule::MetaMemberType,
+                    at,
+                    subject,
+                    format!("an action id is an integer; found {}", shown(item)),
+                );
+                continue;
+            };
+            let Some(action) = self.trace.action_by_id(id) else {
+                self.find(Rule::RefMetaMember, at, subject, format!("no action has the id {id}"));
+                continue;
+            };
+            places.push(action.position());
+            if let Some(other) = claims.get(&id) {
+                let message = format!("action {id} belongs to {} already", shown(&other.as_str().into()));
+                self.find(Rule::MetaOverlap, at, subject, message);
+            } else {
+                claims.insert(id, subject.to_owned());
+            }
+        }
+        self.meta_slice(places, &at, subject);
+    }
+
+    /// Members are a contiguous slice of the actions, in order.
+    fn meta_slice(&mut self, mut places: Vec<Position>, at: &Place<'_>, subject: &str) {
+        if !places.is_sorted() {
+            self.find(Rule::MetaOrder, *at, subject, "members are not in the order of the actions");
+            places.sort_unstable();
+        }
+        places.dedup();
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
+        if last.get() - first.get() + 1 != places.len() {
+            self.find(Rule::MetaContiguous, *at, subject, "other actions lie between the members");
+        }
+    }
+
+    fn meta_references(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
+        let residual = |check: &Self, id: &str| check.known.residuals.contains(id);
+        self.references(meta, at, "residual_ids", Rule::RefMetaResidual, subject, residual);
+        let artifact = |check: &Self, id: &str| check.trace.artifact_by_id(id).is_some();
+        self.references(meta, at, "produced_artifact_ids", Rule::RefMetaProduced, subject, artifact);
+        let Some(parent) = meta.member("parent_id") else { return };
+        if !parent.as_str().is_some_and(|id| self.known.metas.contains(id)) {
+            let message = format!("no meta-action has the id {}", shown(parent));
+            self.find(Rule::RefMetaParent, at.child("parent_id"), subject, message);
+        }
+    }
+
+    /// Follows parents from every unit; a walk that meets itself is a circle, reported once per unit on it.
+    fn meta_parents(&mut self) {
+        let metas: Vec<MetaAction> = self.trace.meta_actions().collect();
+        let mut parents: BTreeMap<&str, &str> = BTreeMap::new();
+        for meta in &metas {
+            if let (Some(id), Some(parent)) = (meta.id(), meta.parent_id()) {
+                parents.entry(id).or_insert(parent);
+            }
+        }
+        let on_circle = on_circles(&parents);
+        for meta in metas.iter().filter(|meta| meta.id().is_some_and(|id| on_circle.contains(id))) {
+            let at = Place::of("meta_actions", meta).child("parent_id");
+            let subject = meta.id().unwrap_or("");
+            self.find(Rule::MetaParentCycle, at, subject, "the unit encloses itself");
+        }
+    }
+
+    fn meta_back_references(&mut self, claims: &Claims) {
+        for action in self.trace.actions() {
+            let at = || Place::of("actions", action).child("meta_action_id");
+            let claimed = action.id().and_then(|id| claims.get(&id));
+            let Some(stated) = action.member("meta_action_id") else {
+                if let Some(unit) = claimed {
+                    let message =
+                        format!("the action belongs to {} and does not say so", shown(&unit.as_str().into()));
+                    self.find_as(
+                        Level::Warning,
+                        Rule::MetaBackref,
+                        at(),
+                        action::subject_of(action),
+                        message,
+                    );
+                }
+                continue;
+            };
+            let Some(stated) = stated.as_str().filter(|id| self.known.metas.contains(id)) else {
+                let message = format!("no meta-action has the id {}", shown(stated));
+                self.find(Rule::RefMetaBackref, at(), action::subject_of(action), message);
+                continue;
+            };
+            if claimed.is_none_or(|unit| unit != stated) {
+                let message = format!("{} does not list this action", shown(&Value::from(stated)));
+                self.find(Rule::MetaBackref, at(), action::subject_of(action), message);
+            }
+        }
+    }
+}
+
+/// Returns the ids from which following parents leads back to the start.
+fn on_circles<'a>(parents: &BTreeMap<&'a str, &'a str>) -> BTreeSet<&'a str> {
+    let mut settled: BTreeSet<&str> = BTreeSet::new();
+    let mut circles = BTreeSet::new();
+    for start in parents.keys() {
+        let mut path: Vec<&str> = Vec::new();
+        let mut on_path: BTreeSet<&str> = BTreeSet::new();
+        let mut current = *start;
+        while !settled.contains(current) && on_path.insert(current) {
+            path.push(current);
+            match parents.get(current) {
+                Some(parent) => current = parent,
+                None => break,
+            }
+        }
+        if !settled.contains(current)
+            && parents.contains_key(current)
+            && let Some(entry) = path.iter().position(|id| *id == current)
+        {
+            circles.extend(path.iter().skip(entry));
+        }
+        settled.extend(path);
+    }
+    circles
+}

@@ -1,0 +1,73 @@
+//! Validation: every rule a document breaks, in one pass, with a pointer to each place.
+//!
+//! The rules come in two [stages](Stage): the shape of the document, then its meaning. A document that is not
+//! even an object has one finding; any other is checked by all rules, so that its author can mend everything at
+//! once. No document makes validation panic.
+
+mod action;
+mod artifact;
+mod canonical;
+mod check;
+mod derivation;
+mod document;
+mod finding;
+mod flow;
+mod goal;
+mod meta;
+mod place;
+mod policy;
+mod ready;
+mod residual;
+mod review;
+mod rule;
+mod timestamp;
+
+use hence_canon::{JsonPointer, Value};
+
+use crate::lineage::Lineage;
+use crate::wire::Trace;
+
+use check::{Check, shown};
+
+pub use canonical::validate_canonical;
+pub use finding::{Finding, Level, Report};
+pub use ready::{Readiness, readiness};
+pub use rule::{Rule, Stage};
+
+/// Validates a document as interchange: words the specification does not know are warnings.
+pub fn validate(value: &Value) -> Report {
+    if value.as_object().is_none() {
+        let message = format!("a trace is an object; found {}", shown(value));
+        return Report {
+            findings: vec![Finding {
+                rule: Rule::TraceType,
+                level: Level::Error,
+                pointer: JsonPointer::root(),
+                subject: String::new(),
+                message,
+            }],
+        };
+    }
+    let trace = Trace::read(value);
+    validate_read(&trace, &Lineage::of(&trace))
+}
+
+/// Validates a trace that has been read, with its lineage, when both are at hand.
+pub fn validate_read(trace: &Trace, lineage: &Lineage) -> Report {
+    let mut check = Check::new(trace, lineage);
+    check.document();
+    check.actions();
+    check.artifacts();
+    check.flow();
+    check.derivation();
+    check.residuals();
+    check.meta_actions();
+    check.policies();
+    check.evaluations();
+    check.review();
+    check.goals();
+    check.finish()
+}
+
+#[cfg(test)]
+mod tests;

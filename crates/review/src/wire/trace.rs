@@ -1,0 +1,235 @@
+//! The trace itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+
+use super::{
+    Action, Artifact, Comment, Entry, Environment, Evaluation, Event, Goal, Link, MetaAction, Policy,
+    ReferenceArtifact, Residual, ReviewItem,
+};
+
+/// The place of an action among the actions of its trace, from 0.
+///
+/// List order is the order of events; ids only name. Two positions compare as the actions happened.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Position(usize);
+
+impl Position {
+    /// Wraps a place.
+    pub const fn new(place: usize) -> Self {
+        Self(place)
+    }
+
+    /// Returns the place, for indexing.
+    pub const fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+/// A trace as written, with its parts found once.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    source: Entry,
+    actions: Vec<Action>,
+    artifacts: Vec<Artifact>,
+    action_places: BTreeMap<i64, usize>,
+    artifact_places: BTreeMap<Arc<str>, usize>,
+    artifact_names: BTreeMap<Arc<str>, usize>,
+}
+
+impl Trace {
+    /// Reads any value; what is not an object reads as a trace without members.
+    pub fn read(value: &Value) -> Self {
+        let source = Entry::new(value.as_object().cloned().unwrap_or_default(), 0);
+        let actions: Vec<Action> = source
+            .entries("actions")
+            .enumerate()
+            .map(|(place, entry)| Action::new(entry, Position(place)))
+            .collect();
+        let artifacts: Vec<Artifact> = source.entries("artifacts").map(Artifact::from).collect();
+        // Of two with the same id the first keeps it: later ones are the defect.
+        let mut action_places = BTreeMap::new();
+        for (place, action) in actions.iter().enumerate() {
+            if let Some(id) = action.id() {
+                action_places.entry(id).or_insert(place);
+            }
+        }
+        let artifact_places = places(&artifacts, "artifact_id");
+        let artifact_names = places(&artifacts, "name");
+        Self { source, actions, artifacts, action_places, artifact_places, artifact_names }
+    }
+
+    /// Returns the trace object with all its members.
+    pub fn source(&self) -> &Object {
+        self.source.source()
+    }
+
+    /// Returns the trace as an entry, for members without a method here.
+    pub fn entry(&self) -> &Entry {
+        &self.source
+    }
+
+    /// Returns the id.
+    pub fn trace_id(&self) -> Option<&str> {
+        self.source.text("trace_id")
+    }
+
+    /// Returns how the process began.
+    pub fn trigger(&self) -> Option<Event> {
+        self.source.object("trigger").map(|event| Event(Entry::new(event.clone(), 0)))
+    }
+
+    /// Returns how the process ended.
+    pub fn outcome(&self) -> Option<Event> {
+        self.source.object("outcome").map(|event| Event(Entry::new(event.clone(), 0)))
+    }
+
+    /// Returns the actions in the order they happened.
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// Returns the action at a position.
+    pub fn action(&self, position: Position) -> Option<&Action> {
+        self.actions.get(position.0)
+    }
+
+    /// Returns the first action with this id.
+    pub fn action_by_id(&self, id: i64) -> Option<&Action> {
+        self.actions.get(*self.action_places.get(&id)?)
+    }
+
+    /// Returns the artifacts.
+    pub fn artifacts(&self) -> &[Artifact] {
+        &self.artifacts
+    }
+
+    /// Returns the first artifact with this id.
+    pub fn artifact_by_id(&self, id: &str) -> Option<&Artifact> {
+        self.artifacts.get(*self.artifact_places.get(id)?)
+    }
+
+    /// Returns the first artifact with this id, or else with this name: traces of version 1.0 name theirs.
+    pub fn artifact_by_id_or_name(&self, word: &str) -> Option<&Artifact> {
+        self.artifact_by_id(word).or_else(|| self.artifacts.get(*self.artifact_names.get(word)?))
+    }
+
+    /// Returns the meta-actions.
+    pub fn meta_actions(&self) -> impl Iterator<Item = MetaAction> {
+        self.source.entries("meta_actions").map(MetaAction::from)
+    }
+
+    /// Returns the reference artifacts, also those under their 1.1 name.
+    pub fn reference_artifacts(&self) -> impl Iterator<Item = ReferenceArtifact> {
+        let older = self.source.entries("reference_models");
+        self.source.entries("reference_artifacts").chain(older).map(ReferenceArtifact::from)
+    }
+
+    /// Returns the embedded policies.
+    pub fn policies(&self) -> impl Iterator<Item = Policy> {
+        self.source.entries("policies").map(Policy::from)
+    }
+
+    /// Returns the recorded evaluations.
+    pub fn policy_evaluations(&self) -> impl Iterator<Item = Evaluation> {
+        self.source.entries("policy_evaluations").map(Evaluation::from)
+    }
+
+    /// Returns the execution environments.
+    pub fn execution_environments(&self) -> impl Iterator<Item = Environment> {
+        self.source.entries("execution_environments").map(Environment::from)
+    }
+
+    /// Returns the comments.
+    pub fn comments(&self) -> impl Iterator<Item = Comment> {
+        self.source.entries("comments").map(Comment::from)
+    }
+
+    /// Returns the review items.
+    pub fn review_items(&self) -> impl Iterator<Item = ReviewItem> {
+        self.source.entries("review_items").map(ReviewItem::from)
+    }
+
+    /// Returns the residuals.
+    pub fn residuals(&self) -> impl Iterator<Item = Residual> {
+        self.source.entries("residuals").map(Residual::from)
+    }
+
+    /// Returns the links to other traces.
+    pub fn trace_links(&self) -> impl Iterator<Item = Link> {
+        self.source.entries("trace_links").map(Link::from)
+    }
+
+    /// Returns the goals.
+    pub fn goals(&self) -> impl Iterator<Item = Goal> {
+        self.source.entries("goals").map(Goal::from)
+    }
+
+    /// Returns the objects in any list of the trace, by the key of the list.
+    pub fn entries(&self, key: &str) -> impl Iterator<Item = Entry> {
+        self.source.entries(key)
+    }
+
+    /// Returns the path fragments the trace declares as high stakes.
+    pub fn high_stakes_paths(&self) -> impl Iterator<Item = &str> {
+        self.source.texts("high_stakes_paths")
+    }
+
+    /// Returns the paths the trace says it changed.
+    pub fn files_modified(&self) -> impl Iterator<Item = &str> {
+        self.source.texts("files_modified")
+    }
+}
+
+fn places(artifacts: &[Artifact], key: &str) -> BTreeMap<Arc<str>, usize> {
+    let mut places = BTreeMap::new();
+    for (place, artifact) in artifacts.iter().enumerate() {
+        if let Some(Value::String(word)) = artifact.source().get(key) {
+            places.entry(word.clone()).or_insert(place);
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::parse;
+
+    use super::*;
+
+    fn read(text: &str) -> Trace {
+        Trace::read(&parse(text.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn any_json_reads_as_a_trace() {
+        for text in ["null", "[1]", r#""t""#, r#"{"actions": {}, "artifacts": [1, null], "goals": 3}"#] {
+            let trace = read(text);
+            assert!(trace.actions().is_empty() && trace.artifacts().is_empty());
+            assert_eq!(trace.goals().count(), 0);
+        }
+    }
+
+    #[test]
+    fn positions_count_actions_and_indices_count_list_items() {
+        let trace = read(r#"{"actions": ["junk", {"id": 7}, {"id": 7}]}"#);
+        let seven = trace.action_by_id(7).unwrap();
+        assert_eq!((seven.position().get(), seven.index()), (0, 1));
+        assert_eq!(trace.actions().len(), 2);
+    }
+
+    #[test]
+    fn reference_models_are_reference_artifacts() {
+        let trace = read(r#"{"reference_models": [{"reference_model_id": "m"}]}"#);
+        assert_eq!(trace.reference_artifacts().next().unwrap().id(), Some("m"));
+    }
+}
