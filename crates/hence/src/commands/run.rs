@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hence_engine::{Engine, Event, Finished, Request, Resumed, Run};
 use hence_state::{Profile, Status};
-use hence_store::{Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::context::{Context, escape};
@@ -104,6 +104,10 @@ pub(super) fn take_up(
     plan: hence_engine::Plan,
     id: &RunId,
 ) -> Result<Ended, CliError> {
+    // Nobody may append behind something that is no record, whatever comes before it.
+    if let Condition::Damaged(reason) = store.summary(id)?.condition {
+        return Err(StoreError::Damaged { run: id.clone(), reason }.into());
+    }
     let (going, torn) = read_back(store, plan.clone(), id)?;
     if let (Resumed::Ended(finished), 0) = (&going, torn) {
         context.say(format_args!("run {id} had ended already; nothing was run again"));
