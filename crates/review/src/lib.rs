@@ -2,6 +2,8 @@
 //!
 //! The crate has two layers, as the specification asks:
 //!
+//! - [`model`] is the canonical model: strict types that only a well-formed trace inhabits, with `decode` and
+//!   `encode` at its border.
 //! - [`wire`] reads a trace *as written*. Every JSON document can be read; nothing is refused and nothing is
 //!   lost, so lineage and policies work on traces of every version (1.0 to 1.7), also on damaged ones.
 //! - [`vocabulary`] holds the closed word lists of the format, each an enum with its exact wire spelling.
@@ -39,11 +41,20 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod diff;
+pub mod goals;
+pub mod grade;
 mod hash;
 pub mod lineage;
+mod markdown;
+pub mod model;
+mod report;
+pub mod reproduce;
+pub mod residuals;
 pub mod validate;
 pub mod version;
 pub mod vocabulary;
 pub mod wire;
 
 pub use hash::{ContentHash, InvalidContentHash};
+pub use report::{RESIDUALS_LISTED_MAX, markdown_report};

@@ -4,6 +4,7 @@
 //! followed for ever. Single questions cost one walk; the questions policies ask of every action at once
 //! ([`Lineage::earliest_in_chain`], [`Lineage::earliest_on_target`]) cost one pass over the graph.
 
+mod answers;
 mod components;
 mod graph;
 mod labels;
@@ -16,6 +17,7 @@ use components::Components;
 use graph::{Graph, Node};
 use labels::Labels;
 
+pub(crate) use answers::Answers;
 pub use stale::{StaleEvidence, stale_evidence};
 
 /// The artifact graph of one trace.
@@ -63,6 +65,24 @@ impl Lineage {
     /// Returns the ids of what was made from an artifact, directly or not, sorted.
     pub fn descendants(&self, id: &str) -> Vec<&str> {
         self.reached(id, |node| self.graph.children(node))
+    }
+
+    /// Returns the known ones of these ids together with all their ancestors, sorted: one walk for many.
+    pub fn with_ancestors<'b>(&self, ids: impl IntoIterator<Item = &'b str>) -> Vec<&str> {
+        let starts: Vec<Node> = ids.into_iter().filter_map(|id| self.graph.find(id)).collect();
+        let found = self.graph.closure(&starts, |node| self.graph.parents(node));
+        let mut ids: Vec<&str> = found.into_iter().map(|node| self.graph.id(node)).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Returns the known ones of these ids together with all their descendants, sorted.
+    pub fn with_descendants<'b>(&self, ids: impl IntoIterator<Item = &'b str>) -> Vec<&str> {
+        let starts: Vec<Node> = ids.into_iter().filter_map(|id| self.graph.find(id)).collect();
+        let found = self.graph.closure(&starts, |node| self.graph.children(node));
+        let mut ids: Vec<&str> = found.into_iter().map(|node| self.graph.id(node)).collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// Returns whether `ancestor` is one of the ancestors of `id`.

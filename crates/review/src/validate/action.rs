@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::{
     ActionCategory, ActionType, Confidence, Determinism, EvidenceType, GatewayType, ReproducibilityStatus,
@@ -10,8 +10,9 @@ use crate::vocabulary::{
 };
 use crate::wire::{Action, Entry};
 
-use super::check::{Check, Field, Presence, place, shown};
+use super::check::{Check, Field, Presence, shown};
 use super::finding::Level;
+use super::place::Place;
 use super::rule::Rule;
 
 /// Names an action by its id as written, or by its index when it has none.
@@ -25,7 +26,7 @@ pub(super) fn subject_of(action: &Action) -> String {
 
 impl Check<'_> {
     pub(super) fn actions(&mut self) {
-        let root = JsonPointer::root().child("actions");
+        let root = Place::root().child("actions");
         for (index, item) in self.trace.entry().items("actions").iter().enumerate() {
             if item.as_object().is_none() {
                 let message = format!("an action is an object; found {}", shown(item));
@@ -34,7 +35,7 @@ impl Check<'_> {
         }
         let mut vocabulary = BTreeSet::new();
         for action in self.trace.actions() {
-            let at = place("actions", action);
+            let at = Place::of("actions", action);
             let subject = subject_of(action);
             self.action_type(action, &at, &subject, &mut vocabulary);
             self.action_category(action, &at, &subject);
@@ -55,7 +56,7 @@ impl Check<'_> {
         let mut last: Option<i64> = None;
         let mut out_of_order = None;
         for action in self.trace.actions() {
-            let at = place("actions", action).child("id");
+            let at = Place::of("actions", action).child("id");
             let Some(id) = action.id() else {
                 let found = action.member("id").map_or_else(|| "nothing".to_owned(), shown);
                 self.find(
@@ -67,10 +68,10 @@ impl Check<'_> {
                 continue;
             };
             if id < 0 {
-                self.find_as(Level::Warning, Rule::ActionId, at.clone(), id, "an action id is negative");
+                self.find_as(Level::Warning, Rule::ActionId, at, id, "an action id is negative");
             }
             if !seen.insert(id) {
-                self.find(Rule::ActionIdDuplicate, at.clone(), id, format!("action {id} occurs before"));
+                self.find(Rule::ActionIdDuplicate, at, id, format!("action {id} occurs before"));
             } else if last.is_some_and(|last| id < last) && out_of_order.is_none() {
                 out_of_order = Some((at, id));
             }
@@ -86,7 +87,7 @@ impl Check<'_> {
     fn action_type<'a>(
         &mut self,
         action: &'a Action,
-        at: &JsonPointer,
+        at: &Place<'_>,
         subject: &str,
         vocabulary: &mut BTreeSet<&'a str>,
     ) {
@@ -104,7 +105,7 @@ impl Check<'_> {
         }
     }
 
-    fn action_category(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_category(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         let at = at.child("category");
         let implied = action.action_type().map(ActionType::category);
         let Some(written) = action.member("category") else {
@@ -126,7 +127,7 @@ impl Check<'_> {
     }
 
     /// Checks that inputs and outputs are lists of texts.
-    fn action_exchange(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_exchange(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         for key in ["inputs", "outputs", "supporting_inputs"] {
             let at = at.child(key);
             match action.member(key) {
@@ -146,15 +147,10 @@ impl Check<'_> {
         }
     }
 
-    fn action_evidence(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_evidence(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         let at = at.child("evidence");
         if let Some(other) = action.member("evidence").filter(|value| value.as_array().is_none()) {
-            self.find(
-                Rule::EvidenceType,
-                at.clone(),
-                subject,
-                format!("evidence is a list; found {}", shown(other)),
-            );
+            self.find(Rule::EvidenceType, at, subject, format!("evidence is a list; found {}", shown(other)));
         }
         for (index, item) in action.items("evidence").iter().enumerate() {
             let at = at.child(index);
@@ -186,7 +182,7 @@ impl Check<'_> {
         }
     }
 
-    fn action_observations(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_observations(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         let field = Field {
             key: "confidence",
             rule: Rule::ObservationConfidence,
@@ -199,7 +195,7 @@ impl Check<'_> {
         }
     }
 
-    fn action_execution(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_execution(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         let at = at.child("execution");
         let execution = Entry::new(action.object("execution").cloned().unwrap_or_default(), 0);
         let field = Field {
@@ -217,13 +213,13 @@ impl Check<'_> {
         }
     }
 
-    fn action_gateway(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_gateway(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         let at = at.child("options");
         let chosen = action.entries("options").filter(|option| option.bool("chosen") == Some(true)).count();
         let exclusive = action.action_type() == Some(GatewayType::ExclusiveDecision.into());
         if exclusive && chosen > 1 {
             let message = format!("an exclusive decision chooses one option; found {chosen}");
-            self.find(Rule::GatewayOptions, at.clone(), subject, message);
+            self.find(Rule::GatewayOptions, at, subject, message);
         }
         for option in action.entries("options") {
             let Some(next) = option.member("next_action_id") else { continue };
@@ -234,7 +230,7 @@ impl Check<'_> {
         }
     }
 
-    fn action_reproducibility(&mut self, action: &Action, at: &JsonPointer, subject: &str) {
+    fn action_reproducibility(&mut self, action: &Action, at: &Place<'_>, subject: &str) {
         let Some(member) = action.member("reproducibility") else { return };
         let at = at.child("reproducibility");
         let Some(object) = member.as_object() else {

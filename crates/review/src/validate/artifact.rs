@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::{ArtifactType, VerificationStatus};
 use crate::wire::Artifact;
 
-use super::check::{Check, place, shown};
+use super::check::{Check, shown};
+use super::place::Place;
 use super::rule::Rule;
 
 /// Names an artifact by its id, or by its index when it has none.
@@ -33,7 +34,7 @@ const fn needs_payload(artifact_type: ArtifactType) -> bool {
 
 impl Check<'_> {
     pub(super) fn artifacts(&mut self) {
-        let root = JsonPointer::root().child("artifacts");
+        let root = Place::root().child("artifacts");
         for (index, item) in self.trace.entry().items("artifacts").iter().enumerate() {
             if item.as_object().is_none() {
                 let message = format!("an artifact is an object; found {}", shown(item));
@@ -43,7 +44,7 @@ impl Check<'_> {
         let mut seen = BTreeSet::new();
         let mut vocabulary = BTreeSet::new();
         for artifact in self.trace.artifacts() {
-            let at = place("artifacts", artifact);
+            let at = Place::of("artifacts", artifact);
             self.artifact_id(artifact, &at, &mut seen);
             let word = artifact.type_word();
             if word.is_empty() {
@@ -66,7 +67,7 @@ impl Check<'_> {
         }
     }
 
-    fn artifact_id<'a>(&mut self, artifact: &'a Artifact, at: &JsonPointer, seen: &mut BTreeSet<&'a str>) {
+    fn artifact_id<'a>(&mut self, artifact: &'a Artifact, at: &Place<'_>, seen: &mut BTreeSet<&'a str>) {
         let at = at.child("artifact_id");
         let Some(id) = artifact.id().filter(|id| !id.is_empty()) else {
             let found = artifact.member("artifact_id").map_or_else(|| "nothing".to_owned(), shown);
@@ -80,7 +81,7 @@ impl Check<'_> {
         }
     }
 
-    fn artifact_payload(&mut self, artifact: &Artifact, at: &JsonPointer) {
+    fn artifact_payload(&mut self, artifact: &Artifact, at: &Place<'_>) {
         let Some(artifact_type) = artifact.artifact_type() else { return };
         let at = at.child("payload");
         let Some(payload) = artifact.payload() else {

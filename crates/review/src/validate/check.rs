@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::lineage::Lineage;
 use crate::version::Version;
 use crate::wire::{Entry, Trace};
 
 use super::finding::{Finding, Level, Report};
+use super::place::Place;
 use super::rule::Rule;
 
 /// Whether a member must be there.
@@ -68,7 +69,7 @@ impl<'a> Check<'a> {
     }
 
     /// Reports a broken rule at its usual level.
-    pub(super) fn find(&mut self, rule: Rule, at: JsonPointer, subject: impl Display, message: impl Display) {
+    pub(super) fn find(&mut self, rule: Rule, at: Place<'_>, subject: impl Display, message: impl Display) {
         self.find_as(rule.level(), rule, at, subject, message);
     }
 
@@ -77,12 +78,12 @@ impl<'a> Check<'a> {
         &mut self,
         level: Level,
         rule: Rule,
-        at: JsonPointer,
+        at: Place<'_>,
         subject: impl Display,
         message: impl Display,
     ) {
         let (subject, message) = (subject.to_string(), message.to_string());
-        self.report.findings.push(Finding { rule, level, pointer: at, subject, message });
+        self.report.findings.push(Finding { rule, level, pointer: at.into(), subject, message });
     }
 
     /// Returns whether an id names an artifact or a reference artifact.
@@ -94,7 +95,7 @@ impl<'a> Check<'a> {
     pub(super) fn word(
         &mut self,
         entry: &Entry,
-        at: &JsonPointer,
+        at: &Place<'_>,
         field: Field,
         subject: &str,
         is_word: impl Fn(&str) -> bool,
@@ -110,7 +111,7 @@ impl<'a> Check<'a> {
     }
 
     /// Checks that a member is a text with something in it.
-    pub(super) fn filled(&mut self, entry: &Entry, at: &JsonPointer, key: &str, rule: Rule, subject: &str) {
+    pub(super) fn filled(&mut self, entry: &Entry, at: &Place<'_>, key: &str, rule: Rule, subject: &str) {
         if entry.text(key).is_some_and(|text| !text.trim().is_empty()) {
             return;
         }
@@ -122,7 +123,7 @@ impl<'a> Check<'a> {
     pub(super) fn references(
         &mut self,
         entry: &Entry,
-        at: &JsonPointer,
+        at: &Place<'_>,
         key: &str,
         rule: Rule,
         subject: &str,
@@ -164,9 +165,4 @@ pub(super) fn shown(value: &Value) -> String {
         let _ = write!(short, "…");
     }
     short
-}
-
-/// Returns the pointer to an entry of a top-level list.
-pub(super) fn place(list: &str, entry: &Entry) -> JsonPointer {
-    JsonPointer::root().child(list).child(entry.index())
 }

@@ -4,7 +4,8 @@ use crate::vocabulary::ArtifactType;
 use crate::wire::Artifact;
 
 use super::artifact::subject_of;
-use super::check::{Check, place, shown};
+use super::check::{Check, shown};
+use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
@@ -21,7 +22,7 @@ impl Check<'_> {
                 format!("{} artifacts derive from themselves, among them {}", cycle.len(), ids.join(", "));
             self.find(
                 Rule::LineageCycle,
-                place("artifacts", first).child("derived_from"),
+                Place::of("artifacts", first).child("derived_from"),
                 subject_of(first),
                 message,
             );
@@ -31,7 +32,7 @@ impl Check<'_> {
     fn derived_from(&mut self, artifact: &Artifact) {
         let made = artifact.id().and_then(|id| self.lineage.producer(id));
         for (index, item) in artifact.items("derived_from").iter().enumerate() {
-            let at = || place("artifacts", artifact).child("derived_from").child(index);
+            let at = || Place::of("artifacts", artifact).child("derived_from").child(index);
             let Some(source) = item.as_str().filter(|id| self.is_artifact_or_reference(id)) else {
                 let id = item.as_str().map_or_else(|| shown(item), str::to_owned);
                 let message = format!("no artifact has the id {}", shown(item));
@@ -49,7 +50,7 @@ impl Check<'_> {
 
     fn supersedes(&mut self, artifact: &Artifact) {
         let Some(member) = artifact.member("supersedes") else { return };
-        let at = place("artifacts", artifact).child("supersedes");
+        let at = Place::of("artifacts", artifact).child("supersedes");
         match member.as_str() {
             Some(id) if artifact.id() == Some(id) => {
                 self.find(
@@ -72,21 +73,24 @@ impl Check<'_> {
         let is = |id: &str, fits: fn(ArtifactType) -> bool| {
             self.trace.artifact_by_id(id).and_then(Artifact::artifact_type).is_some_and(fits)
         };
-        let is_goal = |kind: ArtifactType| kind == ArtifactType::VerificationGoal;
-        let at = place("artifacts", artifact).child("derived_from");
+        let at = Place::of("artifacts", artifact).child("derived_from");
         match artifact.artifact_type() {
-            Some(ArtifactType::VerificationResult) => {
-                if !artifact.derived_from().any(|id| is(id, is_goal)) {
-                    let message = "a verification result derives from a verification goal";
-                    self.find(Rule::LineageResultGoal, at, subject_of(artifact), message);
-                }
+            Some(ArtifactType::VerificationResult)
+                if !artifact
+                    .derived_from()
+                    .any(|id| is(id, |kind| kind == ArtifactType::VerificationGoal)) =>
+            {
+                let message = "a verification result derives from a verification goal";
+                self.find(Rule::LineageResultGoal, at, subject_of(artifact), message);
             }
-            Some(ArtifactType::VerificationGoal) => {
-                let mut sources = artifact.derived_from().chain(artifact.payload_text("target_artifact_id"));
-                if !sources.any(|id| is(id, ArtifactType::is_model)) {
-                    let message = "a verification goal derives from a formal model or targets one";
-                    self.find(Rule::LineageGoalModel, at, subject_of(artifact), message);
-                }
+            Some(ArtifactType::VerificationGoal)
+                if !artifact
+                    .derived_from()
+                    .chain(artifact.payload_text("target_artifact_id"))
+                    .any(|id| is(id, ArtifactType::is_model)) =>
+            {
+                let message = "a verification goal derives from a formal model or targets one";
+                self.find(Rule::LineageGoalModel, at, subject_of(artifact), message);
             }
             _ => {}
         }

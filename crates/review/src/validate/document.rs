@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::version::{self, Version};
 use crate::vocabulary::{ActionType, ActivityType, EventType};
 
 use super::check::{Check, shown};
+use super::place::Place;
 use super::rule::Rule;
 use super::timestamp::is_iso_8601;
 
@@ -53,7 +54,7 @@ impl Check<'_> {
     }
 
     fn kinds(&mut self) {
-        let root = JsonPointer::root();
+        let root = Place::root();
         let entry = self.trace.entry();
         for (keys, expected) in [(LISTS, "list"), (OBJECTS, "object")] {
             for key in keys {
@@ -66,7 +67,7 @@ impl Check<'_> {
                         if expected == "list" { "" } else { "n" },
                         shown(value)
                     );
-                    self.find(Rule::TraceType, root.child(key), key, message);
+                    self.find(Rule::TraceType, root.child(*key), key, message);
                 }
             }
         }
@@ -76,7 +77,7 @@ impl Check<'_> {
                     let message = format!("items of {list} are objects; found {}", shown(item));
                     self.find(
                         Rule::TraceType,
-                        root.child(list).child(index),
+                        root.child(*list).child(index),
                         format!("{list}/{index}"),
                         message,
                     );
@@ -97,7 +98,7 @@ impl Check<'_> {
     }
 
     fn identity(&mut self) {
-        let root = JsonPointer::root();
+        let root = Place::root();
         let entry = self.trace.entry();
         if entry.text("trace_id").is_none_or(str::is_empty) {
             let found = entry.member("trace_id").map_or_else(|| "nothing".to_owned(), shown);
@@ -109,7 +110,7 @@ impl Check<'_> {
             );
         }
         match entry.member("actions") {
-            None => self.find(Rule::TraceRequired, root.clone(), "actions", "a trace has a list of actions"),
+            None => self.find(Rule::TraceRequired, root, "actions", "a trace has a list of actions"),
             Some(Value::Array(items)) if items.is_empty() => {
                 self.find(Rule::ActionsEmpty, root.child("actions"), "", "the trace records no action");
             }
@@ -129,7 +130,7 @@ impl Check<'_> {
     }
 
     fn declared_version(&mut self) {
-        let at = JsonPointer::root().child("spec_version");
+        let at = Place::root().child("spec_version");
         match self.version {
             Version::Undeclared => {
                 self.find(Rule::SpecVersion, at, "", "no spec_version: the trace is read as version 1.0");
@@ -154,7 +155,7 @@ impl Check<'_> {
     }
 
     fn event(&mut self, key: &'static str, missing: Rule, fits: fn(EventType) -> bool) {
-        let at = JsonPointer::root().child(key);
+        let at = Place::root().child(key);
         let Some(value) = self.trace.entry().member(key) else {
             return self.find(missing, at, "", format!("the trace has no {key}"));
         };
@@ -188,7 +189,7 @@ impl Check<'_> {
         };
         let count = self.trace.entry().items("actions").len();
         if !total.is_null() && total.as_u64() != Some(count as u64) {
-            let at = JsonPointer::from_iter(["metrics", "total_actions"]);
+            let at = Place::root().child("metrics").child("total_actions");
             self.find(
                 Rule::MetricsTotal,
                 at,
@@ -223,6 +224,6 @@ impl Check<'_> {
             only(&changed, &declared),
             only(&declared, &changed)
         );
-        self.find(Rule::FilesModified, JsonPointer::root().child("files_modified"), "", message);
+        self.find(Rule::FilesModified, Place::root().child("files_modified"), "", message);
     }
 }

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::AcceptanceKind;
 use crate::wire::{AcceptanceItem, Goal};
 
-use super::check::{Check, Field, Presence, place, shown};
+use super::check::{Check, Field, Presence, shown};
+use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
     pub(super) fn goals(&mut self) {
-        let root = JsonPointer::root().child("goals");
+        let root = Place::root().child("goals");
         for (index, item) in self.trace.entry().items("goals").iter().enumerate() {
             if item.as_object().is_none() {
                 self.find(
@@ -25,7 +26,7 @@ impl Check<'_> {
         }
         let mut seen = BTreeSet::new();
         for goal in self.trace.goals() {
-            let at = place("goals", &goal);
+            let at = Place::of("goals", &goal);
             let subject = match goal.id().filter(|id| !id.is_empty()) {
                 Some(id) => {
                     if !seen.insert(id.to_owned()) {
@@ -50,7 +51,7 @@ impl Check<'_> {
         }
     }
 
-    fn acceptance(&mut self, goal: &Goal, at: &JsonPointer, goal_id: &str) {
+    fn acceptance(&mut self, goal: &Goal, at: &Place<'_>, goal_id: &str) {
         let kind = Field {
             key: "kind",
             rule: Rule::GoalItemKind,
@@ -76,7 +77,7 @@ impl Check<'_> {
         }
     }
 
-    fn binding(&mut self, item: &AcceptanceItem, at: &JsonPointer, subject: &str) {
+    fn binding(&mut self, item: &AcceptanceItem, at: &Place<'_>, subject: &str) {
         let at = at.child("binding");
         if let Some(id) = item.binding_text("residual_id")
             && !self.known.residuals.contains(id)
@@ -92,7 +93,7 @@ impl Check<'_> {
         }
     }
 
-    fn criteria_review(&mut self, goal: &Goal, at: &JsonPointer, subject: &str) {
+    fn criteria_review(&mut self, goal: &Goal, at: &Place<'_>, subject: &str) {
         let review = goal.object("criteria_review");
         let Some(reviewer) = review.and_then(|review| review.get("reviewed_by")).and_then(Value::as_str)
         else {

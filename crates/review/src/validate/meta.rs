@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::{MetaSource, MetaStatus};
 use crate::wire::{MetaAction, Position};
 
 use super::action;
-use super::check::{Check, Field, Presence, place, shown};
+use super::check::{Check, Field, Presence, shown};
 use super::finding::Level;
+use super::place::Place;
 use super::rule::Rule;
 
 /// Who claims each action: action id → meta-action id.
@@ -17,7 +18,7 @@ type Claims = BTreeMap<i64, String>;
 
 impl Check<'_> {
     pub(super) fn meta_actions(&mut self) {
-        let root = JsonPointer::root().child("meta_actions");
+        let root = Place::root().child("meta_actions");
         for (index, item) in self.trace.entry().items("meta_actions").iter().enumerate() {
             if item.as_object().is_none() {
                 self.find(
@@ -31,7 +32,7 @@ impl Check<'_> {
         let mut seen = BTreeSet::new();
         let mut claims = Claims::new();
         for meta in self.trace.meta_actions() {
-            let at = place("meta_actions", &meta);
+            let at = Place::of("meta_actions", &meta);
             let subject = match meta.id().filter(|id| !id.is_empty()) {
                 Some(id) => {
                     if !seen.insert(id.to_owned()) {
@@ -57,7 +58,7 @@ impl Check<'_> {
         self.meta_back_references(&claims);
     }
 
-    fn meta_words(&mut self, meta: &MetaAction, at: &JsonPointer, subject: &str) {
+    fn meta_words(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
         self.filled(meta, at, "title", Rule::MetaTitle, subject);
         let source = Field {
             key: "source",
@@ -75,7 +76,7 @@ impl Check<'_> {
         self.word(meta, at, status, subject, |word| MetaStatus::from_word(word).is_some());
     }
 
-    fn meta_members(&mut self, meta: &MetaAction, at: &JsonPointer, subject: &str, claims: &mut Claims) {
+    fn meta_members(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str, claims: &mut Claims) {
         let at = at.child("action_ids");
         if let Some(other) = meta.member("action_ids").filter(|member| member.as_array().is_none()) {
             let message = format!("action_ids is a list of action ids; found {}", shown(other));
@@ -113,19 +114,19 @@ impl Check<'_> {
     }
 
     /// Members are a contiguous slice of the actions, in order.
-    fn meta_slice(&mut self, mut places: Vec<Position>, at: &JsonPointer, subject: &str) {
+    fn meta_slice(&mut self, mut places: Vec<Position>, at: &Place<'_>, subject: &str) {
         if !places.is_sorted() {
-            self.find(Rule::MetaOrder, at.clone(), subject, "members are not in the order of the actions");
+            self.find(Rule::MetaOrder, *at, subject, "members are not in the order of the actions");
             places.sort_unstable();
         }
         places.dedup();
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
         if last.get() - first.get() + 1 != places.len() {
-            self.find(Rule::MetaContiguous, at.clone(), subject, "other actions lie between the members");
+            self.find(Rule::MetaContiguous, *at, subject, "other actions lie between the members");
         }
     }
 
-    fn meta_references(&mut self, meta: &MetaAction, at: &JsonPointer, subject: &str) {
+    fn meta_references(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
         let residual = |check: &Self, id: &str| check.known.residuals.contains(id);
         self.references(meta, at, "residual_ids", Rule::RefMetaResidual, subject, residual);
         let artifact = |check: &Self, id: &str| check.trace.artifact_by_id(id).is_some();
@@ -148,7 +149,7 @@ impl Check<'_> {
         }
         let on_circle = on_circles(&parents);
         for meta in metas.iter().filter(|meta| meta.id().is_some_and(|id| on_circle.contains(id))) {
-            let at = place("meta_actions", meta).child("parent_id");
+            let at = Place::of("meta_actions", meta).child("parent_id");
             let subject = meta.id().unwrap_or("");
             self.find(Rule::MetaParentCycle, at, subject, "the unit encloses itself");
         }
@@ -156,7 +157,7 @@ impl Check<'_> {
 
     fn meta_back_references(&mut self, claims: &Claims) {
         for action in self.trace.actions() {
-            let at = || place("actions", action).child("meta_action_id");
+            let at = || Place::of("actions", action).child("meta_action_id");
             let claimed = action.id().and_then(|id| claims.get(&id));
             let Some(stated) = action.member("meta_action_id") else {
                 if let Some(unit) = claimed {

@@ -6,6 +6,7 @@
 
 mod action;
 mod artifact;
+mod canonical;
 mod check;
 mod derivation;
 mod document;
@@ -13,6 +14,7 @@ mod finding;
 mod flow;
 mod goal;
 mod meta;
+mod place;
 mod policy;
 mod ready;
 mod residual;
@@ -27,6 +29,7 @@ use crate::wire::Trace;
 
 use check::{Check, shown};
 
+pub use canonical::validate_canonical;
 pub use finding::{Finding, Level, Report};
 pub use ready::{Readiness, readiness};
 pub use rule::{Rule, Stage};

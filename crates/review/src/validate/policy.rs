@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::JsonPointer;
-
 use crate::vocabulary::{EvaluationStatus, PolicySeverity};
 use crate::wire::Evaluation;
 
-use super::check::{Check, Field, Presence, place, shown};
+use super::check::{Check, Field, Presence, shown};
+use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
     pub(super) fn policies(&mut self) {
-        let root = JsonPointer::root().child("policies");
+        let root = Place::root().child("policies");
         for (index, item) in self.trace.entry().items("policies").iter().enumerate() {
             if item.as_object().is_none() {
                 self.find(
@@ -31,7 +30,7 @@ impl Check<'_> {
         };
         let mut seen = BTreeSet::new();
         for policy in self.trace.policies() {
-            let at = place("policies", &policy);
+            let at = Place::of("policies", &policy);
             let subject = match policy.id().filter(|id| !id.is_empty()) {
                 Some(id) => {
                     if !seen.insert(id.to_owned()) {
@@ -67,7 +66,7 @@ impl Check<'_> {
             presence: Presence::Required,
         };
         for evaluation in self.trace.policy_evaluations() {
-            let at = place("policy_evaluations", &evaluation);
+            let at = Place::of("policy_evaluations", &evaluation);
             let subject =
                 evaluation.policy_id().map_or_else(|| evaluation.index().to_string(), str::to_owned);
             if !evaluation.policy_id().is_some_and(|id| self.known.policies.contains(id)) {
@@ -80,7 +79,7 @@ impl Check<'_> {
         }
     }
 
-    fn evaluation_witnesses(&mut self, evaluation: &Evaluation, at: &JsonPointer, subject: &str) {
+    fn evaluation_witnesses(&mut self, evaluation: &Evaluation, at: &Place<'_>, subject: &str) {
         for key in ["evidence_action_ids", "violating_action_ids"] {
             for (index, item) in evaluation.items(key).iter().enumerate() {
                 if item.as_i64().is_none_or(|id| self.trace.action_by_id(id).is_none()) {

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::{
     Relationship, ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus, TargetType,
 };
 use crate::wire::{Entry, Residual};
 
-use super::check::{Check, Field, Presence, place, shown};
+use super::check::{Check, Field, Presence, shown};
+use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
     pub(super) fn residuals(&mut self) {
-        let root = JsonPointer::root().child("residuals");
+        let root = Place::root().child("residuals");
         for (index, item) in self.trace.entry().items("residuals").iter().enumerate() {
             if item.as_object().is_none() {
                 self.find(
@@ -28,7 +29,7 @@ impl Check<'_> {
         let mut seen = BTreeSet::new();
         let closes_gaps = self.has_predecessor();
         for residual in self.trace.residuals() {
-            let at = place("residuals", &residual);
+            let at = Place::of("residuals", &residual);
             let subject = match residual.id().filter(|id| !id.is_empty()) {
                 Some(id) => {
                     if !seen.insert(id.to_owned()) {
@@ -61,7 +62,7 @@ impl Check<'_> {
         }
     }
 
-    fn residual_words(&mut self, residual: &Residual, at: &JsonPointer, subject: &str) {
+    fn residual_words(&mut self, residual: &Residual, at: &Place<'_>, subject: &str) {
         let field = |key, rule, words, presence| Field { key, rule, words, presence };
         let kind = field("kind", Rule::ResidualKind, ResidualKind::WORDS, Presence::Required);
         // Derived residuals know one more kind, which nobody may author.
@@ -97,7 +98,7 @@ impl Check<'_> {
     }
 
     /// Checks a reference to a part of the trace.
-    pub(super) fn target(&mut self, entry: &Entry, at: &JsonPointer, subject: &str, presence: Presence) {
+    pub(super) fn target(&mut self, entry: &Entry, at: &Place<'_>, subject: &str, presence: Presence) {
         let at = at.child("target");
         let Some(member) = entry.member("target") else {
             if presence == Presence::Required {

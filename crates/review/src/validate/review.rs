@@ -1,11 +1,12 @@
 //! Rules of comments, review items, links to other traces, and reproducing the trace.
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::{ChainStatus, CommentStatus, Relationship, ReproducibilityStatus, ReviewItemStatus};
 use crate::wire::{Entry, Link};
 
-use super::check::{Check, Field, Presence, place, shown};
+use super::check::{Check, Field, Presence, shown};
+use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
@@ -27,7 +28,7 @@ impl Check<'_> {
             presence: Presence::Optional,
         };
         for comment in self.trace.comments() {
-            let at = place("comments", &comment);
+            let at = Place::of("comments", &comment);
             let subject = comment.id().map_or_else(|| comment.index().to_string(), str::to_owned);
             self.word(&comment, &at, status, &subject, |word| CommentStatus::from_word(word).is_some());
             self.target(&comment, &at, &subject, Presence::Required);
@@ -50,7 +51,7 @@ impl Check<'_> {
             presence: Presence::Required,
         };
         for item in self.trace.review_items() {
-            let at = place("review_items", &item);
+            let at = Place::of("review_items", &item);
             let subject = item.id().map_or_else(|| item.index().to_string(), str::to_owned);
             self.word(&item, &at, status, &subject, |word| ReviewItemStatus::from_word(word).is_some());
             self.target(&item, &at, &subject, Presence::Required);
@@ -63,7 +64,7 @@ impl Check<'_> {
     }
 
     fn link(&mut self, link: &Link) {
-        let at = place("trace_links", link);
+        let at = Place::of("trace_links", link);
         let subject = link.id().map_or_else(|| link.index().to_string(), str::to_owned);
         let relationship = Field {
             key: "relationship",
@@ -88,7 +89,7 @@ impl Check<'_> {
 
     fn trace_lineage(&mut self) {
         let Some(lineage) = self.trace.entry().object("trace_lineage") else { return };
-        let at = JsonPointer::root().child("trace_lineage");
+        let at = Place::root().child("trace_lineage");
         let entry = Entry::new(lineage.clone(), 0);
         let status = Field {
             key: "chain_status",
@@ -105,7 +106,7 @@ impl Check<'_> {
 
     fn trace_reproducibility(&mut self) {
         let Some(object) = self.trace.entry().object("reproducibility") else { return };
-        let at = JsonPointer::root().child("reproducibility");
+        let at = Place::root().child("reproducibility");
         let entry = Entry::new(object.clone(), 0);
         let status = Field {
             key: "status",

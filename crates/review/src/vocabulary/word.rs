@@ -55,6 +55,39 @@ macro_rules! words {
             }
         }
 
+        impl crate::model::Field for $name {
+            fn decode(
+                value: &hence_canon::Value,
+                at: &crate::model::Path<'_>,
+                defects: &mut crate::model::Defects,
+            ) -> Option<Self> {
+                let Some(word) = value.as_str() else {
+                    defects.kind(at, "a word", value);
+                    return None;
+                };
+                match word.parse() {
+                    Ok(value) => Some(value),
+                    Err(unknown) => {
+                        defects.push(at, crate::vocabulary::UnknownWord::to_string(&unknown));
+                        None
+                    }
+                }
+            }
+
+            fn encode(&self) -> Option<hence_canon::Value> {
+                Some(self.as_str().into())
+            }
+
+            fn schema(_: &mut crate::model::Definitions) -> hence_canon::Value {
+                crate::model::words_schema(Self::WORDS)
+            }
+
+            #[cfg(test)]
+            fn sample(source: &mut crate::model::tests::Choices<'_>) -> Self {
+                *source.pick(Self::ALL)
+            }
+        }
+
         impl From<$name> for hence_canon::Value {
             fn from(word: $name) -> Self {
                 word.as_str().into()

@@ -1,0 +1,67 @@
+//! Whether acceptance items express the intent, and whether they are fulfilled.
+
+use std::collections::BTreeSet;
+
+use hence_canon::Value;
+
+use crate::vocabulary::{AcceptanceKind, AcceptanceStatus, Verdict};
+use crate::wire::{AcceptanceItem, Goal};
+
+/// How much depends on a goal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stakes {
+    /// A policy that passes is hard evidence.
+    Normal,
+    /// Only a verified property is.
+    High,
+}
+
+/// How far the acceptance of a goal can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faithfulness {
+    /// All required items are done, and there are some.
+    pub met: bool,
+    /// Someone who authored none of the items approved them, they cover the intent and are not weak.
+    pub certified: bool,
+    /// There are items, but none that is required and hard evidence.
+    pub weakly_specified: bool,
+    /// Clauses of the intent that no item covers.
+    pub uncovered_clauses: Vec<String>,
+}
+
+/// Judges a goal by the resolved status of its items, given in their order.
+pub fn faithfulness(goal: &Goal, statuses: &[AcceptanceStatus], stakes: Stakes) -> Faithfulness {
+    let items: Vec<AcceptanceItem> = goal.acceptance().collect();
+    let mut required: Vec<(&AcceptanceItem, AcceptanceStatus)> =
+        items.iter().zip(statuses.iter().copied()).filter(|(item, _)| item.is_required()).collect();
+    if required.is_empty() {
+        required = items.iter().zip(statuses.iter().copied()).collect();
+    }
+    let is_hard = |item: &AcceptanceItem| match item.kind() {
+        Some(AcceptanceKind::Property) => true,
+        Some(AcceptanceKind::Obligation) => stakes == Stakes::Normal,
+        _ => false,
+    };
+    let weakly_specified = !items.is_empty() && !required.iter().any(|(item, _)| is_hard(item));
+    let uncovered_clauses = uncovered(goal, &items);
+    Faithfulness {
+        met: !required.is_empty() && required.iter().all(|(_, status)| *status == AcceptanceStatus::Done),
+        certified: is_approved_by_another(goal, &items) && uncovered_clauses.is_empty() && !weakly_specified,
+        weakly_specified,
+        uncovered_clauses,
+    }
+}
+
+fn uncovered(goal: &Goal, items: &[AcceptanceItem]) -> Vec<String> {
+    let covered: BTreeSet<&str> = items.iter().flat_map(|item| item.texts("covers")).collect();
+    goal.texts("intent_clauses").filter(|clause| !covered.contains(clause)).map(str::to_owned).collect()
+}
+
+fn is_approved_by_another(goal: &Goal, items: &[AcceptanceItem]) -> bool {
+    let Some(review) = goal.object("criteria_review") else { return false };
+    let text = |key: &str| review.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let approved = text("verdict").and_then(Verdict::from_word) == Some(Verdict::Approved);
+    // An approval nobody signed certifies nothing.
+    let Some(reviewer) = text("reviewed_by") else { return false };
+    approved && !items.iter().any(|item| item.text("author") == Some(reviewer))
+}

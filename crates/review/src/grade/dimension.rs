@@ -1,0 +1,232 @@
+//! The dimensions of the rubric.
+
+use std::collections::BTreeSet;
+
+use crate::validate::Report;
+use crate::vocabulary::{ActionCategory, ActionType, ActivityType, ArtifactType};
+use crate::wire::{Action, Residual, Trace};
+
+/// What a dimension looks at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[allow(missing_docs, reason = "the names of the rubric")]
+pub enum DimensionKind {
+    Structure,
+    Rationale,
+    NegativeSpace,
+    Reproducibility,
+    Evidence,
+    Lineage,
+}
+
+impl DimensionKind {
+    /// Returns the name in the rubric.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Structure => "Structure",
+            Self::Rationale => "Rationale coverage",
+            Self::NegativeSpace => "Negative space",
+            Self::Reproducibility => "Reproducibility",
+            Self::Evidence => "Verification evidence",
+            Self::Lineage => "Lineage / integrity",
+        }
+    }
+
+    /// Returns the weight in the rubric.
+    pub const fn weight(self) -> u32 {
+        match self {
+            Self::Structure | Self::Lineage => 15,
+            Self::Rationale | Self::NegativeSpace | Self::Reproducibility => 20,
+            Self::Evidence => 25,
+        }
+    }
+}
+
+/// One dimension of a grade.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dimension {
+    /// What it looks at.
+    pub kind: DimensionKind,
+    /// 0 to 1; nothing when it does not apply.
+    pub score: Option<f64>,
+    /// What was seen.
+    pub note: String,
+    /// What would raise it; nothing at full score.
+    pub raise: Option<String>,
+}
+
+impl Dimension {
+    /// Returns the weight.
+    pub fn weight(&self) -> u32 {
+        self.kind.weight()
+    }
+}
+
+/// A share of the score that a trace has or lacks.
+struct Part {
+    worth: f64,
+    earned: f64,
+    advice: &'static str,
+}
+
+impl Part {
+    fn all_or_nothing(worth: f64, holds: bool, advice: &'static str) -> Self {
+        Self { worth, earned: if holds { worth } else { 0.0 }, advice }
+    }
+
+    fn share(worth: f64, share: f64, advice: &'static str) -> Self {
+        Self { worth, earned: worth * share, advice }
+    }
+}
+
+fn dimension(kind: DimensionKind, parts: &[Part], note: String) -> Dimension {
+    let score = parts.iter().map(|part| part.earned).sum::<f64>();
+    let missing: Vec<&str> =
+        parts.iter().filter(|part| part.earned < part.worth - f64::EPSILON).map(|part| part.advice).collect();
+    let raise = (!missing.is_empty()).then(|| missing.join("; "));
+    Dimension { kind, score: Some(score), note, raise }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a document has far fewer than 2^52 parts")]
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn percent(part: usize, whole: usize) -> usize {
+    (part * 100).checked_div(whole).unwrap_or(0)
+}
+
+pub(super) fn structure(trace: &Trace, report: &Report) -> Dimension {
+    let typed = |event: Option<crate::wire::Event>| {
+        event.is_some_and(|event| event.text("type").is_some_and(|word| !word.is_empty()))
+    };
+    let sound = report.has_structure();
+    let parts = [
+        Part::all_or_nothing(0.4, sound, "mend the structural errors validation names"),
+        Part::all_or_nothing(0.3, typed(trace.trigger()), "record the trigger with its type"),
+        Part::all_or_nothing(0.3, typed(trace.outcome()), "record the outcome with its type"),
+    ];
+    let note = if sound { "the structure holds" } else { "structural errors" };
+    dimension(DimensionKind::Structure, &parts, note.to_owned())
+}
+
+/// Shorter rationales say what, not why.
+const RATIONALE_CHARS_MIN: usize = 30;
+/// Shorter summaries do not say how it ended.
+const SUMMARY_CHARS_MIN: usize = 25;
+
+fn is_reasoned(action: &&Action) -> bool {
+    let rationale = action.rationale().trim();
+    rationale.chars().count() >= RATIONALE_CHARS_MIN && !rationale.starts_with('(')
+}
+
+pub(super) fn rationale(trace: &Trace) -> Dimension {
+    let actions = trace.actions();
+    let reasoned = actions.iter().filter(is_reasoned).count();
+    let decided = actions.iter().any(|action| action.category() == Some(ActionCategory::Gateway));
+    let outcome = trace.outcome();
+    let summary = outcome.as_ref().and_then(|outcome| outcome.text("summary")).unwrap_or("");
+    let parts = [
+        Part::share(0.7, share(reasoned, actions.len()), "give every action a rationale of a sentence"),
+        Part::all_or_nothing(0.15, decided, "record at least one decision with its options"),
+        Part::all_or_nothing(
+            0.15,
+            summary.chars().count() >= SUMMARY_CHARS_MIN,
+            "summarise the outcome in a sentence",
+        ),
+    ];
+    let note = format!("{}% of the actions say why", percent(reasoned, actions.len()));
+    dimension(DimensionKind::Rationale, &parts, note)
+}
+
+/// So many different severities show that gaps were triaged.
+const SEVERITIES_FULL: usize = 3;
+
+pub(super) fn negative_space(trace: &Trace) -> Dimension {
+    let residuals: Vec<Residual> = trace.residuals().collect();
+    if residuals.is_empty() {
+        return Dimension {
+            kind: DimensionKind::NegativeSpace,
+            score: Some(0.0),
+            note: "no gap is declared".to_owned(),
+            raise: Some("declare what was assumed, left out or not verified".to_owned()),
+        };
+    }
+    let count = residuals.len();
+    let filled = |residual: &&Residual| residual.suggested_check().is_some_and(|check| !check.is_empty());
+    let checkable = residuals.iter().filter(filled).count();
+    let located = |residual: &&Residual| {
+        residual.object("target").is_some_and(|target| !target.is_empty())
+            || !residual.items("related_artifact_ids").is_empty()
+    };
+    let placed = residuals.iter().filter(located).count();
+    let severities: BTreeSet<Option<&str>> =
+        residuals.iter().map(|residual| residual.text("severity")).collect();
+    let parts = [
+        Part::all_or_nothing(0.4, true, ""),
+        Part::share(0.2, share(checkable, count), "say for every gap how it could be closed"),
+        Part::share(0.2, share(placed, count), "say for every gap where it bites"),
+        Part::share(
+            0.2,
+            share(severities.len().min(SEVERITIES_FULL), SEVERITIES_FULL),
+            "tell gaps apart by severity",
+        ),
+    ];
+    let note = format!("{count} declared, {}% with a suggested check", percent(checkable, count));
+    dimension(DimensionKind::NegativeSpace, &parts, note)
+}
+
+/// A proof can be checked again even when no command is recorded.
+const PROOF_SHARE: f64 = 0.6;
+
+pub(super) fn reproducibility(trace: &Trace) -> Dimension {
+    let runs = |action: &&Action| {
+        matches!(
+            action.action_type(),
+            Some(ActionType::Activity(
+                ActivityType::RunCommand
+                    | ActivityType::RunTests
+                    | ActivityType::GitDiff
+                    | ActivityType::GitStatus
+                    | ActivityType::GitCommit
+            ))
+        )
+    };
+    let runnable = trace.actions().iter().filter(runs).count();
+    let replayable = trace
+        .actions()
+        .iter()
+        .filter(|action| action.object("reproducibility").is_some_and(|found| !found.is_empty()))
+        .count();
+    let is_proof =
+        |kind| matches!(kind, Some(ArtifactType::VerificationGoal | ArtifactType::VerificationResult));
+    let proof = trace.artifacts().iter().any(|artifact| is_proof(artifact.artifact_type()));
+    let replay = share(replayable, runnable).max(if proof { PROOF_SHARE } else { 0.0 }).min(1.0);
+    let bound = trace.entry().text("commit_sha").is_some_and(|sha| !sha.is_empty());
+    let described = trace.entry().object("reproducibility").is_some_and(|found| !found.is_empty());
+    let parts = [
+        Part::share(0.5, replay, "record for every command how to run it again"),
+        Part::all_or_nothing(0.25, described, "describe how the trace as a whole is reproduced"),
+        Part::all_or_nothing(0.25, bound, "bind the trace to a commit"),
+    ];
+    let note = format!("{replayable} replayable, {}bound to a commit", if bound { "" } else { "not " });
+    dimension(DimensionKind::Reproducibility, &parts, note)
+}
+
+pub(super) fn evidence(trace: &Trace) -> Dimension {
+    let has = |kind| trace.artifacts().iter().any(|artifact| artifact.is(kind));
+    let summarised = |action: &Action| action.result_summary().is_some_and(|summary| !summary.is_empty());
+    let is_tests = |action: &Action| action.action_type() == Some(ActivityType::RunTests.into());
+    let proved = has(ArtifactType::VerificationResult);
+    let tested = has(ArtifactType::GeneratedTests)
+        || trace.actions().iter().any(|action| is_tests(action) && summarised(action));
+    let reported = trace.actions().iter().any(summarised);
+    let parts = [
+        Part::all_or_nothing(0.5, proved, "verify something formally and record the result"),
+        Part::all_or_nothing(0.25, tested, "run tests and record their result"),
+        Part::all_or_nothing(0.25, reported, "summarise what actions gave"),
+    ];
+    let seen = [(proved, "proofs"), (tested, "tests"), (reported, "results")];
+    let seen: Vec<&str> = seen.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
+    let note = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
+    dimension(DimensionKind::Evidence, &parts, note)
+}

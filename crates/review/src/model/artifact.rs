@@ -1,0 +1,189 @@
+//! Artifacts (§7) and reference artifacts (§11).
+
+use hence_canon::{Object, Value};
+
+use crate::vocabulary::{ArtifactType, ReferenceGoalKind};
+
+use super::field::{Defects, Field, Path, Text};
+use super::id::{ActionId, ArtifactId, ReferenceArtifactId};
+use super::payload::{
+    CoSimulationResultPayload, ConformanceResultPayload, FormalModelPayload, FormalizationPayload,
+    GeneratedTestsPayload, ReproductionBundlePayload, StateSpaceAnalysisResultPayload,
+    VerificationGoalPayload, VerificationResultPayload,
+};
+use super::record::{Members, Reader, Writer, members, record};
+use super::schema::{Definitions, object_schema};
+
+members! {
+    /// What every artifact has (§7.1). A role is any word; the specification names some.
+    ArtifactCommon {
+        artifact_id: ArtifactId,
+        artifact_role: Option<Text>,
+        name: Option<Text>,
+        format: Option<Text>,
+        revision: Option<i64>,
+        producer_action_id: Option<ActionId>,
+        derived_from: Vec<ArtifactId>,
+        supersedes: Option<ArtifactId>,
+        content_ref: Option<Text>,
+        summary: Option<Text>,
+        metadata: Option<Object>,
+    }
+}
+
+macro_rules! contents {
+    (plain: $($plain:ident),+; typed: $($typed:ident($payload:ty)),+; open: $($open:ident),+ $(;)?) => {
+        /// The kind of an artifact with the payload that belongs to it.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the variants are the constructors of the specification")]
+        pub enum ArtifactContent {
+            $($plain,)+
+            $($typed($payload),)+
+            $($open(Option<Value>),)+
+        }
+
+        impl ArtifactContent {
+            /// Returns the kind.
+            pub fn artifact_type(&self) -> ArtifactType {
+                match self {
+                    $(Self::$plain => ArtifactType::$plain,)+
+                    $(Self::$typed(_) => ArtifactType::$typed,)+
+                    $(Self::$open(_) => ArtifactType::$open,)+
+                }
+            }
+
+            fn read(artifact_type: ArtifactType, reader: &mut Reader<'_>) -> Option<Self> {
+                Some(match artifact_type {
+                    $(ArtifactType::$plain => {
+                        if reader.raw("payload").is_some() {
+                            let message = format!("{artifact_type} carries no payload");
+                            reader.defects.push(&reader.at.key("payload"), message);
+                            return None;
+                        }
+                        Self::$plain
+                    })+
+                    $(ArtifactType::$typed => Self::$typed(reader.member("payload")?),)+
+                    $(ArtifactType::$open => Self::$open(reader.member("payload")?),)+
+                })
+            }
+
+            fn write(&self, writer: &mut Writer) {
+                match self {
+                    $(Self::$plain)|+ => {}
+                    $(Self::$typed(payload) => writer.member("payload", payload),)+
+                    $(Self::$open(payload) => writer.member("payload", payload),)+
+                }
+            }
+
+            fn payload_schemas(definitions: &mut Definitions) -> Vec<Value> {
+                vec![$(<$payload>::schema(definitions),)+]
+            }
+
+            #[cfg(test)]
+            fn sample(source: &mut super::tests::Choices<'_>) -> Self {
+                match ArtifactType::sample(source) {
+                    $(ArtifactType::$plain => Self::$plain,)+
+                    $(ArtifactType::$typed => Self::$typed(Field::sample(source)),)+
+                    $(ArtifactType::$open => Self::$open(Field::sample(source)),)+
+                }
+            }
+        }
+    };
+}
+
+contents! {
+    plain: UserInstruction, SourceCode, Documentation, SearchResults, AnalysisNote, Plan, Diff, UserApproval, Commit;
+    typed:
+        Formalization(FormalizationPayload),
+        FormalModel(FormalModelPayload),
+        VerificationGoal(VerificationGoalPayload),
+        VerificationResult(VerificationResultPayload),
+        StateSpaceAnalysisResult(StateSpaceAnalysisResultPayload),
+        ConformanceResult(ConformanceResultPayload),
+        CoSimulationResult(CoSimulationResultPayload),
+        GeneratedTests(GeneratedTestsPayload),
+        ReproductionBundle(ReproductionBundlePayload);
+    open: CommandResult;
+}
+
+/// An artifact (§7.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// What every artifact has.
+    pub common: ArtifactCommon,
+    /// Its kind and payload.
+    pub content: ArtifactContent,
+    /// Members the specification does not know.
+    pub extra: Object,
+}
+
+impl Field for Artifact {
+    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
+        let mut reader = Reader::new(value, at, defects)?;
+        let common = ArtifactCommon::read(&mut reader);
+        let artifact_type = reader.member::<ArtifactType>("artifact_type");
+        let content =
+            artifact_type.and_then(|artifact_type| ArtifactContent::read(artifact_type, &mut reader));
+        let mut extra = reader.rest();
+        if extra.get("payload").is_some_and(Value::is_null) {
+            extra = extra.without("payload");
+        }
+        Some(Self { common: common?, content: content?, extra })
+    }
+
+    fn encode(&self) -> Option<Value> {
+        let mut writer = Writer::default();
+        writer.member("artifact_id", &self.common.artifact_id);
+        writer.member("artifact_type", &self.content.artifact_type());
+        self.common.write(&mut writer);
+        self.content.write(&mut writer);
+        Some(writer.finish(&self.extra))
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        definitions.define("Artifact", |definitions| {
+            let mut properties = vec![("artifact_type".into(), ArtifactType::schema(definitions))];
+            let mut required = vec!["artifact_type".into()];
+            ArtifactCommon::properties(definitions, &mut properties, &mut required);
+            let payloads = ArtifactContent::payload_schemas(definitions);
+            let open: Value = Object::new().into();
+            let payload =
+                Object::from_iter([("anyOf", payloads.into_iter().chain([open]).collect::<Value>())]);
+            properties.push(("payload".into(), payload.into()));
+            object_schema(properties, required)
+        })
+    }
+
+    #[cfg(test)]
+    fn sample(source: &mut super::tests::Choices<'_>) -> Self {
+        let common = ArtifactCommon::sample(source);
+        Self { common, content: ArtifactContent::sample(source), extra: source.extra() }
+    }
+}
+
+record! {
+    /// Something approved that work is judged by (§11). Its type is any word; the specification names some.
+    ReferenceArtifact {
+        reference_artifact_id: ReferenceArtifactId,
+        name: Text,
+        description: Option<Text>,
+        domain: Text,
+        version: Option<Text>,
+        source: Option<Text>,
+        artifact_type: Text,
+        format: Option<Text>,
+        content_ref: Option<Text>,
+        payload: Option<Value>,
+        verification_goals: Vec<ReferenceGoal>,
+    }
+}
+
+record! {
+    /// What a reference demands (§11.1).
+    ReferenceGoal {
+        vg_id: Text,
+        description: Text,
+        kind: ReferenceGoalKind,
+        src: Text,
+    }
+}

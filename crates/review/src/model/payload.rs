@@ -1,0 +1,327 @@
+//! Payloads of artifacts (§10).
+
+use hence_canon::{Object, Value};
+
+use crate::vocabulary::{
+    CoSimulationStatus, ConformanceStatus, FormalizationStatus, PropertyStatus, SatModelType,
+    VerificationGoalKind, VerificationStatus,
+};
+
+use super::field::{Defects, Field, Path, Text};
+use super::id::{ActionId, ArtifactId, EnvironmentId, ReferenceArtifactId};
+use super::record::{Members, Reader, Writer, members, record};
+use super::schema::{Definitions, object_schema};
+
+record! {
+    /// Source code and its formal counterpart (§10.1).
+    FormalizationPayload {
+        status: FormalizationStatus,
+        src_lang: Text,
+        src_code: Text,
+        formal_code: Text,
+        model_language: Option<Text>,
+        symbols: Vec<Text>,
+    }
+}
+
+record! {
+    /// A model that can be reasoned about (§10.2).
+    FormalModelPayload {
+        model_language: Text,
+        formal_code: Text,
+        symbols: Vec<Text>,
+        scope: Option<Text>,
+    }
+}
+
+record! {
+    /// One property of a goal or a proof (§10.3).
+    PropertyItem {
+        name: Text,
+        status: PropertyStatus,
+        src: Text,
+        note: Option<Text>,
+    }
+}
+
+record! {
+    /// What is to be shown (§10.3).
+    VerificationGoalPayload {
+        goal_id: i64,
+        goal_revision: Option<i64>,
+        kind: VerificationGoalKind,
+        description: Text,
+        src: Text,
+        target_artifact_id: ArtifactId,
+        target_symbol: Option<Text>,
+        properties: Vec<PropertyItem>,
+    }
+}
+
+record! {
+    /// A proof (§10.4).
+    ProvedResult {
+        proof_pp: Text,
+        properties: Vec<PropertyItem>,
+    }
+}
+
+record! {
+    /// A refutation (§10.4).
+    RefutedResult {
+        counterexample: Text,
+    }
+}
+
+record! {
+    /// A model that satisfies the goal (§10.4).
+    SatResult {
+        model: SatModel,
+    }
+}
+
+record! {
+    /// A model a solver found (§10.4).
+    SatModel {
+        m_type: SatModelType,
+        src: Text,
+    }
+}
+
+record! {
+    /// No answer (§10.4).
+    UnknownResult {
+        note: Option<Text>,
+    }
+}
+
+/// What verification found; the status of a result is the tag of its outcome and cannot differ from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are those of the specification")]
+pub enum VerificationOutcome {
+    Proved(ProvedResult),
+    Refuted(RefutedResult),
+    Sat(SatResult),
+    Unknown(UnknownResult),
+}
+
+impl VerificationOutcome {
+    /// Returns the status.
+    pub fn status(&self) -> VerificationStatus {
+        match self {
+            Self::Proved(_) => VerificationStatus::Proved,
+            Self::Refuted(_) => VerificationStatus::Refuted,
+            Self::Sat(_) => VerificationStatus::Sat,
+            Self::Unknown(_) => VerificationStatus::Unknown,
+        }
+    }
+}
+
+/// An outcome is an object with one member, named by its tag.
+impl Field for VerificationOutcome {
+    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
+        let mut tagged = value.as_object().into_iter().flat_map(|object| object.iter());
+        let (Some((tag, content)), None) = (tagged.next(), tagged.next()) else {
+            defects.push(at, "expected an object with one member, named by the status".to_owned());
+            return None;
+        };
+        let at = at.key(tag);
+        match VerificationStatus::from_word(tag) {
+            Some(VerificationStatus::Proved) => Field::decode(content, &at, defects).map(Self::Proved),
+            Some(VerificationStatus::Refuted) => Field::decode(content, &at, defects).map(Self::Refuted),
+            Some(VerificationStatus::Sat) => Field::decode(content, &at, defects).map(Self::Sat),
+            Some(VerificationStatus::Unknown) => Field::decode(content, &at, defects).map(Self::Unknown),
+            None => {
+                defects.push(&at, format!("{tag:?} is no verification status"));
+                None
+            }
+        }
+    }
+
+    fn encode(&self) -> Option<Value> {
+        let content = match self {
+            Self::Proved(content) => content.encode(),
+            Self::Refuted(content) => content.encode(),
+            Self::Sat(content) => content.encode(),
+            Self::Unknown(content) => content.encode(),
+        };
+        Some(Object::from_iter([(self.status().as_str(), content?)]).into())
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        let variants = [
+            ("proved", ProvedResult::schema(definitions)),
+            ("refuted", RefutedResult::schema(definitions)),
+            ("sat", SatResult::schema(definitions)),
+            ("unknown", UnknownResult::schema(definitions)),
+        ];
+        let variants =
+            variants.map(|(tag, schema)| object_schema(vec![(tag.into(), schema)], vec![tag.into()]));
+        Object::from_iter([("oneOf", variants.into_iter().collect::<Value>())]).into()
+    }
+
+    #[cfg(test)]
+    fn sample(source: &mut super::tests::Choices<'_>) -> Self {
+        match source.below(4) {
+            0 => Self::Proved(Field::sample(source)),
+            1 => Self::Refuted(Field::sample(source)),
+            2 => Self::Sat(Field::sample(source)),
+            _ => Self::Unknown(Field::sample(source)),
+        }
+    }
+}
+
+members! {
+    /// What a result has besides its outcome.
+    ResultMembers {
+        goal_id: i64,
+        goal_artifact_id: ArtifactId,
+        engine: Option<Text>,
+        completed_at: Option<Text>,
+        result: VerificationOutcome,
+    }
+}
+
+/// The answer to a goal (§10.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are those of the specification")]
+pub struct VerificationResultPayload {
+    pub goal_id: i64,
+    pub goal_artifact_id: ArtifactId,
+    pub engine: Option<Text>,
+    pub completed_at: Option<Text>,
+    pub result: VerificationOutcome,
+    /// Members the specification does not know.
+    pub extra: Object,
+}
+
+impl VerificationResultPayload {
+    fn of(members: ResultMembers, extra: Object) -> Self {
+        let ResultMembers { goal_id, goal_artifact_id, engine, completed_at, result } = members;
+        Self { goal_id, goal_artifact_id, engine, completed_at, result, extra }
+    }
+}
+
+impl Field for VerificationResultPayload {
+    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
+        let mut reader = Reader::new(value, at, defects)?;
+        let members = ResultMembers::read(&mut reader);
+        let status = reader.member::<VerificationStatus>("status");
+        let (members, status) = (members?, status?);
+        if status != members.result.status() {
+            let message = format!("the result is tagged {}, found status {status}", members.result.status());
+            reader.defects.push(&reader.at.key("status"), message);
+            return None;
+        }
+        Some(Self::of(members, reader.rest()))
+    }
+
+    fn encode(&self) -> Option<Value> {
+        let mut writer = Writer::default();
+        writer.member("goal_id", &self.goal_id);
+        writer.member("goal_artifact_id", &self.goal_artifact_id);
+        writer.member("status", &self.result.status());
+        writer.member("engine", &self.engine);
+        writer.member("completed_at", &self.completed_at);
+        writer.member("result", &self.result);
+        Some(writer.finish(&self.extra))
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        definitions.define("VerificationResultPayload", |definitions| {
+            let mut properties = vec![("status".into(), VerificationStatus::schema(definitions))];
+            let mut required = vec!["status".into()];
+            ResultMembers::properties(definitions, &mut properties, &mut required);
+            object_schema(properties, required)
+        })
+    }
+
+    #[cfg(test)]
+    fn sample(source: &mut super::tests::Choices<'_>) -> Self {
+        let members = ResultMembers::sample(source);
+        Self::of(members, source.extra())
+    }
+}
+
+record! {
+    /// One part of a state space (§10.5).
+    Region {
+        constraints: Vec<Text>,
+        invariant: Option<Text>,
+        model: Option<Value>,
+        model_eval: Option<Text>,
+    }
+}
+
+record! {
+    /// What an analysis of a state space found (§10.5).
+    StateSpaceAnalysisResultPayload {
+        target_artifact_id: ArtifactId,
+        target_symbol: Option<Text>,
+        analysis_kind: Text,
+        analysis_revision: Option<i64>,
+        description: Option<Text>,
+        complete: Option<bool>,
+        regions: Vec<Region>,
+        coverage_summary: Option<Text>,
+        notes: Option<Text>,
+    }
+}
+
+record! {
+    /// Whether something conforms to its reference (§10.6).
+    ConformanceResultPayload {
+        reference_artifact_id: ReferenceArtifactId,
+        target_artifact_id: ArtifactId,
+        status: ConformanceStatus,
+        engine: Option<Text>,
+        findings: Vec<Text>,
+        note: Option<Text>,
+    }
+}
+
+record! {
+    /// Whether two executions agree (§10.7).
+    CoSimulationResultPayload {
+        target_artifact_id: ArtifactId,
+        input_artifact_ids: Vec<ArtifactId>,
+        status: CoSimulationStatus,
+        engine: Option<Text>,
+        replayed_steps: Option<i64>,
+        divergence_points: Vec<Value>,
+        summary: Option<Text>,
+        observations: Vec<Text>,
+    }
+}
+
+record! {
+    /// One generated test (§10.8).
+    GeneratedTest {
+        name: Text,
+        region_index: Option<i64>,
+        constraints: Vec<Text>,
+        inputs: Option<Value>,
+        expected: Option<Value>,
+        code: Text,
+    }
+}
+
+record! {
+    /// Tests made from an analysis (§10.8).
+    GeneratedTestsPayload {
+        function: Text,
+        language: Text,
+        source_analysis_artifact_id: ArtifactId,
+        tests: Vec<GeneratedTest>,
+    }
+}
+
+record! {
+    /// What is needed to reproduce a trace elsewhere (§10.10).
+    ReproductionBundlePayload {
+        entry_action_ids: Vec<ActionId>,
+        artifact_ids: Vec<ArtifactId>,
+        environment_ids: Vec<EnvironmentId>,
+        notes: Option<Text>,
+    }
+}

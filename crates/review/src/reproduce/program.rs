@@ -1,0 +1,343 @@
+//! What is known of programs.
+
+use super::class::CommandClass;
+use super::shell::Simple;
+
+use CommandClass::{Caution, Safe, Unknown, Unsafe};
+
+type Verdict = (CommandClass, String);
+
+fn verdict(class: CommandClass, reason: impl Into<String>) -> Verdict {
+    (class, reason.into())
+}
+
+/// Programs that change files, processes or permissions, reach the network, or run other programs.
+const UNSAFE: &[&str] = &[
+    "apt",
+    "apt-get",
+    "bash",
+    "brew",
+    "chgrp",
+    "chmod",
+    "chown",
+    "cp",
+    "crontab",
+    "curl",
+    "dash",
+    "dd",
+    "dnf",
+    "doas",
+    "docker",
+    "env",
+    "eval",
+    "exec",
+    "fish",
+    "ftp",
+    "install",
+    "kill",
+    "killall",
+    "ksh",
+    "kubectl",
+    "ln",
+    "mkdir",
+    "mkfs",
+    "mount",
+    "mv",
+    "nc",
+    "nohup",
+    "patch",
+    "pkill",
+    "podman",
+    "reboot",
+    "rm",
+    "rmdir",
+    "rsync",
+    "scp",
+    "setsid",
+    "sftp",
+    "sh",
+    "shred",
+    "shutdown",
+    "socat",
+    "source",
+    "ssh",
+    "su",
+    "sudo",
+    "systemctl",
+    "tee",
+    "telnet",
+    "timeout",
+    "touch",
+    "truncate",
+    "umount",
+    "unlink",
+    "watch",
+    "wget",
+    "xargs",
+    "yum",
+    "zsh",
+    ".",
+];
+
+/// Variables that change nothing but how output looks or how much of it there is.
+const PLAIN_VARIABLES: &[&str] = &[
+    "CI",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LC_ALL",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TZ",
+];
+
+/// Beginnings of variables through which programs load or run other code.
+const LOADING_VARIABLES: &[&str] = &[
+    "BASH_",
+    "CARGO",
+    "DYLD_",
+    "ENV",
+    "GIT_",
+    "GO",
+    "LD_",
+    "MAKEFLAGS",
+    "NODE_",
+    "NPM_",
+    "PAGER",
+    "PATH",
+    "PERL",
+    "PROMPT_COMMAND",
+    "PYTEST_",
+    "PYTHON",
+    "RUBY",
+    "RUSTC",
+    "RUSTDOC",
+    "RUSTFLAGS",
+    "SHELL",
+    "npm_",
+];
+
+/// Judges one program with its arguments and variables.
+pub(super) fn judge(simple: &Simple) -> Verdict {
+    let Some((program, arguments)) = simple.words.split_first() else {
+        return verdict(Unknown, "no program");
+    };
+    let by_variables = simple.assignments.iter().map(|(name, value)| variable(name, value));
+    let worst = by_variables.chain([by_program(program, arguments)]).max_by_key(|(class, _)| *class);
+    worst.unwrap_or_else(|| verdict(Unknown, "no program"))
+}
+
+fn variable(name: &str, value: &str) -> Verdict {
+    let plain_pager = matches!(name, "PAGER" | "GIT_PAGER") && matches!(value, "" | "cat");
+    if PLAIN_VARIABLES.contains(&name) || plain_pager {
+        verdict(Safe, "a variable for the output")
+    } else if LOADING_VARIABLES.iter().any(|beginning| name.starts_with(beginning)) {
+        verdict(Unsafe, format!("{name} can make the program run something else"))
+    } else {
+        verdict(Caution, format!("nobody has judged the variable {name}"))
+    }
+}
+
+fn by_program(program: &str, arguments: &[String]) -> Verdict {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if UNSAFE.contains(&name) {
+        return verdict(Unsafe, format!("{name} changes things or runs other programs"));
+    }
+    // A path can hold anything under a familiar name.
+    if program.contains('/') {
+        return verdict(Unknown, "a program by its path");
+    }
+    match name {
+        "ls" | "cat" => reading(arguments),
+        "grep" => reading(operands_of_grep(arguments)),
+        "git" => git(arguments),
+        "cargo" => cargo(arguments),
+        "go" => go(arguments),
+        "npm" => npm(arguments),
+        "make" => make(arguments),
+        "pytest" => pytest(arguments),
+        "python" | "python3" => python(arguments),
+        "pip" | "pip3" => verdict(Unsafe, "pip changes the environment"),
+        "perl" | "ruby" | "node" | "php" => {
+            let inline = arguments.iter().any(|argument| is_inline_code(argument));
+            if inline { verdict(Unsafe, "code on the command line") } else { verdict(Unknown, "a script") }
+        }
+        _ => verdict(Unknown, format!("nobody has judged {name}")),
+    }
+}
+
+fn is_inline_code(argument: &str) -> bool {
+    let short =
+        argument.starts_with('-') && !argument.starts_with("--") && argument.contains(['e', 'E', 'r', 'p']);
+    short || argument.starts_with("--eval") || argument.starts_with("--print")
+}
+
+/// Reading is safe inside the working directory; outside of it somebody should look first.
+fn reading(operands: &[String]) -> Verdict {
+    match operands.iter().find(|operand| leaves_directory(operand)) {
+        Some(path) => verdict(Caution, format!("{path} lies outside the working directory")),
+        None => verdict(Safe, "reads within the working directory"),
+    }
+}
+
+fn leaves_directory(operand: &str) -> bool {
+    // An option may carry its path after an equals sign.
+    let path = operand.split_once('=').filter(|_| operand.starts_with('-')).map_or(operand, |(_, path)| path);
+    path.starts_with('/') || path.starts_with('~') || path.split('/').any(|part| part == "..")
+}
+
+/// The first operand of grep is a pattern, unless an option gives the pattern.
+fn operands_of_grep(arguments: &[String]) -> &[String] {
+    let given =
+        arguments.iter().any(|argument| argument.starts_with("-e") || argument.starts_with("--regexp"));
+    let pattern = arguments.iter().position(|argument| !argument.starts_with('-'));
+    match pattern.filter(|_| !given) {
+        Some(place) => arguments.get(place + 1..).unwrap_or(&[]),
+        None => arguments,
+    }
+}
+
+/// Returns whether a long option is `name`, also shortened: git completes what is unambiguous.
+fn is_option(argument: &str, name: &str) -> bool {
+    let given = argument.split('=').next().unwrap_or(argument);
+    given.strip_prefix("--").is_some_and(|given| !given.is_empty() && name.starts_with(given))
+}
+
+fn git(arguments: &[String]) -> Verdict {
+    let mut rest = arguments.iter();
+    let mut elsewhere = false;
+    let command = loop {
+        match rest.next().map(String::as_str) {
+            Some("--no-pager" | "-P" | "--no-optional-locks") => {}
+            Some("-C") => elsewhere |= rest.next().is_some_and(|path| leaves_directory(path)),
+            Some(option) if option.starts_with('-') => {
+                return verdict(Unsafe, format!("git {option} can change what git runs"));
+            }
+            Some(command) => break command,
+            None => return verdict(Unknown, "git without a command"),
+        }
+    };
+    let arguments: Vec<String> = rest.cloned().collect();
+    match command {
+        "status" | "diff" | "log" => {
+            let writes =
+                |argument: &&String| is_option(argument, "output") || is_option(argument, "ext-diff");
+            if let Some(option) = arguments.iter().find(writes) {
+                return verdict(Unsafe, format!("git {command} {option} writes or runs something"));
+            }
+            let (class, reason) = reading(&arguments);
+            if elsewhere { verdict(class.max(Caution), "another repository") } else { (class, reason) }
+        }
+        "add" | "am" | "apply" | "bisect" | "checkout" | "cherry-pick" | "clean" | "clone" | "commit"
+        | "config" | "fetch" | "filter-branch" | "gc" | "init" | "merge" | "mv" | "notes" | "pull"
+        | "push" | "rebase" | "reset" | "restore" | "revert" | "rm" | "stash" | "submodule" | "switch"
+        | "tag" | "update-ref" | "worktree" => {
+            verdict(Unsafe, format!("git {command} changes the repository or reaches the network"))
+        }
+        other => verdict(Unknown, format!("nobody has judged git {other}")),
+    }
+}
+
+fn cargo(arguments: &[String]) -> Verdict {
+    let configured =
+        arguments.iter().any(|argument| argument.starts_with("--config") || argument.starts_with('+'));
+    let command = arguments.iter().find(|argument| !argument.starts_with(['-', '+']));
+    // The value of `--config` may stand apart and look like the command.
+    let command =
+        if arguments.first().is_some_and(|first| first == "--config") { arguments.get(2) } else { command };
+    match command.map(String::as_str) {
+        Some("test" | "t") if configured => verdict(Caution, "cargo test with another configuration"),
+        Some("test" | "t") => verdict(Safe, "runs the tests of the project"),
+        Some(
+            "add" | "clean" | "fix" | "install" | "login" | "new" | "init" | "publish" | "remove"
+            | "uninstall" | "update" | "yank" | "owner",
+        ) => verdict(Unsafe, "changes the project or reaches the registry"),
+        _ => verdict(Unknown, "nobody has judged this cargo command"),
+    }
+}
+
+fn go(arguments: &[String]) -> Verdict {
+    let runs = |argument: &&String| {
+        let option = argument.trim_start_matches('-').split('=').next().unwrap_or("");
+        argument.starts_with('-') && matches!(option, "exec" | "toolexec" | "o" | "c" | "overlay" | "vettool")
+    };
+    match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("test", rest)) => match rest.iter().find(runs) {
+            Some(option) => verdict(Unsafe, format!("go test {option} runs or writes something else")),
+            None => verdict(Safe, "runs the tests of the project"),
+        },
+        Some(("get" | "install" | "generate" | "clean" | "mod" | "env" | "work", _)) => {
+            verdict(Unsafe, "changes the project or the environment")
+        }
+        _ => verdict(Unknown, "nobody has judged this go command"),
+    }
+}
+
+fn npm(arguments: &[String]) -> Verdict {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if words.iter().any(|word| word.starts_with("--script-shell") || word.starts_with("--prefix")) {
+        return verdict(Unsafe, "npm with another shell or folder");
+    }
+    match words.as_slice() {
+        ["test" | "t" | "tst", ..] | ["run" | "run-script", "test" | "lint" | "build", ..] => {
+            verdict(Safe, "runs a check of the project")
+        }
+        [
+            "ci" | "exec" | "i" | "install" | "link" | "publish" | "rebuild" | "uninstall" | "update" | "x",
+            ..,
+        ] => verdict(Unsafe, "npm changes what is installed or published"),
+        _ => verdict(Unknown, "nobody has judged this npm command"),
+    }
+}
+
+fn make(arguments: &[String]) -> Verdict {
+    let plain = |word: &&String| !word.starts_with('-') && !word.contains('=');
+    let targets: Vec<&str> = arguments.iter().filter(plain).map(String::as_str).collect();
+    let only_targets = arguments.len() == targets.len();
+    match targets.as_slice() {
+        ["test" | "check"] if only_targets => verdict(Caution, "runs recipes nobody has judged"),
+        _ if targets.iter().any(|target| {
+            matches!(*target, "clean" | "distclean" | "install" | "uninstall" | "deploy" | "publish")
+        }) =>
+        {
+            verdict(Unsafe, "a recipe that changes things by its name")
+        }
+        _ => verdict(Unknown, "nobody has judged this recipe"),
+    }
+}
+
+fn pytest(arguments: &[String]) -> Verdict {
+    let writes = |argument: &&String| {
+        ["--basetemp", "--junit", "--cov-report", "--result-log", "--report-log", "--html"]
+            .iter()
+            .any(|option| argument.starts_with(option))
+    };
+    let configures = |argument: &&String| {
+        matches!(argument.as_str(), "-p" | "-c" | "-o")
+            || ["--rootdir", "--confcutdir", "--override-ini", "--config-file", "--import-mode"]
+                .iter()
+                .any(|option| argument.starts_with(option))
+    };
+    if let Some(option) = arguments.iter().find(writes) {
+        return verdict(Unsafe, format!("pytest {option} writes files"));
+    }
+    if let Some(option) = arguments.iter().find(configures) {
+        return verdict(Caution, format!("pytest {option} changes what is loaded"));
+    }
+    match reading(arguments) {
+        (Safe, _) => verdict(Safe, "runs the tests of the project"),
+        outside => outside,
+    }
+}
+
+fn python(arguments: &[String]) -> Verdict {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["-m", "pytest", ..] => pytest(arguments.get(2..).unwrap_or(&[])),
+        ["-m", "pip", ..] => verdict(Unsafe, "pip changes the environment"),
+        _ if words.iter().any(|word| word.starts_with("-c")) => verdict(Unsafe, "code on the command line"),
+        _ => verdict(Unknown, "a script"),
+    }
+}

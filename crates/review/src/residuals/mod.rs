@@ -1,0 +1,10 @@
+//! Residuals: those that follow from a trace without being declared, their order, and their life across a chain
+//! of successor traces.
+
+mod chain;
+mod derived;
+mod order;
+
+pub use chain::{ChainLink, GapHistory, chain_gaps};
+pub use derived::{Basis, DerivedResidual, derive_residuals, stale_residuals};
+pub use order::by_severity;
