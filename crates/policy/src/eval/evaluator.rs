@@ -92,6 +92,11 @@ impl<'t> Evaluator<'t> {
         self.subject.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn with_allowance(subject: &'t Subject, steps: u64) -> Self {
+        Self { steps_left: steps, ..Self::new(subject, SinceReading::Strict) }
+    }
+
     /// Gives the next formula its own allowance of work.
     pub(crate) fn renew(&mut self) {
         self.steps_left = EVALUATION_STEPS_MAX;
