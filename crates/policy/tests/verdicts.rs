@@ -1,5 +1,7 @@
 //! What `check` says about small traces.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use hence_canon::{Object, Value, parse};
 use hence_policy::eval::SinceReading;
 use hence_policy::policy::{Policy, PolicyId};
@@ -55,6 +57,8 @@ fn terms_functions_and_sets_are_evaluated() {
     let holds = [
         "G(EditFile → ∃ x ∈ inputs(a) . x.artifact_type = SourceCode)",
         "G(EditFile → SourceCode ∈ ancestors(a))",
+        "G(EditFile → SourceCode ∈ ancestors(derived_from) ∧ ¬(Diff ∈ ancestors(a)))",
+        "G(EditFile → ∃ x ∈ ancestors(a) . x.name = \"x.py\")",
         "G(GitCommit → ∃! x ∈ inputs(a) . x.payload.lines ≥ 40)",
         "G(EditFile → target(a) = \"x.py\")",
         "G(EditFile → request.mode = quick ∧ request.size < 13)",
