@@ -285,3 +285,22 @@ fn text_and_json_say_the_same() {
     assert_eq!(json.pointer(&"/verdicts/0/status".parse().unwrap()), Some(&Value::from("failed")));
     assert_eq!(json.pointer(&"/summary/failed".parse().unwrap()), Some(&Value::from(1)));
 }
+
+#[test]
+fn a_rule_over_everything_before_costs_only_where_it_is_triggered() {
+    let action = |at: usize| {
+        let kind = match at {
+            100 | 200 => "Approve",
+            59_999 => "Release",
+            _ => "ReadFile",
+        };
+        let members =
+            [("id", Value::from(at + 1)), ("type", kind.into()), ("agent", format!("agent {at}").into())];
+        members.into_iter().collect::<Object>()
+    };
+    let actions: Vec<Object> = (0..60_000).map(action).collect();
+    let trace: Value = [("actions", actions)].into_iter().collect::<Object>().into();
+    let set = hence_policy::policy::built_in();
+    let two_people = set.get("two-people-for-release").unwrap();
+    assert_eq!(check(&trace, [two_people], Options::default()).verdicts[0].status, Passed);
+}

@@ -107,6 +107,11 @@ impl<'t> Evaluator<'t> {
         self.eval(expr, &mut Scopes::default())
     }
 
+    /// Returns whether a formula without free variables holds at one position.
+    pub(crate) fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
+        self.holds_at(expr, at, &mut Scopes::default())
+    }
+
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), Undecided> {
         self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(Undecided::TooMuchWork)?;
         Ok(())
@@ -145,7 +150,7 @@ impl<'t> Evaluator<'t> {
                 }
                 truth
             }
-            Expr::Implies(left, right) => self.eval(left, scopes)?.not().or(&*self.eval(right, scopes)?),
+            Expr::Implies(left, right) => self.implies(left, right, scopes)?,
             Expr::Iff(left, right) => self.eval(left, scopes)?.iff(&*self.eval(right, scopes)?),
             Expr::Unary(operator, inner) => {
                 let inner = self.eval(inner, scopes)?;
@@ -164,6 +169,22 @@ impl<'t> Evaluator<'t> {
             }
             Expr::Compare { .. } | Expr::Member { .. } | Expr::Holds(_) => self.relation(expr, scopes)?,
         })
+    }
+
+    /// `φ → ψ`, where ψ is asked only where φ holds if asking costs more at some positions than at all others.
+    fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
+        let triggered = self.eval(left, scopes)?;
+        if self.subject.is_empty() || !self.is_local(right, scopes) {
+            return Ok(triggered.not().or(&*self.eval(right, scopes)?));
+        }
+        let triggered = triggered.bits(self.len());
+        let mut kept = triggered.not();
+        for at in triggered.ones() {
+            if self.holds_at(right, at, scopes)? {
+                kept.set(at);
+            }
+        }
+        Ok(Truth::Varying(kept))
     }
 
     fn atom(&mut self, word: &Word) -> Result<Truth, Undecided> {
