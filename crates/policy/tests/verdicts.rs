@@ -304,3 +304,13 @@ fn a_rule_over_everything_before_costs_only_where_it_is_triggered() {
     let two_people = set.get("two-people-for-release").unwrap();
     assert_eq!(check(&trace, [two_people], Options::default()).verdicts[0].status, Passed);
 }
+
+#[test]
+fn what_a_trace_holds_cannot_change_what_a_word_means() {
+    let trace = r#"{"Open": [], "signed_off": ["x"], "spans": {}, "actions": [{"id": 1, "type": "Lint"}],
+        "residuals": [{"residual_id": "r1", "severity": "critical"}]}"#;
+    assert_eq!(status("∀ r ∈ residuals . r.status ≠ Open", trace), Failed);
+    assert_eq!(status("F(signed_off ≠ ∅)", trace), Failed);
+    assert_eq!(status("∃ x ∈ signed_off . x = \"x\"", trace), Passed);
+    assert_eq!(status("∀ x ∈ spans . x.ok = true", trace), Unknown, "an object is not an empty list");
+}
