@@ -7,6 +7,7 @@ use crate::report::Report;
 
 mod goals;
 mod grade;
+mod import;
 mod lineage;
 mod reproduce;
 mod validate;
@@ -16,5 +17,6 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     validate::run(dir, report)?;
     goals::run(dir, report)?;
     reproduce::run(dir, report)?;
-    grade::run(dir, report)
+    grade::run(dir, report)?;
+    import::run(dir, report)
 }
