@@ -10,19 +10,21 @@ mod formulas;
 mod gallery;
 mod goals;
 mod grade;
+mod import;
 mod lineage;
 mod reproduce;
 mod validate;
 mod verdicts;
 
 pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
+    formulas::run(dir, report)?;
+    gallery::run(dir, report)?;
+    verdicts::run(dir, report)?;
+    embedded::run(dir, report)?;
     lineage::run(dir, report)?;
     validate::run(dir, report)?;
     goals::run(dir, report)?;
     reproduce::run(dir, report)?;
     grade::run(dir, report)?;
-    formulas::run(dir, report)?;
-    gallery::run(dir, report)?;
-    verdicts::run(dir, report)?;
-    embedded::run(dir, report)
+    import::run(dir, report)
 }
