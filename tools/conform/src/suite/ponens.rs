@@ -17,14 +17,14 @@ mod validate;
 mod verdicts;
 
 pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
-    formulas::run(dir, report)?;
-    gallery::run(dir, report)?;
-    verdicts::run(dir, report)?;
-    embedded::run(dir, report)?;
     lineage::run(dir, report)?;
     validate::run(dir, report)?;
     goals::run(dir, report)?;
     reproduce::run(dir, report)?;
     grade::run(dir, report)?;
+    formulas::run(dir, report)?;
+    gallery::run(dir, report)?;
+    verdicts::run(dir, report)?;
+    embedded::run(dir, report)?;
     import::run(dir, report)
 }
