@@ -14,6 +14,7 @@ pub struct Canonical(Arc<Inner>);
 
 struct Inner {
     bytes: Box<[u8]>,
+    depth: usize,
     digest: OnceLock<Digest>,
     value: OnceLock<Value>,
 }
@@ -21,7 +22,7 @@ struct Inner {
 impl Canonical {
     /// Encodes `value`.
     pub fn of(value: &Value) -> Self {
-        let this = Self::wrap(crate::canonical_bytes(value));
+        let this = Self::wrap(crate::canonical_bytes(value), value.depth());
         // The tree is at hand and shared: keep it rather than parse it again.
         this.0.value.get_or_init(|| value.clone());
         this
@@ -32,17 +33,21 @@ impl Canonical {
     /// # Errors
     /// [`scan::NotCanonical`] with the offset at which the proof breaks.
     pub fn from_canonical(bytes: &[u8]) -> Result<Self, scan::NotCanonical> {
-        scan::prove(bytes)?;
-        Ok(Self::wrap(bytes.to_vec()))
+        scan::prove(bytes).map(Self::from_proved)
     }
 
     /// Takes a span that [`scan`] has proved canonical as part of a larger document.
     pub fn from_proved(span: scan::Proved<'_>) -> Self {
-        Self::wrap(span.bytes().to_vec())
+        Self::wrap(span.bytes().to_vec(), span.depth())
     }
 
-    fn wrap(bytes: Vec<u8>) -> Self {
-        Self(Arc::new(Inner { bytes: bytes.into(), digest: OnceLock::new(), value: OnceLock::new() }))
+    /// Takes the bytes of [`ObjectWriter`](crate::ObjectWriter), which are canonical by construction.
+    pub(crate) fn from_writer(bytes: Vec<u8>, depth: usize) -> Self {
+        Self::wrap(bytes, depth)
+    }
+
+    fn wrap(bytes: Vec<u8>, depth: usize) -> Self {
+        Self(Arc::new(Inner { bytes: bytes.into(), depth, digest: OnceLock::new(), value: OnceLock::new() }))
     }
 
     /// Returns the canonical bytes.
@@ -53,6 +58,11 @@ impl Canonical {
     /// Returns the canonical text.
     pub fn text(&self) -> &str {
         str::from_utf8(&self.0.bytes).expect("canonical bytes are UTF-8")
+    }
+
+    /// Returns how deep containers nest: 0 for a scalar, 1 for `[]`.
+    pub fn depth(&self) -> usize {
+        self.0.depth
     }
 
     /// Returns the digest of the canonical bytes.

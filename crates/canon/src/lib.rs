@@ -30,6 +30,7 @@ mod digest;
 mod float;
 mod number;
 mod object;
+mod object_writer;
 mod parse;
 mod parted;
 mod pointer;
@@ -42,6 +43,7 @@ pub use canonical::Canonical;
 pub use digest::{Digest, InvalidDigest};
 pub use number::{Float, INT_DIGITS_MAX, Int, InvalidInt, NotFinite};
 pub use object::{DuplicateKey, Object};
+pub use object_writer::ObjectWriter;
 pub use parse::{
     DEPTH_MAX, Defect, DefectKind, Lenient, ParseError, ParseErrorKind, Position, parse, parse_lenient,
 };

@@ -17,12 +17,20 @@ pub struct NotCanonical {
 
 /// A span proved to be canonical JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Proved<'a>(&'a [u8]);
+pub struct Proved<'a> {
+    bytes: &'a [u8],
+    depth: usize,
+}
 
 impl<'a> Proved<'a> {
     /// Returns the canonical bytes.
     pub fn bytes(self) -> &'a [u8] {
-        self.0
+        self.bytes
+    }
+
+    /// Returns how deep containers nest: 0 for a scalar, 1 for `[]`.
+    pub fn depth(self) -> usize {
+        self.depth
     }
 }
 
@@ -65,8 +73,8 @@ pub fn prove_with<'a>(
         return Err(NotCanonical { offset: error.valid_up_to() });
     }
     let mut scanner = Scanner { bytes, offset: 0, report_depth: depth, on_member };
-    scanner.value(0)?;
-    if scanner.offset == bytes.len() { Ok(Proved(bytes)) } else { Err(scanner.broken()) }
+    let depth = scanner.value(0)?;
+    if scanner.offset == bytes.len() { Ok(Proved { bytes, depth }) } else { Err(scanner.broken()) }
 }
 
 struct Scanner<'a, F> {
@@ -77,37 +85,40 @@ struct Scanner<'a, F> {
 }
 
 impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
-    fn value(&mut self, depth: usize) -> Result<(), NotCanonical> {
+    /// Passes a value that `depth` containers enclose and returns how deep it nests itself.
+    fn value(&mut self, depth: usize) -> Result<usize, NotCanonical> {
         match self.peek() {
-            Some(b'"') => self.string().map(|_| ()),
+            Some(b'"') => self.string().map(|_| 0),
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.literal(b"true"),
-            Some(b'f') => self.literal(b"false"),
-            Some(b'n') => self.literal(b"null"),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|()| 0),
+            Some(b't') => self.literal(b"true").map(|()| 0),
+            Some(b'f') => self.literal(b"false").map(|()| 0),
+            Some(b'n') => self.literal(b"null").map(|()| 0),
             _ => Err(self.broken()),
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), NotCanonical> {
+    fn array(&mut self, depth: usize) -> Result<usize, NotCanonical> {
         self.enter(depth)?;
+        let mut deepest = 0;
         if self.take(b']') {
-            return Ok(());
+            return Ok(1);
         }
         loop {
-            self.value(depth)?;
+            deepest = self.value(depth)?.max(deepest);
             if self.take(b']') {
-                return Ok(());
+                return Ok(1 + deepest);
             }
             self.expect(b',')?;
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), NotCanonical> {
+    fn object(&mut self, depth: usize) -> Result<usize, NotCanonical> {
         self.enter(depth)?;
+        let mut deepest = 0;
         if self.take(b'}') {
-            return Ok(());
+            return Ok(1);
         }
         let mut previous: Option<&'a [u8]> = None;
         loop {
@@ -119,14 +130,16 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
             previous = Some(raw_key);
             self.expect(b':')?;
             let value_start = self.offset;
-            self.value(depth)?;
+            let nested = self.value(depth)?;
+            deepest = nested.max(deepest);
             if depth <= self.report_depth {
                 let end = self.offset;
-                let value = Proved(self.bytes.get(value_start..end).unwrap_or_default());
+                let bytes = self.bytes.get(value_start..end).unwrap_or_default();
+                let value = Proved { bytes, depth: nested };
                 (self.on_member)(Member { depth, raw_key, start, end, value });
             }
             if self.take(b'}') {
-                return Ok(());
+                return Ok(1 + deepest);
             }
             self.expect(b',')?;
         }
@@ -393,7 +406,7 @@ mod tests {
         #[test]
         fn whatever_the_writer_writes_is_proved_and_read_back(value in value()) {
             let bytes = canonical_bytes(&value);
-            prop_assert!(prove(&bytes).is_ok());
+            prop_assert_eq!(prove(&bytes).unwrap().depth(), value.depth());
             prop_assert_eq!(parse(&bytes).unwrap(), value);
         }
 

@@ -5,20 +5,23 @@ use std::path::Path;
 use crate::data::DataError;
 use crate::report::Report;
 
-mod canonical_json;
+mod cognitive;
 mod ponens;
+mod reasoning;
+mod rlm;
 
 /// Runs one folder of data into a report.
 pub(crate) type Suite = fn(&Path, &mut Report) -> Result<(), DataError>;
 
 /// Every suite this tool knows.
-pub(crate) const SUITES: &[(&str, Suite)] = &[("ponens", ponens::run), ("reasoning", reasoning)];
+pub(crate) const SUITES: &[(&str, Suite)] = &[
+    ("cognitive", cognitive::run),
+    ("ponens", ponens::run),
+    ("reasoning", reasoning::run),
+    ("rlm", rlm::run),
+];
 
 /// Finds a suite by name.
 pub(crate) fn find(name: &str) -> Option<Suite> {
     SUITES.iter().find(|(known, _)| *known == name).map(|(_, suite)| *suite)
-}
-
-fn reasoning(dir: &Path, report: &mut Report) -> Result<(), DataError> {
-    canonical_json::run(dir, report)
 }

@@ -11,8 +11,9 @@ use crate::Value;
 
 /// How deep lists and objects may nest.
 ///
-/// Deep nesting costs stack in every tool that touches a document; real documents stay far below.
-pub const DEPTH_MAX: usize = 128;
+/// Deep nesting costs stack in every tool that touches a document; real documents stay far below. The public engine
+/// reads about as deep as this, so its journals can be verified here.
+pub const DEPTH_MAX: usize = 512;
 
 /// Reads one JSON document.
 ///

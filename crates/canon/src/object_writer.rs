@@ -1,0 +1,108 @@
+//! Canonical objects written from parts that are canonical already.
+
+use std::borrow::Cow;
+
+use crate::{Canonical, Value, write};
+
+/// Assembles a canonical object without building a tree of it.
+///
+/// Records embed outputs of any size; with this they are copied once, not parsed and written again. Members may be
+/// added in any order. A key added twice keeps its last value.
+#[derive(Default)]
+pub struct ObjectWriter<'a> {
+    members: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
+    deepest: usize,
+}
+
+impl<'a> ObjectWriter<'a> {
+    /// Starts an object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a member.
+    #[must_use]
+    pub fn value(mut self, key: impl Into<Cow<'a, str>>, value: &Value) -> Self {
+        self.deepest = self.deepest.max(value.depth());
+        self.members.push((key.into(), Cow::Owned(crate::canonical_bytes(value))));
+        self
+    }
+
+    /// Adds a text member.
+    #[must_use]
+    pub fn text(mut self, key: impl Into<Cow<'a, str>>, text: &str) -> Self {
+        let mut bytes = Vec::with_capacity(text.len() + 2);
+        write::write_string(text, &mut bytes);
+        self.members.push((key.into(), Cow::Owned(bytes)));
+        self
+    }
+
+    /// Adds a member whose bytes exist already.
+    #[must_use]
+    pub fn canonical(mut self, key: impl Into<Cow<'a, str>>, value: &'a Canonical) -> Self {
+        self.deepest = self.deepest.max(value.depth());
+        self.members.push((key.into(), Cow::Borrowed(value.bytes())));
+        self
+    }
+
+    /// Returns the object.
+    pub fn finish(self) -> Canonical {
+        let depth = 1 + self.deepest;
+        Canonical::from_writer(self.bytes_and_place("").0, depth)
+    }
+
+    /// Returns the object's bytes, and where in them a member `key` that it lacks would stand.
+    pub fn bytes_and_place(mut self, key: &str) -> (Vec<u8>, usize) {
+        // A stable sort keeps later additions behind earlier ones, so the last of equals is the one to keep.
+        self.members.sort_by(|(left, _), (right, _)| left.cmp(right));
+        let size: usize = self.members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+        let mut bytes = Vec::with_capacity(size + 2);
+        let mut place = 1;
+        bytes.push(b'{');
+        let mut members = self.members.iter().peekable();
+        while let Some((name, value)) = members.next() {
+            if members.peek().is_some_and(|(next, _)| next == name) {
+                continue;
+            }
+            if bytes.len() > 1 {
+                bytes.push(b',');
+            }
+            write::write_string(name, &mut bytes);
+            bytes.push(b':');
+            bytes.extend_from_slice(value);
+            if name.as_ref() < key {
+                place = bytes.len();
+            }
+        }
+        bytes.push(b'}');
+        (bytes, place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    #[test]
+    fn the_object_is_what_the_tree_would_be() {
+        let inner = Canonical::of(&parse(br#"{"z":[1.50]}"#).unwrap());
+        let written = ObjectWriter::new()
+            .value("n", &Value::from(1))
+            .canonical("inner", &inner)
+            .text("é\n", "\"")
+            .text("n", "again")
+            .finish();
+        let tree = parse(br#"{"n":"again","inner":{"z":[1.5]},"\u00e9\n":"\""}"#).unwrap();
+        assert_eq!((&written, written.depth()), (&Canonical::of(&tree), tree.depth()));
+        assert_eq!(ObjectWriter::new().finish().bytes(), b"{}");
+    }
+
+    #[test]
+    fn the_place_is_behind_the_last_smaller_key() {
+        let object = || ObjectWriter::new().value("a", &Value::from(1)).value("c", &Value::from(2));
+        assert_eq!(object().bytes_and_place("b").1, r#"{"a":1"#.len());
+        assert_eq!(object().bytes_and_place("A").1, 1);
+        assert_eq!(object().bytes_and_place("d").1, r#"{"a":1,"c":2"#.len());
+    }
+}

@@ -1,0 +1,39 @@
+//! The expression language of conditions, loops and routers.
+//!
+//! ```text
+//! or         = and { "or" and }
+//! and        = not { "and" not }
+//! not        = "not" not | comparison
+//! comparison = value [ ( "==" | "!=" | ">" | "<" | ">=" | "<=" | "in" | "not" "in" ) value ]
+//! value      = number | string | "true" | "false" | "null" | "none" | list | "(" or ")" | reference
+//! list       = "[" [ or { "," or } ] "]"
+//! reference  = name { "." ( name | digits ) }
+//! ```
+//!
+//! An expression is read once and evaluated often. It has no arithmetic, no calls and no way to change anything;
+//! length, nesting and work are bounded.
+
+mod ast;
+mod compare;
+mod evaluate;
+mod parse;
+mod token;
+
+pub use ast::Expression;
+pub use evaluate::{EvaluateError, WORK_MAX, is_true};
+pub use parse::{NESTING_MAX, ParseExpressionError, ParseExpressionErrorKind};
+pub use token::LENGTH_BYTES_MAX;
+
+/// An expression that cannot be read or has no value.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ExpressionError {
+    /// It is not an expression.
+    #[error(transparent)]
+    Parse(#[from] ParseExpressionError),
+    /// It has no value in this memory.
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! The cognitive side of a run: its state, how steps read and write it, and the skills that say what happens.
+//!
+//! - [`state`]: the execution state of a run and the [`Memory`](state::Memory) its steps see, with typed slots.
+//! - [`reference`]: names such as `working.entities.0.name`, with one meaning everywhere.
+//! - [`mapping`]: step inputs made from memory, step outputs written to it, all or nothing.
+//! - [`expression`]: the language of conditions, loops and routers, read once, bounded in every direction.
+//! - [`skill`]: programs of steps, read from documents with every finding reported at its place.
+//! - [`plan`]: the order in which steps take effect, what each must wait for, and what will go wrong.
+//! - [`schedule`]: which step may start, which result is due, and who is blocked by a failure.
+//! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
+//! - [`lineage`]: which step wrote a value and from what, and what depends on it.
+//! - [`capability`]: contracts, hints and safety rules of what steps call.
+//! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
+//! - [`checkpoint`], [`audit`] and [`run_store`]: formats and lists of other implementations, for exchange.
+//!
+//! It does no I/O, reads no clock, draws no randomness and knows nothing of records or files: whatever calls
+//! capabilities and keeps journals does so from outside, through values of this crate.
+//!
+//! ```
+//! use hence_canon::parse;
+//! use hence_cognition::expression::Expression;
+//! use hence_cognition::mapping::{InputMapping, MergeStrategy, OutputMapping};
+//! use hence_cognition::state::Memory;
+//!
+//! let memory = Memory::from_blocks(&parse(br#"{"inputs": {"text": "two risks"}}"#)?)?;
+//!
+//! let input = InputMapping::parse(&parse(br#"{"document": "inputs.text"}"#)?)?.resolve(&memory)?;
+//! assert_eq!(input.to_string(), r#"{"document":"two risks"}"#);
+//!
+//! let output = OutputMapping::parse(&parse(br#"{"risks": "working.risks"}"#)?)?;
+//! let after = output.apply(&memory, &parse(br#"{"risks": [{"id": 1}]}"#)?, MergeStrategy::Append)?;
+//!
+//! let worth_a_look: Expression = "working.risks.0.id == 1 and not vars.done".parse()?;
+//! assert!(worth_a_look.is_true(&after)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod audit;
+pub mod capability;
+pub mod checkpoint;
+pub mod expression;
+pub mod failure;
+pub mod lineage;
+pub mod mapping;
+pub mod plan;
+pub mod reference;
+pub mod run;
+pub mod run_store;
+pub mod schedule;
+pub mod skill;
+pub mod state;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,213 @@
+//! Input mappings: a template whose strings may be references.
+
+use std::sync::Arc;
+
+use hence_canon::{JsonPointer, Object, Value};
+
+use crate::reference::{MissingReference, Reference};
+use crate::state::Memory;
+
+/// An object with this single member stands for the member's value, taken as it is.
+///
+/// Prose such as `"outputs. Then stop"` reads as a reference; `{"$literal": "outputs. Then stop"}` does not.
+pub const LITERAL_KEY: &str = "$literal";
+
+/// The declared input of a step, read once and resolved at every execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InputMapping(Template);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Template {
+    /// Nothing inside needs the memory.
+    Fixed(Value),
+    Reference(Reference),
+    List(Box<[Template]>),
+    Map(Box<[(Arc<str>, Template)]>),
+}
+
+/// An input mapping that is malformed whatever the state.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidInputMapping {
+    /// An input mapping is an object.
+    #[error("an input mapping is an object, found {0}")]
+    NotAnObject(hence_canon::Kind),
+    /// A member without a name, at any depth.
+    #[error("an input name is empty at `{0}`")]
+    EmptyKey(JsonPointer),
+}
+
+/// A step input that cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InputMappingError {
+    /// The mapping itself is malformed.
+    #[error(transparent)]
+    Invalid(#[from] InvalidInputMapping),
+    /// A reference into a strict namespace names nothing.
+    #[error("input at `{pointer}`: {source}")]
+    Reference {
+        /// Where in the input.
+        pointer: JsonPointer,
+        /// The reference.
+        source: MissingReference,
+    },
+}
+
+impl InputMapping {
+    /// Reads a mapping.
+    ///
+    /// # Errors
+    /// [`InvalidInputMapping`] when it is not an object or a member has no name.
+    pub fn parse(mapping: &Value) -> Result<Self, InvalidInputMapping> {
+        match mapping {
+            // The mapping itself is never a literal: an input named `$literal` stays possible.
+            Value::Object(object) => map(object, &JsonPointer::root()).map(Self),
+            other => Err(InvalidInputMapping::NotAnObject(other.kind())),
+        }
+    }
+
+    /// Returns the mapping without inputs.
+    pub fn empty() -> Self {
+        Self(Template::Fixed(Object::new().into()))
+    }
+
+    /// Makes the input from memory.
+    ///
+    /// # Errors
+    /// [`InputMappingError::Reference`] when a strict reference names nothing.
+    pub fn resolve(&self, memory: &Memory) -> Result<Value, InputMappingError> {
+        // The place is looked for only when something is missing: it would cost more than resolving does.
+        self.0.resolve(memory).map_err(|source| InputMappingError::Reference {
+            pointer: self.0.place_of(&source.reference, &JsonPointer::root()).unwrap_or_default(),
+            source,
+        })
+    }
+
+    /// Returns what stands for one input.
+    pub(crate) fn member(&self, name: &str) -> Option<Given<'_>> {
+        match &self.0 {
+            Template::Fixed(value) => value.get(name).map(Given::Fixed),
+            Template::Map(members) => {
+                members.iter().find(|(key, _)| &**key == name).map(|(_, member)| match member {
+                    Template::Fixed(value) => Given::Fixed(value),
+                    _ => Given::Resolved,
+                })
+            }
+            Template::Reference(_) | Template::List(_) => None,
+        }
+    }
+
+    /// Returns every reference, depth first in declared order, repetitions included.
+    pub fn references(&self) -> Vec<&Reference> {
+        let mut found = Vec::new();
+        self.0.collect(&mut found);
+        found
+    }
+}
+
+/// What a mapping gives for one input.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'a> {
+    /// A value known before anything runs.
+    Fixed(&'a Value),
+    /// Something that depends on memory.
+    Resolved,
+}
+
+impl<'a> Given<'a> {
+    pub(crate) fn fixed(self) -> Option<&'a Value> {
+        match self {
+            Self::Fixed(value) => Some(value),
+            Self::Resolved => None,
+        }
+    }
+}
+
+impl Template {
+    fn resolve(&self, memory: &Memory) -> Result<Value, MissingReference> {
+        Ok(match self {
+            Self::Fixed(value) => value.clone(),
+            Self::Reference(reference) => reference.resolve(memory)?,
+            Self::List(items) => {
+                items.iter().map(|item| item.resolve(memory)).collect::<Result<Vec<Value>, _>>()?.into()
+            }
+            Self::Map(members) => members
+                .iter()
+                .map(|(key, member)| Ok((key.clone(), member.resolve(memory)?)))
+                .collect::<Result<Object, MissingReference>>()?
+                .into(),
+        })
+    }
+
+    /// Returns where a reference stands first.
+    fn place_of(&self, reference: &Reference, pointer: &JsonPointer) -> Option<JsonPointer> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Reference(found) => (found == reference).then(|| pointer.clone()),
+            Self::List(items) => {
+                let mut places = items.iter().enumerate();
+                places.find_map(|(index, item)| item.place_of(reference, &pointer.child(index)))
+            }
+            Self::Map(members) => {
+                members.iter().find_map(|(key, member)| member.place_of(reference, &pointer.child(key)))
+            }
+        }
+    }
+
+    fn collect<'a>(&'a self, found: &mut Vec<&'a Reference>) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Reference(reference) => found.push(reference),
+            Self::List(items) => items.iter().for_each(|item| item.collect(found)),
+            Self::Map(members) => members.iter().for_each(|(_, member)| member.collect(found)),
+        }
+    }
+
+    fn is_fixed(&self) -> bool {
+        matches!(self, Self::Fixed(_))
+    }
+}
+
+fn template(value: &Value, pointer: &JsonPointer) -> Result<Template, InvalidInputMapping> {
+    Ok(match value {
+        Value::String(text) => {
+            Reference::parse(text).map_or_else(|| Template::Fixed(value.clone()), Template::Reference)
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate().map(|(index, item)| template(item, &pointer.child(index)));
+            let items = items.collect::<Result<Box<[_]>, _>>()?;
+            if items.iter().all(Template::is_fixed) { fixed_list(&items) } else { Template::List(items) }
+        }
+        Value::Object(object) => match object.get(LITERAL_KEY) {
+            Some(literal) if object.len() == 1 => Template::Fixed(literal.clone()),
+            _ => map(object, pointer)?,
+        },
+        _ => Template::Fixed(value.clone()),
+    })
+}
+
+fn map(object: &Object, pointer: &JsonPointer) -> Result<Template, InvalidInputMapping> {
+    let mut members = Vec::with_capacity(object.len());
+    for (key, value) in object.iter() {
+        let place = pointer.child(key);
+        if key.is_empty() {
+            return Err(InvalidInputMapping::EmptyKey(place));
+        }
+        members.push((key.clone(), template(value, &place)?));
+    }
+    if !members.iter().all(|(_, member)| member.is_fixed()) {
+        return Ok(Template::Map(members.into()));
+    }
+    let fixed = members.into_iter().filter_map(|(key, member)| match member {
+        Template::Fixed(value) => Some((key, value)),
+        _ => None,
+    });
+    Ok(Template::Fixed(fixed.collect::<Object>().into()))
+}
+
+fn fixed_list(items: &[Template]) -> Template {
+    let fixed = items.iter().filter_map(|item| match item {
+        Template::Fixed(value) => Some(value.clone()),
+        _ => None,
+    });
+    Template::Fixed(fixed.collect())
+}

@@ -1,0 +1,16 @@
+//! Mappings: how a step's input is read from memory and its output written back.
+
+mod input;
+mod merge;
+mod output;
+mod produced;
+mod target;
+
+pub use input::{InputMapping, InputMappingError, InvalidInputMapping, LITERAL_KEY};
+pub use merge::{MergeError, MergeStrategy, UnknownStrategy};
+pub use output::{InvalidOutputMapping, OutputMapping, OutputMappingError, VALUE_DEPTH_MAX};
+pub use produced::ProducedField;
+pub use target::{InvalidTarget, Target, TargetPath};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The graph of dependencies.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::StepIndex;
+use crate::skill::{DependsOn, Problems, Rule, Skill};
+
+/// Returns what each step depends on, each dependency once, in declared order.
+pub(super) fn dependencies(skill: &Skill, problems: &mut Problems) -> Vec<Vec<StepIndex>> {
+    let by_id: BTreeMap<&Arc<str>, StepIndex> =
+        skill.steps.iter().enumerate().map(|(position, step)| (&step.id, StepIndex::new(position))).collect();
+    let mut all = Vec::with_capacity(skill.steps.len());
+    for (position, step) in skill.steps.iter().enumerate() {
+        let mut found = Vec::new();
+        match &step.depends_on {
+            DependsOn::Malformed => {
+                let place = Skill::step_pointer(position).child("config").child("depends_on");
+                problems.add(Rule::DependsOn, place, "depends_on is a list of step ids");
+            }
+            DependsOn::Previous => found.extend(position.checked_sub(1).map(StepIndex::new)),
+            DependsOn::Steps(ids) => {
+                for (index, id) in ids.iter().enumerate() {
+                    match by_id.get(id) {
+                        Some(dependency) => found.push(*dependency),
+                        None => {
+                            let place = Skill::step_pointer(position)
+                                .child("config")
+                                .child("depends_on")
+                                .child(index);
+                            problems.add(
+                                Rule::UnknownDependency,
+                                place,
+                                format_args!("no step has the id `{id}`"),
+                            );
+                        }
+                    }
+                }
+                found.sort_unstable();
+                found.dedup();
+            }
+        }
+        all.push(found);
+    }
+    all
+}
+
+pub(super) fn dependents(dependencies: &[Vec<StepIndex>]) -> Vec<Vec<StepIndex>> {
+    let mut dependents = vec![Vec::new(); dependencies.len()];
+    for (position, list) in dependencies.iter().enumerate() {
+        for dependency in list {
+            if let Some(place) = dependents.get_mut(dependency.position()) {
+                place.push(StepIndex::new(position));
+            }
+        }
+    }
+    dependents
+}
+
+/// Orders what can be ordered; steps on or behind a cycle are left out.
+pub(super) fn order(dependencies: &[Vec<StepIndex>], dependents: &[Vec<StepIndex>]) -> Vec<StepIndex> {
+    let mut open: Vec<usize> = dependencies.iter().map(Vec::len).collect();
+    let free = open.iter().enumerate().filter(|(_, count)| **count == 0);
+    let mut ready: VecDeque<StepIndex> = free.map(|(position, _)| StepIndex::new(position)).collect();
+    let mut order = Vec::with_capacity(dependencies.len());
+    while let Some(step) = ready.pop_front() {
+        order.push(step);
+        for dependent in dependents.get(step.position()).into_iter().flatten() {
+            if let Some(count) = open.get_mut(dependent.position()) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.push_back(*dependent);
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Reports each cycle once, and every step that waits behind one.
+pub(super) fn report_cycles(
+    skill: &Skill,
+    dependencies: &[Vec<StepIndex>],
+    order: &[StepIndex],
+    problems: &mut Problems,
+) {
+    let mut stuck = vec![true; dependencies.len()];
+    for step in order {
+        if let Some(place) = stuck.get_mut(step.position()) {
+            *place = false;
+        }
+    }
+    let is_stuck = |step: &StepIndex| stuck.get(step.position()).copied().unwrap_or(false);
+    let next = |step: StepIndex| {
+        dependencies.get(step.position()).and_then(|list| list.iter().copied().find(is_stuck))
+    };
+    // Every stuck step has a stuck dependency, so following them always ends in a cycle. A step is walked once.
+    let mut walk_of: Vec<Option<usize>> = vec![None; dependencies.len()];
+    let mut on_cycle = vec![false; dependencies.len()];
+    for start in (0..dependencies.len()).map(StepIndex::new).filter(is_stuck) {
+        let mut path = Vec::new();
+        let mut step = Some(start);
+        while let Some(current) = step.filter(|step| walk_of.get(step.position()) == Some(&None)) {
+            if let Some(place) = walk_of.get_mut(current.position()) {
+                *place = Some(start.position());
+            }
+            path.push(current);
+            step = next(current);
+        }
+        let Some(met) = step.filter(|step| walk_of.get(step.position()) == Some(&Some(start.position())))
+        else {
+            continue;
+        };
+        let cycle: Vec<StepIndex> = path.into_iter().skip_while(|step| *step != met).collect();
+        report_cycle(skill, &cycle, problems);
+        for step in cycle {
+            if let Some(place) = on_cycle.get_mut(step.position()) {
+                *place = true;
+            }
+        }
+    }
+    for step in (0..dependencies.len()).map(StepIndex::new).filter(is_stuck) {
+        if on_cycle.get(step.position()) == Some(&false) {
+            let message = format_args!("`{}` waits for steps that wait for each other", id(skill, step));
+            problems.add(Rule::Unreachable, Skill::step_pointer(step.position()), message);
+        }
+    }
+}
+
+fn report_cycle(skill: &Skill, cycle: &[StepIndex], problems: &mut Problems) {
+    let Some(first) = cycle.first() else { return };
+    let names: Vec<&str> = cycle.iter().chain([first]).map(|step| id(skill, *step)).collect();
+    let message = format_args!("steps wait for each other: {}", names.join(" → "));
+    problems.add(Rule::Cycle, Skill::step_pointer(first.position()), message);
+}
+
+pub(super) fn id(skill: &Skill, step: StepIndex) -> &str {
+    skill.steps.get(step.position()).map_or("", |step| &step.id)
+}

@@ -1,0 +1,139 @@
+use super::*;
+use crate::skill::{Rule, Skill};
+use crate::testing::json;
+
+fn skill(steps: &str) -> Skill {
+    let text = format!(
+        r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
+    );
+    Skill::read(&json(&text)).skill.unwrap()
+}
+
+fn step(id: &str, depends_on: &str, reads: &str, writes: &str) -> String {
+    let config =
+        if depends_on.is_empty() { "{}".to_owned() } else { format!(r#"{{"depends_on": {depends_on}}}"#) };
+    let input = if reads.is_empty() { "{}".to_owned() } else { format!(r#"{{"x": "{reads}"}}"#) };
+    format!(
+        r#"{{"id": "{id}", "uses": "c", "input": {input}, "output": {{"r": "{writes}"}}, "config": {config}}}"#
+    )
+}
+
+fn steps(list: &[String]) -> Skill {
+    skill(&format!("[{}]", list.join(",")))
+}
+
+fn order(skill: &Skill) -> Vec<&str> {
+    Plan::of(skill).unwrap().order().iter().map(|index| &*skill.steps[index.position()].id).collect()
+}
+
+fn checked(skill: &Skill) -> Vec<Rule> {
+    check(skill, &Plan::of(skill).unwrap(), None).iter().map(|problem| problem.rule).collect()
+}
+
+#[test]
+fn steps_take_effect_first_come_first_served() {
+    let skill = steps(&[
+        step("n0", "[]", "", "vars.n0"),
+        step("n1", r#"["n0"]"#, "", "vars.n1"),
+        step("n2", "[]", "", "vars.n2"),
+        step("n3", "", "", "vars.n3"),
+        step("n4", r#"["n1", "n3", "n1"]"#, "", "vars.n4"),
+    ]);
+    assert_eq!(order(&skill), ["n0", "n2", "n1", "n3", "n4"]);
+}
+
+#[test]
+fn cycles_are_named_and_what_waits_behind_them_is_unreachable() {
+    let skill = steps(&[
+        step("a", r#"["c"]"#, "", "vars.a"),
+        step("b", r#"["a"]"#, "", "vars.b"),
+        step("c", r#"["b"]"#, "", "vars.c"),
+        step("d", r#"["c"]"#, "", "vars.d"),
+        step("e", r#"["e"]"#, "", "vars.e"),
+        step("f", r#"["nope"]"#, "", "vars.f"),
+    ]);
+    let problems = Plan::of(&skill).unwrap_err();
+    let found: Vec<(Rule, String)> =
+        problems.iter().map(|problem| (problem.rule, problem.pointer.to_string())).collect();
+    assert_eq!(
+        found,
+        [
+            (Rule::UnknownDependency, "/steps/5/config/depends_on/0".to_owned()),
+            (Rule::Cycle, "/steps/0".to_owned()),
+            (Rule::Cycle, "/steps/4".to_owned()),
+            (Rule::Unreachable, "/steps/3".to_owned()),
+        ]
+    );
+    assert!(problems[1].message.contains("a → c → b → a"), "{}", problems[1].message);
+}
+
+#[test]
+fn a_reader_waits_for_overlapping_writers_and_nobody_else() {
+    let skill = steps(&[
+        step("whole", "[]", "", "working.artifacts"),
+        step("part", "[]", "", "working.artifacts.a.b"),
+        step("other", "[]", "", "working.artifacts.ab"),
+        step("reader", "[]", "working.artifacts.a", "vars.r"),
+        step("late", "[]", "", "working.artifacts.a"),
+    ]);
+    let plan = Plan::of(&skill).unwrap();
+    let waits: Vec<usize> = plan.reads_from(StepIndex::new(3)).iter().map(|step| step.position()).collect();
+    assert_eq!(waits, [0, 1]);
+}
+
+#[test]
+fn a_strict_reference_needs_an_earlier_writer() {
+    let missing = steps(&[step("a", "", "vars.nope", "vars.a")]);
+    assert_eq!(checked(&missing), [Rule::DanglingReference]);
+    let late = steps(&[step("a", "", "vars.b", "vars.a"), step("b", "", "", "vars.b")]);
+    assert_eq!(checked(&late), [Rule::DanglingReference]);
+    let fine = steps(&[step("a", "", "working.risks", "vars.a"), step("b", "", "vars.a.deep", "vars.b")]);
+    assert_eq!(checked(&fine), []);
+    let impossible =
+        steps(&[step("a", "", "working.scratch", "vars.a"), step("b", "", "frame.nope", "vars.b")]);
+    assert_eq!(checked(&impossible), [Rule::DanglingReference; 2]);
+}
+
+#[test]
+fn unordered_reads_and_writes_are_findings() {
+    let read = steps(&[step("a", "[]", "", "vars.a"), step("b", "[]", "vars.a", "vars.b")]);
+    assert_eq!(checked(&read), [Rule::UnorderedRead]);
+    let write = steps(&[step("a", "[]", "", "vars.x"), step("b", "[]", "", "vars.x")]);
+    assert_eq!(checked(&write), [Rule::ParallelWrite]);
+    let ordered =
+        steps(&[step("a", "", "", "vars.x"), step("b", "", "", "vars.y"), step("c", "", "", "vars.x")]);
+    assert_eq!(checked(&ordered), []);
+}
+
+#[test]
+fn ancestry_is_found_across_branches() {
+    let skill = steps(&[
+        step("a", "", "", "vars.a"),
+        step("b", r#"["a"]"#, "", "vars.b"),
+        step("c", r#"["a"]"#, "", "vars.c"),
+        step("d", r#"["b", "c"]"#, "vars.a", "vars.d"),
+        step("e", r#"["c"]"#, "vars.b", "vars.e"),
+    ]);
+    assert_eq!(checked(&skill), [Rule::UnorderedRead]);
+}
+
+#[test]
+fn a_condition_that_never_holds_makes_its_step_unreachable() {
+    let never = skill(r#"[{"id": "a", "uses": "c", "config": {"condition": "1 > 2"}}]"#);
+    assert_eq!(checked(&never), [Rule::Unreachable]);
+    let depends = skill(r#"[{"id": "a", "uses": "c", "config": {"condition": "inputs.x"}}]"#);
+    assert_eq!(checked(&depends), []);
+}
+
+#[test]
+fn planning_and_checking_a_long_skill_stay_linear() {
+    let chain = |count: usize| {
+        let list: Vec<String> = (0..count)
+            .map(|n| step(&format!("s{n}"), "", if n == 0 { "" } else { "vars.v0" }, &format!("vars.v{n}")))
+            .collect();
+        steps(&list)
+    };
+    let skill = chain(20_000);
+    assert_eq!(order(&skill).len(), 20_000);
+    assert_eq!(checked(&skill), []);
+}

@@ -1,0 +1,116 @@
+//! Finding what a reference names.
+
+use hence_canon::{Object, Value};
+
+use super::{Namespace, OnMissing, Reference};
+use crate::state::{Memory, OutputField, Slot, Table};
+
+/// A reference into a strict namespace that names nothing.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{reference}` names nothing")]
+pub struct MissingReference {
+    /// The reference.
+    pub reference: Reference,
+}
+
+impl Reference {
+    /// Returns the value this names, or what its namespace says about missing values.
+    ///
+    /// # Errors
+    /// [`MissingReference`] when nothing is there and the namespace is strict.
+    pub fn resolve(&self, memory: &Memory) -> Result<Value, MissingReference> {
+        match (self.find(memory), self.namespace().on_missing()) {
+            (Some(value), _) => Ok(value),
+            (None, OnMissing::Null) => Ok(Value::Null),
+            (None, OnMissing::Error) => Err(MissingReference { reference: self.clone() }),
+        }
+    }
+
+    /// Returns the value this names, if there is one.
+    pub fn find(&self, memory: &Memory) -> Option<Value> {
+        let path = self.path();
+        match self.namespace() {
+            Namespace::Inputs => longest_key(|key| memory.inputs.get(key), path).cloned(),
+            Namespace::Vars => longest_key(|key| memory.vars.get(key), path).cloned(),
+            Namespace::Outputs => longest_key(|key| memory.outputs.get(key), path).cloned(),
+            Namespace::Frame => in_block(path, |field| memory.frame.field(field)),
+            Namespace::Working => in_working(memory, path),
+            Namespace::Output => in_block(path, |field| {
+                field.parse::<OutputField>().ok().map(|field| memory.output.field(field))
+            }),
+            Namespace::Extensions => in_table(&memory.extensions, path),
+        }
+    }
+}
+
+impl Namespace {
+    /// Returns the whole namespace as an object.
+    pub fn whole(self, memory: &Memory) -> Object {
+        match self {
+            Self::Inputs => memory.inputs.clone(),
+            Self::Vars => memory.vars.to_object(),
+            Self::Outputs => memory.outputs.to_object(),
+            Self::Frame => memory.frame.to_object(),
+            Self::Working => memory.working.to_object(),
+            Self::Output => memory.output.to_object(),
+            Self::Extensions => memory.extensions.to_object(),
+        }
+    }
+}
+
+fn in_working(memory: &Memory, path: &str) -> Option<Value> {
+    let (first, rest) = split_first(path);
+    match first.parse::<Slot>().ok()? {
+        // The artifacts are the one slot that grows with the run: it is entered, not copied.
+        Slot::Artifacts if rest.is_some() => in_table(&memory.working.artifacts, rest.unwrap_or_default()),
+        slot => descend_all(memory.working.slot(slot), rest),
+    }
+}
+
+fn in_block(path: &str, field: impl Fn(&str) -> Option<Value>) -> Option<Value> {
+    let (first, rest) = split_first(path);
+    descend_all(field(first)?, rest)
+}
+
+fn in_table(table: &Table, path: &str) -> Option<Value> {
+    let (first, rest) = split_first(path);
+    descend_all(table.get(first)?.clone(), rest)
+}
+
+fn split_first(path: &str) -> (&str, Option<&str>) {
+    path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)))
+}
+
+fn descend_all(value: Value, rest: Option<&str>) -> Option<Value> {
+    match rest {
+        None => Some(value),
+        Some(rest) => rest.split('.').try_fold(&value, descend).cloned(),
+    }
+}
+
+/// Takes one step: a key of a map or an index of a list.
+pub(crate) fn descend<'a>(value: &'a Value, segment: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(object) => object.get(segment),
+        Value::Array(items) => items.get(list_index(segment)?),
+        _ => None,
+    }
+}
+
+/// Reads a segment as a list index: ASCII digits only, leading zeros allowed.
+fn list_index(segment: &str) -> Option<usize> {
+    let plain = !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit());
+    if plain { segment.parse().ok() } else { None }
+}
+
+/// Finds `path` in a flat namespace: the longest present key, then maps below it.
+fn longest_key<'a>(get: impl Fn(&str) -> Option<&'a Value>, path: &str) -> Option<&'a Value> {
+    if let Some(value) = get(path) {
+        return Some(value);
+    }
+    let (value, rest) = path.rmatch_indices('.').find_map(|(at, _)| {
+        let (key, rest) = path.split_at_checked(at)?;
+        Some((get(key)?, rest.strip_prefix('.')?))
+    })?;
+    rest.split('.').try_fold(value, |value, segment| value.get(segment))
+}

@@ -1,0 +1,44 @@
+//! Runs: a deterministic interpreter of skills.
+//!
+//! Executing a step gives a [`StepOutcome`] and touches no state. Settling it writes its output, all or nothing.
+//! Folding settled outcomes over the state of a new run gives the [`ExecutionState`](crate::state::ExecutionState):
+//! a driver that keeps outcomes in a journal needs nothing else to have the state back.
+//!
+//! A [`Progress`] says what may start and what is due, also for a run that is taken up again from kept outcomes.
+//! [`run`] drives one with one worker. Time, calls and waits are behind [`Capabilities`], so a run here is a
+//! function of the skill, the request and the replies.
+
+mod capabilities;
+mod context;
+mod driver;
+mod encode;
+mod flow;
+mod fold;
+mod gate;
+mod invoke;
+mod nested;
+mod options;
+mod outcome;
+mod prepared;
+mod progress;
+mod scatter;
+mod step;
+mod wiring;
+
+pub use capabilities::{
+    Call, CallError, CallPlace, CallPurpose, Capabilities, Invocation, NestedRun, Reply, Task, Waiting,
+    one_by_one,
+};
+pub use context::Context;
+pub use driver::{RunReport, RunRequest, run};
+pub use encode::OutcomeError;
+pub(crate) use encode::metrics;
+pub use fold::{FoldError, Settled, settle};
+pub use options::{RunOptions, SKILL_DEPTH_DEFAULT, SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT};
+pub use outcome::{Note, StepOutcome};
+pub use prepared::Prepared;
+pub use progress::{Progress, RunFailure};
+pub use step::execute;
+
+#[cfg(test)]
+mod tests;

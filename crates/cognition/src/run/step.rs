@@ -1,0 +1,118 @@
+//! Executing one step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+
+use super::flow::{Flowed, evaluate, input_of};
+use super::invoke::{Caller, Invoked, Stop, Tally};
+use super::{Context, Note, StepOutcome, Waiting};
+use crate::expression::is_true;
+use crate::failure::{ErrorClass, Failure};
+use crate::skill::{Flow, Step, Uses};
+use crate::state::{Memory, StepStatus, TraceMetrics};
+
+/// Executes a step on a snapshot of memory. Nothing is written; [`settle`](super::settle) does that when the
+/// outcome is due.
+///
+/// # Errors
+/// [`Waiting`] when a call has no answer yet. There is then no outcome; the step is executed again when there is.
+pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
+    let mut caller = Caller::new(step, context);
+    let attempt = attempt(step, memory, &mut caller);
+    let Tally { metrics, mut notes, called } = caller.tally;
+    let outcome = StepOutcome { metrics, called, ..blank(step) };
+    let outcome = match attempt {
+        Ok(Some(flowed)) => completed(outcome, flowed),
+        Ok(None) => outcome.without_effect(StepStatus::Skipped),
+        Err((input, Stop::Failed(failure))) => StepOutcome { input, ..outcome }.failed(failure),
+        Err((input, Stop::Degraded(reason))) => {
+            notes.push(Note { kind: "step_degraded".into(), message: reason });
+            StepOutcome { input, ..outcome }.without_effect(StepStatus::Degraded)
+        }
+        Err((_, Stop::Waiting(waiting))) => return Err(waiting),
+    };
+    Ok(StepOutcome { notes, ..outcome })
+}
+
+/// Returns the outcome of a step that has done nothing yet.
+pub(super) fn blank(step: &Step) -> StepOutcome {
+    let texts = |references: Vec<String>| references.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>();
+    let reads = step.input.iter().flat_map(|mapping| mapping.references()).map(ToString::to_string).collect();
+    let control_reads = step.control.references().iter().map(ToString::to_string).collect();
+    StepOutcome {
+        step_id: step.id.clone(),
+        uses: step.uses_text.clone(),
+        status: StepStatus::Completed,
+        input: Object::new().into(),
+        produced: None,
+        commits: Vec::new(),
+        wired: step.wired.clone(),
+        reads: texts(reads),
+        control_reads: texts(control_reads),
+        writes: Vec::new(),
+        meta: Object::new(),
+        metrics: TraceMetrics::default(),
+        called: BTreeMap::new(),
+        notes: Vec::new(),
+        failure: None,
+    }
+}
+
+fn completed(outcome: StepOutcome, flowed: Flowed) -> StepOutcome {
+    StepOutcome {
+        input: flowed.input,
+        produced: Some(flowed.produced.into()),
+        commits: flowed.commits,
+        meta: flowed.meta,
+        ..outcome
+    }
+}
+
+type Attempt = Result<Option<Flowed>, (Value, Stop)>;
+
+/// Returns what the calls came to, nothing if the condition did not hold, or why it stopped and with what input.
+fn attempt(step: &Step, memory: &Memory, caller: &mut Caller<'_, '_>) -> Attempt {
+    let no_input = |failure: Failure| (Object::new().into(), Stop::Failed(failure));
+    // The condition comes first: a step that is not wanted need not have an input.
+    if let Some(condition) = &step.control.condition
+        && !is_true(&evaluate(condition, memory).map_err(no_input)?)
+    {
+        return Ok(None);
+    }
+    let input = input_of(step, memory).map_err(no_input)?;
+    flow(step, memory, caller, input.clone()).map(Some).map_err(|stop| (input, stop))
+}
+
+fn flow(step: &Step, memory: &Memory, caller: &mut Caller<'_, '_>, input: Value) -> Result<Flowed, Stop> {
+    if let Flow::Scatter(scatter) = &step.control.flow {
+        return caller.scatter(scatter, input);
+    }
+    let (uses, matched) = route(step, memory)?;
+    let flowed = match &step.control.flow {
+        Flow::Foreach(foreach) => caller.foreach(foreach, &uses, memory, input)?,
+        Flow::While(whiles) => caller.repeat(whiles, &uses, memory)?,
+        Flow::Once | Flow::Scatter(_) => {
+            let Invoked { output, meta } = caller.invoke(&uses, &input)?;
+            Flowed::once(input, output, meta)
+        }
+    };
+    Ok(match matched {
+        None => flowed,
+        Some(matched) => Flowed { meta: flowed.meta.with("router_matched", matched), ..flowed },
+    })
+}
+
+/// Returns what a step calls, and the case that chose it.
+fn route(step: &Step, memory: &Memory) -> Result<(Uses, Option<Arc<str>>), Failure> {
+    let Some(router) = &step.control.router else { return Ok((step.uses.clone(), None)) };
+    let value = evaluate(router.on(), memory)?;
+    match router.route(&value) {
+        Some(route) => Ok((route.uses, Some(route.matched))),
+        None => {
+            let message = format_args!("no case for {value} and no default");
+            Err(Failure::new(ErrorClass::Expression, message))
+        }
+    }
+}

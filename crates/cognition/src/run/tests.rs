@@ -1,0 +1,4 @@
+mod behaviour;
+mod folding;
+mod threads;
+mod world;

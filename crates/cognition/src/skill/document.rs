@@ -1,0 +1,154 @@
+//! Skill documents.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{JsonPointer, Object, Value};
+
+use super::problem::Problems;
+use super::step::non_empty;
+use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
+
+/// The most steps a skill may have. Larger work is a foreach or a nested skill.
+pub const STEPS_MAX: usize = 100_000;
+
+pub(super) const KEYS: [&str; 8] =
+    ["id", "version", "name", "description", "inputs", "outputs", "steps", "metadata"];
+
+/// A skill that has been read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Skill {
+    /// The id.
+    pub id: Arc<str>,
+    /// The version.
+    pub version: Arc<str>,
+    /// The name for people.
+    pub name: Arc<str>,
+    /// What it does.
+    pub description: Arc<str>,
+    /// What a caller provides.
+    pub inputs: Fields,
+    /// What a caller gets.
+    pub outputs: Fields,
+    /// The steps in declared order.
+    pub steps: Vec<Step>,
+    /// Anything else the author wants to keep.
+    pub metadata: Object,
+}
+
+/// What reading a document gave.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The skill, unless the document is not one.
+    pub skill: Option<Skill>,
+    /// Every finding, in document order.
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    /// Returns whether something keeps the skill from running.
+    pub fn is_refused(&self) -> bool {
+        self.problems.iter().any(|problem| problem.rule.severity() == Severity::Error)
+    }
+}
+
+impl Skill {
+    /// Reads a document and reports everything that is wrong with it.
+    ///
+    /// A skill comes back whenever the document has the shape of one; what is wrong inside stays a finding.
+    pub fn read(document: &Value) -> Reading {
+        let mut problems = Problems::default();
+        let skill = read(document, &mut problems);
+        let skill = skill.filter(|_| !problems.any_at(Stage::Load));
+        Reading { skill, problems: problems.into_vec() }
+    }
+
+    /// Returns the step with an id. It walks the steps; a caller with many lookups keeps an index.
+    pub fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| &*step.id == id)
+    }
+
+    /// Returns the place of a step in the document.
+    pub(crate) fn step_pointer(index: usize) -> JsonPointer {
+        JsonPointer::root().child("steps").child(index)
+    }
+}
+
+fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
+    let root = JsonPointer::root();
+    let Value::Object(object) = document else {
+        problems.add(Rule::Shape, root, format_args!("a skill is an object, found {}", document.kind()));
+        return None;
+    };
+    for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
+        problems.add(Rule::UnknownKey, root.child(key), format_args!("a skill has no `{key}`"));
+    }
+    let mut text = |key: &str| non_empty(object, key, &root, problems);
+    let (id, version, name, description) = (text("id"), text("version"), text("name"), text("description"));
+    let inputs = declared(object, "inputs", problems);
+    let outputs = declared(object, "outputs", problems);
+    let metadata = match object.get("metadata") {
+        None | Some(Value::Null) => Object::new(),
+        Some(Value::Object(metadata)) => metadata.clone(),
+        Some(other) => {
+            let message = format_args!("metadata is an object, found {}", other.kind());
+            problems.add(Rule::Shape, root.child("metadata"), message);
+            Object::new()
+        }
+    };
+    let steps = steps(object, problems)?;
+    Some(Skill {
+        id: id?,
+        version: version?,
+        name: name?,
+        description: description?,
+        inputs: inputs?,
+        outputs: outputs?,
+        steps,
+        metadata,
+    })
+}
+
+fn declared(object: &Object, key: &str, problems: &mut Problems) -> Option<Fields> {
+    let pointer = JsonPointer::root().child(key);
+    match object.get(key) {
+        Some(Value::Object(entries)) => Some(fields(entries, &pointer, problems)),
+        other => {
+            let found = other.map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
+            problems.add(Rule::Shape, pointer, format_args!("`{key}` is an object, found {found}"));
+            None
+        }
+    }
+}
+
+fn steps(object: &Object, problems: &mut Problems) -> Option<Vec<Step>> {
+    let pointer = JsonPointer::root().child("steps");
+    let items = match object.get("steps") {
+        Some(Value::Array(items)) => items,
+        other => {
+            let found = other.map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
+            problems.add(Rule::Shape, pointer, format_args!("`steps` is a list, found {found}"));
+            return None;
+        }
+    };
+    if items.is_empty() {
+        problems.add(Rule::NoSteps, pointer.clone(), "a skill has at least one step");
+    }
+    if items.len() > STEPS_MAX {
+        let message = format_args!("{} steps, limit is {STEPS_MAX}", items.len());
+        problems.add(Rule::TooManySteps, pointer, message);
+        return None;
+    }
+    let mut seen = BTreeMap::new();
+    let mut steps = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let place = Skill::step_pointer(index);
+        let Some(step) = Step::read(item, &place, problems) else { continue };
+        if let Some(first) = seen.insert(step.id.clone(), index) {
+            let message = format_args!("`{}` is already the id of step {first}", step.id);
+            problems.add(Rule::DuplicateStep, place.child("id"), message);
+        }
+        steps.push(step);
+    }
+    Some(steps)
+}

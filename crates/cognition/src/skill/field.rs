@@ -1,0 +1,120 @@
+//! Declared inputs and outputs.
+
+use std::sync::Arc;
+
+use hence_canon::{JsonPointer, Object, Value};
+
+use super::problem::Problems;
+use super::{Need, Rule};
+
+/// One declared input or output of a skill or a capability.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The type by name; names outside [`TypeName`] are free text and not checked.
+    pub kind: Arc<str>,
+    /// Whether it must be there.
+    pub need: Need,
+    /// What it is for.
+    pub description: Option<Arc<str>>,
+    /// What stands for it when it is absent.
+    pub default: Option<Value>,
+}
+
+/// Fields by name in declared order.
+pub type Fields = Vec<(Arc<str>, Field)>;
+
+/// A type name that values are checked against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the names are the types")]
+pub enum TypeName {
+    String,
+    Number,
+    Integer,
+    Boolean,
+    Object,
+    Array,
+}
+
+impl TypeName {
+    /// Returns the type of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "string" => Self::String,
+            "number" => Self::Number,
+            "integer" => Self::Integer,
+            "boolean" => Self::Boolean,
+            "object" => Self::Object,
+            "array" => Self::Array,
+            _ => return None,
+        })
+    }
+
+    /// Returns whether a value is of this type; `null` is of every type.
+    pub fn admits(self, value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Bool(_) => self == Self::Boolean,
+            Value::Int(_) => matches!(self, Self::Integer | Self::Number),
+            Value::Float(_) => self == Self::Number,
+            Value::String(_) => self == Self::String,
+            Value::Array(_) => self == Self::Array,
+            Value::Object(_) => self == Self::Object,
+        }
+    }
+}
+
+pub(super) const KEYS: [&str; 4] = ["type", "required", "description", "default"];
+
+/// Reads declared fields; findings go to `problems`.
+pub(crate) fn fields(object: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Fields {
+    let one = |(name, value): (&Arc<str>, &Value)| {
+        let pointer = pointer.child(name);
+        field(value, &pointer, problems).map(|field| (name.clone(), field))
+    };
+    object.iter().filter_map(one).collect()
+}
+
+fn field(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Field> {
+    let Value::Object(object) = value else {
+        problems.add(
+            Rule::Shape,
+            pointer.clone(),
+            format_args!("a field is an object, found {}", value.kind()),
+        );
+        return None;
+    };
+    for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
+        problems.add(Rule::UnknownKey, pointer.child(key), format_args!("a field has no `{key}`"));
+    }
+    let kind = match object.get("type") {
+        Some(Value::String(kind)) if !kind.is_empty() => Some(kind.clone()),
+        _ => {
+            problems.add(Rule::Shape, pointer.child("type"), "the type is a non-empty string");
+            None
+        }
+    };
+    let need = match object.get("required") {
+        None | Some(Value::Bool(false)) => Some(Need::Optional),
+        Some(Value::Bool(true)) => Some(Need::Required),
+        Some(other) => {
+            let message = format_args!("required is true or false, found {}", other.kind());
+            problems.add(Rule::Shape, pointer.child("required"), message);
+            None
+        }
+    };
+    let description = match object.get("description") {
+        None | Some(Value::Null) => Some(None),
+        Some(Value::String(text)) => Some(Some(text.clone())),
+        Some(other) => {
+            let message = format_args!("the description is a string, found {}", other.kind());
+            problems.add(Rule::Shape, pointer.child("description"), message);
+            None
+        }
+    };
+    Some(Field {
+        kind: kind?,
+        need: need?,
+        description: description?,
+        default: object.get("default").cloned(),
+    })
+}

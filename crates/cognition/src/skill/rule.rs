@@ -1,0 +1,114 @@
+//! The rules of skill documents, each with a code that tools can match.
+
+use std::fmt;
+
+/// When a broken rule shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Stage {
+    /// The document is not a skill.
+    Load,
+    /// The skill cannot be planned.
+    Plan,
+    /// The steps cannot be ordered.
+    Schedule,
+    /// The skill could start, but something in it is wrong or will fail: nothing runs until it is mended.
+    Check,
+}
+
+/// Whether a finding keeps a skill from running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// It does.
+    Error,
+    /// It runs, but probably not as meant.
+    Warning,
+}
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident $code:literal $stage:ident $severity:ident,)*) => {
+        /// A rule of skill documents.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Rule {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Rule {
+            /// Every rule.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Returns the code.
+            pub fn code(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+
+            /// Returns when a breach shows.
+            pub fn stage(self) -> Stage {
+                match self { $(Self::$name => Stage::$stage,)* }
+            }
+
+            /// Returns whether a breach keeps the skill from running.
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A value of the wrong type or a required member that is missing or empty.
+    Shape "shape" Load Error,
+    /// Two steps with one id.
+    DuplicateStep "duplicate-step" Load Error,
+    /// More steps than a skill may have.
+    TooManySteps "too-many-steps" Load Error,
+    /// A skill without steps.
+    NoSteps "no-steps" Plan Error,
+    /// A target outside the writable namespaces.
+    TargetNamespace "target-namespace" Plan Error,
+    /// `depends_on` that is not a list of step ids.
+    DependsOn "depends-on" Schedule Error,
+    /// A dependency on a step that is not there.
+    UnknownDependency "unknown-dependency" Schedule Error,
+    /// Steps that wait for each other.
+    Cycle "cycle" Schedule Error,
+    /// A step behind a cycle or an unknown step, or one whose condition can never hold.
+    Unreachable "unreachable" Check Error,
+    /// A member nobody reads, probably misspelt.
+    UnknownKey "unknown-key" Check Error,
+    /// An old name of a member.
+    Alias "alias" Check Warning,
+    /// An input mapping that cannot be resolved in any state.
+    InputMapping "input-mapping" Check Error,
+    /// A target with an empty or impossible path, an unknown slot or field.
+    Target "target" Check Error,
+    /// One target twice in one mapping under `overwrite`.
+    DuplicateTarget "duplicate-target" Check Error,
+    /// A merge strategy that is none of the four.
+    MergeStrategy "merge-strategy" Check Error,
+    /// A reference to something that no earlier step writes, or that cannot exist.
+    DanglingReference "dangling-reference" Check Error,
+    /// A reference to what a step writes that is not waited for.
+    UnorderedRead "unordered-read" Check Warning,
+    /// Two steps without order between them that overwrite one target.
+    ParallelWrite "parallel-write" Check Error,
+    /// A declared required output that no step writes.
+    UnwrittenOutput "unwritten-output" Check Error,
+    /// A control block that is malformed.
+    Control "control" Check Error,
+    /// Control blocks that exclude each other.
+    ControlConflict "control-conflict" Check Error,
+    /// An expression that cannot be read.
+    Expression "expression" Check Error,
+    /// A capability or nested skill that is not registered.
+    UnknownCapability "unknown-capability" Check Error,
+    /// A step that does not fit the contract of what it calls.
+    Contract "contract" Check Error,
+    /// A type of knowledge that is consumed before any step produces it.
+    Consumes "consumes" Check Warning,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.code())
+    }
+}

@@ -1,0 +1,232 @@
+//! Steps of a skill.
+
+use std::sync::Arc;
+
+use hence_canon::{Float, JsonPointer, Object, Value};
+
+use super::control::Control;
+use super::problem::Problems;
+use super::{Rule, Uses};
+use crate::mapping::{
+    InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
+    UnknownStrategy,
+};
+
+pub(super) const KEYS: [&str; 7] =
+    ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
+pub(super) const CONFIG_KEYS: [&str; 9] = [
+    "depends_on",
+    "timeout_seconds",
+    "merge_strategy",
+    "condition",
+    "retry",
+    "foreach",
+    "while",
+    "router",
+    "scatter",
+];
+
+/// One step: what it calls, from what, to where, and when.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The id, unique in its skill.
+    pub id: Arc<str>,
+    /// What it calls.
+    pub uses: Uses,
+    /// The text of `uses`.
+    pub uses_text: Arc<str>,
+    /// How its input is made; a malformed mapping fails the step.
+    pub input: Result<InputMapping, InvalidInputMapping>,
+    /// Where its output goes; a malformed mapping fails the step.
+    pub output: Result<OutputMapping, InvalidOutputMapping>,
+    /// The mapping its capability's hints stand for, if it has none of its own and has been wired.
+    pub wired: Option<Object>,
+    /// How its output meets what is there; an unknown strategy fails the step.
+    pub merge_strategy: Result<MergeStrategy, UnknownStrategy>,
+    /// What it waits for.
+    pub depends_on: DependsOn,
+    /// How long one call may take.
+    pub timeout_seconds: Option<Float>,
+    /// Its control blocks.
+    pub control: Control,
+}
+
+/// What a step waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DependsOn {
+    /// The step declared before it, if there is one.
+    Previous,
+    /// Exactly these.
+    Steps(Box<[Arc<str>]>),
+    /// Something that is not a list of step ids: the skill cannot be planned.
+    Malformed,
+}
+
+impl Step {
+    pub(super) fn read(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
+        let Value::Object(object) = value else {
+            problems.add(
+                Rule::Shape,
+                pointer.clone(),
+                format_args!("a step is an object, found {}", value.kind()),
+            );
+            return None;
+        };
+        for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
+            problems.add(Rule::UnknownKey, pointer.child(key), format_args!("a step has no `{key}`"));
+        }
+        let id = non_empty(object, "id", pointer, problems);
+        let uses = non_empty(object, "uses", pointer, problems);
+        let (input, input_pointer) = mapping(object, ["input", "input_mapping"], pointer, problems);
+        let (output, output_pointer) = mapping(object, ["output", "output_mapping"], pointer, problems);
+        let (config, config_pointer) = mapping(object, ["config"; 2], pointer, problems);
+        report_output_shape(&output, &output_pointer, problems);
+        for key in config.keys().filter(|key| !CONFIG_KEYS.contains(&&***key)) {
+            problems.add(
+                Rule::UnknownKey,
+                config_pointer.child(key),
+                format_args!("a config has no `{key}`"),
+            );
+        }
+        let input = InputMapping::parse(&input.into());
+        if let Err(error) = &input {
+            problems.add(Rule::InputMapping, input_pointer, error);
+        }
+        let merge_strategy = MergeStrategy::from_config(config.get("merge_strategy"));
+        if let Err(error) = &merge_strategy {
+            problems.add(Rule::MergeStrategy, config_pointer.child("merge_strategy"), error);
+        }
+        let uses = uses?;
+        Some(Self {
+            id: id?,
+            uses: Uses::parse(&uses),
+            uses_text: uses,
+            input,
+            output: OutputMapping::parse(&output.into()),
+            wired: None,
+            merge_strategy,
+            depends_on: depends_on(&config, &config_pointer, problems),
+            timeout_seconds: timeout(&config, &config_pointer, problems),
+            control: Control::read(&config, &config_pointer, problems),
+        })
+    }
+}
+
+/// Reads a required non-empty string.
+pub(super) fn non_empty(
+    object: &Object,
+    key: &str,
+    pointer: &JsonPointer,
+    problems: &mut Problems,
+) -> Option<Arc<str>> {
+    match object.get(key) {
+        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+        other => {
+            let found = other.map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            let message = format_args!("`{key}` is a non-empty string, found {found}");
+            problems.add(Rule::Shape, pointer.child(key), message);
+            None
+        }
+    }
+}
+
+/// Reads an object that may be absent or `null`, also under its old name.
+fn mapping(
+    object: &Object,
+    names: [&str; 2],
+    pointer: &JsonPointer,
+    problems: &mut Problems,
+) -> (Object, JsonPointer) {
+    let [name, alias] = names;
+    let (key, value) = match (object.get(name), object.get(alias)) {
+        (None, Some(value)) => {
+            problems.add(Rule::Alias, pointer.child(alias), format_args!("write `{name}` for `{alias}`"));
+            (alias, Some(value))
+        }
+        (value, other) => {
+            if other.is_some() && name != alias {
+                let message = format_args!("`{alias}` is not read beside `{name}`");
+                problems.add(Rule::UnknownKey, pointer.child(alias), message);
+            }
+            (name, value)
+        }
+    };
+    let pointer = pointer.child(key);
+    match value {
+        None | Some(Value::Null) => (Object::new(), pointer),
+        Some(Value::Object(object)) => (object.clone(), pointer),
+        Some(other) => {
+            problems.add(
+                Rule::Shape,
+                pointer.clone(),
+                format_args!("`{key}` is an object, found {}", other.kind()),
+            );
+            (Object::new(), pointer)
+        }
+    }
+}
+
+fn report_output_shape(output: &Object, pointer: &JsonPointer, problems: &mut Problems) {
+    for (field, target) in output.iter() {
+        let place = pointer.child(field);
+        match target.as_str() {
+            Some(text) if !text.is_empty() && !field.is_empty() => {
+                match crate::mapping::Target::parse(text) {
+                    Ok(_) => {}
+                    Err(error) => problems.add(rule_of_target(&error), place, error),
+                }
+            }
+            _ => problems.add(Rule::Shape, place, "an output maps a field name to a target"),
+        }
+    }
+}
+
+pub(crate) fn rule_of_target(error: &InvalidTarget) -> Rule {
+    match error {
+        InvalidTarget::NoDot(_) | InvalidTarget::ReadOnly(_) | InvalidTarget::UnknownNamespace(_) => {
+            Rule::TargetNamespace
+        }
+        _ => Rule::Target,
+    }
+}
+
+fn depends_on(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> DependsOn {
+    let pointer = pointer.child("depends_on");
+    match config.get("depends_on") {
+        None | Some(Value::Null) => DependsOn::Previous,
+        Some(Value::Array(items)) => {
+            let mut steps = Vec::new();
+            let mut malformed = false;
+            for (index, item) in items.iter().enumerate() {
+                match item {
+                    Value::String(id) => steps.push(id.clone()),
+                    other => {
+                        let message = format_args!("a dependency is a step id, found {}", other.kind());
+                        problems.add(Rule::DependsOn, pointer.child(index), message);
+                        malformed = true;
+                    }
+                }
+            }
+            if malformed { DependsOn::Malformed } else { DependsOn::Steps(steps.into()) }
+        }
+        Some(other) => {
+            let message = format_args!("depends_on is a list of step ids, found {}", other.kind());
+            problems.add(Rule::DependsOn, pointer, message);
+            DependsOn::Malformed
+        }
+    }
+}
+
+fn timeout(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Option<Float> {
+    let given = config.get("timeout_seconds")?;
+    let seconds = match given {
+        Value::Int(int) => Float::new(int.to_f64_lossy()).ok(),
+        Value::Float(float) => Some(*float),
+        _ => None,
+    };
+    let seconds = seconds.filter(|seconds| seconds.get() > 0.0);
+    if seconds.is_none() {
+        problems.add(Rule::Control, pointer.child("timeout_seconds"), "a timeout is a number above 0");
+    }
+    seconds
+}

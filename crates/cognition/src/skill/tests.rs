@@ -1,0 +1,124 @@
+use super::*;
+use crate::testing::json;
+
+fn document(steps: &str) -> hence_canon::Value {
+    json(&format!(
+        r#"{{"id": "s", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
+    ))
+}
+
+fn findings(steps: &str) -> Vec<(String, String)> {
+    let reading = Skill::read(&document(steps));
+    reading
+        .problems
+        .iter()
+        .map(|problem| (problem.rule.code().to_owned(), problem.pointer.to_string()))
+        .collect()
+}
+
+fn rules(steps: &str) -> Vec<String> {
+    findings(steps).into_iter().map(|(rule, _)| rule).collect()
+}
+
+#[test]
+fn every_finding_is_reported_with_its_place() {
+    let steps = r#"[
+        {"id": "a", "uses": "c", "colour": 1, "output": {"x": "trace.y", "z": "working.nope"}},
+        {"uses": ""},
+        {"id": "a", "uses": "c", "config": {"merge_strategy": null, "condition": "1 +", "retry": 3}}]"#;
+    let expected = [
+        ("unknown-key", "/steps/0/colour"),
+        ("target-namespace", "/steps/0/output/x"),
+        ("target", "/steps/0/output/z"),
+        ("shape", "/steps/1/id"),
+        ("shape", "/steps/1/uses"),
+        ("merge-strategy", "/steps/2/config/merge_strategy"),
+        ("expression", "/steps/2/config/condition"),
+        ("control", "/steps/2/config/retry"),
+        ("duplicate-step", "/steps/2/id"),
+    ];
+    let found = findings(steps);
+    assert_eq!(found.iter().map(|(rule, place)| (&**rule, &**place)).collect::<Vec<_>>(), expected);
+    assert!(Skill::read(&document(steps)).skill.is_none());
+}
+
+#[test]
+fn a_document_that_is_no_skill_says_what_is_missing() {
+    let reading = Skill::read(&json(r#"{"id": "", "version": 1.0, "steps": {}}"#));
+    let places: Vec<String> = reading.problems.iter().map(|problem| problem.pointer.to_string()).collect();
+    assert_eq!(places, ["/id", "/version", "/name", "/description", "/inputs", "/outputs", "/steps"]);
+    assert!(Skill::read(&json("[]")).skill.is_none());
+}
+
+#[test]
+fn a_well_formed_skill_has_no_findings() {
+    let steps = r#"[{"id": "a", "uses": "skill: other ", "input": {"x": "inputs.t"}, "output": {"r": "vars.r"},
+        "config": {"depends_on": [], "timeout_seconds": 2, "retry": {"max_attempts": 2, "on": ["StepTimeout"]},
+                   "foreach": {"items": "inputs.l", "parallel": 4, "on_error": "continue"}}}]"#;
+    let reading = Skill::read(&document(steps));
+    assert_eq!(reading.problems, []);
+    assert!(!reading.is_refused());
+    let step = &reading.skill.unwrap().steps[0];
+    assert_eq!(step.uses, Uses::Skill("other".into()));
+    assert!(matches!(&step.control.flow, Flow::Foreach(foreach) if foreach.parallel == 4));
+}
+
+#[test]
+fn control_blocks_that_exclude_each_other_are_findings() {
+    let steps = r#"[{"id": "a", "uses": "c", "config": {
+        "foreach": {"items": "inputs.l"}, "while": {"condition": "true"},
+        "scatter": {"capabilities": ["a", "b"]}, "router": {"on": "inputs.t", "cases": {"x": "c"}}}}]"#;
+    assert_eq!(rules(steps), ["control-conflict"; 4]);
+}
+
+#[test]
+fn the_old_names_of_mappings_are_read_with_a_warning() {
+    let steps = r#"[{"id": "a", "uses": "c", "input_mapping": {"t": "inputs.t"}, "output_mapping": {"r": "outputs.r"}}]"#;
+    let reading = Skill::read(&document(steps));
+    assert_eq!(rules(steps), ["alias", "alias"]);
+    assert!(!reading.is_refused());
+    let step = &reading.skill.unwrap().steps[0];
+    assert_eq!(step.input.as_ref().unwrap().references().len(), 1);
+    assert_eq!(step.output.as_ref().unwrap().entries().len(), 1);
+}
+
+#[test]
+fn malformed_numbers_in_blocks_are_findings_even_where_a_default_stands_in() {
+    for config in [
+        r#"{"retry": {"max_attempts": "4"}}"#,
+        r#"{"retry": {"max_attempts": 101}}"#,
+        r#"{"retry": {"backoff_seconds": -1}}"#,
+        r#"{"while": {"condition": "true", "max_iterations": 0}}"#,
+        r#"{"while": {"condition": "true", "max_iterations": 1000001}}"#,
+        r#"{"foreach": {"items": "inputs.l", "as": 5}}"#,
+        r#"{"scatter": {"capabilities": ["a"]}}"#,
+        r#"{"router": {"on": "inputs.t", "cases": {}}}"#,
+        r#"{"timeout_seconds": 0}"#,
+        r#"{"condition": false}"#,
+    ] {
+        let found = rules(&format!(r#"[{{"id": "a", "uses": "c", "config": {config}}}]"#));
+        assert_eq!(found, ["control"], "{config}");
+    }
+    let (retry, problems) = Retry::parse(&json(r#"{"max_attempts": 100}"#));
+    assert_eq!((retry.unwrap().max_attempts, problems.len()), (RETRY_ATTEMPTS_MAX, 0));
+}
+
+#[test]
+fn waits_grow_are_capped_and_jitter_depends_on_the_seed_alone() {
+    let retry = |text: &str| Retry::parse(&json(text)).0.unwrap();
+    let plain = retry(r#"{"backoff_seconds": 0.5, "backoff_multiplier": 3, "max_backoff_seconds": 4}"#);
+    let waits: Vec<f64> = (2..6).map(|next| plain.wait_before(next, "", "a").get()).collect();
+    assert_eq!(waits, [0.5, 1.5, 4.0, 4.0]);
+    let jittered = retry(r#"{"jitter": 0.5}"#);
+    let wait = |seed: &str| jittered.wait_before(2, seed, "a").get();
+    assert_eq!(wait("one"), wait("one"));
+    assert_ne!(wait("one"), wait("two"));
+    assert!((1.0..1.5).contains(&wait("one")));
+    assert_eq!(retry(r#"{"backoff_seconds": -1}"#).wait_before(2, "", "a").get(), 0.0);
+}
+
+#[test]
+fn rules_have_distinct_codes() {
+    let codes: std::collections::BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.code()).collect();
+    assert_eq!(codes.len(), Rule::ALL.len());
+}

@@ -1,0 +1,151 @@
+//! Working memory: ten typed slots that live as long as the run.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+
+use super::Table;
+
+/// A slot of working memory that holds a list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[expect(missing_docs, reason = "the names of the document's slots")]
+pub enum ListSlot {
+    Entities,
+    Options,
+    Criteria,
+    Evidence,
+    Risks,
+    Hypotheses,
+    Uncertainties,
+    IntermediateDecisions,
+    Messages,
+}
+
+impl ListSlot {
+    /// Every list slot in the order of the document.
+    pub const ALL: [Self; 9] = [
+        Self::Entities,
+        Self::Options,
+        Self::Criteria,
+        Self::Evidence,
+        Self::Risks,
+        Self::Hypotheses,
+        Self::Uncertainties,
+        Self::IntermediateDecisions,
+        Self::Messages,
+    ];
+
+    /// Returns the name used in references.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Entities => "entities",
+            Self::Options => "options",
+            Self::Criteria => "criteria",
+            Self::Evidence => "evidence",
+            Self::Risks => "risks",
+            Self::Hypotheses => "hypotheses",
+            Self::Uncertainties => "uncertainties",
+            Self::IntermediateDecisions => "intermediate_decisions",
+            Self::Messages => "messages",
+        }
+    }
+}
+
+/// A slot of working memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Slot {
+    /// `artifacts`: named intermediate products.
+    Artifacts,
+    /// One of the nine lists.
+    List(ListSlot),
+}
+
+impl Slot {
+    /// Iterates over all ten slots in the order of the document.
+    pub fn all() -> impl Iterator<Item = Self> {
+        std::iter::once(Self::Artifacts).chain(ListSlot::ALL.into_iter().map(Self::List))
+    }
+
+    /// Returns the name used in references.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Artifacts => "artifacts",
+            Self::List(list) => list.name(),
+        }
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// A name that is none of the ten slots.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("working memory has no slot `{0}`")]
+pub struct UnknownSlot(pub String);
+
+impl FromStr for Slot {
+    type Err = UnknownSlot;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSlot> {
+        Self::all().find(|slot| slot.name() == name).ok_or_else(|| UnknownSlot(name.to_owned()))
+    }
+}
+
+/// Mutable working memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Working {
+    pub(crate) artifacts: Table,
+    lists: [Items; 9],
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Items(Arc<[Value]>);
+
+impl Default for Items {
+    fn default() -> Self {
+        Self(Arc::from([]))
+    }
+}
+
+impl Working {
+    /// Returns the named intermediate products.
+    pub fn artifacts(&self) -> &Table {
+        &self.artifacts
+    }
+
+    /// Returns the items of a list slot.
+    pub fn list(&self, slot: ListSlot) -> &[Value] {
+        self.lists.get(slot as usize).map_or(&[], |items| &items.0)
+    }
+
+    /// Returns a list slot as a shared value.
+    pub(crate) fn list_value(&self, slot: ListSlot) -> Value {
+        self.lists
+            .get(slot as usize)
+            .map_or_else(|| Value::Array(Arc::from([])), |items| Value::Array(items.0.clone()))
+    }
+
+    pub(crate) fn set_list(&mut self, slot: ListSlot, items: Arc<[Value]>) {
+        if let Some(place) = self.lists.get_mut(slot as usize) {
+            *place = Items(items);
+        }
+    }
+
+    /// Returns the value of a slot.
+    pub fn slot(&self, slot: Slot) -> Value {
+        match slot {
+            Slot::Artifacts => self.artifacts.to_object().into(),
+            Slot::List(list) => self.list_value(list),
+        }
+    }
+
+    /// Returns all slots as an object.
+    pub fn to_object(&self) -> Object {
+        Slot::all().map(|slot| (slot.name(), self.slot(slot))).collect()
+    }
+}

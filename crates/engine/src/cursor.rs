@@ -1,0 +1,138 @@
+//! Which record may come next. One machine for running, resuming and verifying.
+
+use std::sync::Arc;
+
+use hence_journal::LoopAction;
+use hence_state::{CompletionRule, LoopFailureRule, Profile, StepStatus};
+
+/// Where a run stands in its policy.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor {
+    steps: Vec<Arc<str>>,
+    profile: Profile,
+    position: Position,
+    /// The loop iteration that is under way, from 1.
+    iteration: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Position {
+    /// This step comes next; the one before it has just been executed, or something else has.
+    Before { step: usize, just_executed: bool },
+    /// A step failed. The compat profile may still record a loop's decision.
+    Failed { step: usize, decision_allowed: bool },
+    /// Nothing may follow.
+    Ended,
+}
+
+/// A record that may not come now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Misstep {
+    /// Another step, or none, should come.
+    Flow,
+    /// The decision counts another iteration.
+    Iteration { expected: u64 },
+}
+
+impl Cursor {
+    pub(crate) fn new(steps: Vec<Arc<str>>, profile: Profile) -> Self {
+        Self { steps, profile, position: Position::Before { step: 0, just_executed: false }, iteration: 1 }
+    }
+
+    /// Returns the position of the step that comes next; `None` when none does.
+    pub(crate) fn next_step(&self) -> Option<usize> {
+        match self.position {
+            Position::Before { step, .. } if step < self.steps.len() => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Returns the step that was executed by the last record.
+    pub(crate) fn just_executed(&self) -> Option<&str> {
+        let executed = match self.position {
+            Position::Before { step, just_executed: true } => step.checked_sub(1)?,
+            Position::Failed { step, decision_allowed: true } => step,
+            _ => return None,
+        };
+        self.steps.get(executed).map(|name| &**name)
+    }
+
+    /// Returns the loop iteration that is under way.
+    pub(crate) fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// Takes a step.
+    pub(crate) fn step(&mut self, name: &str, status: StepStatus) -> Result<(), Misstep> {
+        let Some(step) =
+            self.next_step().filter(|step| self.steps.get(*step).is_some_and(|next| &**next == name))
+        else {
+            return Err(Misstep::Flow);
+        };
+        self.position = match status {
+            StepStatus::Failed => {
+                let decision_allowed = self.profile.loop_failure == LoopFailureRule::StillDecides;
+                Position::Failed { step, decision_allowed }
+            }
+            StepStatus::Success | StepStatus::Skipped => {
+                Position::Before { step: step + 1, just_executed: true }
+            }
+        };
+        Ok(())
+    }
+
+    /// Takes a loop's decision.
+    pub(crate) fn decision(
+        &mut self,
+        action: LoopAction,
+        iteration: u64,
+        start_step: &str,
+        end_step: &str,
+    ) -> Result<(), Misstep> {
+        let start = self.steps.iter().position(|step| &**step == start_step);
+        let end = self.steps.iter().position(|step| &**step == end_step);
+        let in_order = start.zip(end).is_some_and(|(start, end)| start <= end);
+        if self.just_executed() != Some(end_step) || !in_order {
+            return Err(Misstep::Flow);
+        }
+        if iteration != self.iteration {
+            return Err(Misstep::Iteration { expected: self.iteration });
+        }
+        self.position = match (self.position, action) {
+            (Position::Failed { .. }, _) | (_, LoopAction::MaxIterationsReached) => Position::Ended,
+            (Position::Before { step, .. }, LoopAction::Stop) => {
+                Position::Before { step, just_executed: false }
+            }
+            (Position::Before { .. }, LoopAction::Repeat) => {
+                self.iteration += 1;
+                Position::Before { step: start.unwrap_or(0), just_executed: false }
+            }
+            (Position::Ended, _) => return Err(Misstep::Flow),
+        };
+        Ok(())
+    }
+
+    /// Takes the record of completion.
+    pub(crate) fn complete(&mut self) -> Result<(), Misstep> {
+        if !self.all_steps_done() {
+            return Err(Misstep::Flow);
+        }
+        self.position = Position::Ended;
+        Ok(())
+    }
+
+    /// Returns whether every step has run and nothing but completion is left.
+    pub(crate) fn all_steps_done(&self) -> bool {
+        matches!(self.position, Position::Before { step, .. } if step >= self.steps.len())
+    }
+
+    /// Returns whether the run has reached a legal end.
+    pub(crate) fn has_ended(&self) -> bool {
+        match self.position {
+            Position::Ended | Position::Failed { .. } => true,
+            Position::Before { .. } => {
+                self.profile.completion == CompletionRule::Unrecorded && self.all_steps_done()
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The engine: what it can run, and running it.
+
+use std::sync::Arc;
+
+use hence_state::Findings;
+
+use crate::plan::{self, Plan};
+use crate::policies::{Policies, RegisterError};
+use crate::{Model, Request, Step};
+
+/// Knows steps and policies; plans requests. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) policies: Policies,
+    pub(crate) model: Option<Arc<dyn Model>>,
+}
+
+impl Engine {
+    /// Makes an engine with the built-in skill `reason` and nothing else.
+    pub fn new() -> Self {
+        Self { policies: Policies::built_in(), model: None }
+    }
+
+    /// Gives the engine a language model.
+    #[must_use]
+    pub fn with_model(self, model: Arc<dyn Model>) -> Self {
+        Self { model: Some(model), ..self }
+    }
+
+    /// Adds a step.
+    ///
+    /// # Errors
+    /// [`RegisterError`] when the name is taken or its artifact reserved.
+    pub fn register_step(&mut self, step: Arc<dyn Step>) -> Result<(), RegisterError> {
+        self.policies.register_step(step)
+    }
+
+    /// Adds a policy: the steps a problem that names it runs, in order.
+    ///
+    /// # Errors
+    /// [`RegisterError`] when the name is taken or the steps make no policy.
+    pub fn register_policy(&mut self, name: &str, steps: &[&str]) -> Result<(), RegisterError> {
+        self.policies.register_policy(name, steps)
+    }
+
+    /// Plans a request. Nothing runs unless everything about it is right.
+    ///
+    /// # Errors
+    /// [`Findings`]: everything that is wrong, in the order of the stages.
+    pub fn plan(&self, request: &Request) -> Result<Plan, Findings> {
+        plan::plan(&self.policies, self.model.as_ref(), request)
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,122 @@
+//! What a journal says that cannot be computed again: who asked for what, which times, which outcomes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Lenient, Value};
+use hence_journal::{
+    Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
+    RecordIndex,
+};
+use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
+
+use crate::{Engine, Plan, Request, ResumeError};
+
+/// What a journal says that a replay cannot compute.
+pub(crate) struct History {
+    pub(crate) header: Header,
+    pub(crate) outcomes: BTreeMap<RecordIndex, Outcome>,
+    pub(crate) steps: Vec<Arc<str>>,
+    /// The times the caller gave, when the header says they were given.
+    times: Option<Vec<Timestamp>>,
+}
+
+impl History {
+    /// Reads a journal as far as it can be read.
+    ///
+    /// # Errors
+    /// [`ReadError`] when there is no header.
+    pub(crate) fn read(journal: &[u8]) -> Result<Self, ReadError> {
+        let (first, reader) = Reader::open(journal)?;
+        let Record::Header(header) = first.record else {
+            return Err(ReadError { index: RecordIndex::HEADER, error: DecodeError::Line(LineError::Blank) });
+        };
+        let mut times = vec![header.created_at.clone()];
+        let (mut outcomes, mut steps) = (BTreeMap::new(), Vec::new());
+        // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
+        for Chained { record, index, .. } in reader.map_while(Result::ok) {
+            match record {
+                Record::Step(record) => {
+                    times.push(record.result.finished_at().clone());
+                    steps.push(record.result.step().clone());
+                    outcomes.insert(index, record.result.outcome().clone());
+                }
+                Record::Control(Control::Complete { at, .. }) => times.push(at),
+                Record::Control(Control::Loop(control)) => times.extend(control.at),
+                Record::Header(_) => {}
+            }
+        }
+        let times = (header.clock == Some(ClockSource::Given)).then_some(times);
+        Ok(Self { header, outcomes, steps, times })
+    }
+
+    /// Makes the request that the run must have come from.
+    pub(crate) fn request(&self, problem: Value) -> Request {
+        Request {
+            trace_id: Some(self.header.trace_id.to_string()),
+            engine_version: Some(self.header.engine_version.to_string()),
+            now: Some(self.header.created_at.to_string()),
+            times: self.times.clone(),
+            ..Request::of_value(problem, Profile::named(self.header.profile))
+        }
+    }
+}
+
+impl Engine {
+    /// Plans the run that a journal records.
+    ///
+    /// # Errors
+    /// [`ResumeError`] when the journal has no header or the problem is refused.
+    pub fn plan_of_journal(&self, journal: &[u8], problem: &Lenient) -> Result<Plan, ResumeError> {
+        let history = History::read(journal)?;
+        let mut request = history.request(Value::Null);
+        request.problem = problem.clone();
+        Ok(self.plan(&request)?)
+    }
+
+    /// Returns the state after record `at`, or after the last one, as the fold of the results. Nothing is executed.
+    ///
+    /// # Errors
+    /// [`ResumeError`] when a record up to there cannot be read or does not fit.
+    pub fn state_at(
+        &self,
+        journal: &[u8],
+        problem: &Lenient,
+        at: Option<RecordIndex>,
+    ) -> Result<ReasoningState, ResumeError> {
+        let (first, reader) = Reader::open(journal)?;
+        let diverged = |index, reason: String| ResumeError::Diverged { index, reason };
+        let Record::Header(header) = first.record else {
+            return Err(diverged(RecordIndex::HEADER, "the first record is no header".to_owned()));
+        };
+        let spec = ProblemSpec::decode_lenient(problem, reader.profile())?;
+        if spec.canonical().digest() != header.problem_spec_hash {
+            return Err(diverged(RecordIndex::HEADER, "it names another problem".to_owned()));
+        }
+        let keys = self.artifact_keys(&spec);
+        let mut fold = Fold::new(&header, spec.into());
+        let last = at.map_or(u64::MAX, RecordIndex::get);
+        let mut records =
+            reader.take_while(|record| record.as_ref().map_or(true, |r| r.index.get() <= last)).peekable();
+        while let Some(record) = records.next() {
+            let record = record?;
+            let key = match &record.record {
+                Record::Step(step) => {
+                    keys.get(step.result.step()).cloned().unwrap_or_else(|| step.result.step().clone())
+                }
+                _ => "".into(),
+            };
+            let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
+            fold.push(&record.record, &key, next)
+                .map_err(|error| diverged(record.index, error.to_string()))?;
+        }
+        Ok(fold.into_state())
+    }
+
+    /// Returns which artifact each step of the problem's policy produces.
+    fn artifact_keys(&self, problem: &ProblemSpec) -> BTreeMap<Arc<str>, Arc<str>> {
+        let name = problem.settings().policy_profile.as_deref().unwrap_or(crate::DEFAULT_POLICY);
+        let steps = self.policies.policy(name).unwrap_or_default();
+        steps.iter().map(|step| (step.name().into(), step.artifact_key().into())).collect()
+    }
+}

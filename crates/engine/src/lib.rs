@@ -1,0 +1,62 @@
+//! Runs problems on a journal: plan, execute, resume, replay, verify.
+//!
+//! - [`Engine::plan`] checks everything about a [`Request`] before anything runs and reports every finding.
+//! - [`Run`] executes one step or decision at a time; a [`Sink`] keeps each record before the next is thought of.
+//! - [`Run::resume`] takes a run up where its journal ends; nothing recorded is executed again.
+//! - [`Engine::replay`] runs it again and compares every byte; [`Engine::verify`] judges a journal level by level.
+//! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
+//!   register your own (`examples/own_steps.rs`).
+//!
+//! The engine touches no disk, no network and no clock: a sink, a model and times come from the caller.
+//!
+//! ```
+//! use hence_canon::parse;
+//! use hence_engine::{Engine, MemorySink, Request, Run, Sink};
+//! use hence_state::{Profile, Status};
+//!
+//! let problem = parse(br#"{"version":"1.0.0","id":"req-1","created_at":"2026-02-02T00:00:00Z",
+//!                          "inputs":{"prompt":"Hello world"}}"#)?;
+//! let engine = Engine::new();
+//! let plan = engine.plan(&Request::of_value(problem, Profile::STRICT))?;
+//! let (run, header) = Run::start(plan)?;
+//! let mut sink = MemorySink::default();
+//! sink.append(&header)?;
+//! let finished = run.finish(&mut sink, |_| {})?;
+//! assert_eq!(finished.state.status(), Status::Completed);
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+
+mod blob;
+mod book;
+mod cursor;
+mod diff;
+mod engine;
+mod history;
+mod metrics;
+mod model;
+mod plan;
+mod policies;
+mod replay;
+mod request;
+mod run;
+mod sink;
+mod step;
+mod steps;
+mod verify;
+
+pub use blob::{
+    BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
+};
+pub use book::{Book, BookError, BookStart};
+pub use diff::{Change, changes};
+pub use engine::Engine;
+pub use metrics::Metrics;
+pub use model::Model;
+pub use plan::Plan;
+pub use policies::{DEFAULT_POLICY, RegisterError};
+pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
+pub use request::{ENGINE_VERSION, Request};
+pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
+pub use sink::{MemorySink, Sink, SinkError};
+pub use step::{Determinism, Step, Unseen, View};
+pub use verify::{Evidence, without_defects};

@@ -1,0 +1,196 @@
+//! A request that was found good: everything is decided before anything runs.
+
+use std::sync::Arc;
+
+use hence_canon::Int;
+use hence_state::{
+    Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
+    Stage, Timestamp, Typing,
+};
+
+use crate::policies::{DEFAULT_POLICY, Policies};
+use crate::request::{Request, args_finding};
+use crate::{Model, Step};
+
+/// A run that may begin.
+#[derive(Clone)]
+pub struct Plan {
+    pub(crate) problem: Arc<ProblemSpec>,
+    pub(crate) profile: Profile,
+    pub(crate) trace_id: Arc<str>,
+    pub(crate) engine_version: Arc<str>,
+    pub(crate) clock: Clock,
+    pub(crate) steps: Vec<Arc<dyn Step>>,
+    pub(crate) model: Option<Arc<dyn Model>>,
+}
+
+impl Plan {
+    /// Returns the problem.
+    pub fn problem(&self) -> &Arc<ProblemSpec> {
+        &self.problem
+    }
+
+    /// Returns the run's id.
+    pub fn trace_id(&self) -> &Arc<str> {
+        &self.trace_id
+    }
+
+    /// Returns the profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Returns the names of the steps in order.
+    pub fn step_names(&self) -> Vec<&str> {
+        self.steps.iter().map(|step| step.name()).collect()
+    }
+
+    pub(crate) fn loop_settings(&self) -> Option<&LoopSettings> {
+        self.problem.settings().loop_settings.as_ref()
+    }
+
+    pub(crate) fn find_step(&self, name: &str) -> Option<&Arc<dyn Step>> {
+        self.steps.iter().find(|step| step.name() == name)
+    }
+}
+
+/// Plans a request: every rule is checked, every finding is reported, in the order of the stages.
+pub(crate) fn plan(
+    policies: &Policies,
+    model: Option<&Arc<dyn Model>>,
+    request: &Request,
+) -> Result<Plan, Findings> {
+    let profile = request.profile;
+    let mut findings = Vec::new();
+    let problem = match ProblemSpec::decode_lenient(&request.problem, &profile) {
+        Ok(problem) => Some(problem),
+        Err(found) => {
+            findings.extend(found.iter().cloned());
+            None
+        }
+    };
+    let engine_version = keep(request.checked_engine_version(), &mut findings);
+    let now = keep(request.checked_now(), &mut findings);
+    let steps = problem.as_ref().and_then(|problem| keep(route(policies, problem), &mut findings));
+    if let (Some(problem), Some(steps)) = (&problem, &steps) {
+        findings.extend(budget(problem, steps));
+        if profile.typing == Typing::Strict && problem.settings().model.is_some() && model.is_none() {
+            findings.push(no_model());
+        }
+    }
+    let clock = match (&problem, now) {
+        (Some(problem), Some(now)) => keep(clock(request, problem, now), &mut findings),
+        _ => None,
+    };
+    // Stages in order; within a stage, the order in which a reader meets the findings.
+    findings.sort_by_key(|finding| finding.stage);
+    match (Findings::some(findings), problem, steps, clock, engine_version) {
+        (None, Some(problem), Some(steps), Some(clock), Some(engine_version)) => Ok(Plan {
+            trace_id: trace_id(request, &problem),
+            problem: Arc::new(problem),
+            profile,
+            engine_version: engine_version.into(),
+            clock,
+            steps,
+            model: model.cloned(),
+        }),
+        (Some(findings), ..) => Err(findings),
+        (None, ..) => Err(Findings::one(args_finding("request", "a part of the request could not be read"))),
+    }
+}
+
+fn keep<T>(read: Result<T, Finding>, findings: &mut Vec<Finding>) -> Option<T> {
+    match read {
+        Ok(value) => Some(value),
+        Err(finding) => {
+            findings.push(finding);
+            None
+        }
+    }
+}
+
+fn trace_id(request: &Request, problem: &ProblemSpec) -> Arc<str> {
+    match request.trace_id.as_deref().filter(|id| !id.is_empty()) {
+        Some(id) => id.into(),
+        None => problem.id().clone(),
+    }
+}
+
+fn clock(request: &Request, problem: &ProblemSpec, now: Option<Timestamp>) -> Result<Clock, Finding> {
+    let start = now.unwrap_or_else(|| problem.created_at().clone());
+    match (request.profile.clock, &request.times) {
+        (ClockRule::Frozen, None) => Ok(Clock::frozen(start)),
+        (ClockRule::Frozen, Some(_)) => {
+            Err(args_finding("times", "the compat profile knows one time, a list was given"))
+        }
+        (ClockRule::Moving, None) => Ok(Clock::ticking(start)),
+        (ClockRule::Moving, Some(times)) => {
+            Clock::given(times.clone()).map_err(|error| args_finding("times", error.to_string()))
+        }
+    }
+}
+
+fn finding(stage: Stage, path: &[&str], message: String) -> Finding {
+    let path = path.iter().fold(FieldPath::root(), |path, token| path.child(token));
+    Finding { stage, category: Category::ValueError, path, message }
+}
+
+fn no_model() -> Finding {
+    finding(
+        Stage::Args,
+        &["settings", "structured_generation"],
+        "the problem asks for a language model and none is configured".to_owned(),
+    )
+}
+
+/// Finds the policy's steps and checks the loop against them.
+fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding> {
+    let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
+    let steps = policies.policy(name).ok_or_else(|| {
+        let known: Vec<&str> = policies.policy_names().collect();
+        let message = format!("expected one of the policies {}, found {name:?}", known.join(", "));
+        finding(Stage::Policy, &["settings", "policy_profile"], message)
+    })?;
+    if let Some(settings) = &problem.settings().loop_settings {
+        segment(settings, steps)?;
+    }
+    Ok(steps.to_vec())
+}
+
+/// Returns how many steps a loop repeats.
+fn segment(settings: &LoopSettings, steps: &[Arc<dyn Step>]) -> Result<u64, Finding> {
+    let position = |key: &str, name: &str| {
+        steps.iter().position(|step| step.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = steps.iter().map(|step| step.name()).collect();
+            let message = format!("expected one of the steps {}, found {name:?}", known.join(", "));
+            finding(Stage::LoopBounds, &["settings", "loop", key], message)
+        })
+    };
+    let start = position("start_step", &settings.start_step)?;
+    let end = position("end_step", &settings.end_step)?;
+    match end.checked_sub(start) {
+        Some(distance) => Ok(distance as u64 + 1),
+        None => {
+            let message = format!(
+                "step {:?} comes after step {:?}, where the loop ends",
+                settings.start_step, settings.end_step
+            );
+            Err(finding(Stage::LoopBounds, &["settings", "loop", "start_step"], message))
+        }
+    }
+}
+
+/// Checks the budget of steps against the longest way the plan can take.
+fn budget(problem: &ProblemSpec, steps: &[Arc<dyn Step>]) -> Option<Finding> {
+    let max_steps = problem.settings().max_steps.as_ref()?;
+    let repeated = problem.settings().loop_settings.as_ref().and_then(|settings| {
+        Some((settings.max_iterations - 1).saturating_mul(segment(settings, steps).ok()?))
+    });
+    let required = (steps.len() as u64).saturating_add(repeated.unwrap_or(0));
+    let message = match max_steps {
+        MaxSteps::Number(given) if *given >= Int::from(required) => return None,
+        MaxSteps::Number(given) => format!("the plan can take {required} steps, the budget is {given}"),
+        MaxSteps::Text => format!("expected a number of steps, at least {required}, found a string"),
+    };
+    Some(finding(Stage::MaxSteps, &["settings", "max_steps"], message))
+}

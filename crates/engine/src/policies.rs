@@ -1,0 +1,103 @@
+//! Steps and routing policies by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_state::ITERATIONS_KEY;
+
+use crate::Step;
+
+/// The policy used when a problem names none.
+pub const DEFAULT_POLICY: &str = "default";
+
+/// The steps an engine knows and the orders it may run them in.
+#[derive(Clone)]
+pub(crate) struct Policies {
+    steps: BTreeMap<String, Arc<dyn Step>>,
+    policies: BTreeMap<String, Vec<Arc<dyn Step>>>,
+}
+
+/// A step or policy that cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// The name of the step is taken.
+    #[error("step {0:?} is already registered")]
+    StepTaken(String),
+    /// The name of the policy is taken.
+    #[error("policy {0:?} is already registered")]
+    PolicyTaken(String),
+    /// A policy without steps.
+    #[error("policy {0:?} has no steps")]
+    NoSteps(String),
+    /// A policy that names steps nobody registered.
+    #[error("policy {policy:?} names unknown steps: {}", .steps.join(", "))]
+    UnknownSteps {
+        /// The policy.
+        policy: String,
+        /// The steps.
+        steps: Vec<String>,
+    },
+    /// A policy that names a step twice.
+    #[error("policy {policy:?} names steps twice: {}", .steps.join(", "))]
+    DuplicateSteps {
+        /// The policy.
+        policy: String,
+        /// The steps.
+        steps: Vec<String>,
+    },
+    /// A step whose artifact is the list of later outputs.
+    #[error("step {0:?} uses the reserved artifact key `{ITERATIONS_KEY}`")]
+    ReservedKey(String),
+}
+
+impl Policies {
+    pub(crate) fn built_in() -> Self {
+        let order = crate::steps::built_in();
+        let steps = order.iter().map(|step| (step.name().to_owned(), step.clone())).collect();
+        Self { steps, policies: [(DEFAULT_POLICY.to_owned(), order)].into() }
+    }
+
+    pub(crate) fn register_step(&mut self, step: Arc<dyn Step>) -> Result<(), RegisterError> {
+        let name = step.name().to_owned();
+        if step.artifact_key() == ITERATIONS_KEY {
+            return Err(RegisterError::ReservedKey(name));
+        }
+        if self.steps.contains_key(&name) {
+            return Err(RegisterError::StepTaken(name));
+        }
+        self.steps.insert(name, step);
+        Ok(())
+    }
+
+    pub(crate) fn register_policy(&mut self, name: &str, steps: &[&str]) -> Result<(), RegisterError> {
+        let policy = name.to_owned();
+        if self.policies.contains_key(name) {
+            return Err(RegisterError::PolicyTaken(policy));
+        }
+        if steps.is_empty() {
+            return Err(RegisterError::NoSteps(policy));
+        }
+        let unknown = steps.iter().filter(|step| !self.steps.contains_key(**step));
+        let unknown: Vec<String> = unknown.map(ToString::to_string).collect();
+        if !unknown.is_empty() {
+            return Err(RegisterError::UnknownSteps { policy, steps: unknown });
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        let twice: Vec<String> =
+            steps.iter().filter(|step| !seen.insert(**step)).map(ToString::to_string).collect();
+        if !twice.is_empty() {
+            return Err(RegisterError::DuplicateSteps { policy, steps: twice });
+        }
+        let steps = steps.iter().filter_map(|step| self.steps.get(*step).cloned()).collect();
+        self.policies.insert(policy, steps);
+        Ok(())
+    }
+
+    pub(crate) fn policy(&self, name: &str) -> Option<&[Arc<dyn Step>]> {
+        self.policies.get(name).map(Vec::as_slice)
+    }
+
+    pub(crate) fn policy_names(&self) -> impl Iterator<Item = &str> {
+        self.policies.keys().map(String::as_str)
+    }
+}

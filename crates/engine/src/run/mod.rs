@@ -1,0 +1,191 @@
+//! A run: one record after the other, each kept before the next is thought of.
+
+mod condition;
+mod decide;
+mod execute;
+mod resume;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
+use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
+
+pub use resume::{ResumeError, Resumed};
+
+use crate::blob::BlobError;
+use crate::book::{Book, BookError, BookStart};
+use crate::cursor::Cursor;
+use crate::plan::Plan;
+use crate::sink::Sink;
+use crate::step::Tally;
+
+/// A run under way. Advancing consumes it, so that a run whose record could not be kept cannot go on.
+pub struct Run {
+    plan: Plan,
+    book: Book,
+    cursor: Cursor,
+    tally: Tally,
+    /// Outcomes a replay reads instead of asking the world again, by record.
+    recorded: BTreeMap<RecordIndex, Outcome>,
+}
+
+/// What one record told.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A step was executed.
+    Step {
+        /// The record.
+        index: RecordIndex,
+        /// The step.
+        step: Arc<str>,
+        /// How it ended.
+        status: StepStatus,
+    },
+    /// A loop decided.
+    Decision {
+        /// The record.
+        index: RecordIndex,
+        /// What it decided.
+        action: LoopAction,
+        /// The iteration just finished.
+        iteration: u64,
+    },
+    /// The run completed.
+    Completed {
+        /// The record; the compat profile writes none.
+        index: Option<RecordIndex>,
+    },
+}
+
+/// A run after one more record.
+pub enum Advanced {
+    /// More is to come.
+    Going(Box<Run>, Event),
+    /// Nothing is.
+    Ended(Finished, Event),
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The last state.
+    pub state: ReasoningState,
+    /// Where its journal ends.
+    pub head: Head,
+}
+
+/// Why a run could not go on. What is kept is whole; the run can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A record could not be made or kept.
+    #[error(transparent)]
+    Book(#[from] BookError),
+    /// A large value could not be read back.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+}
+
+impl Run {
+    /// Starts a run and returns its header, which the caller keeps before advancing.
+    ///
+    /// # Errors
+    /// [`RunError::Book`] when the clock has not even a first time.
+    pub fn start(plan: Plan) -> Result<(Self, Sealed), RunError> {
+        let (book, header) = Book::open(BookStart {
+            problem: plan.problem.clone(),
+            trace_id: plan.trace_id.clone(),
+            engine_version: plan.engine_version.clone(),
+            profile: plan.profile,
+            clock: plan.clock.clone(),
+        })?;
+        let names = plan.steps.iter().map(|step| Arc::from(step.name())).collect();
+        let cursor = Cursor::new(names, plan.profile);
+        Ok((Self { plan, book, cursor, tally: Tally::default(), recorded: BTreeMap::new() }, header))
+    }
+
+    /// Returns the state so far.
+    pub fn state(&self) -> &ReasoningState {
+        self.book.state()
+    }
+
+    /// Returns where the journal ends.
+    pub fn head(&self) -> Head {
+        self.book.head()
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Executes the next step, or records the next decision.
+    ///
+    /// # Errors
+    /// [`RunError`]; whatever was kept before stays kept.
+    pub fn advance(mut self, sink: &mut dyn Sink) -> Result<Advanced, RunError> {
+        let event = if self.decision_is_due() {
+            self.decide(sink)?
+        } else if let Some(step) = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned() {
+            self.execute(&*step, sink)?
+        } else {
+            self.complete(sink)?
+        };
+        // A loop still decides after the last step, and completion still follows the last decision.
+        let going = self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due();
+        if going {
+            return Ok(Advanced::Going(Box::new(self), event));
+        }
+        Ok(Advanced::Ended(self.into_finished(), event))
+    }
+
+    /// Advances to the end, telling `observe` of each record.
+    ///
+    /// # Errors
+    /// [`RunError`]; whatever was kept before stays kept.
+    pub fn finish(self, sink: &mut dyn Sink, mut observe: impl FnMut(&Event)) -> Result<Finished, RunError> {
+        let mut run = self;
+        loop {
+            match run.advance(sink)? {
+                Advanced::Going(going, event) => {
+                    observe(&event);
+                    run = *going;
+                }
+                Advanced::Ended(finished, event) => {
+                    observe(&event);
+                    return Ok(finished);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Outcome>) {
+        self.recorded = recorded;
+    }
+
+    fn decision_is_due(&self) -> bool {
+        let end_step = self.plan.loop_settings().map(|settings| &*settings.end_step);
+        end_step.is_some() && self.cursor.just_executed() == end_step
+    }
+
+    /// Completion is a record in the strict profile; in the compat profile it only shows in the returned state.
+    fn completion_is_due(&self) -> bool {
+        self.cursor.all_steps_done() && self.state().status() == hence_state::Status::Running
+    }
+
+    fn complete(&mut self, sink: &mut dyn Sink) -> Result<Event, RunError> {
+        if self.plan.profile.completion == CompletionRule::Unrecorded {
+            self.book.complete_unrecorded()?;
+            return Ok(Event::Completed { index: None });
+        }
+        let index = self.book.complete(sink)?;
+        // The step list is exhausted, so completion is the one record the cursor still takes.
+        let _ = self.cursor.complete();
+        Ok(Event::Completed { index: Some(index) })
+    }
+
+    fn into_finished(self) -> Finished {
+        let head = self.book.head();
+        Finished { state: self.book.into_state(), head }
+    }
+}

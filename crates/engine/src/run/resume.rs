@@ -1,0 +1,130 @@
+//! Taking up a run where its journal ends. Nothing that is recorded is executed again.
+
+use std::num::NonZeroUsize;
+
+use hence_journal::verify::{Break, Outcome, Reason, check_chain};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
+use hence_state::Status;
+
+use super::{Finished, Run, RunError};
+use crate::blob::Blobs;
+use crate::plan::Plan;
+
+/// A run read back from its journal.
+pub enum Resumed {
+    /// More is to come.
+    Going(Box<Run>),
+    /// It had ended already.
+    Ended(Finished),
+}
+
+/// Why a journal cannot be taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// A line is no record.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The chain does not hold, so nothing may be appended to it.
+    #[error("record {line} does not hold: {}", .reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Broken {
+        /// The line, from 0.
+        line: u64,
+        /// What does not hold.
+        reasons: Vec<Reason>,
+    },
+    /// A record does not fit the plan: another problem, another program, or an altered journal.
+    #[error("record {index} does not follow from the plan: {reason}")]
+    Diverged {
+        /// The record.
+        index: RecordIndex,
+        /// How.
+        reason: String,
+    },
+    /// The recorded problem is not one this engine would run.
+    #[error("the recorded problem is refused: {0}")]
+    Refused(#[from] hence_state::Findings),
+    /// A record does not fit the state, or a large value is missing.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl Run {
+    /// Reads a run back: every record is taken in as it was when it was written, and compared with what the plan
+    /// would have written where that costs no execution.
+    ///
+    /// # Errors
+    /// [`ResumeError`] with the first record that does not fit. The journal is only read.
+    pub fn resume(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Resumed, ResumeError> {
+        // Every record is hashed before anything is built on it.
+        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
+            return Err(ResumeError::Broken { line, reasons });
+        }
+        let (mut run, header) = Self::start(plan)?;
+        let (found, reader) = Reader::open(journal)?;
+        if found.hash != header.head().hash {
+            let reason = "the header is not the one this problem and engine write".to_owned();
+            return Err(ResumeError::Diverged { index: RecordIndex::HEADER, reason });
+        }
+        let mut last = found;
+        for chained in reader {
+            let chained = chained?;
+            run.take_back(&chained, blobs)?;
+            last = chained;
+        }
+        run.check_end(&last)?;
+        Ok(run.into_resumed())
+    }
+
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
+        let diverged =
+            |reason: &str| ResumeError::Diverged { index: chained.index, reason: reason.to_owned() };
+        match &chained.record {
+            Record::Header(_) => return Err(diverged("a header is the first record only")),
+            Record::Step(record) => {
+                let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
+                let step =
+                    due.filter(|step| !self.decision_is_due() && step.name() == &**record.result.step());
+                let step = step.ok_or_else(|| diverged("another step was due"))?;
+                self.take_in(step.artifact_key(), &record.result, blobs)?;
+                self.book.state_hash = record.state_after_hash;
+            }
+            Record::Control(Control::Loop(control)) => {
+                let action = self.decision(blobs).map_err(RunError::from)?;
+                if !self.decision_is_due() || action != Some(control.action) {
+                    return Err(diverged("the loop decides otherwise"));
+                }
+                self.settle(control.action)?;
+                self.book.state_hash = control.state_hash;
+            }
+            Record::Control(Control::Complete { at, state_hash }) => {
+                if !self.cursor.all_steps_done() {
+                    return Err(diverged("steps are left to run"));
+                }
+                self.book.take_back_completion(at, *state_hash).map_err(RunError::from)?;
+                let _ = self.cursor.complete();
+            }
+        }
+        self.book.move_head(chained.index, chained.hash);
+        Ok(())
+    }
+
+    /// The state that was folded must be the one the last record names: everything before hangs on it.
+    fn check_end(&mut self, last: &Chained) -> Result<(), ResumeError> {
+        self.book.check_end().map_err(|(folded, claimed)| {
+            let reason = format!("the state hashes to {folded}, the record says {claimed}");
+            ResumeError::Diverged { index: last.index, reason }
+        })
+    }
+
+    fn into_resumed(self) -> Resumed {
+        let status = self.state().status();
+        let ended = !self.decision_is_due()
+            && self.cursor.next_step().is_none()
+            && !self.completion_is_due()
+            && matches!(status, Status::Failed | Status::Completed);
+        if ended {
+            return Resumed::Ended(self.into_finished());
+        }
+        Resumed::Going(Box::new(self))
+    }
+}

@@ -1,0 +1,184 @@
+//! What a step is, and what it may see.
+
+use hence_canon::{Canonical, Object, Value};
+use hence_state::{Artifacts, Metadata, ProblemSpec, Profile, StepError, StepIndex};
+
+use crate::blob::{self, BlobError, Blobs};
+use crate::model::Model;
+
+/// One step of a policy. Implement it to add your own; register it with [`Engine`](crate::Engine).
+///
+/// A step is a pure function of its [`View`] unless it says otherwise: no clock, no randomness, no environment.
+/// Whatever it returns is recorded, hashed and replayed.
+pub trait Step: Send + Sync {
+    /// Returns the name used in policies, loops and records.
+    fn name(&self) -> &str;
+
+    /// Returns the artifact its output becomes.
+    fn artifact_key(&self) -> &str;
+
+    /// Returns whether a replay runs the step again or reads its result from the journal.
+    fn determinism(&self, problem: &ProblemSpec) -> Determinism {
+        let _ = problem;
+        Determinism::Deterministic
+    }
+
+    /// Returns what the step is given; its digest is recorded.
+    ///
+    /// # Errors
+    /// [`Unseen`] when the view lacks something: a verifier may not have the problem, or a blob.
+    fn input(&self, view: &View<'_>) -> Result<Value, Unseen>;
+
+    /// Returns what the output alone says about the input, if it says all of it.
+    ///
+    /// A verifier that has only the journal can check such a step.
+    fn input_from_output(&self, output: &Value) -> Option<Value> {
+        let _ = output;
+        None
+    }
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// The errors to record when it fails; the run then ends.
+    fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>>;
+}
+
+/// What a replay does with a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Determinism {
+    /// Runs it again.
+    Deterministic,
+    /// Reads its result from the journal: it asked the world something.
+    Recorded,
+}
+
+/// Something a step needs and cannot see.
+#[derive(Debug, thiserror::Error)]
+pub enum Unseen {
+    /// The problem.
+    #[error("the problem is not known")]
+    Problem,
+    /// An artifact that no step has produced.
+    #[error("artifact `{0}` is not there")]
+    Artifact(String),
+    /// A member of an artifact.
+    #[error("artifact `{artifact}` has no `{member}`")]
+    Member {
+        /// The artifact.
+        artifact: String,
+        /// The member.
+        member: String,
+    },
+    /// A value kept outside the journal.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+}
+
+impl Unseen {
+    /// Returns the errors a step fails with when it cannot see its input.
+    pub(crate) fn into_errors(self) -> Vec<StepError> {
+        vec![StepError::new("input_unavailable", self.to_string())]
+    }
+}
+
+/// What a step sees: the problem, what was produced before it, and the means it was given.
+pub struct View<'a> {
+    pub(crate) problem: Option<&'a ProblemSpec>,
+    pub(crate) profile: &'a Profile,
+    pub(crate) artifacts: &'a Artifacts,
+    pub(crate) step_index: StepIndex,
+    pub(crate) metadata: Option<&'a Metadata>,
+    pub(crate) tally: &'a Tally,
+    pub(crate) blobs: &'a dyn Blobs,
+    pub(crate) model: Option<&'a dyn Model>,
+}
+
+impl<'a> View<'a> {
+    /// Returns the problem.
+    ///
+    /// # Errors
+    /// [`Unseen::Problem`] for a verifier that has only the journal.
+    pub fn problem(&self) -> Result<&'a ProblemSpec, Unseen> {
+        self.problem.ok_or(Unseen::Problem)
+    }
+
+    /// Returns the profile of the run.
+    pub fn profile(&self) -> &'a Profile {
+        self.profile
+    }
+
+    /// Returns the state's metadata before this step.
+    ///
+    /// # Errors
+    /// [`Unseen::Problem`] for a verifier that has only the journal.
+    pub fn metadata(&self) -> Result<&'a Metadata, Unseen> {
+        self.metadata.ok_or(Unseen::Problem)
+    }
+
+    /// Returns the state's step index before this step.
+    pub fn step_index(&self) -> StepIndex {
+        self.step_index
+    }
+
+    /// Returns the keys of all artifacts in canonical order.
+    pub fn artifact_keys(&self) -> Vec<&'a str> {
+        self.artifacts.keys()
+    }
+
+    /// Returns the newest value of an artifact, fetched if it is kept outside the journal.
+    ///
+    /// # Errors
+    /// [`Unseen`] when no step has produced it or it cannot be fetched.
+    pub fn artifact(&self, key: &str) -> Result<Value, Unseen> {
+        let newest = self.artifacts.newest(key).ok_or_else(|| Unseen::Artifact(key.to_owned()))?;
+        Ok(blob::resolve(newest, self.blobs)?)
+    }
+
+    /// Returns a member of the newest value of an artifact.
+    ///
+    /// # Errors
+    /// [`Unseen`] when there is none.
+    pub fn artifact_member(&self, key: &str, member: &str) -> Result<Value, Unseen> {
+        let value = self.artifact(key)?;
+        let unseen = || Unseen::Member { artifact: key.to_owned(), member: member.to_owned() };
+        value.get(member).cloned().ok_or_else(unseen)
+    }
+
+    /// Returns how many list items all outputs under an artifact hold together.
+    pub fn items(&self, key: &str) -> u64 {
+        self.tally.items(key)
+    }
+
+    /// Returns the language model, if the engine has one.
+    pub fn model(&self) -> Option<&'a dyn Model> {
+        self.model
+    }
+}
+
+/// Counts list items per artifact as results come in, so that no step has to walk all earlier outputs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally(std::collections::BTreeMap<String, u64>);
+
+impl Tally {
+    pub(crate) fn items(&self, key: &str) -> u64 {
+        self.0.get(key).copied().unwrap_or(0)
+    }
+
+    /// Takes note of an output.
+    ///
+    /// # Errors
+    /// [`BlobError`] when the output is kept outside the journal and cannot be fetched.
+    pub(crate) fn note(&mut self, key: &str, output: &Canonical, blobs: &dyn Blobs) -> Result<(), BlobError> {
+        let may_be_list = output.bytes().first() == Some(&b'[') || blob::is_reference(output);
+        if may_be_list && let Some(items) = blob::resolve(output, blobs)?.as_array() {
+            *self.0.entry(key.to_owned()).or_default() += items.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Makes an object of members, for outputs and inputs.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().collect::<Object>().into()
+}

@@ -1,0 +1,64 @@
+//! Synthesize: says what was done, in a sentence of its own or a model's.
+
+use hence_canon::{Value, parse_lenient};
+use hence_state::{ModelRequest, ProblemSpec, StepError};
+
+use crate::Determinism;
+use crate::step::{Step, Unseen, View, object};
+
+pub(super) struct Synthesize;
+
+impl Step for Synthesize {
+    fn name(&self) -> &'static str {
+        "Synthesize"
+    }
+
+    fn artifact_key(&self) -> &'static str {
+        "synthesis"
+    }
+
+    fn determinism(&self, problem: &ProblemSpec) -> Determinism {
+        match problem.settings().model {
+            Some(_) => Determinism::Recorded,
+            None => Determinism::Deterministic,
+        }
+    }
+
+    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+        Ok(object([("task_count", view.artifact_member("computation", "task_count")?)]))
+    }
+
+    fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
+        let count = input.get("task_count").cloned().unwrap_or_default();
+        match &view.problem().map_err(Unseen::into_errors)?.settings().model {
+            None => Ok(object([("summary", format!("Processed {count} task(s).").into())])),
+            Some(request) => ask(view, request, &count)
+                .map_err(|message| vec![StepError::new("structured_generation_failed", message)]),
+        }
+    }
+}
+
+fn ask(view: &View<'_>, request: &ModelRequest, count: &Value) -> Result<Value, String> {
+    let model = view.model().ok_or("litellm is required for LiteLLMProvider. Install litellm first.")?;
+    let prompt = format!(
+        "Return a JSON object with key 'summary' that describes the deterministic synthesis result for \
+         task_count={count}."
+    );
+    read_reply(&model.complete(request, &prompt)?)
+}
+
+/// Reads a reply: a JSON object of exactly one non-empty text, `summary`.
+fn read_reply(reply: &str) -> Result<Value, String> {
+    let document = parse_lenient(reply.as_bytes())
+        .map_err(|_| "Model response is not valid JSON for structured generation".to_owned())?;
+    let object = document
+        .value
+        .as_object()
+        .ok_or("Model response JSON must be an object for structured generation")?;
+    let is_text = object.get("summary").and_then(Value::as_str).is_some_and(|summary| !summary.is_empty());
+    let has_form = document.defects.iter().all(|defect| defect.kind == hence_canon::DefectKind::DuplicateKey);
+    if object.len() != 1 || !is_text || !has_form {
+        return Err("Model response must hold exactly one member, summary, a non-empty string".to_owned());
+    }
+    Ok(document.value)
+}

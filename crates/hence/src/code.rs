@@ -1,0 +1,87 @@
+//! Codes of operator errors. Each has a page under `docs/errors`.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $title:literal;)*) => {
+        /// The code of an error a person can act on.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Code {
+            /// All codes in order.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// Returns the code's text.
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $code,)*
+                }
+            }
+
+            /// Returns what the code stands for, in a line.
+            pub(crate) const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)*
+                }
+            }
+
+            /// Returns the page that explains the code.
+            pub(crate) const fn page(self) -> &'static str {
+                match self {
+                    $(Self::$name => include_str!(concat!("../../../docs/errors/", $code, ".md")),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A document is not JSON.
+    NotJson = "E0101", "the document is not JSON as hence reads it";
+    /// A problem or an argument of a run is refused.
+    Refused = "E0102", "the problem or an argument of the run is refused";
+    /// The store cannot be opened.
+    NotAStore = "E0201", "the folder is not a store this version can open";
+    /// No run has that id.
+    NoSuchRun = "E0202", "no run has that id";
+    /// Several runs have that prefix.
+    Ambiguous = "E0203", "several runs begin with that prefix";
+    /// The run is there with other content.
+    Conflict = "E0204", "a run of that id exists with other content";
+    /// Somebody else writes the run.
+    InUse = "E0205", "another process writes the run";
+    /// The run cannot be appended to.
+    Damaged = "E0206", "the run is damaged";
+    /// The disk did not do it.
+    Disk = "E0207", "the disk did not do what was asked";
+    /// A large value cannot be had.
+    Blob = "E0208", "a large value is missing or altered";
+    /// A record is not what it should be.
+    BadRecord = "E0301", "a record cannot be read";
+    /// A run does not follow from its plan.
+    Diverged = "E0302", "the record does not follow from its problem";
+    /// A run stopped before its end.
+    Stopped = "E0303", "the run stopped before its end";
+    /// A file a person named cannot be read or written.
+    File = "E0401", "a file cannot be read or written";
+    /// A folder is no bundle.
+    Bundle = "E0402", "the folder is not a bundle that can be taken in";
+    /// Nothing is at that place.
+    NoSuchPlace = "E0403", "nothing is at that place";
+}
+
+impl Code {
+    /// Reads a code, whatever its case.
+    pub(crate) fn find(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,47 @@
+//! One module per command.
+
+mod completions;
+mod diff;
+mod doctor;
+mod explain;
+mod export;
+mod hash;
+mod import;
+mod log;
+mod replay;
+mod resume;
+mod run;
+mod runs;
+mod schema;
+mod show;
+mod state;
+mod stats;
+mod verify;
+
+use crate::args::Command;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Runs a command.
+pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError> {
+    match command {
+        Command::Run(args) => run::run(context, &args),
+        Command::Runs(args) => runs::run(context, &args),
+        Command::Log(args) => log::run(context, &args),
+        Command::Show(args) => show::run(context, &args),
+        Command::State(args) => state::run(context, &args),
+        Command::Verify(args) => verify::run(context, &args),
+        Command::Replay(args) => replay::run(context, &args),
+        Command::Diff(args) => diff::run(context, &args),
+        Command::Resume(args) => resume::run(context, &args),
+        Command::Export(args) => export::run(context, &args),
+        Command::Import(args) => import::run(context, &args),
+        Command::Hash(args) => hash::run(context, &args),
+        Command::Stats(args) => stats::run(context, &args),
+        Command::Doctor(args) => doctor::run(context, &args),
+        Command::Explain(args) => explain::run(context, &args),
+        Command::Schema(args) => schema::run(context, &args),
+        Command::Completions(args) => completions::run(context, &args),
+    }
+}

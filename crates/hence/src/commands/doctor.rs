@@ -1,0 +1,90 @@
+//! `hence doctor`: what is not as it should be in the store, and what was done about it.
+
+use hence_store::{FileStore, Finding, Gravity, Store as _};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::DoctorArgs;
+use crate::bundle::referenced_blobs;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::hint;
+use crate::report::Text;
+
+/// What a look at the store found.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DoctorReport {
+    /// How many runs were looked at; nothing after a rebuild.
+    runs: Option<u64>,
+    /// How many blobs were read and hashed; nothing after a rebuild.
+    blobs: Option<u64>,
+    /// What was changed.
+    done: Vec<String>,
+    /// What is not as it should be.
+    findings: Vec<String>,
+}
+
+impl Text for DoctorReport {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if let (Some(runs), Some(blobs)) = (self.runs, self.blobs) {
+            text.push_str(&format!("looked at {runs} runs and {blobs} blobs\n"));
+        }
+        for done in &self.done {
+            text.push_str(&format!("done: {}\n", escape(done)));
+        }
+        for finding in &self.findings {
+            text.push_str(&format!("found: {}\n", escape(finding)));
+        }
+        if self.findings.is_empty() {
+            text.push_str("nothing is wrong\n");
+        }
+        text
+    }
+}
+
+/// Finds large values that records refer to and the store does not have. The store itself cannot: to it, records are
+/// opaque bytes.
+fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let mut missing = Vec::new();
+    for summary in store.list()? {
+        // A journal that cannot be read is a finding of its own.
+        let Ok(journal) = store.journal_bytes(&summary.run) else { continue };
+        for digest in referenced_blobs(&journal) {
+            if !store.has_blob(&digest)? {
+                missing.push(format!("run {}: blob {digest} is missing", summary.run));
+            }
+        }
+    }
+    Ok(missing)
+}
+
+pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let gravest =
+        |findings: &[Finding]| findings.iter().map(Finding::gravity).max().unwrap_or(Gravity::Harmless);
+    let texts = |findings: &[Finding]| findings.iter().map(ToString::to_string).collect();
+    let (mut report, gravity) = if args.rebuild {
+        let repaired = store.doctor().repair()?;
+        let done = repaired.done.iter().map(ToString::to_string).collect();
+        let report = DoctorReport { runs: None, blobs: None, done, findings: texts(&repaired.left) };
+        (report, gravest(&repaired.left))
+    } else {
+        let found = store.doctor().check()?;
+        let (runs, blobs) = (Some(found.runs), Some(found.blobs));
+        let report = DoctorReport { runs, blobs, done: Vec::new(), findings: texts(&found.findings) };
+        (report, gravest(&found.findings))
+    };
+    // Listing runs heals the index, so this comes after the look at it.
+    let missing = missing_blobs(&store)?;
+    let gravity = if missing.is_empty() { gravity } else { Gravity::Damage };
+    report.findings.extend(missing);
+    context.print(&report)?;
+    match gravity {
+        Gravity::Harmless => return Ok(Exit::Yes),
+        Gravity::Repairable => context.say(hint::REBUILD),
+        Gravity::Damage => context.say(hint::DAMAGE),
+    }
+    Ok(if args.rebuild { Exit::Partial } else { Exit::No })
+}

@@ -1,0 +1,113 @@
+//! `hence export`: a run as a bundle.
+
+use std::path::Path;
+
+use hence_canon::Digest;
+use hence_journal::read_tail;
+use hence_store::{FileStore, RunId, Store as _};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::ExportArgs;
+use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
+use crate::code::Code;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::{Text, pairs};
+use crate::target;
+
+/// A bundle that was written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ExportReport {
+    /// The run's id.
+    run: String,
+    /// The folder.
+    dir: String,
+    /// Where the journal ends.
+    head: String,
+    /// How many files the bundle holds.
+    files: usize,
+    /// Their size together.
+    bytes: u64,
+}
+
+impl Text for ExportReport {
+    fn text(&self) -> String {
+        pairs(&[
+            ("run", escape(&self.run)),
+            ("bundle", escape(&self.dir)),
+            ("head", self.head.clone()),
+            ("files", format!("{} ({} bytes)", self.files, self.bytes)),
+        ])
+    }
+}
+
+pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let run = target::find_run(&store, &args.run)?;
+    let journal = whole_records(&run, store.journal_bytes(&run)?)?;
+    let head = read_tail(&journal)
+        .map_err(|error| CliError::new(Code::Damaged, format!("run {run}: {error}")))?
+        .head
+        .to_string();
+    // Everything is read before anything is written: a bundle that cannot be whole is not begun.
+    for digest in referenced_blobs(&journal) {
+        store.blob(&digest)?;
+    }
+    make_folder(&args.dir)?;
+    let mut files = vec![write(&args.dir, JOURNAL, &journal)?];
+    for name in store.attachments(&run)? {
+        files.push(write(&args.dir, name.as_str(), &store.attachment(&run, &name)?)?);
+    }
+    files.extend(write_blobs(&args.dir, &store, &journal)?);
+    let bytes = files.iter().map(|file| file.bytes).sum();
+    let manifest =
+        Manifest { format: FORMAT.to_owned(), run: run.as_str().to_owned(), head: head.clone(), files };
+    let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
+    // The manifest comes last: a folder without one is no bundle.
+    write(&args.dir, MANIFEST, format!("{text}\n").as_bytes())?;
+    let files = manifest.files.len() + 1;
+    let dir = args.dir.display().to_string();
+    context.print(&ExportReport { run: manifest.run, dir, head, files, bytes })?;
+    Ok(Exit::Yes)
+}
+
+/// Makes the folder; one that holds something is left alone.
+fn make_folder(dir: &Path) -> Result<(), CliError> {
+    if dir.exists() && !dir.is_dir() {
+        let message = format!("cannot make the folder {}: there is a file of that name", dir.display());
+        return Err(CliError::new(Code::File, message).advise("name a folder that is not there yet"));
+    }
+    std::fs::create_dir_all(dir).map_err(|error| CliError::file("make the folder", dir, &error))?;
+    let mut entries = std::fs::read_dir(dir).map_err(|error| CliError::file("list", dir, &error))?;
+    if entries.next().is_some() {
+        let message = format!("{} is not empty, a bundle needs a folder of its own", dir.display());
+        return Err(CliError::new(Code::File, message).advise("name a folder that is not there yet"));
+    }
+    Ok(())
+}
+
+/// Leaves off an append that is under way or was interrupted: it was never acknowledged.
+fn whole_records(run: &RunId, mut journal: Vec<u8>) -> Result<Vec<u8>, CliError> {
+    let tail =
+        read_tail(&journal).map_err(|error| CliError::new(Code::Damaged, format!("run {run}: {error}")))?;
+    journal.truncate(journal.len() - tail.torn_bytes);
+    Ok(journal)
+}
+
+fn write(dir: &Path, path: &str, bytes: &[u8]) -> Result<BundleFile, CliError> {
+    let full = dir.join(path);
+    std::fs::write(&full, bytes).map_err(|error| CliError::file("write", &full, &error))?;
+    Ok(BundleFile { path: path.to_owned(), sha256: Digest::of(bytes).to_string(), bytes: bytes.len() as u64 })
+}
+
+fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<BundleFile>, CliError> {
+    let digests = referenced_blobs(journal);
+    if digests.is_empty() {
+        return Ok(Vec::new());
+    }
+    let folder = dir.join(BLOBS);
+    std::fs::create_dir(&folder).map_err(|error| CliError::file("make the folder", &folder, &error))?;
+    digests.iter().map(|digest| write(dir, &format!("{BLOBS}/{digest}"), &store.blob(digest)?)).collect()
+}

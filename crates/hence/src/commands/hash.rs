@@ -1,0 +1,45 @@
+//! `hence hash`: the digest, or the bytes, of a document's canonical form.
+
+use hence_canon::{Canonical, parse};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::HashArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input;
+use crate::report::Text;
+
+/// The digest of a document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HashReport {
+    /// SHA-256 of the canonical bytes, in hex.
+    sha256: String,
+    /// How many canonical bytes there are.
+    bytes: usize,
+    /// The canonical form that was hashed.
+    canonicalization: &'static str,
+}
+
+impl Text for HashReport {
+    fn text(&self) -> String {
+        self.sha256.clone()
+    }
+}
+
+pub(super) fn run(context: &Context, args: &HashArgs) -> Result<Exit, CliError> {
+    let bytes = input::read_document(&args.file)?;
+    let value = parse(&bytes).map_err(|error| CliError::not_json(input::shown_name(&args.file), &error))?;
+    let canonical = Canonical::of(&value);
+    if args.canonical {
+        context.write(canonical.bytes())?;
+    } else {
+        context.print(&HashReport {
+            sha256: canonical.digest().to_string(),
+            bytes: canonical.bytes().len(),
+            canonicalization: hence_journal::CANONICALIZATION,
+        })?;
+    }
+    Ok(Exit::Yes)
+}

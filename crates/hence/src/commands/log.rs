@@ -1,0 +1,116 @@
+//! `hence log`: the records of a run, one line each.
+
+use hence_journal::{Chained, Control, Lines, ReadError, Record, RecordIndex};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::LogArgs;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::{Text, columns};
+use crate::target::Journal;
+
+/// The records of a run.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogReport {
+    /// The run's id.
+    run: String,
+    /// How many records there are.
+    total: u64,
+    /// The records asked for.
+    records: Vec<LogRow>,
+}
+
+/// One record.
+#[derive(Serialize, JsonSchema)]
+struct LogRow {
+    /// Its index.
+    index: u64,
+    /// `header`, `step`, `control` or `unreadable`.
+    kind: &'static str,
+    /// The step's name, the loop's decision, or what is wrong with the line.
+    what: String,
+    /// How the step ended.
+    status: Option<&'static str>,
+    /// When the record changed the state.
+    at: Option<String>,
+    /// The record's hash.
+    hash: Option<String>,
+}
+
+impl Text for LogReport {
+    fn text(&self) -> String {
+        let mut rows = vec![["INDEX", "KIND", "WHAT", "STATUS", "AT", "HASH"].map(str::to_owned)];
+        for record in &self.records {
+            rows.push([
+                record.index.to_string(),
+                record.kind.to_owned(),
+                escape(&record.what),
+                record.status.unwrap_or("").to_owned(),
+                record.at.clone().unwrap_or_default(),
+                record.hash.as_deref().unwrap_or_default().chars().take(12).collect(),
+            ]);
+        }
+        let Some(last) = self.records.last().map(|record| record.index + 1) else {
+            return format!("no record there; the run has {}", self.total);
+        };
+        let mut text = columns(&rows);
+        if last < self.total {
+            text.push_str(&format!(
+                "{} more; --from {last} continues, --limit 0 shows all\n",
+                self.total - last
+            ));
+        }
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
+    let journal = Journal::of_run(context, &args.run)?;
+    let profile = journal.profile();
+    let lines = Lines::of(&journal.bytes);
+    let total = lines.count().get();
+    let limit = if args.limit == 0 { u64::MAX } else { args.limit as u64 };
+    let until = args.from.saturating_add(limit).min(total);
+    // Reading goes on behind a line that cannot be read: a damaged record hides nothing but itself.
+    let rows = (args.from..until).map(|index| {
+        let line = lines.get(RecordIndex::new(index)).unwrap_or_default();
+        let read = if index == 0 {
+            Chained::decode_header(line).map(|(header, _)| header)
+        } else {
+            Chained::decode(line, &profile)
+        };
+        row(index, read.map_err(|error| ReadError { index: RecordIndex::new(index), error }))
+    });
+    context.print(&LogReport { run: journal.name.clone(), total, records: rows.collect() })?;
+    Ok(Exit::Yes)
+}
+
+fn row(index: u64, read: Result<Chained, ReadError>) -> LogRow {
+    let chained = match read {
+        Ok(chained) => chained,
+        Err(error) => {
+            let what = error.error.to_string();
+            return LogRow { index, kind: "unreadable", what, status: None, at: None, hash: None };
+        }
+    };
+    let (kind, what, status, at) = match &chained.record {
+        Record::Header(header) => ("header", header.profile.to_string(), None, Some(&header.created_at)),
+        Record::Step(step) => (
+            "step",
+            step.result.step().to_string(),
+            Some(step.result.outcome().status().as_str()),
+            Some(step.result.finished_at()),
+        ),
+        Record::Control(Control::Loop(control)) => (
+            "control",
+            format!("loop {}: {}", control.loop_iteration, control.action.as_str()),
+            None,
+            control.at.as_ref(),
+        ),
+        Record::Control(Control::Complete { at, .. }) => ("control", "complete".to_owned(), None, Some(at)),
+    };
+    let at = at.map(ToString::to_string);
+    LogRow { index, kind, what, status, at, hash: Some(chained.hash.to_string()) }
+}

@@ -1,0 +1,121 @@
+//! `hence runs`: what the store holds.
+
+use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
+use hence_state::{Profile, StepStatus};
+use hence_store::{Condition, FileStore, RunSummary, Store};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::RunsArgs;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::{Text, columns};
+
+/// The runs of a store.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunsReport {
+    /// How many runs there are.
+    total: usize,
+    /// The runs, in the order of their ids.
+    runs: Vec<RunRow>,
+}
+
+/// One run.
+#[derive(Serialize, JsonSchema)]
+struct RunRow {
+    /// The run's id.
+    run: String,
+    /// `completed`, `failed`, `unfinished` or `damaged`.
+    status: String,
+    /// How many records its journal holds.
+    records: Option<u64>,
+    /// Its head.
+    head: Option<String>,
+    /// When it was created.
+    created_at: Option<String>,
+    /// The size of its journal.
+    bytes: u64,
+}
+
+impl Text for RunsReport {
+    fn text(&self) -> String {
+        if self.runs.is_empty() {
+            return "no runs yet; `hence run PROBLEM.json` makes one".to_owned();
+        }
+        let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED", "HEAD"].map(str::to_owned)];
+        for run in &self.runs {
+            rows.push([
+                escape(&run.run),
+                run.status.clone(),
+                run.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
+                run.created_at.clone().unwrap_or_default(),
+                run.head.as_deref().unwrap_or_default().chars().take(12).collect(),
+            ]);
+        }
+        let mut text = columns(&rows);
+        if self.runs.len() < self.total {
+            text.push_str(&format!("{} of {} runs; --limit 0 shows all\n", self.runs.len(), self.total));
+        }
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &RunsArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let summaries = store.list()?;
+    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
+    let runs: Vec<RunRow> = summaries.iter().take(limit).map(|summary| row(&store, summary)).collect();
+    context.print(&RunsReport { total: summaries.len(), runs })?;
+    Ok(Exit::Yes)
+}
+
+fn row(store: &FileStore, summary: &RunSummary) -> RunRow {
+    let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
+    let created_at = header.as_ref().and_then(|(chained, _)| match &chained.record {
+        Record::Header(header) => Some(header.created_at.to_string()),
+        _ => None,
+    });
+    let profile = header.map(|(_, profile)| profile);
+    RunRow {
+        run: summary.run.as_str().to_owned(),
+        status: standing(store, summary, profile).to_owned(),
+        records: summary.head().map(|head| head.records.get()),
+        head: summary.head().map(|head| head.to_string()),
+        created_at,
+        bytes: summary.journal_bytes,
+    }
+}
+
+/// Says how a run stands, from its last record.
+fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
+    if matches!(summary.condition, Condition::Damaged(_)) {
+        return "damaged";
+    }
+    let last = || {
+        let last = RecordIndex::new(summary.head()?.records.get().checked_sub(1)?);
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut store.read_journal(&summary.run, last).ok()?, &mut bytes).ok()?;
+        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        Chained::decode(line, &profile?).ok()
+    };
+    match last().map(|chained| chained.record) {
+        Some(Record::Control(Control::Complete { .. })) => "completed",
+        Some(Record::Control(Control::Loop(control)))
+            if control.action == LoopAction::MaxIterationsReached =>
+        {
+            "failed"
+        }
+        Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
+        // The compat profile records no completion: its last step is its end.
+        Some(Record::Step(step)) if &**step.result.step() == "Audit" && !has_completion(profile) => {
+            "completed"
+        }
+        Some(_) => "unfinished",
+        None => "damaged",
+    }
+}
+
+fn has_completion(profile: Option<Profile>) -> bool {
+    profile.is_some_and(|profile| profile.completion == hence_state::CompletionRule::Recorded)
+}

@@ -1,0 +1,78 @@
+//! `hence schema`: the JSON Schema of each command's `--json` output.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
+use super::run::RunReport;
+use super::{
+    completions, diff, doctor, explain, export, hash, import, log, replay, runs, show, state, stats, verify,
+};
+use crate::args::SchemaArgs;
+use crate::code::Code;
+use crate::context::{Context, ErrorReport};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::Text;
+
+/// A name, and how to make the schema of what is printed under it.
+type Named = (&'static str, fn() -> Schema);
+
+/// The commands that print JSON.
+const SCHEMAS: &[Named] = &[
+    ("run", schema_of::<RunReport>),
+    ("resume", schema_of::<RunReport>),
+    ("runs", schema_of::<runs::RunsReport>),
+    ("log", schema_of::<log::LogReport>),
+    ("show", schema_of::<show::ShowReport>),
+    ("state", schema_of::<state::StateReport>),
+    ("verify", schema_of::<verify::VerifyReport>),
+    ("replay", schema_of::<replay::ReplayReport>),
+    ("diff", schema_of::<diff::DiffReport>),
+    ("export", schema_of::<export::ExportReport>),
+    ("import", schema_of::<import::ImportReport>),
+    ("hash", schema_of::<hash::HashReport>),
+    ("stats", schema_of::<stats::StoreStats>),
+    ("stats-run", schema_of::<stats::RunStats>),
+    ("doctor", schema_of::<doctor::DoctorReport>),
+    ("explain", schema_of::<explain::ExplainReport>),
+    ("completions", schema_of::<completions::CompletionsReport>),
+    // Not a command: what every command prints to stderr when it is refused.
+    ("error", schema_of::<ErrorReport<'_>>),
+];
+
+/// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
+fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SchemaReport {
+    Names(Vec<&'static str>),
+    One(Box<Schema>),
+}
+
+impl Text for SchemaReport {
+    fn text(&self) -> String {
+        match self {
+            Self::Names(names) => names.join("\n"),
+            Self::One(schema) => serde_json::to_string_pretty(schema).unwrap_or_default(),
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
+    let report = match &args.command {
+        None => SchemaReport::Names(SCHEMAS.iter().map(|(name, _)| *name).collect()),
+        Some(command) => match SCHEMAS.iter().find(|(name, _)| name == command) {
+            Some((_, schema)) => SchemaReport::One(Box::new(schema())),
+            None => {
+                return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))
+                    .advise("`hence schema` lists the names"));
+            }
+        },
+    };
+    context.print(&report)?;
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,103 @@
+//! `hence show`: one record, with large values given back.
+
+use hence_canon::{JsonPointer, Value, parse};
+use hence_journal::{Chained, Lines, Record, RecordIndex};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::ShowArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::CliError;
+use crate::escape::escape_json;
+use crate::exit::Exit;
+use crate::hint;
+use crate::report::Text;
+use crate::sink::StoreBlobs;
+use crate::target::Journal;
+
+/// One record of a run.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ShowReport {
+    /// The run's id.
+    run: String,
+    /// The record's index.
+    index: u64,
+    /// The record as it is hashed.
+    record: Data,
+    /// The step's output, fetched if it is kept outside the journal; nothing if it cannot be had.
+    output: Option<Data>,
+}
+
+impl Text for ShowReport {
+    fn text(&self) -> String {
+        let mut text = escape_json(&hence_canon::pretty(&self.record.0));
+        let is_fetched =
+            self.output.as_ref().is_some_and(|output| recorded_output(&self.record.0) != Some(&output.0));
+        if let Some(output) = self.output.as_ref().filter(|_| is_fetched) {
+            text.push_str("\n\noutput, fetched by its digest:\n");
+            text.push_str(&escape_json(&hence_canon::pretty(&output.0)));
+        }
+        text
+    }
+}
+
+fn recorded_output(record: &Value) -> Option<&Value> {
+    let pointer: JsonPointer = ["result", "output"].into_iter().collect();
+    record.pointer(&pointer)
+}
+
+pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
+    let journal = Journal::of_run(context, &args.run)?;
+    let index = find_record(&journal, &args.step)?;
+    let lines = Lines::of(&journal.bytes);
+    let line = lines.get(index).unwrap_or_default();
+    let record = parse(line).map_err(|error| {
+        CliError::new(Code::BadRecord, format!("run {}: record {index}: {error}", journal.name))
+            .advise(hint::verify(&journal.name))
+    })?;
+    let output = match (recorded_output(&record), &journal.store) {
+        (Some(output), Some(store)) => {
+            hence_engine::resolve(&output.clone().into(), &StoreBlobs(store)).map(|value| Some(Data(value)))
+        }
+        _ => Ok(None),
+    };
+    // The record is shown also where the value it refers to cannot be had.
+    let (output, missing) = match output {
+        Ok(output) => (output, None),
+        Err(error) => (None, Some(CliError::from(error))),
+    };
+    context.print(&ShowReport {
+        run: journal.name.clone(),
+        index: index.get(),
+        record: Data(record),
+        output,
+    })?;
+    let Some(error) = missing else { return Ok(Exit::Yes) };
+    context.report_error(&error);
+    Ok(Exit::Partial)
+}
+
+/// Finds a record by its index, or the last execution of a step by its name.
+pub(super) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, CliError> {
+    let lines = Lines::of(&journal.bytes);
+    let total = lines.count().get();
+    let nothing = || {
+        let message = format!(
+            "run {}: expected a record below {total} or the name of a step, found {name:?}",
+            journal.name
+        );
+        CliError::new(Code::NoSuchPlace, message).advise(hint::records(&journal.name))
+    };
+    if let Ok(index) = name.parse::<u64>() {
+        return if index < total { Ok(RecordIndex::new(index)) } else { Err(nothing()) };
+    }
+    let profile = journal.profile();
+    let is_execution = |index: &u64| {
+        let line = lines.get(RecordIndex::new(*index)).unwrap_or_default();
+        let record = Chained::decode(line, &profile).map(|chained| chained.record);
+        matches!(record, Ok(Record::Step(step)) if &**step.result.step() == name)
+    };
+    (1..total).rev().find(is_execution).map(RecordIndex::new).ok_or_else(nothing)
+}

@@ -1,0 +1,88 @@
+//! `hence state`: the state as the fold of the journal, at any record.
+
+use hence_canon::{Canonical, JsonPointer, Object, Value};
+use hence_engine::{Blobs, Engine, NoBlobs};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::show::find_record;
+use crate::args::StateArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::CliError;
+use crate::escape::escape_json;
+use crate::exit::Exit;
+use crate::hint;
+use crate::report::Text;
+use crate::sink::StoreBlobs;
+use crate::target::Journal;
+
+/// A state, or part of it. Its JSON form is the value itself.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct StateReport(Data);
+
+impl Text for StateReport {
+    fn text(&self) -> String {
+        escape_json(&hence_canon::pretty(&self.0.0))
+    }
+}
+
+pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError> {
+    let pointer: JsonPointer = args.pointer.as_deref().unwrap_or_default().parse().map_err(|error| {
+        CliError::new(Code::NoSuchPlace, format!("{error}"))
+            .advise("write a place as /artifacts/verification/status")
+    })?;
+    let journal = Journal::of_run(context, &args.run)?;
+    let problem = journal.required_problem()?;
+    let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
+    let state = Engine::new()
+        .state_at(&journal.bytes, &problem, at)
+        .map_err(|error| CliError::resume(&journal.name, error))?;
+    let mut value = state.canonical().value().clone();
+    if !args.raw {
+        value = match &journal.store {
+            Some(store) => give_back(&value, &StoreBlobs(store)),
+            None => give_back(&value, &NoBlobs),
+        }
+        .map_err(|error| error.advise(hint::raw_state(&journal.name)))?;
+    }
+    let Some(part) = value.pointer(&pointer).cloned() else {
+        let message = format!("run {}: nothing is at {pointer} in the state", journal.name);
+        return Err(CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name)));
+    };
+    context.print(&StateReport(Data(part)))?;
+    Ok(Exit::Yes)
+}
+
+/// Gives large values back where the state holds references to them: under its artifacts and later outputs.
+fn give_back(state: &Value, blobs: &dyn Blobs) -> Result<Value, CliError> {
+    let (Some(object), Some(artifacts)) =
+        (state.as_object(), state.get("artifacts").and_then(Value::as_object))
+    else {
+        return Ok(state.clone());
+    };
+    let mut given = Vec::with_capacity(artifacts.len());
+    for (key, value) in artifacts.iter() {
+        let value = match value.as_array().filter(|_| &**key == hence_state::ITERATIONS_KEY) {
+            Some(later) => {
+                later.iter().map(|entry| give_back_output(entry, blobs)).collect::<Result<Value, _>>()?
+            }
+            None => resolve(value, blobs)?,
+        };
+        given.push((key.clone(), value));
+    }
+    Ok(object.with("artifacts", given.into_iter().collect::<Object>()).into())
+}
+
+fn give_back_output(entry: &Value, blobs: &dyn Blobs) -> Result<Value, CliError> {
+    match (entry.as_object(), entry.get("output")) {
+        (Some(object), Some(output)) => Ok(object.with("output", resolve(output, blobs)?).into()),
+        _ => Ok(entry.clone()),
+    }
+}
+
+fn resolve(value: &Value, blobs: &dyn Blobs) -> Result<Value, CliError> {
+    Ok(hence_engine::resolve(&Canonical::of(value), blobs)?)
+}

@@ -1,0 +1,121 @@
+//! `hence stats`: counts over the store, or over one run.
+
+use std::collections::BTreeMap;
+
+use hence_engine::Metrics;
+use hence_journal::Reader;
+use hence_store::{Condition, Store as _};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::StatsArgs;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::{Text, pairs};
+use crate::target::Journal;
+
+/// Counts over a store.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StoreStats {
+    /// How many runs there are.
+    runs: usize,
+    /// How many of them end with an unfinished append.
+    torn: usize,
+    /// How many of them cannot be appended to.
+    damaged: usize,
+    /// How many records there are.
+    records: u64,
+    /// The size of all journals.
+    journal_bytes: u64,
+}
+
+/// Counts over a run.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunStats {
+    /// The run's id.
+    run: String,
+    /// The size of its journal.
+    journal_bytes: usize,
+    /// How many steps were executed.
+    steps: u64,
+    /// Executions by step.
+    by_step: BTreeMap<String, u64>,
+    /// Executions by status.
+    by_status: BTreeMap<String, u64>,
+    /// Decisions by action.
+    by_action: BTreeMap<String, u64>,
+    /// From the earliest start to the latest finish, by the run's own clock.
+    duration_ms: u64,
+}
+
+impl Text for StoreStats {
+    fn text(&self) -> String {
+        pairs(&[
+            ("runs", self.runs.to_string()),
+            ("torn", self.torn.to_string()),
+            ("damaged", self.damaged.to_string()),
+            ("records", self.records.to_string()),
+            ("journal bytes", self.journal_bytes.to_string()),
+        ])
+    }
+}
+
+impl Text for RunStats {
+    fn text(&self) -> String {
+        let list = |counts: &BTreeMap<String, u64>| {
+            let counts: Vec<String> =
+                counts.iter().map(|(key, count)| format!("{} {count}", escape(key))).collect();
+            if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+        };
+        pairs(&[
+            ("run", escape(&self.run)),
+            ("journal bytes", self.journal_bytes.to_string()),
+            ("steps", self.steps.to_string()),
+            ("by step", list(&self.by_step)),
+            ("by status", list(&self.by_status)),
+            ("decisions", list(&self.by_action)),
+            ("duration", format!("{} ms by the run's clock", self.duration_ms)),
+        ])
+    }
+}
+
+pub(super) fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
+    match &args.run {
+        None => store_stats(context),
+        Some(run) => run_stats(context, run),
+    }
+}
+
+fn store_stats(context: &Context) -> Result<Exit, CliError> {
+    let summaries = context.store()?.list()?;
+    let count = |test: fn(&Condition) -> bool| summaries.iter().filter(|run| test(&run.condition)).count();
+    context.print(&StoreStats {
+        runs: summaries.len(),
+        torn: count(|condition| matches!(condition, Condition::Torn { .. })),
+        damaged: count(|condition| matches!(condition, Condition::Damaged(_))),
+        records: summaries.iter().filter_map(|run| run.head()).map(|head| head.records.get()).sum(),
+        journal_bytes: summaries.iter().map(|run| run.journal_bytes).sum(),
+    })?;
+    Ok(Exit::Yes)
+}
+
+fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
+    let journal = Journal::of_target(context, run)?;
+    let (_, reader) =
+        Reader::open(&journal.bytes).map_err(|error| CliError::bad_record(&journal.name, &error))?;
+    let mut metrics = Metrics::default();
+    for record in reader {
+        metrics.note(&record.map_err(|error| CliError::bad_record(&journal.name, &error))?);
+    }
+    context.print(&RunStats {
+        run: journal.name,
+        journal_bytes: journal.bytes.len(),
+        steps: metrics.steps_total,
+        by_step: metrics.step_counts,
+        by_status: metrics.step_status_counts,
+        by_action: metrics.control_action_counts,
+        duration_ms: metrics.trace_duration_ms,
+    })?;
+    Ok(Exit::Yes)
+}

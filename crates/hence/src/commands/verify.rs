@@ -1,0 +1,112 @@
+//! `hence verify`: what holds, where it first breaks, and what no hash chain can show.
+
+mod report;
+
+use std::num::NonZeroUsize;
+
+use hence_engine::{Blobs, Engine, Evidence, NoBlobs, RecordedSteps};
+use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
+
+use crate::args::VerifyArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::sink::StoreBlobs;
+use crate::target::Journal;
+use crate::{hint, input};
+
+pub(crate) use report::VerifyReport;
+use report::{LevelRow, ReasonRow};
+
+pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let mut journal = Journal::of_target(context, &args.target)?;
+    if let Some(path) = &args.problem {
+        journal.problem = Some(input::read_file(path)?);
+    }
+    let problem = journal.parsed_problem()?;
+    let store_blobs = journal.store.as_ref().map(|store| StoreBlobs(store));
+    let blobs: &dyn Blobs = match &store_blobs {
+        Some(blobs) => blobs,
+        None => &NoBlobs,
+    };
+    let evidence = Evidence {
+        journal: &journal.bytes,
+        problem: problem.as_ref(),
+        anchor: args.anchor,
+        blobs,
+        recorded: RecordedSteps::FromJournal,
+        threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+    };
+    let report = Engine::new().verify(&evidence, args.level);
+    context.print(&describe(&journal.name, &report))?;
+    advise(context, args, &journal, &report);
+    Ok(if report.holds() { Exit::Yes } else { Exit::No })
+}
+
+/// Says what to do next.
+fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report) {
+    let target = hint::word(&args.target);
+    let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
+    let is_unfinished = report.completeness == Some(Completeness::Incomplete);
+    let is_resumable = journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished);
+    let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
+    if is_resumable {
+        let why = if is_torn { "cuts an append that was never finished and goes on" } else { "goes on" };
+        context.say(format_args!("hint: `hence resume {target}` {why}"));
+    } else if !report.holds() && !(is_unfinished && is_bare) {
+        context
+            .say(format_args!("hint: a copy kept elsewhere shows what changed: `hence diff COPY {target}`"));
+    }
+    if is_bare {
+        context.say(format_args!(
+            "hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT {target}`"
+        ));
+    }
+}
+
+/// Returns how many records hold, counted from the first: all before the first break of any level.
+fn intact(report: &Report) -> u64 {
+    let breaks = report.levels.iter().filter_map(|level| match &level.outcome {
+        // The anchor is about the end; the records before it may hold or not.
+        Outcome::Broken(found) if level.level != Level::Anchored => Some(found.line),
+        _ => None,
+    });
+    breaks.min().unwrap_or(report.records).min(report.records)
+}
+
+fn describe(target: &str, report: &Report) -> VerifyReport {
+    let levels = report.levels.iter().map(|level| {
+        let (verdict, found, why) = match &level.outcome {
+            Outcome::Holds => ("holds", None, None),
+            Outcome::Broken(found) => ("broken", Some(found), None),
+            Outcome::NotChecked(why) => ("not_checked", None, Some(why.clone())),
+        };
+        LevelRow {
+            level: level.level.as_str(),
+            verdict,
+            line: found.map(|found| found.line),
+            reasons: found.map(reasons).unwrap_or_default(),
+            unchecked: why.into_iter().chain(level.unchecked.iter().cloned()).collect(),
+        }
+    });
+    VerifyReport {
+        target: target.to_owned(),
+        holds: report.holds(),
+        records: report.records,
+        intact: intact(report),
+        head: report.head.map(|head| head.to_string()),
+        complete: report.completeness.map(|found| found == Completeness::Complete),
+        levels: levels.collect(),
+        not_shown: report.not_shown(),
+    }
+}
+
+fn reasons(found: &Break) -> Vec<ReasonRow> {
+    let row = |reason: &hence_journal::verify::Reason| ReasonRow {
+        code: reason.code.as_str(),
+        member: reason.member,
+        expected: reason.expected.clone(),
+        found: reason.found.clone(),
+    };
+    found.reasons.iter().map(row).collect()
+}

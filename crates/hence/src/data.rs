@@ -1,0 +1,33 @@
+//! Data inside reports: JSON values exactly as they are, whatever serde can or cannot hold.
+
+use hence_canon::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A JSON value in a report. Integers of any size stay exact: the canonical text is copied through.
+#[derive(Clone, Debug)]
+pub(crate) struct Data(pub(crate) Value);
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw = RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Data {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Data".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        Schema::default()
+    }
+}
+
+impl From<Value> for Data {
+    fn from(value: Value) -> Self {
+        Self(value)
+    }
+}

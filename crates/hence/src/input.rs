@@ -1,0 +1,55 @@
+//! Reading what a person names: files, standard input, problems.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use hence_canon::{Lenient, parse, parse_lenient};
+use hence_engine::without_defects;
+use hence_state::{Profile, Typing};
+
+use crate::code::Code;
+use crate::error::CliError;
+
+/// The largest document read from a file or standard input.
+///
+/// A problem is kept verbatim and hashed with every state, so a larger one is a mistake; the limit is checked before
+/// anything is parsed.
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Returns what to call a document in a message.
+pub(crate) fn shown_name(name: &str) -> &str {
+    if name == "-" { "standard input" } else { name }
+}
+
+/// Reads a file, or standard input for `-`, up to [`DOCUMENT_BYTES_MAX`].
+pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
+    let path = Path::new(shown_name(name));
+    let mut bytes = Vec::new();
+    let read = if name == "-" {
+        std::io::stdin().lock().take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
+    } else {
+        let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, &error))?;
+        file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
+    };
+    read.map_err(|error| CliError::file("read", path, &error))?;
+    if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
+        let message =
+            format!("{} has more than {DOCUMENT_BYTES_MAX} bytes, the limit of a document", path.display());
+        return Err(CliError::new(Code::File, message).advise("keep large values outside and refer to them"));
+    }
+    Ok(bytes)
+}
+
+/// Reads a whole file, however large: journals are not documents.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
+    std::fs::read(path).map_err(|error| CliError::file("read", path, &error))
+}
+
+/// Parses a problem the way its profile reads documents.
+pub(crate) fn parse_problem(name: &str, bytes: &[u8], profile: &Profile) -> Result<Lenient, CliError> {
+    let parsed = match profile.typing {
+        Typing::Strict => parse(bytes).map(without_defects),
+        Typing::Lax => parse_lenient(bytes),
+    };
+    parsed.map_err(|error| CliError::not_json(shown_name(name), &error))
+}

@@ -1,0 +1,45 @@
+//! The command line of `hence`: it owns the terminal, the files a person names, and where the store lies.
+//! What it prints as data goes to stdout, what it says goes to stderr; exit codes are those of [`exit::Exit`].
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command line owns the terminal")]
+
+mod args;
+mod bundle;
+mod code;
+mod commands;
+mod context;
+mod data;
+mod error;
+mod escape;
+mod exit;
+mod hint;
+mod input;
+mod report;
+mod sink;
+mod target;
+
+use clap::Parser as _;
+
+use args::Args;
+use context::Context;
+use exit::Exit;
+
+fn main() -> std::process::ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are answers; everything else is a mistake in the call.
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Yes };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let context = Context::new(&args);
+    match commands::run(&context, args.command) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            context.report_error(&error);
+            error.exit().into()
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A run's records and large values, kept by the store.
+
+use hence_canon::{Canonical, Digest};
+use hence_engine::{Blobs, Sink, SinkError};
+use hence_journal::{Head, Sealed};
+use hence_store::{Durability, RunWriter, Store, StoreError};
+
+/// Keeps records through the one writer of a run, large values beside it.
+pub(crate) struct StoreSink<'a> {
+    pub(crate) writer: Box<dyn RunWriter>,
+    pub(crate) blobs: StoreBlobs<'a>,
+    pub(crate) head: Head,
+}
+
+impl<'a> StoreSink<'a> {
+    pub(crate) fn new(store: &'a dyn Store, writer: Box<dyn RunWriter>) -> Self {
+        let head = writer.head();
+        Self { writer, blobs: StoreBlobs(store), head }
+    }
+}
+
+impl Sink for StoreSink<'_> {
+    /// A record is durable before the run goes on: whatever is reported as done survives power loss.
+    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.head = self.writer.append(self.head, record.line(), Durability::Synced)?;
+        Ok(())
+    }
+
+    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
+        self.blobs.0.put_blob(value.bytes(), Durability::Synced)?;
+        Ok(())
+    }
+
+    fn blobs(&self) -> &dyn Blobs {
+        &self.blobs
+    }
+}
+
+/// Large values as the store keeps them.
+pub(crate) struct StoreBlobs<'a>(pub(crate) &'a dyn Store);
+
+impl Blobs for StoreBlobs<'_> {
+    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
+        match self.0.blob(digest) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(StoreError::NoSuchBlob { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

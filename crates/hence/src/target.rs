@@ -1,0 +1,99 @@
+//! A run or a journal's file, as a person names it.
+
+use std::path::{Path, PathBuf};
+
+use hence_canon::Lenient;
+use hence_journal::{Chained, Lines, Record, RecordIndex};
+use hence_state::{Profile, ProfileName};
+use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::{bundle, hint, input};
+
+/// The attachment that holds the problem.
+pub(crate) const PROBLEM: &str = "problem.json";
+
+/// A journal and what is known around it.
+pub(crate) struct Journal {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) problem: Option<Vec<u8>>,
+    /// The store it lies in; a file lies in none.
+    pub(crate) store: Option<FileStore>,
+}
+
+/// Finds a run by its id or a prefix of it.
+pub(crate) fn find_run(store: &dyn Store, name: &str) -> Result<RunId, CliError> {
+    Ok(store.find(name)?)
+}
+
+/// Returns the name of the problem's attachment.
+pub(crate) fn problem_name() -> AttachmentName {
+    AttachmentName::new(PROBLEM).expect("the name is plain")
+}
+
+impl Journal {
+    /// Reads a run of the store.
+    pub(crate) fn of_run(context: &Context, name: &str) -> Result<Self, CliError> {
+        let store = context.store()?;
+        let run = find_run(&store, name)?;
+        let bytes = store.journal_bytes(&run)?;
+        let problem = match store.attachment(&run, &problem_name()) {
+            Ok(problem) => Some(problem),
+            Err(StoreError::NoSuchAttachment { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { name: run.as_str().to_owned(), bytes, problem, store: Some(store) })
+    }
+
+    /// Reads a file if there is one of that name, a run of the store otherwise.
+    pub(crate) fn of_target(context: &Context, name: &str) -> Result<Self, CliError> {
+        let path = Path::new(name);
+        if path.is_dir() && path.join(bundle::JOURNAL).is_file() {
+            let run = Self::of_run(context, name);
+            let file = path.join(bundle::JOURNAL);
+            return run.map_err(|error| error.advise(hint::folder(&file.display().to_string())));
+        }
+        if !path.is_file() {
+            return Self::of_run(context, name).map_err(|error| match error.code {
+                Code::NoSuchRun => error.advise(hint::NEITHER_FILE_NOR_RUN),
+                _ => error,
+            });
+        }
+        let bytes = input::read_file(path)?;
+        Ok(Self { name: name.to_owned(), bytes, problem: beside(path)?, store: None })
+    }
+
+    /// Returns the profile the journal's header names; strict when there is no header to ask.
+    pub(crate) fn profile(&self) -> Profile {
+        let first = Lines::of(&self.bytes).get(RecordIndex::HEADER).unwrap_or_default();
+        let name = match Chained::decode_header(first) {
+            Ok((Chained { record: Record::Header(header), .. }, _)) => header.profile,
+            _ => ProfileName::Strict,
+        };
+        Profile::named(name)
+    }
+
+    /// Parses the problem, if there is one.
+    pub(crate) fn parsed_problem(&self) -> Result<Option<Lenient>, CliError> {
+        let Some(problem) = &self.problem else { return Ok(None) };
+        input::parse_problem(PROBLEM, problem, &self.profile()).map(Some)
+    }
+
+    /// Parses the problem, which must be there.
+    pub(crate) fn required_problem(&self) -> Result<Lenient, CliError> {
+        self.parsed_problem()?.ok_or_else(|| {
+            let message = format!("{}: its problem is not at hand", self.name);
+            CliError::new(Code::NoSuchPlace, message)
+                .advise(format!("put the problem beside the journal as {PROBLEM}"))
+        })
+    }
+}
+
+/// Reads `problem.json` beside a journal's file: an exported bundle has it there.
+fn beside(path: &Path) -> Result<Option<Vec<u8>>, CliError> {
+    let problem: PathBuf = path.with_file_name(PROBLEM);
+    if problem.is_file() { input::read_file(&problem).map(Some) } else { Ok(None) }
+}

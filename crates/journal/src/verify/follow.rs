@@ -1,0 +1,35 @@
+//! What a verifier must be told about the program that wrote a journal.
+
+use std::sync::Arc;
+
+use hence_state::{ProblemSpec, ReasoningState};
+
+use super::{Completeness, Reason};
+use crate::record::{Control, Header, StepRecord};
+
+/// A program whose journals can be verified: it knows which step may follow which, and what each was given.
+pub trait Program {
+    /// Starts following a journal. The problem is known from the spec level on.
+    fn follow<'a>(&'a self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 'a>;
+}
+
+/// Follows one journal from record to record.
+pub trait Follower {
+    /// Judges a step: whether it may come now, and whether its input hash is what it was given.
+    fn step(&mut self, record: &StepRecord) -> Vec<Reason>;
+
+    /// Judges a control decision.
+    fn control(&mut self, control: &Control) -> Vec<Reason>;
+
+    /// Returns the artifact a step's output belongs to.
+    fn artifact_key(&self, step: &str) -> Arc<str>;
+
+    /// Takes note of the state after the record just judged. Called from the spec level on.
+    fn state(&mut self, state: &ReasoningState);
+
+    /// Returns whether the run has reached a legal end.
+    fn completeness(&self) -> Completeness;
+
+    /// Returns what could not be judged, and why.
+    fn unchecked(&self) -> Vec<String>;
+}

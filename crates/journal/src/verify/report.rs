@@ -1,0 +1,166 @@
+//! The report of a verification.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Reason;
+use crate::Head;
+
+/// How much is verified.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Each line is the canonical form of its value.
+    Bytes,
+    /// Framing, shapes, indices and hashes chain up.
+    Chain,
+    /// States, outputs and inputs that the journal itself can show hang together; steps come in a legal order.
+    Linked,
+    /// The journal belongs to the given problem and every state follows from its results.
+    Spec,
+    /// Running it again gives the same bytes.
+    Replay,
+    /// The journal ends where a head kept elsewhere says it ends.
+    Anchored,
+}
+
+impl Level {
+    /// All levels, cheapest first.
+    pub const ALL: [Self; 6] =
+        [Self::Bytes, Self::Chain, Self::Linked, Self::Spec, Self::Replay, Self::Anchored];
+
+    /// Returns the level's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Chain => "chain",
+            Self::Linked => "linked",
+            Self::Spec => "spec",
+            Self::Replay => "replay",
+            Self::Anchored => "anchored",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|level| level.as_str() == text).ok_or_else(|| {
+            let words = Self::ALL.map(Self::as_str).join(", ");
+            format!("expected one of {words}, found {text:?}")
+        })
+    }
+}
+
+/// The first record that does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Break {
+    /// Its line, from 0.
+    pub line: u64,
+    /// Everything wrong with it.
+    pub reasons: Vec<Reason>,
+}
+
+/// What one level found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Everything it checks holds.
+    Holds,
+    /// Something does not.
+    Broken(Break),
+    /// It was not checked, and why.
+    NotChecked(String),
+}
+
+impl Outcome {
+    /// Returns whether the level holds.
+    pub const fn holds(&self) -> bool {
+        matches!(self, Self::Holds)
+    }
+}
+
+/// Whether a journal that holds tells a whole run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completeness {
+    /// The run reached a legal end.
+    Complete,
+    /// More should follow.
+    Incomplete,
+}
+
+/// A level and what it found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LevelReport {
+    /// The level.
+    pub level: Level,
+    /// What it found.
+    pub outcome: Outcome,
+    /// Parts of the level that could not be checked, and why.
+    pub unchecked: Vec<String>,
+}
+
+/// What holds of a journal, and what was not shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// How many lines there are.
+    pub records: u64,
+    /// Where the journal ends, as far as its last line says.
+    pub head: Option<Head>,
+    /// The levels, cheapest first.
+    pub levels: Vec<LevelReport>,
+    /// Whether it tells a whole run, when that could be judged.
+    pub completeness: Option<Completeness>,
+}
+
+impl Report {
+    /// Returns the outcome of a level.
+    pub fn outcome(&self, level: Level) -> Option<&Outcome> {
+        self.levels.iter().find(|report| report.level == level).map(|report| &report.outcome)
+    }
+
+    /// Returns whether no checked level is broken.
+    pub fn holds(&self) -> bool {
+        !self.levels.iter().any(|report| matches!(report.outcome, Outcome::Broken(_)))
+    }
+
+    /// Returns the cheapest broken level and its break.
+    pub fn first_break(&self) -> Option<(Level, &Break)> {
+        self.levels.iter().find_map(|report| match &report.outcome {
+            Outcome::Broken(found) => Some((report.level, found)),
+            _ => None,
+        })
+    }
+
+    /// Returns what the checks that were made cannot show, as sentences.
+    pub fn not_shown(&self) -> Vec<&'static str> {
+        let checked =
+            |level| self.outcome(level).is_some_and(|outcome| !matches!(outcome, Outcome::NotChecked(_)));
+        let mut sentences = Vec::new();
+        if !checked(Level::Anchored) {
+            sentences.push(
+                "that nothing was cut from the end: a shorter chain is a valid chain; only a head kept elsewhere \
+                 shows it",
+            );
+            sentences.push(
+                "that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept \
+                 elsewhere or a signature shows it",
+            );
+        }
+        if !checked(Level::Spec) {
+            sentences.push("that the states follow from the results: that needs the problem");
+        }
+        if !checked(Level::Replay) {
+            sentences.push("that running it again gives the same bytes");
+        }
+        sentences.push(
+            "that recorded inputs, evidence and replies were true: a record proves what was written down",
+        );
+        sentences
+    }
+}

@@ -1,0 +1,124 @@
+//! What steps have produced.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Canonical, ObjectWriter, Value};
+
+use crate::{ArtifactRule, StepIndex};
+
+/// The artifact that lists the outputs of repeated steps. No step may use it as its own key.
+pub const ITERATIONS_KEY: &str = "iterations";
+
+/// The outputs of a run: the first of each key under the key, later ones in a list that only grows.
+#[derive(Clone, Debug, Default)]
+pub struct Artifacts {
+    /// Ordered by key, as the canonical form is.
+    first: Vec<(Arc<str>, Canonical)>,
+    later: Vec<Produced>,
+    later_by_key: BTreeMap<Arc<str>, Vec<usize>>,
+}
+
+/// An output and where it comes from; listed as such when its key had an output before.
+#[derive(Clone, Debug)]
+pub struct Produced {
+    /// The key whose newest value this became.
+    pub key: Arc<str>,
+    /// The step.
+    pub step: Arc<str>,
+    /// The state's step index before the step ran.
+    pub step_index: StepIndex,
+    /// The output.
+    pub output: Canonical,
+}
+
+impl Produced {
+    pub(crate) fn canonical(&self) -> Canonical {
+        ObjectWriter::new()
+            .text("key", &self.key)
+            .canonical("output", &self.output)
+            .text("step", &self.step)
+            .value("step_index", &Value::from(self.step_index.get()))
+            .finish()
+    }
+}
+
+impl Artifacts {
+    /// Returns the first output under `key`.
+    pub fn first(&self, key: &str) -> Option<&Canonical> {
+        self.find(key).ok().and_then(|at| self.first.get(at)).map(|(_, output)| output)
+    }
+
+    /// Returns the newest output under `key`.
+    pub fn newest(&self, key: &str) -> Option<&Canonical> {
+        let newest = self.later_by_key.get(key).and_then(|places| self.later.get(*places.last()?));
+        newest.map(|later| &later.output).or_else(|| self.first(key))
+    }
+
+    /// Iterates over all outputs under `key`, oldest first.
+    pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Canonical> {
+        let places = self.later_by_key.get(key).into_iter().flatten();
+        let later = places.filter_map(|place| self.later.get(*place)).map(|later| &later.output);
+        self.first(key).into_iter().chain(later)
+    }
+
+    /// Iterates over first outputs by key, in canonical order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Canonical)> {
+        self.first.iter().map(|(key, output)| (key, output))
+    }
+
+    /// Returns the outputs of repeated steps, oldest first.
+    pub fn later(&self) -> &[Produced] {
+        &self.later
+    }
+
+    /// Returns the keys of the artifacts object in canonical order.
+    pub fn keys(&self) -> Vec<&str> {
+        let mut keys: Vec<&str> = self.first.iter().map(|(key, _)| &**key).collect();
+        if !self.later.is_empty() {
+            keys.insert(self.iterations_position(), ITERATIONS_KEY);
+        }
+        keys
+    }
+
+    /// Returns where the list of later outputs stands among the keys.
+    pub(crate) fn iterations_position(&self) -> usize {
+        self.first.partition_point(|(key, _)| &**key < ITERATIONS_KEY)
+    }
+
+    fn find(&self, key: &str) -> Result<usize, usize> {
+        self.first.binary_search_by(|(present, _)| (**present).cmp(key))
+    }
+
+    /// Takes an output in under the rule of the run's profile and says where it went.
+    pub fn insert(&mut self, rule: ArtifactRule, produced: Produced) -> Placement {
+        match (self.find(&produced.key), rule) {
+            (Err(at), _) => {
+                self.first.insert(at, (produced.key, produced.output));
+                Placement::First(at)
+            }
+            (Ok(at), ArtifactRule::Overwrite) => {
+                if let Some((_, slot)) = self.first.get_mut(at) {
+                    *slot = produced.output;
+                }
+                Placement::Overwritten(at)
+            }
+            (Ok(_), ArtifactRule::AppendOnly) => {
+                self.later_by_key.entry(produced.key.clone()).or_default().push(self.later.len());
+                self.later.push(produced);
+                Placement::Later
+            }
+        }
+    }
+}
+
+/// Where an output went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// It is the first of its key, at this position among the keys.
+    First(usize),
+    /// It replaced the one at this position.
+    Overwritten(usize),
+    /// It was appended to the list of later outputs.
+    Later,
+}

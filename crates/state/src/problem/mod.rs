@@ -1,0 +1,98 @@
+//! The problem: what is asked, under which settings.
+
+mod decode;
+mod loop_settings;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Lenient, Value};
+
+pub use loop_settings::{LoopSettings, Operator, StopCondition};
+pub use settings::{MaxSteps, ModelRequest, Settings, VerificationPath};
+
+use crate::{Findings, Profile, Timestamp};
+
+/// How deep a problem or an output may nest.
+///
+/// Both are stored inside a state and inside records, a few levels further down; what is stored must still be
+/// readable.
+pub const NESTING_MAX: usize = 500;
+const _: () = assert!(NESTING_MAX + 8 <= hence_canon::DEPTH_MAX);
+
+/// A decoded problem.
+///
+/// What is stored and hashed is the document as given ([`ProblemSpec::canonical`]): nothing is filled in, trimmed or
+/// coerced. The typed fields are readings of it.
+#[derive(Clone, Debug)]
+pub struct ProblemSpec {
+    canonical: Canonical,
+    id: Arc<str>,
+    created_at: Timestamp,
+    prompt: Arc<str>,
+    constraints: Vec<Arc<str>>,
+    goals: Vec<Arc<str>>,
+    evidence: Vec<Value>,
+    settings: Settings,
+}
+
+impl ProblemSpec {
+    /// Decodes a problem, with every rule of the profile checked.
+    ///
+    /// # Errors
+    /// [`Findings`]: everything that is wrong, in the order of the schema.
+    pub fn decode(value: &Value, profile: &Profile) -> Result<Self, Findings> {
+        decode::decode(value, &[], profile)
+    }
+
+    /// Decodes a problem from a document that may hold what cannot be hashed.
+    ///
+    /// # Errors
+    /// [`Findings`] as from [`decode`](Self::decode); a document that passes every rule but has no canonical form
+    /// is refused at [`Stage::Hashing`](crate::Stage::Hashing).
+    pub fn decode_lenient(document: &Lenient, profile: &Profile) -> Result<Self, Findings> {
+        decode::decode(&document.value, &document.defects, profile)
+    }
+
+    /// Returns the document as given.
+    pub fn canonical(&self) -> &Canonical {
+        &self.canonical
+    }
+
+    /// Returns the request's id.
+    pub fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    /// Returns when the problem was stated.
+    pub fn created_at(&self) -> &Timestamp {
+        &self.created_at
+    }
+
+    /// Returns the prompt, untouched.
+    pub fn prompt(&self) -> &Arc<str> {
+        &self.prompt
+    }
+
+    /// Returns the constraints; none when absent.
+    pub fn constraints(&self) -> &[Arc<str>] {
+        &self.constraints
+    }
+
+    /// Returns the goals; none when absent.
+    pub fn goals(&self) -> &[Arc<str>] {
+        &self.goals
+    }
+
+    /// Returns the evidence under `inputs.context.evidence`; none when absent.
+    pub fn evidence(&self) -> &[Value] {
+        &self.evidence
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}

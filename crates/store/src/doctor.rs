@@ -1,0 +1,193 @@
+//! Findings about a store and what was done about them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use hence_canon::Digest;
+
+use crate::{Cut, Damage, Holder, RunId, StoreError};
+
+/// Checks a store, and repairs what can be repaired without losing anything that was acknowledged.
+pub trait Doctor {
+    /// Looks at everything and changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] when the store itself cannot be listed. Unreadable runs and blobs are findings.
+    fn check(&self) -> Result<Report, StoreError>;
+
+    /// Cuts torn tails of runs that nobody writes, removes what interrupted writers left behind, rebuilds the index,
+    /// and says what it did and what it left.
+    ///
+    /// Damaged runs and blobs are left: their bytes are evidence, and there is nothing to repair them from.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] when a repair fails.
+    fn repair(&self) -> Result<Repaired, StoreError>;
+}
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// How many runs were looked at.
+    pub runs: u64,
+    /// How many blobs were read and hashed.
+    pub blobs: u64,
+    /// What is not as it should be, runs first, in order.
+    pub findings: Vec<Finding>,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Repaired {
+    /// What was changed, in the order it was done.
+    pub done: Vec<Repair>,
+    /// What was found and not changed.
+    pub left: Vec<Finding>,
+}
+
+/// Something in a store that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// An append was interrupted; opening the run for writing cuts it.
+    UnfinishedAppend {
+        /// The run.
+        run: RunId,
+        /// What will be cut.
+        cut: Cut,
+    },
+    /// A journal cannot be appended to.
+    DamagedRun {
+        /// The run.
+        run: RunId,
+        /// Why.
+        reason: Damage,
+    },
+    /// A run is being written, so its end was not judged.
+    RunInUse {
+        /// The run.
+        run: RunId,
+        /// Who writes it.
+        holder: Holder,
+    },
+    /// A file or folder could not be read.
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// An interrupted writer left a temporary file or folder behind.
+    OrphanTemporary {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Something that the store did not put there.
+    Stray {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A blob's bytes are not those it is named after. Storing the value again heals it.
+    CorruptBlob {
+        /// Its name.
+        digest: Digest,
+        /// The digest of its bytes.
+        found: Digest,
+    },
+    /// No journal and no attachment names the blob.
+    UnreferencedBlob {
+        /// Its name.
+        digest: Digest,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The index is missing, corrupt, or does not match the journals. It heals at the next listing.
+    StaleIndex {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gravity {
+    /// Nothing is lost and nothing needs doing.
+    Harmless,
+    /// A repair puts it right, and nothing that was acknowledged is lost.
+    Repairable,
+    /// Stored bytes are not what they were, or cannot be read.
+    Damage,
+}
+
+impl Finding {
+    /// Returns how much this matters.
+    pub fn gravity(&self) -> Gravity {
+        match self {
+            Self::RunInUse { .. }
+            | Self::Stray { .. }
+            | Self::UnreferencedBlob { .. }
+            | Self::StaleIndex { .. } => Gravity::Harmless,
+            Self::UnfinishedAppend { .. } | Self::OrphanTemporary { .. } => Gravity::Repairable,
+            Self::DamagedRun { .. } | Self::Unreadable { .. } | Self::CorruptBlob { .. } => Gravity::Damage,
+        }
+    }
+}
+
+/// Something that a repair changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repair {
+    /// An unfinished append was cut off.
+    Cut {
+        /// The run.
+        run: RunId,
+        /// What was cut.
+        cut: Cut,
+    },
+    /// A temporary file or folder was removed.
+    Removed {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The index was written anew.
+    IndexRebuilt {
+        /// How many runs it lists.
+        runs: u64,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnfinishedAppend { run, cut } => {
+                write!(out, "run {run}: {} bytes of an unfinished append at byte {}", cut.bytes, cut.offset)
+            }
+            Self::DamagedRun { run, reason } => write!(out, "run {run}: damaged: {reason}"),
+            Self::RunInUse { run, holder } => {
+                write!(out, "run {run}: being written by {holder}, its end was not judged")
+            }
+            Self::Unreadable { path, reason } => write!(out, "{}: {reason}", path.display()),
+            Self::OrphanTemporary { path } => {
+                write!(out, "{}: left behind by an interrupted writer", path.display())
+            }
+            Self::Stray { path } => write!(out, "{}: not put there by the store", path.display()),
+            Self::CorruptBlob { digest, found } => {
+                write!(out, "blob {digest}: damaged, its bytes have the digest {found}")
+            }
+            Self::UnreferencedBlob { digest, bytes } => {
+                write!(out, "blob {digest}: {bytes} bytes that no run names")
+            }
+            Self::StaleIndex { reason } => write!(out, "index: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut { run, cut } => write!(out, "run {run}: {cut}"),
+            Self::Removed { path } => write!(out, "{}: removed", path.display()),
+            Self::IndexRebuilt { runs } => write!(out, "index: rebuilt from {runs} journals"),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Making a run.
+//!
+//! | the process dies | on disk |
+//! |---|---|
+//! | before the rename | no run; a folder under `tmp/` that nobody holds |
+//! | after it, before `runs/` is synced | the whole run; after a power loss the whole run or none |
+//! | later | the whole run |
+
+use std::collections::BTreeSet;
+
+use hence_journal::RecordCount;
+
+use super::disk::Access;
+use super::guard::OpenFile;
+use super::layout::RunFolder;
+use super::lease::HeldLock;
+use super::writer::FileWriter;
+use super::{FileStore, end, folder_name, temporary};
+use crate::lines::check_lines;
+use crate::{DiskError, DiskErrorKind, NewRun, RunWriter, StoreError};
+
+impl FileStore {
+    pub(super) fn create_run(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+        let lines = check_lines(&new.lines, RecordCount::new(0))
+            .map_err(|reason| StoreError::InvalidLines { run: new.id.clone(), reason })?;
+        let mut names = BTreeSet::new();
+        if let Some((name, _)) = new.attachments.iter().find(|(name, _)| !names.insert(name)) {
+            return Err(StoreError::DuplicateAttachment { name: name.clone() });
+        }
+        let place = self.layout.run(&new.id);
+        if self.disk.has_folder(place.path())? {
+            return Err(self.compare_with_existing(&new, &place));
+        }
+        if !self.disk.has_folder(&self.layout.runs())? {
+            self.disk.ensure_folder(&self.layout.runs())?;
+        }
+        let (making, lock) = temporary::folder(&self.disk, &self.layout)?;
+        let lease = HeldLock::new(lock, &self.disk);
+        let journal = match self.fill(&new, &making).and_then(|journal| {
+            self.disk.rename(making.path(), place.path())?;
+            Ok(journal)
+        }) {
+            Ok(journal) => journal.moved_to(place.journal()),
+            Err(error) => {
+                temporary::discard_folder(&self.disk, &making);
+                // Somebody made the run in the meantime.
+                let exists = error.kind == DiskErrorKind::Exists && self.disk.has_folder(place.path())?;
+                return Err(if exists { self.compare_with_existing(&new, &place) } else { error.into() });
+            }
+        };
+        // Without this a power loss could take the run away again.
+        self.disk.sync_folder(&self.layout.runs())?;
+        Ok(Box::new(FileWriter {
+            run: new.id.clone(),
+            disk: self.disk.clone(),
+            layout: self.layout.clone(),
+            committer: self.committer.clone(),
+            journal,
+            journal_bytes: u64::try_from(lines.bytes.len()).unwrap_or(u64::MAX),
+            head: lines.head,
+            batch: None,
+            poison: None,
+            _lease: lease.moved_to(&place),
+            folder: place,
+        }))
+    }
+
+    /// Writes everything of a run into a folder, durably, and returns its journal.
+    fn fill(&self, new: &NewRun, folder: &RunFolder) -> Result<OpenFile, DiskError> {
+        let write = |path: &std::path::Path, bytes: &[u8]| {
+            let file = self.disk.open(path, Access::CreateNew)?;
+            file.write_at(0, bytes)?;
+            file.sync()?;
+            Ok::<_, DiskError>(file)
+        };
+        for (name, bytes) in &new.attachments {
+            write(&folder.attachment(name), bytes)?;
+        }
+        if matches!(folder_name::decode(&folder_name::encode(&new.id)), Some(folder_name::Decoded::Hashed(_)))
+        {
+            write(&folder.id(), new.id.as_str().as_bytes())?;
+        }
+        let journal = write(&folder.journal(), &new.lines)?;
+        self.disk.sync_folder(folder.path())?;
+        Ok(journal)
+    }
+
+    /// Says whether the run that is there began as the one to make would.
+    fn compare_with_existing(&self, new: &NewRun, place: &RunFolder) -> StoreError {
+        match self.first_difference(new, place) {
+            Ok(Ok(head)) => StoreError::AlreadyCreated { run: new.id.clone(), head },
+            Ok(Err(differs)) => StoreError::RunConflict { run: new.id.clone(), differs },
+            Err(error) => error.into(),
+        }
+    }
+
+    fn first_difference(
+        &self,
+        new: &NewRun,
+        place: &RunFolder,
+    ) -> Result<Result<hence_journal::Head, String>, DiskError> {
+        let journal = match self.disk.open(&place.journal(), Access::Read) {
+            Err(error) if error.kind == DiskErrorKind::Missing => return Ok(Err("journal".to_owned())),
+            outcome => outcome?,
+        };
+        let start = journal.read_range(0, u64::try_from(new.lines.len()).unwrap_or(u64::MAX))?;
+        let head = match end::find(&journal, end::read_notes(&self.disk, place, &journal)?)? {
+            Ok(end) if start == new.lines => end.head,
+            _ => return Ok(Err("journal".to_owned())),
+        };
+        for (name, bytes) in &new.attachments {
+            let same = match self.disk.read(&place.attachment(name)) {
+                Err(error) if error.kind == DiskErrorKind::Missing => false,
+                found => found? == *bytes,
+            };
+            if !same {
+                return Ok(Err(format!("attachment {name}")));
+            }
+        }
+        Ok(Ok(head))
+    }
+}

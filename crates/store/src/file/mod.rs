@@ -1,0 +1,187 @@
+//! A store in a folder.
+
+mod blobs;
+mod catalog;
+mod commit;
+mod create;
+mod disk;
+mod doctor;
+mod end;
+mod folder_name;
+mod format;
+mod guard;
+mod index;
+mod layout;
+mod lease;
+mod note;
+mod open;
+mod read;
+mod real_disk;
+mod temporary;
+mod writer;
+
+#[cfg(test)]
+mod commit_tests;
+#[cfg(test)]
+mod content_tests;
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
+mod doctor_tests;
+#[cfg(test)]
+mod refusal_tests;
+#[cfg(test)]
+mod sim_disk;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hence_canon::Digest;
+use hence_journal::RecordIndex;
+
+use self::commit::Committer;
+use self::disk::Disk;
+use self::guard::Guarded;
+use self::layout::{Layout, RunFolder};
+use self::real_disk::RealDisk;
+use crate::summary::find_prefix;
+use crate::{
+    AttachmentName, Doctor, Durability, Lease, NewRun, Opened, RunId, RunSummary, RunWriter, Store,
+    StoreError,
+};
+
+/// A store in a folder.
+///
+/// ```text
+/// format                       hence-store 1
+/// runs/<run>/trace.ndjson      the journal: record lines and nothing else
+/// runs/<run>/problem.json …    attachments
+/// runs/<run>/lock              locked by the run's writer; holds its name
+/// runs/<run>/batch             where the last batch of records begins and ends, if files take no marks
+/// runs/<run>/id                the run's id, if it is too long for a folder name
+/// blobs/<2 hex>/<62 hex>       blobs by SHA-256
+/// index                        cache of run summaries
+/// tmp/                         what is being made
+/// ```
+///
+/// Any number of processes may use one folder at the same time.
+#[derive(Debug)]
+pub struct FileStore {
+    disk: Guarded,
+    layout: Layout,
+    committer: Arc<Committer>,
+}
+
+impl FileStore {
+    /// Opens the store in `folder`. Writes nothing, so it works on a store that cannot be written.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`], [`StoreError::UnknownFormat`], [`StoreError::Disk`].
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(RealDisk), folder.into())
+    }
+
+    /// Opens the store in `folder`, making it first if there is nothing or an empty folder. Folders above it must exist.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); a folder that holds other things is refused and left as it is.
+    pub fn open_or_create(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_or_create_on(Arc::new(RealDisk), folder.into())
+    }
+
+    /// Returns the store's folder.
+    pub fn folder(&self) -> &Path {
+        self.layout.root()
+    }
+
+    /// Returns where the journal of a run lies, to tell people.
+    pub fn journal_path(&self, run: &RunId) -> PathBuf {
+        self.layout.run(run).journal()
+    }
+
+    fn open_on(disk: Arc<dyn Disk>, root: PathBuf) -> Result<Self, StoreError> {
+        let store = Self::unchecked(disk, root);
+        format::check(&store.disk, &store.layout)?;
+        Ok(store)
+    }
+
+    fn open_or_create_on(disk: Arc<dyn Disk>, root: PathBuf) -> Result<Self, StoreError> {
+        let store = Self::unchecked(disk, root);
+        format::ensure(&store.disk, &store.layout)?;
+        Ok(store)
+    }
+
+    fn unchecked(disk: Arc<dyn Disk>, root: PathBuf) -> Self {
+        let disk = Guarded(disk);
+        let committer = Arc::new(Committer::new(disk.clone(), root.clone()));
+        Self { disk, layout: Layout::new(root), committer }
+    }
+
+    /// Returns the folder of a run that exists.
+    fn existing(&self, run: &RunId) -> Result<RunFolder, StoreError> {
+        let folder = self.layout.run(run);
+        if self.disk.has_folder(folder.path())? {
+            Ok(folder)
+        } else {
+            Err(StoreError::NoSuchRun { run: run.clone() })
+        }
+    }
+}
+
+impl Store for FileStore {
+    fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+        self.create_run(new)
+    }
+
+    fn open(&self, run: &RunId) -> Result<Opened, StoreError> {
+        self.open_run(run)
+    }
+
+    fn lease(&self, run: &RunId) -> Result<Lease, StoreError> {
+        Ok(lease::probe(&self.disk, &self.existing(run)?)?)
+    }
+
+    fn read_journal(&self, run: &RunId, from: RecordIndex) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.journal_reader(run, from)
+    }
+
+    fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError> {
+        self.read_attachment(run, name)
+    }
+
+    fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError> {
+        self.attachment_names(&self.existing(run)?)
+    }
+
+    fn put_blob(&self, bytes: &[u8], durability: Durability) -> Result<Digest, StoreError> {
+        self.store_blob(bytes, durability)
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.read_blob(digest)
+    }
+
+    fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
+        Ok(self.disk.has_file(&self.layout.blob(digest).1)?)
+    }
+
+    fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.list_runs()
+    }
+
+    fn summary(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        Ok(self.summarize(run, &self.existing(run)?))
+    }
+
+    fn find(&self, prefix: &str) -> Result<RunId, StoreError> {
+        let ids: Vec<RunId> = self.catalog()?.runs.into_iter().map(|(run, _)| run).collect();
+        find_prefix(prefix, ids.iter())
+    }
+
+    fn doctor(&self) -> &dyn Doctor {
+        self
+    }
+}

@@ -1,0 +1,102 @@
+//! Files and folders on their way to their place.
+//!
+//! What is being made lies under `tmp/`, locked by its maker, and reaches its place by a rename. Whatever lies there
+//! unlocked was left behind by an interrupted maker.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::disk::{Access, LockOutcome};
+use super::guard::{Guarded, OpenFile};
+use super::layout::{Layout, RunFolder};
+use crate::{DiskError, DiskErrorKind, Durability};
+
+/// Tells apart what one process makes at the same time.
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+fn next_path(layout: &Layout) -> PathBuf {
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    layout.temporary().join(format!("{}-{number}", std::process::id()))
+}
+
+/// Makes a locked temporary file.
+fn file(disk: &Guarded, layout: &Layout) -> Result<OpenFile, DiskError> {
+    loop {
+        let file = match disk.open(&next_path(layout), Access::CreateNew) {
+            // A process of the same number left it behind.
+            Err(error) if error.kind == DiskErrorKind::Exists => continue,
+            // The folder is not precious, and somebody may have tidied it away.
+            Err(error)
+                if error.kind == DiskErrorKind::Missing && !disk.has_folder(&layout.temporary())? =>
+            {
+                disk.ensure_folder(&layout.temporary())?;
+                continue;
+            }
+            outcome => outcome?,
+        };
+        if file.try_lock()? == LockOutcome::Taken {
+            return Ok(file);
+        }
+    }
+}
+
+/// Makes a temporary run folder with a locked lock file.
+pub(crate) fn folder(disk: &Guarded, layout: &Layout) -> Result<(RunFolder, OpenFile), DiskError> {
+    loop {
+        let folder = RunFolder(next_path(layout));
+        match disk.create_folder(folder.path()) {
+            Err(error) if error.kind == DiskErrorKind::Exists => continue,
+            Err(error)
+                if error.kind == DiskErrorKind::Missing && !disk.has_folder(&layout.temporary())? =>
+            {
+                disk.ensure_folder(&layout.temporary())?;
+                continue;
+            }
+            outcome => outcome?,
+        }
+        let locked =
+            disk.open(&folder.lock(), Access::CreateNew).and_then(|lock| Ok((lock.try_lock()?, lock)));
+        match locked {
+            Ok((LockOutcome::Taken, lock)) => return Ok((folder, lock)),
+            Ok((LockOutcome::HeldElsewhere, _)) => continue,
+            Err(error) => {
+                discard_folder(disk, &folder);
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Removes a temporary folder after a failure. If that fails too, the folder stays for the doctor.
+pub(crate) fn discard_folder(disk: &Guarded, folder: &RunFolder) {
+    let _ = disk.remove_folder(folder.path());
+}
+
+/// Puts `bytes` at `target`, whole or not at all, in place of what is there.
+///
+/// Dies the process before the rename, `target` is as it was and a file is left under `tmp/`; after it, `target` is new.
+pub(crate) fn replace(
+    disk: &Guarded,
+    layout: &Layout,
+    target: &Path,
+    bytes: &[u8],
+    durability: Durability,
+) -> Result<(), DiskError> {
+    let file = file(disk, layout)?;
+    let written = (|| {
+        file.write_at(0, bytes)?;
+        if durability == Durability::Synced {
+            file.sync()?;
+        }
+        disk.rename(file.path(), target)
+    })();
+    if let Err(error) = written {
+        let _ = disk.remove_file(file.path());
+        return Err(error);
+    }
+    match target.parent() {
+        // Without this a power loss could bring the old name back.
+        Some(parent) if durability == Durability::Synced => disk.sync_folder(parent),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,158 @@
+//! The writer of one run.
+
+use std::sync::Arc;
+
+use hence_journal::Head;
+
+use super::commit::Committer;
+use super::disk::Access;
+use super::guard::{Guarded, OpenFile};
+use super::layout::{Layout, RunFolder};
+use super::lease::HeldLock;
+use super::note::BatchNote;
+use super::temporary;
+use crate::lines::{Lines, check_lines};
+use crate::{
+    AppendError, AttachmentName, DiskError, DiskErrorKind, Durability, RunId, RunWriter, StoreError,
+};
+
+/// The writer of one run in a folder.
+#[derive(Debug)]
+pub(crate) struct FileWriter {
+    pub(crate) run: RunId,
+    pub(crate) disk: Guarded,
+    pub(crate) layout: Layout,
+    pub(crate) folder: RunFolder,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) journal: OpenFile,
+    /// Length of the journal's finished appends, which is the length of the file.
+    pub(crate) journal_bytes: u64,
+    pub(crate) head: Head,
+    /// The file of batch notes, once there was a batch.
+    pub(crate) batch: Option<OpenFile>,
+    pub(crate) poison: Option<Arc<AppendError>>,
+    /// Held for as long as the writer lives.
+    pub(crate) _lease: HeldLock,
+}
+
+impl RunWriter for FileWriter {
+    fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    fn head(&self) -> Head {
+        self.head
+    }
+
+    fn append(&mut self, expected: Head, lines: &[u8], durability: Durability) -> Result<Head, AppendError> {
+        self.check_poison()?;
+        if expected != self.head {
+            return Err(AppendError::HeadMoved { expected, found: self.head });
+        }
+        let lines = check_lines(lines, self.head.records)?;
+        self.check_length()?;
+        let end = self.journal_bytes.saturating_add(u64::try_from(lines.bytes.len()).unwrap_or(u64::MAX));
+        if let Err(source) = self.write(&lines, end, durability) {
+            return Err(self.poisoned_by(source));
+        }
+        self.journal_bytes = end;
+        self.head = lines.head;
+        Ok(self.head)
+    }
+
+    fn sync(&mut self) -> Result<(), AppendError> {
+        self.check_poison()?;
+        self.committer.sync(&self.journal).map_err(|source| self.poisoned_by(source))
+    }
+
+    fn attach(
+        &mut self,
+        name: &AttachmentName,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let target = self.folder.attachment(name);
+        Ok(temporary::replace(&self.disk, &self.layout, &target, bytes, durability)?)
+    }
+
+    fn detach(&mut self, name: &AttachmentName) -> Result<(), StoreError> {
+        match self.disk.remove_file(&self.folder.attachment(name)) {
+            Err(error) if error.kind == DiskErrorKind::Missing => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(()) => Ok(self.disk.sync_folder(self.folder.path())?),
+        }
+    }
+}
+
+impl FileWriter {
+    fn check_poison(&self) -> Result<(), AppendError> {
+        match &self.poison {
+            Some(cause) => Err(AppendError::Poisoned { run: self.run.clone(), cause: Arc::clone(cause) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Catches programs that write journals without asking for a lease.
+    fn check_length(&mut self) -> Result<(), AppendError> {
+        let found = match self.journal.stamp() {
+            Ok(stamp) => stamp.bytes,
+            Err(source) => return Err(self.poisoned_by(source)),
+        };
+        if found == self.journal_bytes {
+            return Ok(());
+        }
+        Err(AppendError::ChangedBehind { run: self.run.clone(), expected: self.journal_bytes, found })
+    }
+
+    /// Writes the lines: the note if they are several, then the lines with one write, then one sync.
+    fn write(&mut self, lines: &Lines<'_>, end: u64, durability: Durability) -> Result<(), DiskError> {
+        if lines.count > 1 {
+            let note = BatchNote { start: self.journal_bytes, end, head: self.head };
+            self.write_note(&note, durability)?;
+        }
+        if let Err(error) = self.journal.write_at(self.journal_bytes, lines.bytes) {
+            // Give the space back where that works. The writer is poisoned all the same: this is tidiness,
+            // and opening the run again cuts whatever is left.
+            let _ = self.journal.truncate(self.journal_bytes);
+            return Err(error);
+        }
+        match durability {
+            Durability::Buffered => Ok(()),
+            Durability::Synced => self.committer.sync(&self.journal),
+        }
+    }
+
+    /// Notes where a batch begins and ends.
+    fn write_note(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
+        match self.journal.set_mark(&note.encode_mark()) {
+            Err(error) if error.kind == DiskErrorKind::Unsupported => self.write_note_file(note, durability),
+            outcome => outcome,
+        }
+    }
+
+    /// Notes where a batch begins and ends where files take no marks.
+    ///
+    /// For a durable batch the note is durable before the first line is written: otherwise a power loss could keep
+    /// half of the batch and lose the note that tells so.
+    fn write_note_file(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
+        let (file, is_new) = match self.batch.take() {
+            Some(file) => (file, false),
+            None => (self.disk.open(&self.folder.batch(), Access::WriteOrCreate)?, true),
+        };
+        let file = self.batch.insert(file);
+        file.write_at(0, &note.encode())?;
+        if durability == Durability::Synced {
+            self.committer.sync(file)?;
+            if is_new {
+                self.disk.sync_folder(self.folder.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn poisoned_by(&mut self, source: DiskError) -> AppendError {
+        let error = AppendError::Failed { run: self.run.clone(), source };
+        self.poison = Some(Arc::new(error.clone()));
+        error
+    }
+}

@@ -1,0 +1,57 @@
+//! Where the runs of `hence` are kept.
+//!
+//! [`Store`] is a contract: runs are made whole, one writer appends to each by compare-and-append, readers read from any
+//! record on, blobs are kept by their SHA-256. [`FileStore`] keeps it in a folder, [`MemoryStore`] in memory, and the
+//! module `contract` (feature `contract`) tests any implementation against it. Nothing above this crate may
+//! assume a local file.
+//!
+//! A store keeps bytes and does not judge them. Record lines are opaque but for what `hence_journal` says of their
+//! end; whether a chain holds is verified there. It chooses no folder, reads no environment and prints nothing.
+//!
+//! ```
+//! use hence_journal::RecordIndex;
+//! use hence_store::{Durability, MemoryStore, NewRun, RunId, Store};
+//!
+//! # fn line(index: u64, byte: char) -> Vec<u8> {
+//! #     let hash = byte.to_string().repeat(64);
+//! #     format!("{{\"index\":{index},\"record_hash\":\"{hash}\"}}\n").into_bytes()
+//! # }
+//! let store = MemoryStore::new();
+//! let id = RunId::new("refund-42")?;
+//! let mut writer = store.create(NewRun { id: id.clone(), attachments: Vec::new(), lines: line(0, 'a') })?;
+//! let head = writer.append(writer.head(), &line(1, 'b'), Durability::Synced)?;
+//! assert_eq!(head.records.get(), 2);
+//!
+//! let mut rest = Vec::new();
+//! std::io::Read::read_to_end(&mut store.read_journal(&id, RecordIndex::new(1))?, &mut rest)?;
+//! assert_eq!(rest, line(1, 'b'));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod attachment;
+mod blob;
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
+mod disk_error;
+mod doctor;
+mod error;
+mod file;
+mod lines;
+mod memory;
+mod references;
+mod run_id;
+mod store;
+mod summary;
+#[cfg(any(test, feature = "contract"))]
+mod testing;
+
+pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmentName};
+pub use disk_error::{Action, DiskError, DiskErrorKind};
+pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
+pub use error::{AppendError, CANDIDATES_MAX, Damage, StoreError};
+pub use file::FileStore;
+pub use lines::{APPEND_BYTES_MAX, InvalidLines};
+pub use memory::MemoryStore;
+pub use run_id::{InvalidRunId, RUN_ID_BYTES_MAX, RunId};
+pub use store::{BLOB_BYTES_MAX, Cut, Durability, Holder, Lease, NewRun, Opened, RunWriter, Store};
+pub use summary::{Condition, RunSummary, SUMMARY_HEADER_BYTES_MAX};

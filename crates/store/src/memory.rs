@@ -1,0 +1,258 @@
+//! A store in memory.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hence_canon::Digest;
+use hence_journal::{Head, RecordCount, RecordIndex};
+
+use crate::lines::check_lines;
+use crate::summary::{find_prefix, header_of};
+use crate::{
+    AppendError, AttachmentName, BLOB_BYTES_MAX, Condition, Doctor, Durability, Holder, Lease, NewRun,
+    Opened, Repaired, Report, RunId, RunSummary, RunWriter, Store, StoreError,
+};
+
+/// A store in memory, for tests and for programs that embed `hence` and keep nothing.
+///
+/// Clones share what they hold. Nothing survives the process, whatever [`Durability`] is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore(Arc<Mutex<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    runs: BTreeMap<RunId, HeldRun>,
+    blobs: BTreeMap<Digest, Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct HeldRun {
+    journal: Vec<u8>,
+    head: Head,
+    attachments: BTreeMap<AttachmentName, Vec<u8>>,
+    is_leased: bool,
+}
+
+impl MemoryStore {
+    /// Returns an empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the lock. No code panics while holding it, so a poisoned lock guards sound data.
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_run<T>(&self, run: &RunId, read: impl FnOnce(&mut HeldRun) -> T) -> Result<T, StoreError> {
+        self.lock().runs.get_mut(run).map(read).ok_or_else(|| StoreError::NoSuchRun { run: run.clone() })
+    }
+
+    fn writer(&self, run: &RunId, head: Head) -> Box<dyn RunWriter> {
+        Box::new(MemoryWriter { store: self.clone(), run: run.clone(), head })
+    }
+}
+
+fn this_process() -> Holder {
+    Holder::Named(format!("process {}", std::process::id()))
+}
+
+impl Store for MemoryStore {
+    fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+        let head = check_lines(&new.lines, RecordCount::new(0))
+            .map_err(|reason| StoreError::InvalidLines { run: new.id.clone(), reason })?
+            .head;
+        let mut attachments = BTreeMap::new();
+        for (name, bytes) in new.attachments {
+            if attachments.insert(name.clone(), bytes).is_some() {
+                return Err(StoreError::DuplicateAttachment { name });
+            }
+        }
+        let mut held = self.lock();
+        if let Some(found) = held.runs.get(&new.id) {
+            return Err(found.compare(new.id, &new.lines, &attachments));
+        }
+        held.runs.insert(new.id.clone(), HeldRun { journal: new.lines, head, attachments, is_leased: true });
+        drop(held);
+        Ok(self.writer(&new.id, head))
+    }
+
+    fn open(&self, run: &RunId) -> Result<Opened, StoreError> {
+        let head = self.with_run(run, |held| {
+            let is_taken = std::mem::replace(&mut held.is_leased, true);
+            (!is_taken).then_some(held.head)
+        })?;
+        match head {
+            Some(head) => Ok(Opened { writer: self.writer(run, head), cut: None }),
+            None => Err(StoreError::Leased { run: run.clone(), holder: this_process() }),
+        }
+    }
+
+    fn lease(&self, run: &RunId) -> Result<Lease, StoreError> {
+        self.with_run(run, |held| if held.is_leased { Lease::Held(this_process()) } else { Lease::Free })
+    }
+
+    fn read_journal(&self, run: &RunId, from: RecordIndex) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.with_run(run, |held| {
+            let mut lines = held.journal.split_inclusive(|byte| *byte == b'\n');
+            let skipped: usize = (0..from.get()).map_while(|_| lines.next()).map(<[u8]>::len).sum();
+            let rest = held.journal.get(skipped..).unwrap_or_default().to_vec();
+            Box::new(Cursor::new(rest)) as Box<dyn Read + Send>
+        })
+    }
+
+    fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError> {
+        self.with_run(run, |held| held.attachments.get(name).cloned())?
+            .ok_or_else(|| StoreError::NoSuchAttachment { run: run.clone(), name: name.clone() })
+    }
+
+    fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError> {
+        self.with_run(run, |held| held.attachments.keys().cloned().collect())
+    }
+
+    fn put_blob(&self, bytes: &[u8], _: Durability) -> Result<Digest, StoreError> {
+        crate::blob::check_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX), BLOB_BYTES_MAX)?;
+        let digest = Digest::of(bytes);
+        self.lock().blobs.entry(digest).or_insert_with(|| bytes.to_vec());
+        Ok(digest)
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        let found = self.lock().blobs.get(digest).cloned();
+        let bytes = found.ok_or(StoreError::NoSuchBlob { digest: *digest })?;
+        crate::blob::check_content(digest, &bytes)?;
+        Ok(bytes)
+    }
+
+    fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
+        Ok(self.lock().blobs.contains_key(digest))
+    }
+
+    fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
+        Ok(self.lock().runs.iter().map(|(run, held)| held.summary(run)).collect())
+    }
+
+    fn summary(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.with_run(run, |held| held.summary(run))
+    }
+
+    fn find(&self, prefix: &str) -> Result<RunId, StoreError> {
+        find_prefix(prefix, self.lock().runs.keys())
+    }
+
+    fn doctor(&self) -> &dyn Doctor {
+        self
+    }
+}
+
+/// Memory is not torn, so there is nothing to find but blobs that nobody names.
+impl Doctor for MemoryStore {
+    fn check(&self) -> Result<Report, StoreError> {
+        let held = self.lock();
+        let mut references = crate::references::References::default();
+        for run in held.runs.values() {
+            for bytes in std::iter::once(&run.journal).chain(run.attachments.values()) {
+                references.read(bytes);
+                references.finish();
+            }
+        }
+        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+        let unreferenced = held.blobs.iter().filter(|(digest, _)| !references.contains(digest));
+        let findings = unreferenced
+            .map(|(digest, bytes)| crate::Finding::UnreferencedBlob {
+                digest: *digest,
+                bytes: count(bytes.len()),
+            })
+            .collect();
+        Ok(Report { runs: count(held.runs.len()), blobs: count(held.blobs.len()), findings })
+    }
+
+    fn repair(&self) -> Result<Repaired, StoreError> {
+        Ok(Repaired { done: Vec::new(), left: self.check()?.findings })
+    }
+}
+
+impl HeldRun {
+    fn summary(&self, run: &RunId) -> RunSummary {
+        RunSummary {
+            run: run.clone(),
+            condition: Condition::Whole { head: self.head },
+            journal_bytes: u64::try_from(self.journal.len()).unwrap_or(u64::MAX),
+            header: header_of(&self.journal),
+        }
+    }
+
+    fn compare(
+        &self,
+        run: RunId,
+        lines: &[u8],
+        attachments: &BTreeMap<AttachmentName, Vec<u8>>,
+    ) -> StoreError {
+        if !self.journal.starts_with(lines) {
+            return StoreError::RunConflict { run, differs: "journal".to_owned() };
+        }
+        let other = attachments.iter().find(|(name, bytes)| self.attachments.get(*name) != Some(*bytes));
+        match other {
+            Some((name, _)) => StoreError::RunConflict { run, differs: format!("attachment {name}") },
+            None => StoreError::AlreadyCreated { run, head: self.head },
+        }
+    }
+}
+
+/// The writer of one run in memory.
+struct MemoryWriter {
+    store: MemoryStore,
+    run: RunId,
+    head: Head,
+}
+
+impl MemoryWriter {
+    fn with_run<T>(&self, write: impl FnOnce(&mut HeldRun) -> T) -> T {
+        let mut held = self.store.lock();
+        write(held.runs.get_mut(&self.run).expect("a leased run is never removed"))
+    }
+}
+
+impl RunWriter for MemoryWriter {
+    fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    fn head(&self) -> Head {
+        self.head
+    }
+
+    fn append(&mut self, expected: Head, lines: &[u8], _: Durability) -> Result<Head, AppendError> {
+        if expected != self.head {
+            return Err(AppendError::HeadMoved { expected, found: self.head });
+        }
+        let lines = check_lines(lines, self.head.records)?;
+        self.with_run(|held| {
+            held.journal.extend_from_slice(lines.bytes);
+            held.head = lines.head;
+        });
+        self.head = lines.head;
+        Ok(self.head)
+    }
+
+    fn sync(&mut self) -> Result<(), AppendError> {
+        Ok(())
+    }
+
+    fn attach(&mut self, name: &AttachmentName, bytes: &[u8], _: Durability) -> Result<(), StoreError> {
+        self.with_run(|held| held.attachments.insert(name.clone(), bytes.to_vec()));
+        Ok(())
+    }
+
+    fn detach(&mut self, name: &AttachmentName) -> Result<(), StoreError> {
+        self.with_run(|held| held.attachments.remove(name));
+        Ok(())
+    }
+}
+
+impl Drop for MemoryWriter {
+    fn drop(&mut self) {
+        self.with_run(|held| held.is_leased = false);
+    }
+}

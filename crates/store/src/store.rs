@@ -1,0 +1,259 @@
+//! The contract of a store.
+
+use std::fmt;
+use std::io::Read;
+
+use hence_canon::Digest;
+use hence_journal::{Head, RecordIndex};
+
+use crate::summary::unreadable;
+use crate::{AppendError, AttachmentName, Doctor, RunId, RunSummary, StoreError};
+
+/// Most bytes of a blob. A blob is held in memory while it is hashed.
+pub const BLOB_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// What a caller may rely on when a write returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// Survives a crash of this process, not of the machine.
+    Buffered,
+    /// Survives power loss, as far as the disk tells the truth.
+    Synced,
+}
+
+/// Who writes a run, as far as the store can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// A name left by the holder, such as `process 4711`.
+    Named(String),
+    /// The lease is held, and its holder left no name.
+    Unknown,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => out.write_str(name),
+            Self::Unknown => out.write_str("an unknown holder"),
+        }
+    }
+}
+
+/// Whether somebody may write a run now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lease {
+    /// Nobody writes the run.
+    Free,
+    /// Somebody writes the run.
+    Held(Holder),
+}
+
+/// Everything a run begins with.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// The run's name.
+    pub id: RunId,
+    /// What lies beside its journal, such as `problem.json`.
+    pub attachments: Vec<(AttachmentName, Vec<u8>)>,
+    /// Its first lines, beginning with the header: whole records, each with its line feed.
+    pub lines: Vec<u8>,
+}
+
+/// Bytes taken off the end of a journal when it was opened for writing: an append that never finished.
+///
+/// Nobody was told that these bytes were stored. Whoever opens the run must be told that they are gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// Where the journal ends now, in bytes.
+    pub offset: u64,
+    /// How many bytes were taken off.
+    pub bytes: u64,
+    /// How many whole records were among them: more than 0 only for an unfinished batch.
+    pub whole_records: u64,
+    /// Where the journal ends now.
+    pub head: Head,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "cut {} bytes of an unfinished append at byte {}", self.bytes, self.offset)?;
+        if self.whole_records > 0 {
+            write!(out, " ({} whole records of an unfinished batch)", self.whole_records)?;
+        }
+        write!(out, "; the journal ends at {}", self.head)
+    }
+}
+
+/// A run opened for writing.
+pub struct Opened {
+    /// The only writer of the run.
+    pub writer: Box<dyn RunWriter>,
+    /// What had to be cut off, if a writer was interrupted.
+    pub cut: Option<Cut>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Opened")
+            .field("run", self.writer.run())
+            .field("head", &self.writer.head())
+            .field("cut", &self.cut)
+            .finish()
+    }
+}
+
+impl fmt::Debug for dyn RunWriter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RunWriter({:?} at {})", self.run(), self.head())
+    }
+}
+
+/// A place where runs are kept.
+///
+/// The contract below holds for every implementation; `hence_store::contract` (feature `contract`) tests it.
+/// The page `docs/store.md` says for each durable operation what is stored if the process dies in it.
+///
+/// 1. **Old or new.** Each operation that writes takes effect whole or not at all, across errors and crashes.
+/// 2. **One writer.** A run has at most one [`RunWriter`] at a time, in all processes and on all machines. It ends
+///    when dropped or when its process dies.
+/// 3. **Bytes in, bytes out.** Lines, attachments and blobs come back exactly as given. A journal holds its lines and
+///    nothing else.
+/// 4. **Reading never waits and never repairs.** Reading works while a run is written, on damaged runs and on
+///    a store that cannot be written. It may see an append that is under way as torn bytes at the end.
+/// 5. **Caches are not believed.** Whatever speeds up [`list`](Self::list) is rebuilt from the journals when missing,
+///    stale or corrupt.
+/// 6. **Refusals change nothing**, and say what was expected and what was found.
+pub trait Store: Send + Sync {
+    /// Creates a run, durably and all at once, and holds its lease.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyCreated`] when the run is there and began with the same bytes,
+    /// [`StoreError::RunConflict`] when it began with others, [`StoreError::InvalidLines`],
+    /// [`StoreError::DuplicateAttachment`], [`StoreError::Disk`].
+    fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError>;
+
+    /// Takes the lease of a run and brings its journal back to the last finished append.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Leased`], [`StoreError::Damaged`] (the journal stays as it is),
+    /// [`StoreError::Disk`].
+    fn open(&self, run: &RunId) -> Result<Opened, StoreError>;
+
+    /// Tells whether a run is being written. The answer may be old when it arrives.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    fn lease(&self, run: &RunId) -> Result<Lease, StoreError>;
+
+    /// Reads a journal from the line of record `from` to its end, torn bytes included.
+    ///
+    /// Lines are counted, not read, so this works on damaged journals. Behind the last line the reader is empty.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Damaged`] when the run has no journal, [`StoreError::Disk`].
+    fn read_journal(&self, run: &RunId, from: RecordIndex) -> Result<Box<dyn Read + Send>, StoreError>;
+
+    /// Reads a whole journal, torn bytes included.
+    ///
+    /// # Errors
+    /// As for [`read_journal`](Self::read_journal).
+    fn journal_bytes(&self, run: &RunId) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = Vec::new();
+        let mut reader = self.read_journal(run, RecordIndex::HEADER)?;
+        reader.read_to_end(&mut bytes).map_err(|error| unreadable(run, error))?;
+        Ok(bytes)
+    }
+
+    /// Reads an attachment.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchAttachment`], [`StoreError::Disk`].
+    fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError>;
+
+    /// Names the attachments of a run, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError>;
+
+    /// Stores a blob under its digest. Storing it again is no change, and heals a stored copy that is damaged.
+    ///
+    /// # Errors
+    /// [`StoreError::BlobTooLarge`] above [`BLOB_BYTES_MAX`], [`StoreError::Disk`].
+    fn put_blob(&self, bytes: &[u8], durability: Durability) -> Result<Digest, StoreError>;
+
+    /// Reads a blob and checks it against its digest.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBlob`], [`StoreError::BlobCorrupt`], [`StoreError::Disk`].
+    fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
+
+    /// Tells whether a blob is stored, without reading it.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError>;
+
+    /// Lists all runs in the order of their ids.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn list(&self) -> Result<Vec<RunSummary>, StoreError>;
+
+    /// Looks at one run. Its head is that of the journal now, not that of a cache.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    fn summary(&self, run: &RunId) -> Result<RunSummary, StoreError>;
+
+    /// Finds the run whose id is `prefix`, or else the only one whose id begins with it.
+    ///
+    /// # Errors
+    /// [`StoreError::PrefixNotFound`], [`StoreError::PrefixAmbiguous`], [`StoreError::Disk`].
+    fn find(&self, prefix: &str) -> Result<RunId, StoreError>;
+
+    /// Returns the checks and repairs of this store.
+    fn doctor(&self) -> &dyn Doctor;
+}
+
+/// The writer of one run, and its lease: dropping it gives the lease back.
+pub trait RunWriter: Send {
+    /// Returns the run's id.
+    fn run(&self) -> &RunId;
+
+    /// Returns where the journal ends.
+    fn head(&self) -> Head;
+
+    /// Appends `lines` as one unit if the journal still ends at `expected`, and returns where it ends then.
+    ///
+    /// `lines` are whole records, each with its line feed. With [`Durability::Synced`] everything appended before is
+    /// durable too.
+    ///
+    /// # Errors
+    /// [`AppendError::HeadMoved`] and [`AppendError::InvalidLines`] change nothing. After [`AppendError::Failed`] every
+    /// call gives [`AppendError::Poisoned`]: open the run again to learn whether the lines are there.
+    fn append(&mut self, expected: Head, lines: &[u8], durability: Durability) -> Result<Head, AppendError>;
+
+    /// Makes everything appended so far durable.
+    ///
+    /// # Errors
+    /// As for [`append`](Self::append).
+    fn sync(&mut self) -> Result<(), AppendError>;
+
+    /// Stores an attachment, replacing one of that name whole.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn attach(
+        &mut self,
+        name: &AttachmentName,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> Result<(), StoreError>;
+
+    /// Removes an attachment. One that is not there is no error.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn detach(&mut self, name: &AttachmentName) -> Result<(), StoreError>;
+}

@@ -1,0 +1,153 @@
+//! The only way a workspace changes.
+
+use std::sync::Arc;
+
+use hence_canon::Object;
+
+use crate::adopt::adopt;
+use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
+use crate::event::{Birth, Place};
+use crate::{Change, Event, Home, Name, Scope, State, StateId, StorePath, Timestamp, Workspace};
+
+mod check;
+
+use check::Expected;
+
+/// An event that does not follow from the workspace it is applied to. The workspace is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event of {state} at {at} does not fit, change {change}: {reason}")]
+pub struct Misfit {
+    /// The state that acted.
+    pub state: StateId,
+    /// When.
+    pub at: Timestamp,
+    /// Which of its changes, from 0.
+    pub change: usize,
+    /// What was expected and found.
+    pub reason: String,
+}
+
+/// Applies `event` to `workspace`: all of it, or nothing.
+///
+/// # Errors
+/// [`Misfit`] when the event was not decided against this workspace: a journal that is damaged, out of order or not
+/// this one's.
+pub fn apply(workspace: &mut Workspace, event: &Event) -> Result<(), Misfit> {
+    let mut expected = Expected::of(workspace, event);
+    for change in 0..event.changes.len() {
+        let checked = expected.check(workspace, event, change);
+        checked.map_err(|reason| Misfit { state: event.state, at: event.at, change, reason })?;
+    }
+    for change in &event.changes {
+        perform(workspace, event, change);
+    }
+    if let Some(state) = workspace.states.get_mut(&event.state) {
+        state.clock = state.clock.max(event.at);
+    }
+    Ok(())
+}
+
+/// Performs a change that has been checked.
+fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
+    match change {
+        Change::Born(birth) => bear(workspace, event, birth),
+        Change::Adopted(adoption) => adopt(workspace, event, adoption),
+        Change::Write { place: Place::Special, variable, .. } => {
+            if let Some(state) = workspace.states.get_mut(&event.state) {
+                let variable = Arc::new(variable.clone());
+                if variable.name.is_final() {
+                    state.final_answer = variable
+                } else {
+                    state.prompt = Some(variable)
+                }
+            }
+        }
+        Change::Write { place: Place::Layer { scope, .. }, variable, .. } => {
+            if let Some((layer, writer)) = workspace.layer_mut(event.state, *scope) {
+                layer.put(variable.clone(), writer);
+            }
+        }
+        Change::Delete { place, name, .. } => {
+            let layer = place.home().scope().and_then(|scope| workspace.layer_mut(event.state, scope));
+            if let Some((layer, writer)) = layer {
+                layer.remove(name, writer);
+            }
+        }
+        Change::Rename { place, name, to, .. } => {
+            let layer = place.home().scope().and_then(|scope| workspace.layer_mut(event.state, scope));
+            if let Some((layer, writer)) = layer {
+                layer.rename(name, to, writer);
+            }
+        }
+        Change::Read { place, name } => count_read(workspace, event.state, place.home(), name),
+        Change::Checkpoint { id, name, description, .. } => {
+            let checkpoint = Checkpoint {
+                id: *id,
+                name: name.clone(),
+                timestamp: event.at,
+                description: description.clone(),
+                snapshot_path: Some(StorePath::of_snapshot(event.state, *id)),
+                extra: Object::new(),
+                snapshot: snapshot(workspace, event.state),
+            };
+            if let Some(state) = workspace.states.get_mut(&event.state) {
+                state.last_checkpoint = id.number();
+                state.checkpoints.push(checkpoint);
+            }
+        }
+        Change::Status { status, .. } => {
+            if let Some(state) = workspace.states.get_mut(&event.state) {
+                state.status = *status;
+                state.touch(event.at);
+            }
+        }
+        Change::RolledBack { .. } => {}
+    }
+    if let (Some(mutation), Some(state)) = (change.mutation(), workspace.states.get_mut(&event.state)) {
+        state.record(mutation);
+    }
+}
+
+fn bear(workspace: &mut Workspace, event: &Event, birth: &Birth) {
+    let state = State {
+        session: birth.session.clone(),
+        tree: birth.tree,
+        parent: birth.parent,
+        depth: birth.depth,
+        config: birth.config.clone(),
+        ..State::newborn(event.state, event.at)
+    };
+    if let Some(parent) = birth.parent.and_then(|parent| workspace.states.get_mut(&parent)) {
+        parent.children.push(event.state);
+    }
+    workspace.states.insert(event.state, state);
+}
+
+fn count_read(workspace: &mut Workspace, id: StateId, home: Home, name: &Name) {
+    let Home::Scope(scope) = home else {
+        let Some(state) = workspace.states.get_mut(&id) else { return };
+        let special = if name.is_final() { Some(&mut state.final_answer) } else { state.prompt.as_mut() };
+        if let Some(variable) = special.map(Arc::make_mut) {
+            variable.access_count = variable.access_count.saturating_add(1);
+        }
+        return;
+    };
+    if let Some((layer, _)) = workspace.layer_mut(id, scope) {
+        layer.count_read(name);
+    }
+}
+
+/// Returns what the state sees now, shared rather than copied.
+fn snapshot(workspace: &Workspace, id: StateId) -> Option<Snapshot> {
+    let sight = workspace.sight(id)?;
+    let seen = |scope: Scope| {
+        let variables = sight.layer(scope).map(|layer| layer.variables().clone()).unwrap_or_default();
+        SeenLayer { revision: sight.revision(scope), variables }
+    };
+    let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| sight.has(*scope));
+    Some(Snapshot {
+        status: sight.state.status,
+        final_answer: sight.state.final_answer.clone(),
+        layers: scopes.map(|scope| (scope, seen(scope))).collect(),
+    })
+}

@@ -1,0 +1,132 @@
+//! Checkpoints and the way back to them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
+use crate::decide::draft::Draft;
+use crate::decide::{Accepted, tree};
+use crate::limits::CHECKPOINTS_MAX;
+use crate::op::TakeCheckpoint;
+use crate::{
+    Action, Change, CheckpointId, Home, Name, Origin, Refusal, Reply, Scope, Sight, Status, Timestamp,
+    Variable,
+};
+
+/// The source of what a rollback writes.
+const ROLLBACK: &str = "rollback";
+
+pub(super) fn checkpoint(
+    sight: Sight<'_>,
+    take: &TakeCheckpoint,
+    now: Timestamp,
+) -> Result<Accepted, Refusal> {
+    let (state, name) = (sight.state, take.name.clone());
+    if name.is_empty() {
+        let found = "an empty text".to_owned();
+        return Err(Refusal::InvalidArgument {
+            what: "checkpoint name",
+            expected: "a non-empty text",
+            found,
+        });
+    }
+    if state.checkpoint(&name).is_some() {
+        return Err(Refusal::DuplicateCheckpoint { name });
+    }
+    let number = state.last_checkpoint.checked_add(1).filter(|_| state.checkpoints.len() < CHECKPOINTS_MAX);
+    let id = CheckpointId::from_number(number.ok_or(Refusal::TooManyCheckpoints)?);
+    let mut draft = Draft::on(sight, Action::Checkpoint, now);
+    draft.checkpoint(id, name, take.description.clone());
+    Ok(Accepted { event: Some(draft.finish()), spills: Vec::new(), reply: Reply::Done })
+}
+
+/// A variable that is not as the snapshot has it.
+struct Difference {
+    name: Name,
+    home: Home,
+    before: Option<Arc<Variable>>,
+    now: Option<Arc<Variable>>,
+}
+
+pub(super) fn decide(sight: Sight<'_>, to: &Arc<str>, now: Timestamp) -> Result<Accepted, Refusal> {
+    let found = sight.state.checkpoint(to);
+    let Checkpoint { id, snapshot, .. } =
+        found.ok_or_else(|| Refusal::CheckpointNotFound { name: to.clone() })?;
+    let snapshot = snapshot.as_ref().ok_or_else(|| Refusal::SnapshotMissing { name: to.clone() })?;
+    if snapshot.status == Status::Complete
+        && let Some(child) = tree::incomplete_child(sight)
+    {
+        return Err(Refusal::ChildrenIncomplete { child });
+    }
+    let differences = differences(sight, snapshot)?;
+    let mut draft = Draft::on(sight, Action::Rollback, now);
+    draft.push(Change::RolledBack { to: *id });
+    if snapshot.status != sight.state.status {
+        draft.status(snapshot.status, None);
+    }
+    for difference in &differences {
+        restore(&mut draft, difference, now)?;
+    }
+    let changed: BTreeSet<Name> = differences.into_iter().map(|difference| difference.name).collect();
+    let reply = Reply::RolledBack { changed: changed.into_iter().collect(), status: snapshot.status };
+    Ok(Accepted { event: Some(draft.finish()), spills: Vec::new(), reply })
+}
+
+fn restore(draft: &mut Draft, difference: &Difference, now: Timestamp) -> Result<(), Refusal> {
+    let origin = Origin::source(ROLLBACK);
+    match (&difference.before, &difference.now) {
+        (None, None) => Ok(()),
+        (None, Some(created)) => draft.delete(difference.home, created, &origin),
+        (Some(before), present) => {
+            // Reads are not undone; what comes back from nothing has the count it had.
+            let reads = present.as_ref().map_or(before.access_count, |present| present.access_count);
+            let back = Variable { updated_at: Some(now), access_count: reads, ..Variable::clone(before) };
+            let old = present.as_ref().map(|present| present.stored.shown());
+            draft.write(difference.home, back, old, &origin)
+        }
+    }
+}
+
+/// Returns what differs, by name and then from the narrowest scope to the widest.
+fn differences(sight: Sight<'_>, snapshot: &Snapshot) -> Result<Vec<Difference>, Refusal> {
+    let final_answer = Difference {
+        name: Name::final_answer(),
+        home: Home::Special,
+        before: Some(snapshot.final_answer.clone()),
+        now: Some(sight.state.final_answer.clone()),
+    };
+    let mut all = vec![final_answer];
+    for (scope, seen) in &snapshot.layers {
+        let names = candidates(sight, *scope, seen)?;
+        all.extend(names.into_iter().map(|name| Difference {
+            home: Home::Scope(*scope),
+            before: seen.variables.get(&name).cloned(),
+            now: sight.layer(*scope).and_then(|layer| layer.get(name.as_str())).cloned(),
+            name,
+        }));
+    }
+    all.retain(|difference| match (&difference.before, &difference.now) {
+        (None, None) => false,
+        (Some(before), Some(now)) => !before.says_the_same(now),
+        _ => true,
+    });
+    all.sort_by(|left, right| (&left.name, left.home).cmp(&(&right.name, right.home)));
+    Ok(all)
+}
+
+/// Returns the names in `scope` that this rollback may touch: all in a layer of the state's own, and in a shared
+/// one only those it wrote since the checkpoint, provided nobody else did.
+fn candidates(sight: Sight<'_>, scope: Scope, seen: &SeenLayer) -> Result<BTreeSet<Name>, Refusal> {
+    let Some(layer) = sight.layer(scope) else { return Ok(BTreeSet::new()) };
+    if !sight.is_shared(scope) {
+        return Ok(layer.variables().keys().chain(seen.variables.keys()).cloned().collect());
+    }
+    let state = sight.state.id;
+    let mine: BTreeSet<Name> = layer.written_since(state, seen.revision).cloned().collect();
+    for name in &mine {
+        if let Some(rival) = layer.rival(name, state, seen.revision) {
+            return Err(Refusal::RollbackConflict { name: name.clone(), rival });
+        }
+    }
+    Ok(mine)
+}

@@ -1,0 +1,67 @@
+//! The files of the specification's storage section, as views: where each belongs and what it holds.
+//!
+//! They are written from the journal and can be written again at any time; nothing reads them as truth.
+
+use hence_canon::{Object, Value};
+
+use crate::document::export::variables_of;
+use crate::document::{export, export_snapshot, history};
+use crate::{Mutation, Scope, Sight, StateId, StorePath};
+
+/// A file to write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ViewFile {
+    /// Where it belongs.
+    pub path: StorePath,
+    /// What it holds.
+    pub content: Value,
+}
+
+/// Returns the path of a state's document.
+pub fn state_path(state: StateId) -> StorePath {
+    StorePath::below_root(&format!("states/{state}/state.json"))
+}
+
+/// Returns the path of a state's whole log.
+pub fn history_path(state: StateId) -> StorePath {
+    StorePath::below_root(&format!("states/{state}/history.jsonl"))
+}
+
+/// Returns the path of the layer of `scope` as the state sees it, if it has one it could share or lose.
+pub fn layer_path(sight: Sight<'_>, scope: Scope) -> Option<StorePath> {
+    let state = sight.state();
+    let path = match scope {
+        Scope::Temporary => format!("temp/{}/state.json", state.id()),
+        Scope::Tree => format!("trees/{}/state.json", state.tree()?),
+        // A state without a session keeps its session variables to itself: they are in its document.
+        Scope::Session => format!("sessions/{}/state.json", state.session()?),
+        Scope::Global => "global-state.json".to_owned(),
+    };
+    Some(StorePath::below_root(&path))
+}
+
+/// Returns one line of `history.jsonl` as a value.
+pub fn history_entry(mutation: &Mutation) -> Value {
+    history::encode_mutation(mutation).into()
+}
+
+/// Returns every view file of a state except its log: the document, the snapshots and the layers it sees.
+pub fn view_files(sight: Sight<'_>) -> Vec<ViewFile> {
+    let state = sight.state();
+    let document = ViewFile { path: state_path(state.id()), content: export(sight) };
+    let snapshots = state.checkpoints().iter().filter_map(|checkpoint| {
+        let path = StorePath::of_snapshot(state.id(), checkpoint.id);
+        Some(ViewFile { path, content: export_snapshot(sight, &checkpoint.name)? })
+    });
+    let layers = Scope::LOOKUP_ORDER.into_iter().filter_map(|scope| {
+        let path = layer_path(sight, scope)?;
+        let layer = sight.layer(scope).filter(|layer| !layer.variables().is_empty())?;
+        let content = Object::new()
+            .with("version", crate::state::VERSION)
+            .with("scope", scope)
+            .with("revision", layer.revision())
+            .with("variables", variables_of(layer.variables(), scope));
+        Some(ViewFile { path, content: content.into() })
+    });
+    std::iter::once(document).chain(snapshots).chain(layers).collect()
+}

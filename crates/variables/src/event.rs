@@ -1,0 +1,242 @@
+//! What an accepted operation changed. A state is the fold of its events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+
+use crate::adopt::Adoption;
+use crate::mutation::Origin;
+use crate::words::Operation;
+use crate::{
+    CheckpointId, ExecutionConfig, Home, Mutation, MutationId, Name, Scope, SessionId, StateId, Status,
+    Timestamp, TreeId, Variable,
+};
+
+mod decode;
+mod encode;
+
+pub use decode::InvalidEvent;
+
+/// Everything one operation changed, at one moment, in one state and the layers it shares.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// The state that acted.
+    pub state: StateId,
+    /// When, by the run's clock.
+    pub at: Timestamp,
+    /// What was asked, for readers; [`apply`](crate::apply) looks at the changes only.
+    pub action: Action,
+    /// What changed, in order.
+    pub changes: Vec<Change>,
+}
+
+/// What an event was asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the names of the operations")]
+pub enum Action {
+    Init,
+    Import,
+    Set,
+    Get,
+    Delete,
+    Rename,
+    Checkpoint,
+    Rollback,
+    Fail,
+    Cancel,
+    /// The end of temporary variables whose time is over.
+    Expire,
+}
+
+/// One change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// The state came to be.
+    Born(Birth),
+    /// The state came out of a document.
+    Adopted(Box<Adoption>),
+    /// A variable got a value.
+    Write {
+        /// The log entry it makes.
+        entry: Entry,
+        /// Where the variable lives.
+        place: Place,
+        /// The variable afterwards, whole.
+        variable: Variable,
+        /// The value before, as the log shows it; absent when the variable is new.
+        old_value: Option<Value>,
+    },
+    /// A variable went away.
+    Delete {
+        /// The log entry it makes.
+        entry: Entry,
+        /// Where the variable lived.
+        place: Place,
+        /// Which.
+        name: Name,
+        /// Its last value, as the log shows it.
+        old_value: Value,
+    },
+    /// A variable got another name.
+    Rename {
+        /// The log entry it makes.
+        entry: Entry,
+        /// Where the variable lives.
+        place: Place,
+        /// The old name.
+        name: Name,
+        /// The new name.
+        to: Name,
+    },
+    /// A variable was read.
+    Read {
+        /// Where the variable lives, and at which revision of that layer it was read.
+        place: Place,
+        /// Which.
+        name: Name,
+    },
+    /// The present position got a name.
+    Checkpoint {
+        /// Its id.
+        id: CheckpointId,
+        /// Its name.
+        name: Arc<str>,
+        /// What happened there.
+        description: Option<Arc<str>>,
+        /// The revision of every layer it saw.
+        seen: BTreeMap<Scope, u64>,
+    },
+    /// The state returned to a checkpoint; the changes that follow did it.
+    RolledBack {
+        /// The checkpoint.
+        to: CheckpointId,
+    },
+    /// The status changed.
+    Status {
+        /// The status afterwards.
+        status: Status,
+        /// Why.
+        reason: Option<Arc<str>>,
+    },
+}
+
+/// What is fixed at birth.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Birth {
+    /// The session.
+    pub session: Option<SessionId>,
+    /// The task tree.
+    pub tree: Option<TreeId>,
+    /// The state that spawned this one.
+    pub parent: Option<StateId>,
+    /// The distance from the root of the task tree.
+    pub depth: u8,
+    /// How to execute.
+    pub config: Option<ExecutionConfig>,
+}
+
+/// Where a change happens, and as which change of that layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// `Final` or `prompt`.
+    Special,
+    /// A layer.
+    Layer {
+        /// Its scope.
+        scope: Scope,
+        /// The layer's revision after this change, or while it was read. What several states did is ordered by it.
+        revision: u64,
+    },
+}
+
+impl Place {
+    /// Returns where this is, without the count.
+    pub fn home(self) -> Home {
+        match self {
+            Self::Special => Home::Special,
+            Self::Layer { scope, .. } => Home::Scope(scope),
+        }
+    }
+}
+
+/// The part of a log entry that every kind of mutation has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The mutation's id.
+    pub id: MutationId,
+    /// When; for an expiry the deadline, which can be earlier than the event.
+    pub timestamp: Timestamp,
+    /// What caused it.
+    pub source: Option<Arc<str>>,
+    /// Why, and at which node of the task tree.
+    pub metadata: Object,
+}
+
+impl Entry {
+    pub(crate) fn new(id: MutationId, timestamp: Timestamp, origin: &Origin) -> Self {
+        Self { id, timestamp, source: origin.source.clone(), metadata: origin.metadata() }
+    }
+
+    fn mutation(
+        &self,
+        operation: Operation,
+        name: &Name,
+        old: Option<Value>,
+        new: Option<Value>,
+    ) -> Mutation {
+        Mutation {
+            id: self.id,
+            operation,
+            variable_name: name.shared(),
+            old_value: old,
+            new_value: new,
+            source: self.source.clone(),
+            timestamp: self.timestamp,
+            metadata: self.metadata.clone(),
+            extra: Object::new(),
+        }
+    }
+}
+
+impl Change {
+    /// Returns the log entry this change makes, if it makes one.
+    pub fn mutation(&self) -> Option<Mutation> {
+        match self {
+            Self::Write { entry, variable, old_value, .. } => {
+                let operation = if old_value.is_some() { Operation::Update } else { Operation::Create };
+                let new = Some(variable.stored.shown());
+                Some(entry.mutation(operation, &variable.name, old_value.clone(), new))
+            }
+            Self::Delete { entry, name, old_value, .. } => {
+                Some(entry.mutation(Operation::Delete, name, Some(old_value.clone()), None))
+            }
+            // The log alone must replay, so it names both names.
+            Self::Rename { entry, name, to, .. } => {
+                let (old, new) = (name.shared().into(), to.shared().into());
+                Some(entry.mutation(Operation::Rename, name, Some(old), Some(new)))
+            }
+            Self::Born(_) | Self::Adopted(_) | Self::Read { .. } | Self::Checkpoint { .. } => None,
+            Self::RolledBack { .. } | Self::Status { .. } => None,
+        }
+    }
+}
+
+impl Event {
+    /// Returns the log entries this event makes, in order: the lines of `history.jsonl`.
+    pub fn mutations(&self) -> impl Iterator<Item = Mutation> {
+        self.changes.iter().filter_map(Change::mutation)
+    }
+
+    /// Returns whether this event completes the task: whoever runs completion handlers does so once, after it is
+    /// durable. A rollback to a completed position completes nothing anew.
+    pub fn completes(&self) -> bool {
+        let completes = |change: &Change| matches!(change, Change::Status { status: Status::Complete, .. });
+        self.action == Action::Set && self.changes.iter().any(completes)
+    }
+
+    /// Returns whether this event changes anything but the number of times a variable was read.
+    pub fn is_read(&self) -> bool {
+        self.changes.iter().all(|change| matches!(change, Change::Read { .. }))
+    }
+}

@@ -1,0 +1,120 @@
+//! Events as values, for the journal.
+
+use std::collections::BTreeMap;
+
+use hence_canon::{Object, Value};
+
+use crate::Scope;
+use crate::adopt::Adoption;
+use crate::document::variable;
+use crate::event::{Action, Birth, Change, Entry, Event, Place};
+use crate::fields::Members;
+
+impl Action {
+    /// Every action with its word.
+    pub(super) const WORDS: &'static [(Self, &'static str)] = &[
+        (Self::Init, "init"),
+        (Self::Import, "import"),
+        (Self::Set, "set"),
+        (Self::Get, "get"),
+        (Self::Delete, "delete"),
+        (Self::Rename, "rename"),
+        (Self::Checkpoint, "checkpoint"),
+        (Self::Rollback, "rollback"),
+        (Self::Fail, "fail"),
+        (Self::Cancel, "cancel"),
+        (Self::Expire, "expire"),
+    ];
+
+    /// Returns the word for the action.
+    pub fn as_str(self) -> &'static str {
+        Self::WORDS.iter().find(|(action, _)| *action == self).map_or("", |(_, word)| word)
+    }
+}
+
+impl Event {
+    /// Returns the event as a value. [`Event::from_value`] reads it back.
+    pub fn to_value(&self) -> Value {
+        Members::default()
+            .set("state", self.state)
+            .set("at", self.at)
+            .set("action", self.action.as_str())
+            .set("changes", self.changes.iter().map(encode_change).collect::<Value>())
+            .object()
+            .into()
+    }
+}
+
+fn encode_change(change: &Change) -> Object {
+    match change {
+        Change::Born(birth) => encode_birth(birth),
+        Change::Adopted(adoption) => encode_adoption(adoption),
+        Change::Write { entry, place, variable, old_value } => logged("write", entry, *place)
+            .set("variable", variable::encode(variable, None))
+            .some("old_value", old_value.clone())
+            .object(),
+        Change::Delete { entry, place, name, old_value } => logged("delete", entry, *place)
+            .set("name", name.as_str())
+            .set("old_value", old_value.clone())
+            .object(),
+        Change::Rename { entry, place, name, to } => {
+            logged("rename", entry, *place).set("name", name.as_str()).set("to", to.as_str()).object()
+        }
+        Change::Read { place, name } => placed(kind("read").set("name", name.as_str()), *place).object(),
+        Change::Checkpoint { id, name, description, seen } => kind("checkpoint")
+            .set("checkpoint_id", *id)
+            .set("name", name.clone())
+            .some("description", description.clone())
+            .set("seen", encode_seen(seen))
+            .object(),
+        Change::RolledBack { to } => kind("rolled_back").set("checkpoint_id", *to).object(),
+        Change::Status { status, reason } => {
+            kind("status").set("status", *status).some("reason", reason.clone()).object()
+        }
+    }
+}
+
+fn kind(word: &str) -> Members {
+    Members::default().set("change", word)
+}
+
+fn encode_birth(birth: &Birth) -> Object {
+    kind("born")
+        .some("session_id", birth.session.as_ref())
+        .some("tree_id", birth.tree)
+        .some("parent", birth.parent)
+        .set("depth", u64::from(birth.depth))
+        .some("execution_config", birth.config.as_ref().map(|config| config.members().clone()))
+        .object()
+}
+
+fn encode_adoption(adoption: &Adoption) -> Object {
+    let snapshots = adoption.import.snapshots.iter();
+    let snapshots: Object = snapshots.map(|(id, snapshot)| (id.to_string(), snapshot.to_value())).collect();
+    kind("adopted")
+        .set("document", adoption.import.document.to_value())
+        .set("snapshots", snapshots)
+        .set("seen", encode_seen(&adoption.seen))
+        .set("made", encode_seen(&adoption.made))
+        .object()
+}
+
+fn encode_seen(seen: &BTreeMap<Scope, u64>) -> Object {
+    seen.iter().map(|(scope, revision)| (scope.as_str(), *revision)).collect()
+}
+
+fn logged(word: &str, entry: &Entry, place: Place) -> Members {
+    let members = kind(word)
+        .set("mutation_id", entry.id)
+        .set("timestamp", entry.timestamp)
+        .some("source", entry.source.clone())
+        .non_empty("metadata", entry.metadata.clone());
+    placed(members, place)
+}
+
+fn placed(members: Members, place: Place) -> Members {
+    match place {
+        Place::Special => members,
+        Place::Layer { scope, revision } => members.set("scope", scope).set("revision", revision),
+    }
+}

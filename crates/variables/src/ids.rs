@@ -1,0 +1,170 @@
+//! Identifiers: of states, sessions, trees, mutations and checkpoints.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::limits::SESSION_ID_BYTES_MAX;
+
+/// A text that is not the id it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found {found:?}")]
+pub struct InvalidId {
+    /// What the id looks like.
+    pub expected: &'static str,
+    /// The text, cut for display.
+    pub found: String,
+}
+
+impl InvalidId {
+    fn new(expected: &'static str, found: &str) -> Self {
+        Self { expected, found: found.chars().take(80).collect() }
+    }
+}
+
+/// Reads `prefix` and exactly eight lower-case hex digits.
+fn eight_hex(text: &str, prefix: &str) -> Option<u32> {
+    let digits = text.strip_prefix(prefix)?;
+    let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if digits.len() != 8 || !digits.bytes().all(hex) {
+        return None;
+    }
+    u32::from_str_radix(digits, 16).ok()
+}
+
+macro_rules! eight_hex_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// Returns the id with this number.
+            pub const fn from_number(number: u32) -> Self {
+                Self(number)
+            }
+
+            /// Returns the number behind the hex digits.
+            pub const fn number(self) -> u32 {
+                self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                let number = eight_hex(text, $prefix);
+                number.map(Self).ok_or_else(|| {
+                    InvalidId::new(concat!("`", $prefix, "` and eight lower-case hex digits"), text)
+                })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(out, concat!($prefix, "{:08x}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, out)
+            }
+        }
+
+        impl From<$name> for hence_canon::Value {
+            fn from(id: $name) -> Self {
+                id.to_string().into()
+            }
+        }
+    };
+}
+
+eight_hex_id!(
+    /// Identifies a state: `state-` and eight hex digits.
+    StateId,
+    "state-"
+);
+eight_hex_id!(
+    /// Identifies a task tree: `tree-` and eight hex digits.
+    TreeId,
+    "tree-"
+);
+eight_hex_id!(
+    /// Identifies a mutation. Numbers count up from 1 per state, so a replay gives the same ids.
+    MutationId,
+    "mut-"
+);
+eight_hex_id!(
+    /// Identifies a checkpoint. Numbers count up from 1 per state.
+    CheckpointId,
+    "ckpt-"
+);
+
+/// Identifies a session. It becomes the name of a folder, so it can neither leave it nor hide in it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        let fits = (1..=SESSION_ID_BYTES_MAX).contains(&text.len());
+        if !fits || !text.bytes().all(allowed) || matches!(text, "." | "..") {
+            return Err(InvalidId::new("1 to 128 of `A-Z a-z 0-9 . _ -`, other than `.` and `..`", text));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, out)
+    }
+}
+
+impl From<&SessionId> for hence_canon::Value {
+    fn from(id: &SessionId) -> Self {
+        id.as_str().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_one_spelling() {
+        assert_eq!("state-0000000a".parse::<StateId>().unwrap().to_string(), "state-0000000a");
+        for bad in
+            ["state-a1b2c3", "state-A1B2C3D4", "tree-00000001", "state-+0000001", "state-00000001\n", ""]
+        {
+            assert!(bad.parse::<StateId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_id_cannot_leave_its_folder() {
+        for bad in ["", ".", "..", "a/b", "../x", "a b", "é", "a\0"] {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad:?}");
+        }
+        assert!("...".parse::<SessionId>().is_ok());
+        assert!("s".repeat(SESSION_ID_BYTES_MAX).parse::<SessionId>().is_ok());
+        assert!("s".repeat(SESSION_ID_BYTES_MAX + 1).parse::<SessionId>().is_err());
+    }
+}

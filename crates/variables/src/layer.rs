@@ -1,0 +1,93 @@
+//! One scope's variables, kept so that a snapshot costs nothing until something changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{Name, StateId, Variable};
+
+/// Variables by name. Cloning shares, which is how checkpoints are taken.
+pub type Variables = Arc<BTreeMap<Name, Arc<Variable>>>;
+
+/// The variables of one scope, and for a shared one who wrote what since when.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layer {
+    variables: Variables,
+    /// Counts every write, deletion and renaming. The order of changes made by several states is this count.
+    revision: u64,
+    /// For shared layers: the last revision each state made to each name, deleted names included.
+    writers: BTreeMap<Name, BTreeMap<StateId, u64>>,
+}
+
+impl Layer {
+    /// Returns the variables.
+    pub fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// Returns the variable called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<Variable>> {
+        self.variables.get(name)
+    }
+
+    /// Returns how many changes this layer has seen.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Returns the names `state` changed after `revision`.
+    pub(crate) fn written_since(&self, state: StateId, revision: u64) -> impl Iterator<Item = &Name> {
+        let by_state =
+            move |writers: &BTreeMap<StateId, u64>| writers.get(&state).is_some_and(|at| *at > revision);
+        self.writers.iter().filter(move |(_, writers)| by_state(writers)).map(|(name, _)| name)
+    }
+
+    /// Returns a state other than `state` that changed `name` after `revision`.
+    pub(crate) fn rival(&self, name: &Name, state: StateId, revision: u64) -> Option<StateId> {
+        let writers = self.writers.get(name)?;
+        writers.iter().find(|(writer, at)| **writer != state && **at > revision).map(|(writer, _)| *writer)
+    }
+
+    pub(crate) fn put(&mut self, variable: Variable, by: Writer) {
+        self.step(by, &[&variable.name]);
+        Arc::make_mut(&mut self.variables).insert(variable.name.clone(), Arc::new(variable));
+    }
+
+    pub(crate) fn remove(&mut self, name: &Name, by: Writer) -> Option<Arc<Variable>> {
+        self.step(by, &[name]);
+        Arc::make_mut(&mut self.variables).remove(name)
+    }
+
+    pub(crate) fn rename(&mut self, from: &Name, to: &Name, by: Writer) {
+        let variables = Arc::make_mut(&mut self.variables);
+        if let Some(variable) = variables.remove(from) {
+            let renamed = Variable { name: to.clone(), ..Arc::unwrap_or_clone(variable) };
+            variables.insert(to.clone(), Arc::new(renamed));
+        }
+        self.step(by, &[from, to]);
+    }
+
+    pub(crate) fn count_read(&mut self, name: &Name) {
+        if let Some(variable) = Arc::make_mut(&mut self.variables).get_mut(name) {
+            let variable = Arc::make_mut(variable);
+            variable.access_count = variable.access_count.saturating_add(1);
+        }
+    }
+
+    /// Counts one change, which may touch several names.
+    fn step(&mut self, by: Writer, names: &[&Name]) {
+        self.revision += 1;
+        let Writer::Sharing(state) = by else { return };
+        for name in names {
+            self.writers.entry((*name).clone()).or_default().insert(state, self.revision);
+        }
+    }
+}
+
+/// Who changes a layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Writer {
+    /// The only state that ever can; nobody needs to be told apart.
+    Alone,
+    /// One of several.
+    Sharing(StateId),
+}

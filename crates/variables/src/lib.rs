@@ -1,0 +1,90 @@
+//! Variables: named state that outlives a turn, with history, checkpoints, rollback, scopes and task trees.
+//!
+//! A [`State`] is a bag of variables. Two names are special: `prompt`, the task, fixed at birth, and `Final`, whose
+//! first non-null value completes it. States live in a [`Workspace`], which also holds what they share.
+//!
+//! Everything is a fold. An operation is decided against a workspace into an [`Event`] that says what changed
+//! ([`decide`]), the event is recorded, and [`apply`] — the only way a workspace changes — makes it so. A refused
+//! operation changes nothing and says which rule it broke ([`Refusal::code`], [`Refusal::rule`]).
+//!
+//! [`document`] reads and judges the document form (`state.json` or YAML).
+//!
+//! The crate does no I/O and reads no clock: moments come from the caller, files are read through [`Files`], and
+//! large values are handed out as [`SpillFile`]s to be written before the event that refers to them. It is not a
+//! database, not a journal, and it runs no handlers; [`Event::completes`] says when they are due.
+//!
+//! ```
+//! use hence_variables::{Call, Init, MemoryStore, Op, Set, StateId, Status, Workspace};
+//!
+//! let (mut workspace, mut store) = (Workspace::new(), MemoryStore::default());
+//! let now = "2026-02-09T10:00:00Z".parse()?;
+//! let state: StateId = "state-a1b2c3d4".parse()?;
+//! let init = Init { state_id: Some("state-a1b2c3d4".into()), ..Init::with_prompt("count the errors") };
+//! workspace.call(&Call::Init(init), now, &mut store)?;
+//! for set in [Set::new("error_count", 3), Set::final_answer("three errors")] {
+//!     workspace.call(&Call::On { state, op: Op::Set(set) }, now, &mut store)?;
+//! }
+//! assert_eq!(workspace.state(state).map(|state| state.status()), Some(Status::Complete));
+//! assert_eq!(Workspace::fold(&store.events)?, workspace);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod adopt;
+mod apply;
+mod checkpoint;
+mod config;
+mod decide;
+mod diff;
+pub mod document;
+mod event;
+mod fields;
+mod file_ref;
+mod files;
+mod ids;
+mod layer;
+pub mod limits;
+mod live;
+mod memory;
+mod merge;
+mod mutation;
+mod name;
+mod op;
+mod reachable;
+mod refusal;
+mod reply;
+mod state;
+mod stored;
+mod task_tree;
+mod time;
+mod value_type;
+mod variable;
+mod words;
+mod workspace;
+
+pub use adopt::{Adoption, Import};
+pub use apply::{Misfit, apply};
+pub use checkpoint::{Checkpoint, INITIAL_STATE, SeenLayer, Snapshot};
+pub use config::ExecutionConfig;
+pub use decide::{Accepted, Decision, decide};
+pub use diff::{Difference, diff};
+pub use event::{Action, Birth, Change, Entry, Event, InvalidEvent, Place};
+pub use fields::Malformed;
+pub use file_ref::{InvalidPath, StorePath};
+pub use files::{Files, NoFiles, ReadFault, SpillContent, SpillFile};
+pub use ids::{CheckpointId, InvalidId, MutationId, SessionId, StateId, TreeId};
+pub use layer::{Layer, Variables};
+pub use live::{CallError, Record};
+pub use memory::MemoryStore;
+pub use merge::{Tangled, merge};
+pub use mutation::{Mutation, Origin};
+pub use name::{InvalidName, Name, NameWarning};
+pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Set, TakeCheckpoint};
+pub use refusal::Refusal;
+pub use reply::{Reply, Written};
+pub use state::{DocumentExtra, State};
+pub use stored::{LoadFault, Spill, Stored};
+pub use task_tree::TaskNode;
+pub use time::{ClockRefusal, InvalidTimestamp, LogicalClock, Timestamp};
+pub use variable::Variable;
+pub use words::{ExecutionMode, Operation, Scope, Status, UnknownWord, ValueType};
+pub use workspace::{Found, Home, Sight, View, Workspace};

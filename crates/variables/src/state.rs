@@ -1,0 +1,180 @@
+//! One state: what belongs to it alone.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hence_canon::Object;
+
+use crate::layer::Layer;
+use crate::limits::HISTORY_ENTRIES_MAX;
+use crate::{
+    Checkpoint, ExecutionConfig, Mutation, Name, SessionId, StateId, Status, Stored, Timestamp, TreeId,
+    Variable,
+};
+
+/// A state. What it shares with others — session, tree and global variables — lives in its
+/// [`Workspace`](crate::Workspace).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    pub(crate) id: StateId,
+    pub(crate) version: Arc<str>,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) tree: Option<TreeId>,
+    pub(crate) parent: Option<StateId>,
+    pub(crate) depth: u8,
+    pub(crate) children: Vec<StateId>,
+    pub(crate) config: Option<ExecutionConfig>,
+    pub(crate) created_at: Option<Timestamp>,
+    pub(crate) last_updated_at: Option<Timestamp>,
+    /// The latest moment this state has seen; the next event is not earlier.
+    pub(crate) clock: Timestamp,
+    pub(crate) status: Status,
+    pub(crate) prompt: Option<Arc<Variable>>,
+    pub(crate) final_answer: Arc<Variable>,
+    pub(crate) temporary: Layer,
+    /// The session layer of a state without a session.
+    pub(crate) private_session: Layer,
+    pub(crate) log: VecDeque<Mutation>,
+    pub(crate) mutation_count: u64,
+    /// The highest mutation number in use: the count, unless a document came with ids of its own.
+    pub(crate) last_mutation: u64,
+    pub(crate) checkpoints: Vec<Checkpoint>,
+    /// The highest checkpoint number in use.
+    pub(crate) last_checkpoint: u32,
+    pub(crate) extra: DocumentExtra,
+}
+
+/// Members of an imported document that this crate does not know, by the object that carried them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DocumentExtra {
+    /// Of the document itself.
+    pub document: Object,
+    /// Of its `history`.
+    pub history: Object,
+    /// Of its `metadata`.
+    pub metadata: Object,
+}
+
+/// The version of the document form this crate writes.
+pub(crate) const VERSION: &str = "1.0.0";
+
+impl State {
+    /// Returns a state at the moment of its birth: no prompt yet, `Final` null.
+    pub(crate) fn newborn(id: StateId, at: Timestamp) -> Self {
+        Self {
+            id,
+            version: VERSION.into(),
+            session: None,
+            tree: None,
+            parent: None,
+            depth: 0,
+            children: Vec::new(),
+            config: None,
+            created_at: Some(at),
+            last_updated_at: Some(at),
+            clock: at,
+            status: Status::Incomplete,
+            prompt: None,
+            final_answer: Arc::new(Variable::new(Name::final_answer(), Stored::null(), at)),
+            temporary: Layer::default(),
+            private_session: Layer::default(),
+            log: VecDeque::new(),
+            mutation_count: 0,
+            last_mutation: 0,
+            checkpoints: Vec::new(),
+            last_checkpoint: 0,
+            extra: DocumentExtra::default(),
+        }
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> StateId {
+        self.id
+    }
+
+    /// Returns the session this state belongs to.
+    pub fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
+    }
+
+    /// Returns the task tree this state belongs to.
+    pub fn tree(&self) -> Option<TreeId> {
+        self.tree
+    }
+
+    /// Returns the state that spawned this one.
+    pub fn parent(&self) -> Option<StateId> {
+        self.parent
+    }
+
+    /// Returns the distance from the root of the task tree.
+    pub fn depth(&self) -> u8 {
+        self.depth
+    }
+
+    /// Returns the states this one spawned, in order.
+    pub fn children(&self) -> &[StateId] {
+        &self.children
+    }
+
+    /// Returns the execution configuration.
+    pub fn config(&self) -> Option<&ExecutionConfig> {
+        self.config.as_ref()
+    }
+
+    /// Returns how far the state is.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Returns the task, if the document this state came from had one; a state born here always has.
+    pub fn prompt(&self) -> Option<&Variable> {
+        self.prompt.as_deref()
+    }
+
+    /// Returns `Final`.
+    pub fn final_answer(&self) -> &Variable {
+        &self.final_answer
+    }
+
+    /// Returns when the state was last changed.
+    pub fn last_updated_at(&self) -> Option<Timestamp> {
+        self.last_updated_at
+    }
+
+    /// Returns how many mutations there have ever been: the token of compare-and-set.
+    pub fn mutation_count(&self) -> u64 {
+        self.mutation_count
+    }
+
+    /// Returns the newest log entries, oldest first, at most [`HISTORY_ENTRIES_MAX`].
+    pub fn log(&self) -> impl ExactSizeIterator<Item = &Mutation> + DoubleEndedIterator {
+        self.log.iter()
+    }
+
+    /// Returns the checkpoints in the order they were taken.
+    pub fn checkpoints(&self) -> &[Checkpoint] {
+        &self.checkpoints
+    }
+
+    /// Returns the checkpoint called `name`.
+    pub fn checkpoint(&self, name: &str) -> Option<&Checkpoint> {
+        self.checkpoints.iter().find(|checkpoint| &*checkpoint.name == name)
+    }
+
+    /// Adds a log entry; the oldest leaves when the window is full.
+    pub(crate) fn record(&mut self, mutation: Mutation) {
+        self.mutation_count = self.mutation_count.saturating_add(1);
+        self.last_mutation = u64::from(mutation.id.number());
+        self.touch(mutation.timestamp);
+        if self.log.len() == HISTORY_ENTRIES_MAX {
+            self.log.pop_front();
+        }
+        self.log.push_back(mutation);
+    }
+
+    /// Notes that the state changed at `at`.
+    pub(crate) fn touch(&mut self, at: Timestamp) {
+        self.last_updated_at = self.last_updated_at.max(Some(at));
+    }
+}

@@ -1,0 +1,143 @@
+//! Events: their written form, and several journals of them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod world;
+
+use hence_canon::{canonical_bytes, parse};
+use hence_variables::{Change, Event, Init, Place, Scope, Workspace, merge};
+use world::{A, B, World};
+
+#[test]
+fn the_written_form_of_events_is_pinned() {
+    let mut world = World::with_state();
+    world.set("error_count", 3).unwrap();
+    world.get("error_count").unwrap();
+    world.rename("error_count", "errors").unwrap();
+    world.checkpoint("here").unwrap();
+    world.delete("errors").unwrap();
+    world.rollback("here").unwrap();
+    world.set("Final", "done").unwrap();
+    let lines: Vec<String> = world.disk.events.iter().map(|event| event.to_value().to_string()).collect();
+    let at = r#""at":"2026-02-09T10:00:00Z""#;
+    let time = r#""timestamp":"2026-02-09T10:00:00Z""#;
+    let dates = r#""created_at":"2026-02-09T10:00:00Z""#;
+    let updated = r#""updated_at":"2026-02-09T10:00:00Z""#;
+    let state = r#""state":"state-00000001""#;
+    let seen = r#""seen":{"global":0,"session":2,"temporary":0}"#;
+    let expected = [
+        format!(
+            r#"{{"action":"init",{at},"changes":[{{"change":"born","depth":0}},{{"change":"write","mutation_id":"mut-00000001","source":"user_input",{time},"variable":{{"access_count":0,{dates},"metadata":{{"read_only":true}},"name":"prompt","source":"user_input","type":"text",{updated},"value":"task"}}}},{{"change":"checkpoint","checkpoint_id":"ckpt-00000001","name":"initial_state","seen":{{"global":0,"session":0,"temporary":0}}}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"set",{at},"changes":[{{"change":"write","mutation_id":"mut-00000002","revision":1,"scope":"session",{time},"variable":{{"access_count":0,{dates},"name":"error_count","type":"number",{updated},"value":3}}}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"get",{at},"changes":[{{"change":"read","name":"error_count","revision":1,"scope":"session"}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"rename",{at},"changes":[{{"change":"rename","mutation_id":"mut-00000003","name":"error_count","revision":2,"scope":"session",{time},"to":"errors"}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"checkpoint",{at},"changes":[{{"change":"checkpoint","checkpoint_id":"ckpt-00000002","name":"here",{seen}}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"delete",{at},"changes":[{{"change":"delete","mutation_id":"mut-00000004","name":"errors","old_value":3,"revision":3,"scope":"session",{time}}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"rollback",{at},"changes":[{{"change":"rolled_back","checkpoint_id":"ckpt-00000002"}},{{"change":"write","mutation_id":"mut-00000005","revision":4,"scope":"session","source":"rollback",{time},"variable":{{"access_count":1,{dates},"name":"errors","type":"number",{updated},"value":3}}}}],{state}}}"#
+        ),
+        format!(
+            r#"{{"action":"set",{at},"changes":[{{"change":"write","mutation_id":"mut-00000006","old_value":null,{time},"variable":{{"access_count":0,{dates},"name":"Final","type":"text",{updated},"value":"done"}}}},{{"change":"status","status":"complete"}}],{state}}}"#
+        ),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn an_event_that_is_not_one_is_refused_with_its_place() {
+    let place = |text: &str| Event::from_value(&parse(text.as_bytes()).unwrap()).unwrap_err().to_string();
+    assert_eq!(place("[]"), "``: expected an object, found list");
+    let head = r#""state":"state-00000001","at":"2026-02-09T10:00:00Z""#;
+    assert_eq!(
+        place(&format!(r#"{{{head},"action":"jump","changes":[]}}"#)),
+        r#"`/action`: unknown action "jump""#
+    );
+    let change = |change: &str| place(&format!(r#"{{{head},"action":"set","changes":[{change}]}}"#));
+    assert_eq!(change(r#"{"change":"fly"}"#), r#"`/changes/0/change`: unknown change "fly""#);
+    assert_eq!(change(r#"{"change":"read","name":"a b"}"#).split(':').next(), Some("`/changes/0/name`"));
+    assert_eq!(change(r#"{"change":"read","name":"a_b","scope":"tree"}"#), "`/changes/0/revision`: missing");
+}
+
+fn two_sharing() -> World {
+    let mut world = World::new();
+    for prompt in ["first", "second"] {
+        let init = Init { tree_id: Some("tree-00000001".into()), ..Init::with_prompt(prompt) };
+        world.init(init).unwrap();
+    }
+    world
+}
+
+fn journals(world: &World) -> Vec<Vec<Event>> {
+    [B, A]
+        .map(|state| world.disk.events.iter().filter(|event| event.state == state).cloned().collect())
+        .to_vec()
+}
+
+#[test]
+fn a_read_stays_between_the_write_it_saw_and_the_next_whatever_the_clock_says() {
+    let mut world = two_sharing();
+    world.set_in(B, "tree", "shared", 1).unwrap();
+    world.get_on(A, "shared").unwrap();
+    world.set_in(B, "tree", "shared", 2).unwrap();
+    world.get_on(A, "shared").unwrap();
+    let merged = merge(journals(&world)).unwrap();
+    let acting: Vec<_> = merged.iter().skip(2).map(|event| event.state).collect();
+    assert_eq!(acting, [B, A, B, A]);
+    assert_eq!(Workspace::fold(&merged).unwrap(), world.workspace);
+}
+
+#[test]
+fn journals_that_contradict_each_other_are_refused() {
+    let mut world = two_sharing();
+    world.set_in(A, "tree", "one", 1).unwrap();
+    world.set_in(A, "global", "two", 1).unwrap();
+    world.get_on(B, "one").unwrap();
+    let mut journals = journals(&world);
+    // The reader claims to have read before the write that made what it read.
+    for event in journals.iter_mut().flatten() {
+        for change in &mut event.changes {
+            if let Change::Read { place, .. } = change {
+                *place = Place::Layer { scope: Scope::Tree, revision: 0 };
+            }
+        }
+    }
+    let merged = merge(journals).unwrap();
+    let misfit = Workspace::fold(&merged).unwrap_err();
+    assert_eq!(misfit.reason, "there is no `one`");
+
+    // Each of two writers claims to have come after the other.
+    let mut world = two_sharing();
+    world.set_in(A, "tree", "one", 1).unwrap();
+    world.set_in(B, "global", "two", 1).unwrap();
+    world.set_in(B, "tree", "three", 1).unwrap();
+    world.set_in(A, "global", "four", 1).unwrap();
+    let mut journals = self::journals(&world);
+    journals.iter_mut().for_each(|journal| journal[1..].reverse());
+    let tangled = merge(journals).unwrap_err();
+    assert_eq!(tangled.waiting, 4);
+}
+
+#[test]
+fn an_event_that_replaces_another_value_than_the_one_there_does_not_apply() {
+    let mut world = World::with_state();
+    world.set("counter", 1).unwrap();
+    let before = world.workspace.clone();
+    world.set("counter", 2).unwrap();
+    let text = canonical_bytes(&world.disk.events.last().unwrap().to_value());
+    let text = String::from_utf8(text).unwrap().replace(r#""old_value":1"#, r#""old_value":7"#);
+    let forged = Event::from_value(&parse(text.as_bytes()).unwrap()).unwrap();
+    let mut workspace = before.clone();
+    let misfit = hence_variables::apply(&mut workspace, &forged).unwrap_err();
+    assert_eq!(misfit.reason, "`counter` does not hold the value this replaces");
+    assert_eq!(workspace, before);
+}

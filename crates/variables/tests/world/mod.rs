@@ -1,0 +1,107 @@
+//! A world for tests: a workspace with its journal, files and clock in memory.
+#![allow(dead_code, reason = "every test file uses its own part of the world")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test world stops at the first surprise")]
+
+use hence_canon::Value;
+use hence_variables::{
+    Call, CallError, Delete, Get, Init, LogicalClock, MemoryStore, Op, Refusal, Rename, Reply, Set, State,
+    StateId, TakeCheckpoint, Workspace,
+};
+
+pub(crate) struct World {
+    pub(crate) workspace: Workspace,
+    pub(crate) disk: MemoryStore,
+    pub(crate) clock: LogicalClock,
+}
+
+pub(crate) const A: StateId = StateId::from_number(1);
+pub(crate) const B: StateId = StateId::from_number(2);
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let clock = LogicalClock::starting_at("2026-02-09T10:00:00Z".parse().unwrap());
+        Self { workspace: Workspace::new(), disk: MemoryStore::default(), clock }
+    }
+
+    /// A world with one state, `A`.
+    pub(crate) fn with_state() -> Self {
+        let mut world = Self::new();
+        world.init(Init::with_prompt("task")).unwrap();
+        world
+    }
+
+    pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, Refusal> {
+        self.workspace.call(call, self.clock.now(), &mut self.disk).map_err(|error| match error {
+            CallError::Refused(refusal) => refusal,
+            other => panic!("{other}"),
+        })
+    }
+
+    pub(crate) fn init(&mut self, init: Init) -> Result<StateId, Refusal> {
+        match self.call(&Call::Init(init))? {
+            Reply::Born { state, .. } => Ok(state),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn spawn(&mut self, parent: StateId) -> Result<StateId, Refusal> {
+        self.init(Init { parent: Some(parent), ..Init::with_prompt("sub") })
+    }
+
+    pub(crate) fn on(&mut self, state: StateId, op: Op) -> Result<Reply, Refusal> {
+        self.call(&Call::On { state, op })
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<Reply, Refusal> {
+        self.on(A, Op::Set(Set::new(name, value)))
+    }
+
+    pub(crate) fn set_in(
+        &mut self,
+        state: StateId,
+        scope: &str,
+        name: &str,
+        value: impl Into<Value>,
+    ) -> Result<Reply, Refusal> {
+        self.on(state, Op::Set(Set { scope: Some(scope.into()), ..Set::new(name, value) }))
+    }
+
+    pub(crate) fn get(&mut self, name: &str) -> Result<Value, Refusal> {
+        self.get_on(A, name)
+    }
+
+    pub(crate) fn get_on(&mut self, state: StateId, name: &str) -> Result<Value, Refusal> {
+        let reply = self.on(state, Op::Get(Get { name: name.into(), ..Get::default() }))?;
+        match reply {
+            Reply::Value { value, .. } => Ok(value),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn delete(&mut self, name: &str) -> Result<Reply, Refusal> {
+        self.on(A, Op::Delete(Delete { name: name.into(), ..Delete::default() }))
+    }
+
+    pub(crate) fn rename(&mut self, name: &str, to: &str) -> Result<Reply, Refusal> {
+        self.on(A, Op::Rename(Rename { name: name.into(), to: to.into(), ..Rename::default() }))
+    }
+
+    pub(crate) fn checkpoint(&mut self, name: &str) -> Result<Reply, Refusal> {
+        self.on(A, Op::Checkpoint(TakeCheckpoint { name: name.into(), ..TakeCheckpoint::default() }))
+    }
+
+    pub(crate) fn rollback(&mut self, to: &str) -> Result<Vec<String>, Refusal> {
+        match self.on(A, Op::Rollback { to: to.into() })? {
+            Reply::RolledBack { changed, .. } => Ok(changed.iter().map(ToString::to_string).collect()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        self.workspace.state(A).unwrap()
+    }
+}
+
+pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Refusal>) -> &'static str {
+    result.unwrap_err().code()
+}

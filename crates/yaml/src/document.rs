@@ -1,0 +1,37 @@
+//! A value and where its parts stand.
+
+use std::collections::BTreeMap;
+
+use hence_canon::{JsonPointer, Value};
+
+use crate::{Place, Span};
+
+/// A document that has been read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    value: Value,
+    root: Span,
+    places: BTreeMap<JsonPointer, Place>,
+}
+
+impl Document {
+    pub(crate) fn new(value: Value, root: Span, places: BTreeMap<JsonPointer, Place>) -> Self {
+        Self { value, root, places }
+    }
+
+    /// Returns the value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Returns where a pointer leads, or the nearest thing around it that is there: a missing member is best
+    /// shown at what it is missing from.
+    pub fn place(&self, pointer: &JsonPointer) -> Place {
+        let tokens: Vec<&str> = pointer.tokens().collect();
+        let around = (0..=tokens.len()).rev().find_map(|length| {
+            let around: JsonPointer = tokens.iter().take(length).collect();
+            self.places.get(&around)
+        });
+        around.copied().unwrap_or(Place { key: None, value: self.root })
+    }
+}

@@ -1,0 +1,234 @@
+//! From the events of a parser to a value and its places.
+//!
+//! Typed deserialisers lose what documents need: long integers, duplicate keys, the difference between `no` and
+//! `false`, and places.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use hence_canon::{JsonPointer, Object, Position, Value};
+
+use crate::place::{position, span};
+use crate::{Document, Place, YamlError, YamlErrorKind, scalar};
+
+/// How deep a text may nest. People write these documents; none of them reads deeper.
+pub const DEPTH_MAX: usize = 128;
+const _: () = assert!(DEPTH_MAX <= hence_canon::DEPTH_MAX);
+
+/// The most nodes a text may stand for once its aliases are followed.
+///
+/// A few lines of aliases can stand for billions of nodes; written out, this many make a text of megabytes.
+pub const NODES_MAX: usize = 1_000_000;
+
+/// Reads one YAML document by the core schema of YAML 1.2.
+///
+/// # Errors
+/// [`YamlError`] with line and column for what is not YAML, what JSON cannot express, and what is too deep or too
+/// large.
+pub fn parse(text: &[u8]) -> Result<Document, YamlError> {
+    let text = str::from_utf8(text).map_err(|error| {
+        let before = text.get(..error.valid_up_to()).unwrap_or_default();
+        YamlError { kind: YamlErrorKind::InvalidUtf8, position: end_of(&String::from_utf8_lossy(before)) }
+    })?;
+    let reader = Reader {
+        parser: Parser::new_from_str(text),
+        anchors: BTreeMap::new(),
+        nodes: 0,
+        at: Vec::new(),
+        places: BTreeMap::new(),
+    };
+    reader.document(text)
+}
+
+/// Returns the position behind a text.
+fn end_of(text: &str) -> Position {
+    let line_start = text.rfind('\n').map_or(0, |at| at + 1);
+    let line = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = text.get(line_start..).map_or(0, |line| line.chars().count()) + 1;
+    Position { offset: text.len(), line, column }
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    anchors: BTreeMap<usize, Anchored>,
+    nodes: usize,
+    /// The way to the node being read.
+    at: Vec<String>,
+    places: BTreeMap<JsonPointer, Place>,
+}
+
+#[derive(Clone)]
+struct Anchored {
+    value: Value,
+    depth: usize,
+    nodes: usize,
+}
+
+type Spanned<'a> = (Event<'a>, Span);
+
+impl<'a> Reader<'a> {
+    fn document(mut self, text: &str) -> Result<Document, YamlError> {
+        let mut document = None;
+        loop {
+            let (event, span) = self.next(text)?;
+            match event {
+                Event::StreamEnd => break,
+                Event::StreamStart | Event::DocumentEnd => {}
+                Event::DocumentStart(..) if document.is_some() => {
+                    return wrong(YamlErrorKind::SecondDocument, span);
+                }
+                Event::DocumentStart(..) => {
+                    let first = self.next(text)?;
+                    document = Some(self.node(first, None, 0, text)?);
+                }
+                other => return wrong(YamlErrorKind::Syntax(format!("unexpected {other:?}")), span),
+            }
+        }
+        let start = Position { offset: 0, line: 1, column: 1 };
+        let root = crate::Span { start, end: end_of(text) };
+        Ok(Document::new(document.unwrap_or_default(), root, self.places))
+    }
+
+    fn next(&mut self, text: &str) -> Result<Spanned<'a>, YamlError> {
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(YamlError {
+                kind: YamlErrorKind::Syntax(error.info()),
+                position: position(error.marker()),
+            }),
+            None => Err(YamlError {
+                kind: YamlErrorKind::Syntax("unexpected end".to_owned()),
+                position: end_of(text),
+            }),
+        }
+    }
+
+    fn node(
+        &mut self,
+        (event, here): Spanned<'a>,
+        key: Option<Span>,
+        depth: usize,
+        text: &str,
+    ) -> Result<Value, YamlError> {
+        let before = self.nodes;
+        self.count(1, here)?;
+        let place = Place { key: key.map(span), value: span(here) };
+        self.places.insert(self.at.iter().collect(), place);
+        let (value, anchor) = match event {
+            Event::Scalar(scalar, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain;
+                let value = scalar::resolve(&scalar, plain, tag.as_deref());
+                (value.or_else(|kind| wrong(kind, here))?, anchor)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                check_collection(tag.as_deref(), "seq", depth, here)?;
+                (self.sequence(depth + 1, text)?, anchor)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                check_collection(tag.as_deref(), "map", depth, here)?;
+                (self.mapping(depth + 1, text)?, anchor)
+            }
+            Event::Alias(anchor) => return self.alias(anchor, depth, here),
+            other => return wrong(YamlErrorKind::Syntax(format!("unexpected {other:?}")), here),
+        };
+        if anchor != 0 {
+            let (depth, nodes) = (value.depth(), self.nodes - before);
+            self.anchors.insert(anchor, Anchored { value: value.clone(), depth, nodes });
+        }
+        Ok(value)
+    }
+
+    /// Follows an alias. What it stands for counts as if it were written out, and stands where the alias does.
+    fn alias(&mut self, anchor: usize, depth: usize, here: Span) -> Result<Value, YamlError> {
+        let Some(anchored) = self.anchors.get(&anchor).cloned() else {
+            return wrong(YamlErrorKind::RecursiveAlias, here);
+        };
+        if depth + anchored.depth > DEPTH_MAX {
+            return wrong(YamlErrorKind::TooDeep, here);
+        }
+        self.count(anchored.nodes, here)?;
+        Ok(anchored.value)
+    }
+
+    fn count(&mut self, nodes: usize, here: Span) -> Result<(), YamlError> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > NODES_MAX { wrong(YamlErrorKind::TooManyNodes, here) } else { Ok(()) }
+    }
+
+    fn sequence(&mut self, depth: usize, text: &str) -> Result<Value, YamlError> {
+        let mut items: Vec<Value> = Vec::new();
+        loop {
+            let next = self.next(text)?;
+            if next.0 == Event::SequenceEnd {
+                return Ok(items.into());
+            }
+            self.at.push(items.len().to_string());
+            items.push(self.node(next, None, depth, text)?);
+            self.at.pop();
+        }
+    }
+
+    fn mapping(&mut self, depth: usize, text: &str) -> Result<Value, YamlError> {
+        let mut members: Vec<(Arc<str>, Value)> = Vec::new();
+        let mut keys = Vec::new();
+        loop {
+            let next = self.next(text)?;
+            if next.0 == Event::MappingEnd {
+                break;
+            }
+            let here = next.1;
+            let key = self.key(next, depth, text)?;
+            let value = self.next(text)?;
+            self.at.push(key.to_string());
+            members.push((key, self.node(value, Some(here), depth, text)?));
+            self.at.pop();
+            keys.push(here);
+        }
+        match Object::from_members(members) {
+            Ok(object) => Ok(object.into()),
+            Err(twice) => {
+                let here = keys.get(twice.position).copied().unwrap_or_default();
+                wrong(YamlErrorKind::DuplicateKey(twice.key.to_string()), here)
+            }
+        }
+    }
+
+    fn key(&mut self, next: Spanned<'a>, depth: usize, text: &str) -> Result<Arc<str>, YamlError> {
+        let here = next.1;
+        // A key is read like any node, but under a pointer nobody asks for: its places are thrown away.
+        let places = std::mem::take(&mut self.places);
+        let key = self.node(next, None, depth, text);
+        self.places = places;
+        match key? {
+            Value::String(key) => Ok(key),
+            other => {
+                let found = other.to_string().chars().take(80).collect();
+                wrong(YamlErrorKind::KeyNotText(found), here)
+            }
+        }
+    }
+}
+
+fn check_collection(
+    tag: Option<&Tag>,
+    expected: &'static str,
+    depth: usize,
+    here: Span,
+) -> Result<(), YamlError> {
+    if depth >= DEPTH_MAX {
+        return wrong(YamlErrorKind::TooDeep, here);
+    }
+    match tag {
+        None => Ok(()),
+        Some(tag) if scalar::is_non_specific(tag) || tag.core_suffix() == Some(expected) => Ok(()),
+        Some(tag) if tag.core_suffix().is_some() => {
+            wrong(YamlErrorKind::TagMismatch { expected, found: tag.original() }, here)
+        }
+        Some(tag) => wrong(YamlErrorKind::UnknownTag(tag.original()), here),
+    }
+}
+
+fn wrong<T>(kind: YamlErrorKind, here: Span) -> Result<T, YamlError> {
+    Err(YamlError { kind, position: position(&here.start) })
+}
