@@ -44,7 +44,10 @@
 pub mod diff;
 pub mod goals;
 pub mod grade;
+pub mod handoff;
 mod hash;
+pub mod import;
+pub mod journal;
 pub mod lineage;
 mod markdown;
 pub mod model;
