@@ -41,6 +41,7 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod curate;
 pub mod diff;
 pub mod goals;
 pub mod grade;
