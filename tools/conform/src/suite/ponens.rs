@@ -13,10 +13,10 @@ mod reproduce;
 mod validate;
 
 pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
+    import::run(dir, report)?;
     lineage::run(dir, report)?;
     validate::run(dir, report)?;
     goals::run(dir, report)?;
     reproduce::run(dir, report)?;
-    grade::run(dir, report)?;
-    import::run(dir, report)
+    grade::run(dir, report)
 }
