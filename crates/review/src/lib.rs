@@ -13,10 +13,13 @@
 //! - [`validate`] reports every broken rule with a pointer to its place.
 //! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
+//! - [`residuals`] and [`goals`] say what is not established, and what of the intent is; [`grade`] how far a
+//!   reviewer can rely on the record; [`reproduce`] what can be run again, and whether that is safe.
+//! - [`handoff`] prepares a review and [`journal`] records it, hash-chained and bound to the trace by its
+//!   [`ContentHash`]. [`diff`] compares two traces by meaning, [`curate`] regroups actions.
+//! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
 //!
-//! [`ContentHash`] binds reviews and successors to what a trace records.
-//!
-//! It does no I/O, reads no clock and evaluates no policies.
+//! It does no I/O, reads no clock, runs nothing and evaluates no policies.
 //!
 //! ```
 //! use hence_canon::parse;
@@ -41,7 +44,9 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod curate;
 pub mod diff;
+pub mod export;
 pub mod goals;
 pub mod grade;
 pub mod handoff;
