@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use hence_canon::Int;
-use hence_journal::ClockSource;
 use hence_state::{
     Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
     Stage, Timestamp, Typing,
@@ -50,14 +49,6 @@ impl Plan {
         self.problem.settings().loop_settings.as_ref()
     }
 
-    pub(crate) fn clock_source(&self) -> Option<ClockSource> {
-        match (&self.clock, self.profile.clock) {
-            (_, ClockRule::Frozen) => None,
-            (Clock::Given(_), ClockRule::Moving) => Some(ClockSource::Given),
-            (_, ClockRule::Moving) => Some(ClockSource::Ticking),
-        }
-    }
-
     pub(crate) fn find_step(&self, name: &str) -> Option<&Arc<dyn Step>> {
         self.steps.iter().find(|step| step.name() == name)
     }
@@ -91,6 +82,9 @@ pub(crate) fn plan(
         (Some(problem), Some(now)) => keep(clock(request, problem, now), &mut findings),
         _ => None,
     };
+    if let (Some(clock), Some(steps)) = (&clock, &steps) {
+        findings.extend(time_left(clock, steps.len() as u64));
+    }
     // Stages in order; within a stage, the order in which a reader meets the findings.
     findings.sort_by_key(|finding| finding.stage);
     match (Findings::some(findings), problem, steps, clock, engine_version) {
@@ -150,6 +144,11 @@ fn no_model() -> Finding {
         &["settings", "structured_generation"],
         "the problem asks for a language model and none is configured".to_owned(),
     )
+}
+
+/// Checks that the clock reaches the end of the shortest way the plan can take.
+fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
+    clock.at(steps + 1).err().map(|error| args_finding("now", error.to_string()))
 }
 
 /// Finds the policy's steps and checks the loop against them.

@@ -86,7 +86,7 @@ impl Run {
                     due.filter(|step| !self.decision_is_due() && step.name() == &**record.result.step());
                 let step = step.ok_or_else(|| diverged("another step was due"))?;
                 self.take_in(step.artifact_key(), &record.result, blobs)?;
-                self.state_hash = record.state_after_hash;
+                self.book.state_hash = record.state_after_hash;
             }
             Record::Control(Control::Loop(control)) => {
                 let action = self.decision(blobs).map_err(RunError::from)?;
@@ -94,43 +94,36 @@ impl Run {
                     return Err(diverged("the loop decides otherwise"));
                 }
                 self.settle(control.action)?;
-                self.state_hash = control.state_hash;
+                self.book.state_hash = control.state_hash;
             }
             Record::Control(Control::Complete { at, state_hash }) => {
                 if !self.cursor.all_steps_done() {
                     return Err(diverged("steps are left to run"));
                 }
-                self.fold.complete(at).map_err(|source| self.fold_error(source))?;
-                self.mutations += 1;
+                self.book.take_back_completion(at, *state_hash).map_err(RunError::from)?;
                 let _ = self.cursor.complete();
-                self.state_hash = *state_hash;
             }
         }
-        self.head = hence_journal::Head {
-            hash: chained.hash,
-            records: hence_journal::RecordCount::new(chained.index.get() + 1),
-        };
+        self.book.move_head(chained.index, chained.hash);
         Ok(())
     }
 
     /// The state that was folded must be the one the last record names: everything before hangs on it.
     fn check_end(&mut self, last: &Chained) -> Result<(), ResumeError> {
-        let folded = self.fold.state_mut().digest();
-        if folded != self.state_hash {
-            let reason = format!("the state hashes to {folded}, the record says {}", self.state_hash);
-            return Err(ResumeError::Diverged { index: last.index, reason });
-        }
-        Ok(())
+        self.book.check_end().map_err(|(folded, claimed)| {
+            let reason = format!("the state hashes to {folded}, the record says {claimed}");
+            ResumeError::Diverged { index: last.index, reason }
+        })
     }
 
     fn into_resumed(self) -> Resumed {
-        let status = self.fold.state().status();
+        let status = self.state().status();
         let ended = !self.decision_is_due()
             && self.cursor.next_step().is_none()
             && !self.completion_is_due()
             && matches!(status, Status::Failed | Status::Completed);
         if ended {
-            return Resumed::Ended(Finished { state: self.fold.into_state(), head: self.head });
+            return Resumed::Ended(self.into_finished());
         }
         Resumed::Going(Box::new(self))
     }
