@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use hence_canon::Int;
-use hence_journal::ClockSource;
+use hence_journal::{ClockSource, Header, JOURNAL_VERSION};
 use hence_state::{
-    Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
-    Stage, Timestamp, Typing,
+    Category, Clock, ClockError, ClockRule, FieldPath, Finding, Findings, HeaderRule, LoopSettings, MaxSteps,
+    ProblemSpec, Profile, ProfileName, Stage, Timestamp, Typing,
 };
 
 use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
-use crate::{Model, Step};
+use crate::{Model, Step, interactive};
 
 /// A run that may begin.
 #[derive(Clone)]
@@ -58,6 +58,22 @@ impl Plan {
         }
     }
 
+    /// Returns the header of the run; its state hash is that of the problem until the state is known.
+    pub(crate) fn header(&self) -> Result<Header, ClockError> {
+        let problem = self.problem.canonical().digest();
+        let marked = self.profile.header == HeaderRule::Marked;
+        Ok(Header {
+            version: JOURNAL_VERSION.into(),
+            trace_id: self.trace_id.clone(),
+            created_at: self.clock.at(0)?,
+            engine_version: self.engine_version.clone(),
+            problem_spec_hash: problem,
+            initial_state_hash: problem,
+            profile: self.profile.name,
+            clock: self.clock_source().filter(|_| marked),
+        })
+    }
+
     pub(crate) fn find_step(&self, name: &str) -> Option<&Arc<dyn Step>> {
         self.steps.iter().find(|step| step.name() == name)
     }
@@ -68,6 +84,22 @@ pub(crate) fn plan(
     policies: &Policies,
     model: Option<&Arc<dyn Model>>,
     request: &Request,
+) -> Result<Plan, Findings> {
+    check(request, model, |problem| route(policies, problem))
+}
+
+/// Plans an interactive run: the same checks, and no steps.
+pub(crate) fn plan_interactive(request: &Request) -> Result<Plan, Findings> {
+    if request.profile.name != ProfileName::Strict {
+        return Err(Findings::one(args_finding("profile", "an interactive run follows the strict profile")));
+    }
+    check(request, None, |problem| interactive::driven(problem).map(|()| Vec::new()))
+}
+
+fn check(
+    request: &Request,
+    model: Option<&Arc<dyn Model>>,
+    route: impl FnOnce(&ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding>,
 ) -> Result<Plan, Findings> {
     let profile = request.profile;
     let mut findings = Vec::new();
@@ -80,7 +112,7 @@ pub(crate) fn plan(
     };
     let engine_version = keep(request.checked_engine_version(), &mut findings);
     let now = keep(request.checked_now(), &mut findings);
-    let steps = problem.as_ref().and_then(|problem| keep(route(policies, problem), &mut findings));
+    let steps = problem.as_ref().and_then(|problem| keep(route(problem), &mut findings));
     if let (Some(problem), Some(steps)) = (&problem, &steps) {
         findings.extend(budget(problem, steps));
         if profile.typing == Typing::Strict && problem.settings().model.is_some() && model.is_none() {
@@ -144,6 +176,16 @@ fn finding(stage: Stage, path: &[&str], message: String) -> Finding {
     Finding { stage, category: Category::ValueError, path, message }
 }
 
+/// Makes a finding about which program is to run.
+pub(crate) fn policy_finding(path: &[&str], message: String) -> Finding {
+    finding(Stage::Policy, path, message)
+}
+
+/// A clock without a first time, as a finding about the request.
+pub(crate) fn clock_findings(error: &ClockError) -> Findings {
+    Findings::one(args_finding("now", error.to_string()))
+}
+
 fn no_model() -> Finding {
     finding(
         Stage::Args,
@@ -154,6 +196,10 @@ fn no_model() -> Finding {
 
 /// Finds the policy's steps and checks the loop against them.
 fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding> {
+    if interactive::is_pinned(problem.canonical().value()) {
+        let message = "expected a program with steps of its own, found one that is driven from outside";
+        return Err(policy_finding(&["settings", "skill"], message.to_owned()));
+    }
     let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
     let steps = policies.policy(name).ok_or_else(|| {
         let known: Vec<&str> = policies.policy_names().collect();

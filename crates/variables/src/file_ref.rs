@@ -77,6 +77,16 @@ impl StorePath {
         Self::below_root(&format!("states/{state}/variables/{digest}.{extension}"))
     }
 
+    /// Returns the digest of the large value that lives here, if this is where a state keeps one.
+    pub fn spill_digest(&self) -> Option<Digest> {
+        let rest = self.0.strip_prefix(ROOT)?.strip_prefix("states/")?;
+        let (state, rest) = rest.split_once('/')?;
+        let name = rest.strip_prefix("variables/")?;
+        let digest = name.strip_suffix(".txt").or_else(|| name.strip_suffix(".json"))?;
+        state.parse::<StateId>().ok()?;
+        digest.parse().ok()
+    }
+
     /// Returns where a checkpoint's snapshot lives.
     pub(crate) fn of_snapshot(state: StateId, checkpoint: crate::CheckpointId) -> Self {
         Self::below_root(&format!("states/{state}/checkpoints/{checkpoint}.json"))
@@ -142,6 +152,17 @@ mod tests {
         {
             assert_eq!(StorePath::from_reference(good).unwrap().to_reference(), good);
         }
+    }
+
+    #[test]
+    fn only_the_place_of_a_large_value_names_a_digest() {
+        let digest = Digest::of(b"x");
+        let path = StorePath::of_spill(StateId::from_number(1), digest, "txt");
+        assert_eq!(path.spill_digest(), Some(digest));
+        let elsewhere = |text: String| text.parse::<StorePath>().unwrap().spill_digest();
+        assert_eq!(elsewhere(format!(".aiwg/rlm/states/x/variables/{digest}.txt")), None);
+        assert_eq!(elsewhere(format!(".aiwg/rlm/states/state-00000001/{digest}.txt")), None);
+        assert_eq!(elsewhere(format!(".aiwg/rlm/states/state-00000001/variables/{digest}")), None);
     }
 
     #[test]

@@ -9,13 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::Digest;
-use hence_journal::{
-    ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION, LoopAction, Record, RecordIndex,
-    Sealed,
-};
-use hence_state::{
-    ClockError, ClockRule, CompletionRule, HeaderRule, Outcome, ReasoningState, StepStatus, Timestamp,
-};
+use hence_journal::{Control, Fold, FoldError, Head, LoopAction, Record, RecordIndex, Sealed};
+use hence_state::{ClockError, CompletionRule, Outcome, ReasoningState, StepStatus, Timestamp};
 
 pub use resume::{ResumeError, Resumed};
 
@@ -105,6 +100,22 @@ pub enum RunError {
         /// Why.
         source: FoldError,
     },
+    /// An event does not follow from the variables before it.
+    #[error("record {index}: {source}")]
+    Variables {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: hence_variables::Misfit,
+    },
+    /// The run's clock shows a time that variables cannot bear.
+    #[error("record {index}: {source}")]
+    Moment {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: hence_variables::InvalidTimestamp,
+    },
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
@@ -116,7 +127,7 @@ impl Run {
     /// # Errors
     /// [`RunError::Clock`] when the clock has not even a first time.
     pub fn start(plan: Plan) -> Result<(Self, Sealed), RunError> {
-        let mut header = header(&plan)?;
+        let mut header = plan.header()?;
         let mut fold = Fold::new(&header, plan.problem.clone());
         header.initial_state_hash = fold.state_mut().digest();
         let sealed = Record::Header(header.clone()).seal(None);
@@ -233,25 +244,5 @@ impl Run {
 
     fn fold_error(&self, source: FoldError) -> RunError {
         RunError::Fold { index: self.head.records.next_index(), source }
-    }
-}
-
-fn header(plan: &Plan) -> Result<Header, RunError> {
-    Ok(Header {
-        version: JOURNAL_VERSION.into(),
-        trace_id: plan.trace_id.clone(),
-        created_at: plan.clock.at(0)?,
-        engine_version: plan.engine_version.clone(),
-        problem_spec_hash: plan.problem.canonical().digest(),
-        initial_state_hash: plan.problem.canonical().digest(),
-        profile: plan.profile.name,
-        clock: clock_mark(plan),
-    })
-}
-
-fn clock_mark(plan: &Plan) -> Option<ClockSource> {
-    match (plan.profile.header, plan.profile.clock) {
-        (HeaderRule::Marked, ClockRule::Moving) => plan.clock_source(),
-        _ => None,
     }
 }
