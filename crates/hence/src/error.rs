@@ -38,13 +38,15 @@ impl CliError {
             Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
                 Exit::Store
             }
-            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File => Exit::Usage,
+            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File | Code::Line => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
-            | Code::Bundle => Exit::No,
+            | Code::Bundle
+            | Code::Variables
+            | Code::Document => Exit::No,
         }
     }
 
@@ -62,6 +64,13 @@ impl CliError {
         let things = if count == 1 { "finding" } else { "findings" };
         let mut error = Self::new(Code::Refused, format!("{name} is refused: {count} {things}"));
         error.findings = findings.iter().map(ToString::to_string).collect();
+        error
+    }
+
+    /// An operation on variables that a rule forbids: the code and the id of the rule go with it.
+    pub(crate) fn variables(refusal: &hence_variables::Refusal) -> Self {
+        let mut error = Self::new(Code::Variables, refusal.to_string());
+        error.findings = vec![format!("{} (rule {})", refusal.code(), refusal.rule())];
         error
     }
 

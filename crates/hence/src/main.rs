@@ -13,6 +13,7 @@ mod error;
 mod exit;
 mod hint;
 mod input;
+mod interactive;
 mod report;
 mod sink;
 mod target;

@@ -35,6 +35,10 @@ const SCHEMAS: &[Named] = &[
     ("explain", || schema_for!(explain::ExplainReport)),
 ];
 
+fn all() -> impl Iterator<Item = &'static Named> {
+    SCHEMAS.iter().chain(super::vars::SCHEMAS)
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SchemaReport {
@@ -53,8 +57,8 @@ impl Text for SchemaReport {
 
 pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
     let report = match &args.command {
-        None => SchemaReport::Names(SCHEMAS.iter().map(|(name, _)| *name).collect()),
-        Some(command) => match SCHEMAS.iter().find(|(name, _)| name == command) {
+        None => SchemaReport::Names(all().map(|(name, _)| *name).collect()),
+        Some(command) => match all().find(|(name, _)| name == command) {
             Some((_, schema)) => SchemaReport::One(Box::new(schema())),
             None => {
                 return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))
