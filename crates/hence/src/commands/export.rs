@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use hence_canon::{Digest, Value, parse};
+use hence_canon::{Digest, parse};
 use hence_engine::referenced;
 use hence_journal::read_tail;
 use hence_store::{FileStore, RunId, Store as _};
+use hence_variables::Event;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,7 +17,9 @@ use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interactive::spills_of;
 use crate::report::{Text, pairs};
+use crate::sink::StoreBlobs;
 use crate::target;
 
 /// A bundle that was written.
@@ -97,7 +100,7 @@ fn write(dir: &Path, path: &str, bytes: &[u8]) -> Result<BundleFile, CliError> {
 }
 
 fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<BundleFile>, CliError> {
-    let digests = referenced_blobs(journal);
+    let digests = referenced_blobs(store, journal)?;
     if digests.is_empty() {
         return Ok(Vec::new());
     }
@@ -106,11 +109,20 @@ fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<Bund
     digests.iter().map(|digest| write(dir, &format!("{BLOBS}/{digest}"), &store.blob(digest)?)).collect()
 }
 
-/// Finds the large values that a journal's results refer to.
-fn referenced_blobs(journal: &[u8]) -> BTreeSet<Digest> {
-    let output = |line: &[u8]| {
-        let record = parse(line).ok()?;
-        record.get("result")?.get("output").and_then(|output: &Value| referenced(output))
-    };
-    journal.split(|byte| *byte == b'\n').filter_map(output).collect()
+/// Finds the large values that a journal's results refer to, those of variables among them.
+fn referenced_blobs(store: &FileStore, journal: &[u8]) -> Result<BTreeSet<Digest>, CliError> {
+    let mut found = BTreeSet::new();
+    for line in journal.split(|byte| *byte == b'\n') {
+        let Some(record) = parse(line).ok() else { continue };
+        let Some(output) = record.get("result").and_then(|result| result.get("output")) else { continue };
+        found.extend(referenced(output));
+        let step = record.get("result").and_then(|result| result.get("step")?.as_str());
+        if step.is_some_and(|step| step.starts_with("vars.")) {
+            let event = hence_engine::resolve(&output.clone().into(), &StoreBlobs(store))?;
+            // What is no event refers to nothing; `hence verify` says what is wrong with it.
+            let event = Event::from_value(&event).ok();
+            found.extend(event.iter().flat_map(spills_of).map(|spill| spill.sha256));
+        }
+    }
+    Ok(found)
 }

@@ -3,7 +3,9 @@
 mod ground;
 mod position;
 mod session;
+mod spills;
 
 pub(crate) use ground::StoreGround;
 pub(crate) use position::Position;
 pub(crate) use session::{Session, create};
+pub(crate) use spills::spills_of;

@@ -8,7 +8,7 @@ use hence_canon::canonical_bytes;
 use hence_engine::events;
 use hence_store::Store as _;
 use hence_variables::document::storage::{history_entry, history_path, view_files};
-use hence_variables::{Change, Event, Spill, StateId, StorePath, Stored, Variable};
+use hence_variables::{Spill, StateId, StorePath};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::args::vars::ExportArgs;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interactive::Session;
+use crate::interactive::{Session, spills_of};
 use crate::report::{Text, pairs};
 use crate::sink::StoreBlobs;
 
@@ -79,26 +79,6 @@ fn spills(session: &Session<'_>) -> Result<Vec<Spill>, CliError> {
     let found = events(&session.journal()?, &StoreBlobs(&session.store));
     let found = found.map_err(|error| CliError::resume(session.id.as_str(), error))?;
     Ok(found.iter().flat_map(|(_, event)| spills_of(event)).collect())
-}
-
-fn spills_of(event: &Event) -> Vec<Spill> {
-    let spill = |variable: &Variable| match &variable.stored {
-        Stored::Spilled(spill) => Some(spill.clone()),
-        _ => None,
-    };
-    let of_change = |change: &Change| -> Vec<Spill> {
-        match change {
-            Change::Write { variable, .. } => spill(variable).into_iter().collect(),
-            Change::Adopted(adoption) => {
-                let import = &adoption.import;
-                let documents = std::iter::once(&import.document).chain(import.snapshots.values());
-                let variables = documents.flat_map(|document| document.variables.values());
-                variables.filter_map(|(variable, _)| spill(variable)).collect()
-            }
-            _ => Vec::new(),
-        }
-    };
-    event.changes.iter().flat_map(of_change).collect()
 }
 
 /// Writes a file whole: a crash leaves the old file or the new one.
