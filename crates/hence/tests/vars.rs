@@ -191,6 +191,11 @@ fn a_file_reference_reads_below_the_root_and_nowhere_else() {
         "vars set audit gone file:.aiwg/rlm/notes/gone.txt -t file_path",
         "vars get audit gone",
     ]));
+    let away = World::new();
+    std::fs::rename(world.path(".aiwg"), away.path("aiwg")).unwrap();
+    std::os::unix::fs::symlink(away.path("aiwg"), world.path(".aiwg")).unwrap();
+    let outside = world.hence("vars get audit plan");
+    assert!(outside.contains("invalid_path (rule FILE-2)"), "{outside}");
 }
 
 #[test]

@@ -62,6 +62,11 @@ impl StorePath {
         &self.0
     }
 
+    /// Returns the folder every path lies in, and the path from there: whoever opens the file must not leave it.
+    pub fn from_root(&self) -> (&'static str, &str) {
+        (ROOT.trim_end_matches('/'), self.0.strip_prefix(ROOT).unwrap_or_default())
+    }
+
     /// Returns whether the file is to be read as JSON.
     pub fn is_json(&self) -> bool {
         self.0.ends_with(".json")
@@ -152,6 +157,12 @@ mod tests {
         {
             assert_eq!(StorePath::from_reference(good).unwrap().to_reference(), good);
         }
+    }
+
+    #[test]
+    fn a_path_is_the_root_and_the_rest() {
+        let path: StorePath = ".aiwg/rlm/notes/a.txt".parse().unwrap();
+        assert_eq!(path.from_root(), (".aiwg/rlm", "notes/a.txt"));
     }
 
     #[test]

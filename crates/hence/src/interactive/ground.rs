@@ -9,6 +9,20 @@ use hence_variables::{Files, ReadFault, SpillFile, StorePath};
 
 use crate::input::DOCUMENT_BYTES_MAX;
 
+/// Reads a file below `.aiwg/rlm` in `folder`. No link leads out of there, nor `.aiwg/rlm` itself out of the folder.
+pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, ConfinedError> {
+    let (root, rest) = path.from_root();
+    let whole = |path: &Path| match path.canonicalize() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ConfinedError::Missing),
+        outcome => Ok(outcome?),
+    };
+    let root = whole(&folder.join(root))?;
+    if !root.starts_with(whole(folder)?) {
+        return Err(ConfinedError::Escapes);
+    }
+    read_confined(&root, Path::new(rest), DOCUMENT_BYTES_MAX)
+}
+
 /// Reads and keeps the files of variables.
 pub(crate) struct StoreGround<'a> {
     pub(crate) store: &'a dyn Store,
@@ -27,7 +41,7 @@ impl Files for StoreGround<'_> {
                 Err(error) => return Err(ReadFault::Unreadable(error.to_string())),
             }
         }
-        match read_confined(self.root, Path::new(path.as_str()), DOCUMENT_BYTES_MAX) {
+        match read_below(self.root, path) {
             Ok(bytes) => Ok(bytes.into()),
             Err(ConfinedError::Missing) => Err(ReadFault::Missing),
             Err(ConfinedError::Escapes) => Err(ReadFault::Escapes),

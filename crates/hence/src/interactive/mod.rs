@@ -5,7 +5,7 @@ mod position;
 mod session;
 mod spills;
 
-pub(crate) use ground::StoreGround;
+pub(crate) use ground::{StoreGround, read_below};
 pub(crate) use position::Position;
 pub(crate) use session::{Session, create};
 pub(crate) use spills::spills_of;

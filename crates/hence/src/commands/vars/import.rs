@@ -5,9 +5,9 @@ use std::path::Path;
 
 use hence_canon::{Digest, Value};
 use hence_engine::variables_problem;
-use hence_store::{Durability, Store as _, read_confined};
+use hence_store::{Durability, Store as _};
 use hence_variables::document::{Document, Format, Verdict, read};
-use hence_variables::{Call, CheckpointId, Import, Reply, StorePath, Stored};
+use hence_variables::{Call, CheckpointId, Import, Reply, Stored};
 
 use super::change::ChangeReport;
 use crate::args::vars::ImportArgs;
@@ -15,8 +15,8 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::input::{self, DOCUMENT_BYTES_MAX};
-use crate::interactive::create;
+use crate::input;
+use crate::interactive::{create, read_below};
 
 pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<Exit, CliError> {
     let document = parse(&args.file, &input::read_document(&args.file)?)?;
@@ -65,7 +65,7 @@ fn snapshots(document: &Document, root: &Path) -> Result<BTreeMap<CheckpointId, 
     let mut found = BTreeMap::new();
     for checkpoint in &document.checkpoints {
         let Some(path) = &checkpoint.snapshot_path else { continue };
-        match read_file(root, path) {
+        match read_below(root, path) {
             Ok(bytes) => found.insert(checkpoint.id, parse(path.as_str(), &bytes)?),
             Err(hence_store::ConfinedError::Missing) => None,
             Err(error) => return Err(refused(path.as_str(), vec![error.to_string()])),
@@ -83,7 +83,7 @@ fn large_values<'a>(
     let (mut values, mut findings) = (Vec::new(), Vec::new());
     for (variable, _) in documents.flat_map(|document| document.variables.values()) {
         let Stored::Spilled(spill) = &variable.stored else { continue };
-        match read_file(root, &spill.path) {
+        match read_below(root, &spill.path) {
             Ok(bytes) if Digest::of(&bytes) == spill.sha256 => values.push(bytes),
             Ok(bytes) => findings.push(format!(
                 "{}: expected sha256 {}, found {} [file_corrupt, SPILL-7]",
@@ -95,10 +95,6 @@ fn large_values<'a>(
         }
     }
     if findings.is_empty() { Ok(values) } else { Err(refused(name, findings)) }
-}
-
-fn read_file(root: &Path, path: &StorePath) -> Result<Vec<u8>, hence_store::ConfinedError> {
-    read_confined(root, Path::new(path.as_str()), DOCUMENT_BYTES_MAX)
 }
 
 /// Returns the last moment a document names: its clock goes on from there.
