@@ -224,6 +224,20 @@ fn documents_are_written_and_taken_in_again() {
 }
 
 #[test]
+fn a_temporary_variable_is_gone_when_another_state_moved_the_clock_past_its_time() {
+    let world = begun();
+    world.out("vars set audit brief 1 --scope temporary --ttl 2");
+    assert!(world.out("vars list audit").contains("brief"));
+    world.out("vars init audit other --add");
+    world.out("vars set audit note 1 --state state-00000002");
+    assert!(!world.out("vars list audit").contains("brief"));
+    assert!(world.out("vars list audit --at 2").contains("brief"));
+    assert!(world.hence("vars get audit brief --peek").contains("not_found (rule READ-2)"));
+    assert!(world.hence("vars get audit brief").contains("not_found (rule READ-2)"));
+    assert!(world.out("log audit").contains("vars.expire"));
+}
+
+#[test]
 fn the_prompt_takes_commands_line_by_line_and_goes_on_after_a_mistake() {
     let world = begun();
     let lines = "# a comment\nset n 1 -t number\nset text 'two words'\nnonsense\nset prompt x\nget text\nlist\n\nquit\nget n\n";

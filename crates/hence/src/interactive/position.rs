@@ -1,7 +1,7 @@
 //! Where to look: now, at a checkpoint, after a record, or from another state.
 
 use hence_engine::Interactive;
-use hence_variables::{StateId, View, Workspace};
+use hence_variables::{Call, Decision, NoFiles, Op, StateId, View, Workspace, apply, decide};
 
 use super::Session;
 use crate::code::Code;
@@ -46,10 +46,11 @@ impl Position {
 
     /// Returns the variables the state saw there.
     pub(crate) fn view(&self, session: &Session<'_>) -> Result<View, CliError> {
-        let workspace: &Workspace = match &self.then {
-            Some(then) => then.workspace(),
-            None => session.workspace()?,
+        let run = match &self.then {
+            Some(then) => then,
+            None => session.loaded()?,
         };
+        let workspace = swept(run, self.state)?;
         let nothing = |what: &str| {
             CliError::new(Code::NoSuchPlace, format!("{}: {what} is not there at that position", self.state))
         };
@@ -59,4 +60,18 @@ impl Position {
             Some(name) => sight.view_at(name).ok_or_else(|| nothing("the snapshot")),
         }
     }
+}
+
+/// Returns the variables as the state sees them when the run's clock shows what it shows: other states may have moved
+/// it past the time of this one's temporaries. Their end is recorded with the state's next change; looking records
+/// nothing.
+fn swept(run: &Interactive, state: StateId) -> Result<Workspace, CliError> {
+    let (mut workspace, now) = (run.workspace().clone(), run.now()?);
+    let call = Call::On { state, op: Op::List };
+    while let Ok(Decision::ExpireFirst(event)) = decide(&workspace, &call, now, &NoFiles) {
+        if apply(&mut workspace, &event).is_err() {
+            break;
+        }
+    }
+    Ok(workspace)
 }
