@@ -112,6 +112,8 @@ fn values_come_from_arguments_files_and_standard_input() {
         "vars set audit d -t null",
         "vars get audit d --peek --json",
         "vars set audit e @bad.txt",
+        "vars set audit g -5.5 -t number",
+        "vars get audit g --peek",
     ]);
     told += &world.hence_with("vars set audit f - -t json", br#"{"from":"stdin"}"#);
     told += &world.hence("vars get audit f --peek");
@@ -216,7 +218,12 @@ fn documents_are_written_and_taken_in_again() {
         "bad.yaml",
         "version: 1.0.0\nstate_id: mine\nvariables: {x: {name: y, value: 1, type: text}}\n",
     );
-    told += &world.all(&["vars import bad bad.yaml", "runs"]);
+    world.write(
+        "good.yaml",
+        "version: 1.0.0\nstate_id: state-0000000a\nvariables:\n  prompt: {name: prompt, value: go, type: text}\n  count: \
+         {name: count, value: 3, type: number, updated_at: 2026-02-09T12:00:00.25+02:00}\n",
+    );
+    told += &world.all(&["vars import bad bad.yaml", "vars import good good.yaml", "vars list good", "runs"]);
     insta::assert_snapshot!(told);
     let log =
         std::fs::read_to_string(world.path("out/.aiwg/rlm/states/state-00000001/history.jsonl")).unwrap();

@@ -116,6 +116,7 @@ pub(crate) struct InitArgs {
 #[derive(ClapArgs, Clone)]
 pub(crate) struct ValueArgs {
     /// The value: text, @FILE, or - for standard input; nothing for null
+    #[arg(allow_negative_numbers = true)]
     pub(crate) value: Option<String>,
     /// text, number, boolean, json, array, file_content, file_path or null; all but texts and files are read as JSON
     #[arg(long = "type", short = 't', value_name = "TYPE")]
