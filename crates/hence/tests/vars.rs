@@ -121,6 +121,26 @@ fn values_come_from_arguments_files_and_standard_input() {
 }
 
 #[test]
+fn watching_prints_what_was_recorded_and_ends_with_the_state() {
+    let world = filled();
+    let seen = world.hence("vars watch audit --from 1 --count 3");
+    world.out("vars rm audit error_count");
+    world.out("vars final audit done");
+    insta::assert_snapshot!(seen + &world.hence("vars watch audit --from 4"));
+}
+
+#[test]
+fn watching_waits_for_what_another_process_records() {
+    let world = begun();
+    let watcher = world::piped(&mut world.command(&["vars", "watch", "audit", "--from", "2"]));
+    world.out("vars set audit error_count 3 -t number");
+    world.out("vars final audit done");
+    let output = watcher.wait_with_output().unwrap();
+    let seen = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && seen.lines().count() == 2, "{seen}");
+}
+
+#[test]
 fn a_task_tree_is_drawn_and_a_child_holds_its_parent_open() {
     let world = World::new();
     insta::assert_snapshot!(world.all(&[

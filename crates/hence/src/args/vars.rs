@@ -56,6 +56,8 @@ pub(crate) enum VarsCommand {
     Diff(DiffArgs),
     /// Draw the task tree
     Tree(TargetArgs),
+    /// Print changes as they are recorded, until the state is over
+    Watch(WatchArgs),
     /// Take in a state document (JSON or YAML) as a new run
     Import(ImportArgs),
     /// Write the documents of all states below a folder
@@ -254,6 +256,18 @@ pub(crate) struct DiffArgs {
     /// A checkpoint, a record, a state's id, or `now`
     #[arg(default_value = "now")]
     pub(crate) right: String,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Begin with this record [default: the next]
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) from: Option<u64>,
+    /// End after this many changes [default: when the state is over]
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
 }
 
 #[derive(ClapArgs)]

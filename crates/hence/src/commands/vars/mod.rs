@@ -13,6 +13,7 @@ mod schemas;
 mod status;
 mod tree;
 mod value;
+mod watch;
 
 use crate::args::vars::{VarsArgs, VarsCommand};
 use crate::context::Context;
@@ -55,6 +56,7 @@ pub(super) fn perform(
         VarsCommand::History(args) => history::run(context, session, args),
         VarsCommand::Diff(args) => diff::run(context, session, args),
         VarsCommand::Tree(args) => tree::run(context, session, args),
+        VarsCommand::Watch(args) => watch::run(context, session, args),
         VarsCommand::Export(args) => export::run(context, session, args),
     }
 }
@@ -75,6 +77,7 @@ fn run_of(command: &VarsCommand) -> &str {
         VarsCommand::Final(args) => &args.target.run,
         VarsCommand::History(args) => &args.target.run,
         VarsCommand::Diff(args) => &args.target.run,
+        VarsCommand::Watch(args) => &args.target.run,
         VarsCommand::Checkpoints(args) | VarsCommand::Status(args) | VarsCommand::Tree(args) => &args.run,
     }
 }

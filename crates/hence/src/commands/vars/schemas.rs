@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use super::{change, checkpoints, diff, export, get, history, list, status, tree};
+use super::{change, checkpoints, diff, export, get, history, list, status, tree, watch};
 
 /// A name, and how to make the schema of what is printed under it.
 type Named = (&'static str, fn() -> Schema);
@@ -17,5 +17,6 @@ pub(crate) const SCHEMAS: &[Named] = &[
     ("vars-history", || schema_for!(history::HistoryReport)),
     ("vars-diff", || schema_for!(diff::VarsDiffReport)),
     ("vars-tree", || schema_for!(tree::TreeReport)),
+    ("vars-watch", || schema_for!(watch::WatchReport)),
     ("vars-export", || schema_for!(export::VarsExportReport)),
 ];
