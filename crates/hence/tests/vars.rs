@@ -181,6 +181,19 @@ fn every_level_holds_and_a_bundle_carries_the_large_values() {
 }
 
 #[test]
+fn a_damaged_record_stops_reading_and_writing_and_is_named() {
+    let world = filled();
+    let path = world.path(".hence/runs/audit/trace.ndjson");
+    let journal = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, journal.replacen("\"value\":3", "\"value\":7", 1)).unwrap();
+    for line in ["vars get audit error_count", "vars set audit other 1", "vars list audit"] {
+        let refused = world.hence(line);
+        assert!(refused.contains("error[E0302]: run audit: record 2 does not follow"), "{refused}");
+    }
+    assert!(world.hence("verify audit").contains("broken at record 2"));
+}
+
+#[test]
 fn a_large_value_that_is_lost_or_altered_is_refused_and_not_replaced() {
     let world = begun();
     world.write("big", "x".repeat(20_000));

@@ -9,7 +9,7 @@ use hence_variables::{Event, apply};
 
 use super::{ARTIFACT, Interactive, STEP_PREFIX};
 use crate::blob::{self, BlobError, Blobs};
-use crate::{Request, ResumeError, RunError};
+use crate::{Request, ResumeError};
 
 impl Interactive {
     /// Reads a run back: every event is folded as it was when it was recorded.
@@ -90,7 +90,7 @@ impl Interactive {
         })?;
         apply(&mut self.workspace, &event).map_err(|misfit| diverged(misfit.to_string()))?;
         let folded = self.fold.apply(ARTIFACT, &record.result);
-        folded.map_err(|source| RunError::Fold { index, source })?;
+        folded.map_err(|error| diverged(error.to_string()))?;
         self.state_hash = record.state_after_hash;
         self.mutations += 1;
         self.first = self.first.or(Some(event.state));
