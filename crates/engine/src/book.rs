@@ -114,6 +114,11 @@ impl Book {
         Ok((self.fold.state().metadata().updated_at.clone(), self.next_time()?))
     }
 
+    /// Returns when the last mutation happened.
+    pub(crate) fn last_time(&self) -> Result<Timestamp, BookError> {
+        Ok(self.clock.at(self.mutations)?)
+    }
+
     pub(crate) fn next_time(&self) -> Result<Timestamp, BookError> {
         Ok(self.clock.at(self.mutations + 1)?)
     }

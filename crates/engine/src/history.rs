@@ -10,7 +10,7 @@ use hence_journal::{
 };
 use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
 
-use crate::{Engine, Plan, Request, ResumeError};
+use crate::{Engine, Plan, Request, ResumeError, interactive};
 
 /// What a journal says that a replay cannot compute.
 pub(crate) struct History {
@@ -94,6 +94,7 @@ impl Engine {
             return Err(diverged(RecordIndex::HEADER, "it names another problem".to_owned()));
         }
         let keys = self.artifact_keys(&spec);
+        let interactive = interactive::is_pinned(spec.canonical().value());
         let mut fold = Fold::new(&header, spec.into());
         let last = at.unwrap_or(RecordIndex::new(u64::MAX));
         let mut records = reader.peekable();
@@ -103,6 +104,7 @@ impl Engine {
         {
             let record = record?;
             let key = match &record.record {
+                Record::Step(_) if interactive => interactive::ARTIFACT.into(),
                 Record::Step(step) => {
                     keys.get(step.result.step()).cloned().unwrap_or_else(|| step.result.step().clone())
                 }

@@ -4,6 +4,7 @@
 //! - [`Run`] executes one step or decision at a time; a [`Sink`] keeps each record before the next is thought of.
 //! - [`Run::resume`] takes a run up where its journal ends; nothing recorded is executed again.
 //! - [`Engine::replay`] runs it again and compares every byte; [`Engine::verify`] judges a journal level by level.
+//! - [`Interactive`] is a run without a plan: each operation on variables is one step of its journal.
 //! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
 //!   register your own (`examples/own_steps.rs`).
 //!
@@ -32,6 +33,7 @@ mod cursor;
 mod diff;
 mod engine;
 mod history;
+mod interactive;
 mod metrics;
 mod model;
 mod plan;
@@ -50,6 +52,9 @@ pub use blob::{
 pub use book::{Book, BookError, BookStart};
 pub use diff::{Change, changes};
 pub use engine::Engine;
+pub use interactive::{
+    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, variables_problem,
+};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use plan::Plan;

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use hence_canon::Int;
+use hence_journal::Sealed;
 use hence_state::{
     Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
-    Stage, Timestamp, Typing,
+    ProfileName, Stage, Timestamp, Typing,
 };
 
+use crate::book::{Book, BookError, BookStart};
 use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
-use crate::{Model, Step};
+use crate::{Model, Step, interactive};
 
 /// A run that may begin.
 #[derive(Clone)]
@@ -49,6 +51,17 @@ impl Plan {
         self.problem.settings().loop_settings.as_ref()
     }
 
+    /// Opens the book of a run of this plan.
+    pub(crate) fn book(&self) -> Result<(Book, Sealed), BookError> {
+        Book::open(BookStart {
+            problem: self.problem.clone(),
+            trace_id: self.trace_id.clone(),
+            engine_version: self.engine_version.clone(),
+            profile: self.profile,
+            clock: self.clock.clone(),
+        })
+    }
+
     pub(crate) fn find_step(&self, name: &str) -> Option<&Arc<dyn Step>> {
         self.steps.iter().find(|step| step.name() == name)
     }
@@ -59,6 +72,22 @@ pub(crate) fn plan(
     policies: &Policies,
     model: Option<&Arc<dyn Model>>,
     request: &Request,
+) -> Result<Plan, Findings> {
+    check(request, model, |problem| route(policies, problem))
+}
+
+/// Plans an interactive run: the same checks, and no steps.
+pub(crate) fn plan_interactive(request: &Request) -> Result<Plan, Findings> {
+    if request.profile.name != ProfileName::Strict {
+        return Err(Findings::one(args_finding("profile", "an interactive run follows the strict profile")));
+    }
+    check(request, None, |problem| interactive::driven(problem).map(|()| Vec::new()))
+}
+
+fn check(
+    request: &Request,
+    model: Option<&Arc<dyn Model>>,
+    route: impl FnOnce(&ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding>,
 ) -> Result<Plan, Findings> {
     let profile = request.profile;
     let mut findings = Vec::new();
@@ -71,7 +100,7 @@ pub(crate) fn plan(
     };
     let engine_version = keep(request.checked_engine_version(), &mut findings);
     let now = keep(request.checked_now(), &mut findings);
-    let steps = problem.as_ref().and_then(|problem| keep(route(policies, problem), &mut findings));
+    let steps = problem.as_ref().and_then(|problem| keep(route(problem), &mut findings));
     if let (Some(problem), Some(steps)) = (&problem, &steps) {
         findings.extend(budget(problem, steps));
         if profile.typing == Typing::Strict && problem.settings().model.is_some() && model.is_none() {
@@ -138,6 +167,16 @@ fn finding(stage: Stage, path: &[&str], message: String) -> Finding {
     Finding { stage, category: Category::ValueError, path, message }
 }
 
+/// Makes a finding about which program is to run.
+pub(crate) fn policy_finding(path: &[&str], message: String) -> Finding {
+    finding(Stage::Policy, path, message)
+}
+
+/// A clock without a first time, as a finding about the request.
+pub(crate) fn clock_findings(error: &BookError) -> Findings {
+    Findings::one(args_finding("now", error.to_string()))
+}
+
 fn no_model() -> Finding {
     finding(
         Stage::Args,
@@ -153,6 +192,10 @@ fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
 
 /// Finds the policy's steps and checks the loop against them.
 fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding> {
+    if interactive::is_pinned(problem.canonical().value()) {
+        let message = "expected a program with steps of its own, found one that is driven from outside";
+        return Err(policy_finding(&["settings", "skill"], message.to_owned()));
+    }
     let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
     let steps = policies.policy(name).ok_or_else(|| {
         let known: Vec<&str> = policies.policy_names().collect();

@@ -9,7 +9,7 @@ use crate::book::BookError;
 use crate::history::History;
 use crate::run::{Run, RunError};
 use crate::sink::{MemorySink, Sink, SinkError};
-use crate::{Determinism, Engine};
+use crate::{Determinism, Engine, interactive};
 
 /// What a replay does with steps that asked the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +70,9 @@ impl Engine {
         blobs: &dyn Blobs,
         recorded: RecordedSteps,
     ) -> Result<Replay, ReplayError> {
+        if interactive::is_pinned(problem) {
+            return interactive::replayed(journal, problem, blobs);
+        }
         let history = History::read(journal)?;
         let plan = self.plan(&history.request(problem.clone()))?;
         let recorded_steps = count_recorded(&plan, &history, recorded);
@@ -131,7 +134,7 @@ impl Blobs for ReplaySink<'_> {
     }
 }
 
-fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {
+pub(crate) fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {
     let line = verify::first_difference(recorded, replayed)?;
     let index = RecordIndex::new(line);
     let value = |bytes| Lines::of(bytes).get(index).and_then(|line| hence_canon::parse(line).ok());

@@ -1,5 +1,8 @@
 //! What a person can type.
 
+pub(crate) mod repl;
+pub(crate) mod vars;
+
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -61,6 +64,10 @@ pub(crate) enum Command {
     Stats(StatsArgs),
     /// Check the store and what lies in it
     Doctor(DoctorArgs),
+    /// Keep named variables on a journal: set, read, checkpoint, roll back, finish
+    Vars(vars::VarsArgs),
+    /// Type commands of `hence vars` at a prompt, or pipe them in
+    Repl(repl::ReplArgs),
     /// Explain an error code
     Explain(ExplainArgs),
     /// Print the JSON Schema of a command's --json output

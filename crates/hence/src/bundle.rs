@@ -9,9 +9,11 @@
 
 use std::collections::BTreeSet;
 
-use hence_canon::{Digest, Value, parse};
-use hence_engine::referenced;
+use hence_canon::{Digest, parse};
+use hence_engine::{Blobs, referenced};
 use serde::{Deserialize, Serialize};
+
+use crate::interactive::spills_of;
 
 /// The manifest's name.
 pub(crate) const MANIFEST: &str = "bundle.json";
@@ -51,16 +53,30 @@ pub(crate) struct BundleFile {
 /// How a reference begins in a canonical line.
 const REFERENCE: &[u8] = b"\"$blob\"";
 
-/// Finds the large values that a journal's results refer to.
-pub(crate) fn referenced_blobs(journal: &[u8]) -> BTreeSet<Digest> {
-    // Most lines refer to nothing, and looking for the mark is cheaper than parsing.
-    let is_marked = |line: &[u8]| line.windows(REFERENCE.len()).any(|window| window == REFERENCE);
-    let output = |line: &[u8]| {
-        if !is_marked(line) {
-            return None;
+/// How the name of a step on variables begins in a canonical line.
+const VARIABLES_STEP: &[u8] = b"\"step\":\"vars.";
+
+/// Finds the large values that a journal's results refer to, those of variables among them.
+///
+/// An event that is itself kept outside the journal and cannot be had is among them; what it refers to is not.
+pub(crate) fn referenced_blobs(journal: &[u8], blobs: &dyn Blobs) -> BTreeSet<Digest> {
+    let mut found = BTreeSet::new();
+    // Most lines refer to nothing, and looking for a mark is cheaper than parsing.
+    let has = |line: &[u8], mark: &[u8]| line.windows(mark.len()).any(|window| window == mark);
+    for line in journal.split(|byte| *byte == b'\n') {
+        let on_variables = has(line, VARIABLES_STEP);
+        if !on_variables && !has(line, REFERENCE) {
+            continue;
         }
-        let record = parse(line).ok()?;
-        record.get("result")?.get("output").and_then(|output: &Value| referenced(output))
-    };
-    journal.split(|byte| *byte == b'\n').filter_map(output).collect()
+        let Some(record) = parse(line).ok() else { continue };
+        let Some(output) = record.get("result").and_then(|result| result.get("output")) else { continue };
+        found.extend(referenced(output));
+        if on_variables {
+            // What is no event refers to nothing; `hence verify` says what is wrong with it.
+            let event = hence_engine::resolve(&output.clone().into(), blobs).ok();
+            let event = event.and_then(|event| hence_variables::Event::from_value(&event).ok());
+            found.extend(event.iter().flat_map(spills_of).map(|spill| spill.sha256));
+        }
+    }
+    found
 }

@@ -71,6 +71,12 @@ codes! {
     Bundle = "E0402", "the folder is not a bundle that can be taken in";
     /// Nothing is at that place.
     NoSuchPlace = "E0403", "nothing is at that place";
+    /// A line at the prompt is no command.
+    Line = "E0404", "a line at the prompt is no command";
+    /// A rule forbids an operation on variables.
+    Variables = "E0501", "a rule forbids the operation on variables";
+    /// A state document is refused.
+    Document = "E0502", "the state document is refused";
 }
 
 impl Code {

@@ -8,6 +8,7 @@ mod export;
 mod hash;
 mod import;
 mod log;
+mod repl;
 mod replay;
 mod resume;
 mod run;
@@ -16,12 +17,15 @@ mod schema;
 mod show;
 mod state;
 mod stats;
+mod vars;
 mod verify;
 
 use crate::args::Command;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+
+pub(crate) use show::find_record;
 
 /// Runs a command.
 pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError> {
@@ -37,6 +41,8 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Resume(args) => resume::run(context, &args),
         Command::Export(args) => export::run(context, &args),
         Command::Import(args) => import::run(context, &args),
+        Command::Vars(args) => vars::run(context, &args),
+        Command::Repl(args) => repl::run(context, &args),
         Command::Hash(args) => hash::run(context, &args),
         Command::Stats(args) => stats::run(context, &args),
         Command::Doctor(args) => doctor::run(context, &args),

@@ -41,13 +41,15 @@ impl CliError {
             Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
                 Exit::Store
             }
-            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File => Exit::Usage,
+            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File | Code::Line => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
-            | Code::Bundle => Exit::No,
+            | Code::Bundle
+            | Code::Variables
+            | Code::Document => Exit::No,
         }
     }
 
@@ -90,6 +92,13 @@ impl CliError {
     /// Names a record that cannot be read.
     pub(crate) fn bad_record(run: &str, error: &ReadError) -> Self {
         Self::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
+    }
+
+    /// An operation on variables that a rule forbids: the code and the id of the rule go with it.
+    pub(crate) fn variables(refusal: &hence_variables::Refusal) -> Self {
+        let mut error = Self::new(Code::Variables, refusal.to_string());
+        error.findings = vec![format!("{} (rule {})", refusal.code(), refusal.rule())];
+        error
     }
 
     pub(crate) fn resume(run: &str, error: ResumeError) -> Self {

@@ -25,6 +25,11 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Stopped => "mend the cause, then `hence resume RUN`",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
+        Code::Line => "`help` lists the commands",
+        Code::Variables => {
+            "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show what is there"
+        }
+        Code::Document => "mend what is listed; nothing was stored",
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
     };
     text.to_owned()

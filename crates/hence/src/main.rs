@@ -14,6 +14,7 @@ mod escape;
 mod exit;
 mod hint;
 mod input;
+mod interactive;
 mod report;
 mod sink;
 mod target;

@@ -30,6 +30,7 @@
 
 mod attachment;
 mod blob;
+mod confined;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod disk_error;
@@ -46,6 +47,7 @@ mod summary;
 mod testing;
 
 pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmentName};
+pub use confined::{ConfinedError, read_confined};
 pub use disk_error::{Action, DiskError, DiskErrorKind};
 pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
 pub use error::{AppendError, CANDIDATES_MAX, Damage, StoreError};

@@ -157,8 +157,15 @@ impl Doctor for MemoryStore {
                 references.finish();
             }
         }
+        // A large record may be a blob itself and name others.
+        let mut nested = crate::references::References::default();
+        for (_, bytes) in held.blobs.iter().filter(|(digest, _)| references.contains(digest)) {
+            nested.read(bytes);
+            nested.finish();
+        }
+        let named = |digest: &Digest| references.contains(digest) || nested.contains(digest);
         let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-        let unreferenced = held.blobs.iter().filter(|(digest, _)| !references.contains(digest));
+        let unreferenced = held.blobs.iter().filter(|(digest, _)| !named(digest));
         let findings = unreferenced
             .map(|(digest, bytes)| crate::Finding::UnreferencedBlob {
                 digest: *digest,

@@ -14,7 +14,6 @@ mod strict;
 mod text;
 mod typed;
 pub(crate) mod variable;
-mod yaml;
 
 pub use export::{export, export_snapshot};
 pub use json_schema::json_schema;
@@ -24,7 +23,6 @@ pub use schema::{Keyword, SchemaError, check_schema};
 pub use strict::{StrictCode, StrictError, check_strict};
 pub use text::{Format, Unreadable, read};
 pub use typed::Document;
-pub use yaml::{YamlError, YamlErrorKind};
 
 use hence_canon::Value;
 

@@ -62,6 +62,11 @@ impl StorePath {
         &self.0
     }
 
+    /// Returns the folder every path lies in, and the path from there: whoever opens the file must not leave it.
+    pub fn from_root(&self) -> (&'static str, &str) {
+        (ROOT.trim_end_matches('/'), self.0.strip_prefix(ROOT).unwrap_or_default())
+    }
+
     /// Returns whether the file is to be read as JSON.
     pub fn is_json(&self) -> bool {
         self.0.ends_with(".json")
@@ -75,6 +80,16 @@ impl StorePath {
     /// Returns where a large value of `state` lives: named by its content, so it never changes.
     pub(crate) fn of_spill(state: StateId, digest: Digest, extension: &str) -> Self {
         Self::below_root(&format!("states/{state}/variables/{digest}.{extension}"))
+    }
+
+    /// Returns the digest of the large value that lives here, if this is where a state keeps one.
+    pub fn spill_digest(&self) -> Option<Digest> {
+        let rest = self.0.strip_prefix(ROOT)?.strip_prefix("states/")?;
+        let (state, rest) = rest.split_once('/')?;
+        let name = rest.strip_prefix("variables/")?;
+        let digest = name.strip_suffix(".txt").or_else(|| name.strip_suffix(".json"))?;
+        state.parse::<StateId>().ok()?;
+        digest.parse().ok()
     }
 
     /// Returns where a checkpoint's snapshot lives.
@@ -142,6 +157,23 @@ mod tests {
         {
             assert_eq!(StorePath::from_reference(good).unwrap().to_reference(), good);
         }
+    }
+
+    #[test]
+    fn a_path_is_the_root_and_the_rest() {
+        let path: StorePath = ".aiwg/rlm/notes/a.txt".parse().unwrap();
+        assert_eq!(path.from_root(), (".aiwg/rlm", "notes/a.txt"));
+    }
+
+    #[test]
+    fn only_the_place_of_a_large_value_names_a_digest() {
+        let digest = Digest::of(b"x");
+        let path = StorePath::of_spill(StateId::from_number(1), digest, "txt");
+        assert_eq!(path.spill_digest(), Some(digest));
+        let elsewhere = |text: String| text.parse::<StorePath>().unwrap().spill_digest();
+        assert_eq!(elsewhere(format!(".aiwg/rlm/states/x/variables/{digest}.txt")), None);
+        assert_eq!(elsewhere(format!(".aiwg/rlm/states/state-00000001/{digest}.txt")), None);
+        assert_eq!(elsewhere(format!(".aiwg/rlm/states/state-00000001/variables/{digest}")), None);
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub enum ReadFault {
     /// A symbolic link on the way leads out of the root.
     #[error("a symbolic link leads out of the store")]
     Escapes,
+    /// Its bytes are not those that were written.
+    #[error("{0}")]
+    Corrupt(String),
     /// The disk or its permissions.
     #[error("{0}")]
     Unreadable(String),

@@ -47,11 +47,6 @@ pub const VALUE_DEPTH_MAX: usize = 96;
 /// They are recorded with every change they belong to and never move to a file.
 pub const REMARK_BYTES_MAX: usize = 10 * 1024;
 
-/// How many nodes a YAML text may stand for once its aliases are followed.
-///
-/// A few lines of aliases to aliases can stand for more nodes than there is memory.
-pub const YAML_NODES_MAX: usize = 1_000_000;
-
 /// The levels a document adds around a value, and an event around a document.
 pub(crate) const WRAPPING_DEPTH: usize = 16;
 

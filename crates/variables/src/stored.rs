@@ -176,6 +176,7 @@ fn read(path: &StorePath, files: &dyn Files) -> Result<Arc<[u8]>, LoadFault> {
     files.read(path).map_err(|fault| match fault {
         ReadFault::Missing => LoadFault::Missing(path.clone()),
         ReadFault::Escapes => LoadFault::Escapes(path.clone()),
+        ReadFault::Corrupt(reason) => LoadFault::Corrupt { path: path.clone(), reason },
         ReadFault::Unreadable(reason) => LoadFault::Unreadable { path: path.clone(), reason },
     })
 }

@@ -24,6 +24,10 @@ impl Document {
         &self.value
     }
 
+    pub(crate) fn into_value(self) -> Value {
+        self.value
+    }
+
     /// Returns where a pointer leads, or the nearest thing around it that is there: a missing member is best
     /// shown at what it is missing from.
     pub fn place(&self, pointer: &JsonPointer) -> Place {

@@ -27,18 +27,33 @@ pub const NODES_MAX: usize = 1_000_000;
 /// [`YamlError`] with line and column for what is not YAML, what JSON cannot express, and what is too deep or too
 /// large.
 pub fn parse(text: &[u8]) -> Result<Document, YamlError> {
-    let text = str::from_utf8(text).map_err(|error| {
+    let text = utf8(text)?;
+    Reader::new(text, Places::Kept).document(text)
+}
+
+/// Reads one YAML document for its value alone, under the same limits.
+///
+/// For documents that nobody asks the places of: leaving them out keeps a deep text of many nodes small.
+///
+/// # Errors
+/// As for [`parse`].
+pub fn parse_value(text: &[u8]) -> Result<Value, YamlError> {
+    let text = utf8(text)?;
+    Ok(Reader::new(text, Places::Left).document(text)?.into_value())
+}
+
+/// Whether the places of values are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Places {
+    Kept,
+    Left,
+}
+
+fn utf8(text: &[u8]) -> Result<&str, YamlError> {
+    str::from_utf8(text).map_err(|error| {
         let before = text.get(..error.valid_up_to()).unwrap_or_default();
         YamlError { kind: YamlErrorKind::InvalidUtf8, position: end_of(&String::from_utf8_lossy(before)) }
-    })?;
-    let reader = Reader {
-        parser: Parser::new_from_str(text),
-        anchors: BTreeMap::new(),
-        nodes: 0,
-        at: Vec::new(),
-        places: BTreeMap::new(),
-    };
-    reader.document(text)
+    })
 }
 
 /// Returns the position behind a text.
@@ -53,6 +68,7 @@ struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     anchors: BTreeMap<usize, Anchored>,
     nodes: usize,
+    keeps: Places,
     /// The way to the node being read.
     at: Vec<String>,
     places: BTreeMap<JsonPointer, Place>,
@@ -68,6 +84,17 @@ struct Anchored {
 type Spanned<'a> = (Event<'a>, Span);
 
 impl<'a> Reader<'a> {
+    fn new(text: &'a str, keeps: Places) -> Self {
+        Self {
+            parser: Parser::new_from_str(text),
+            anchors: BTreeMap::new(),
+            nodes: 0,
+            keeps,
+            at: Vec::new(),
+            places: BTreeMap::new(),
+        }
+    }
+
     fn document(mut self, text: &str) -> Result<Document, YamlError> {
         let mut document = None;
         loop {
@@ -113,8 +140,10 @@ impl<'a> Reader<'a> {
     ) -> Result<Value, YamlError> {
         let before = self.nodes;
         self.count(1, here)?;
-        let place = Place { key: key.map(span), value: span(here) };
-        self.places.insert(self.at.iter().collect(), place);
+        if self.keeps == Places::Kept {
+            let place = Place { key: key.map(span), value: span(here) };
+            self.places.insert(self.at.iter().collect(), place);
+        }
         let (value, anchor) = match event {
             Event::Scalar(scalar, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;

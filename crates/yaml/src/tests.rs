@@ -87,12 +87,18 @@ fn the_depth_limit_is_exact() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(parse(nested(DEPTH_MAX).as_bytes()).err(), None);
     assert_eq!(kind(&nested(DEPTH_MAX + 1)), YamlErrorKind::TooDeep);
+    // An alias counts as if it were written out.
+    let through = |inside: usize| format!("[&x {}, {}*x{}]", nested(inside), "[".repeat(60), "]".repeat(60));
+    assert_eq!(parse(through(DEPTH_MAX - 61).as_bytes()).err(), None);
+    assert_eq!(kind(&through(DEPTH_MAX - 60)), YamlErrorKind::TooDeep);
+    assert_eq!(parse_value(nested(DEPTH_MAX + 1).as_bytes()).unwrap_err().kind, YamlErrorKind::TooDeep);
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-        let _ = parse(&bytes);
+        let value = parse(&bytes).map(|document| document.value().clone());
+        prop_assert_eq!(value, parse_value(&bytes));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
 pub use resume::{ResumeError, Resumed};
 
 use crate::blob::BlobError;
-use crate::book::{Book, BookError, BookStart};
+use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
 use crate::plan::Plan;
 use crate::sink::Sink;
@@ -81,6 +81,22 @@ pub enum RunError {
     /// A record could not be made or kept.
     #[error(transparent)]
     Book(#[from] BookError),
+    /// An event does not follow from the variables before it.
+    #[error("record {index}: {source}")]
+    Variables {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: hence_variables::Misfit,
+    },
+    /// The run's clock shows a time that variables cannot bear.
+    #[error("record {index}: {source}")]
+    Moment {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: hence_variables::InvalidTimestamp,
+    },
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
@@ -92,13 +108,7 @@ impl Run {
     /// # Errors
     /// [`RunError::Book`] when the clock has not even a first time.
     pub fn start(plan: Plan) -> Result<(Self, Sealed), RunError> {
-        let (book, header) = Book::open(BookStart {
-            problem: plan.problem.clone(),
-            trace_id: plan.trace_id.clone(),
-            engine_version: plan.engine_version.clone(),
-            profile: plan.profile,
-            clock: plan.clock.clone(),
-        })?;
+        let (book, header) = plan.book()?;
         let names = plan.steps.iter().map(|step| Arc::from(step.name())).collect();
         let cursor = Cursor::new(names, plan.profile);
         Ok((Self { plan, book, cursor, tally: Tally::default(), recorded: BTreeMap::new() }, header))

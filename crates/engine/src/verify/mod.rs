@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
 use hence_journal::verify::{
-    self, Break, Completeness, Level, LevelReport, Outcome, Reason, ReasonCode, Report,
+    self, Break, Completeness, Level, LevelReport, Outcome, Program, Reason, ReasonCode, Report,
 };
 use hence_journal::{Chained, Head, Lines, Record, RecordIndex};
 use hence_state::{ProblemSpec, Profile, ProfileName};
 
 use crate::blob::Blobs;
+use crate::interactive::{self, InteractiveProgram};
 use crate::{DEFAULT_POLICY, Engine, RecordedSteps};
 use follow::ReasonProgram;
 
@@ -61,11 +62,22 @@ impl Engine {
         if !chain.holds() {
             return (plain(Level::Linked, chain.clone()), None);
         }
-        let program = ReasonProgram { engine: self, policy: policy_of(evidence), blobs: evidence.blobs };
-        let found = verify::check_linked(evidence.journal, &program);
+        let found = verify::check_linked(evidence.journal, &*self.program(evidence));
         let completeness = found.outcome.holds().then_some(found.completeness);
         let report = LevelReport { level: Level::Linked, outcome: found.outcome, unchecked: found.unchecked };
         (report, completeness)
+    }
+
+    /// Returns the program the problem pins; without a problem, the one the journal reads like.
+    fn program<'a>(&'a self, evidence: &Evidence<'a>) -> Box<dyn Program + 'a> {
+        let interactive = match evidence.problem {
+            Some(problem) => interactive::is_pinned(&problem.value),
+            None => interactive::reads_like_one(evidence.journal),
+        };
+        if interactive {
+            return Box::new(InteractiveProgram { blobs: evidence.blobs });
+        }
+        Box::new(ReasonProgram { engine: self, policy: policy_of(evidence), blobs: evidence.blobs })
     }
 
     fn spec(&self, evidence: &Evidence<'_>, chain: &Outcome) -> LevelReport {
@@ -76,8 +88,7 @@ impl Engine {
             Ok(problem) => problem,
             Err(outcome) => return plain(Level::Spec, outcome),
         };
-        let program = ReasonProgram { engine: self, policy: policy_of(evidence), blobs: evidence.blobs };
-        let found = verify::check_spec(evidence.journal, &program, &problem);
+        let found = verify::check_spec(evidence.journal, &*self.program(evidence), &problem);
         LevelReport { level: Level::Spec, outcome: found.outcome, unchecked: found.unchecked }
     }
 

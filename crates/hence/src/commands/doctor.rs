@@ -11,6 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::hint;
 use crate::report::Text;
+use crate::sink::StoreBlobs;
 
 /// What a look at the store found.
 #[derive(Serialize, JsonSchema)]
@@ -51,7 +52,7 @@ fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
     for summary in store.list()? {
         // A journal that cannot be read is a finding of its own.
         let Ok(journal) = store.journal_bytes(&summary.run) else { continue };
-        for digest in referenced_blobs(&journal) {
+        for digest in referenced_blobs(&journal, &StoreBlobs(store)) {
             if !store.has_blob(&digest)? {
                 missing.push(format!("run {}: blob {digest} is missing", summary.run));
             }

@@ -15,6 +15,7 @@ use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::{Text, pairs};
+use crate::sink::StoreBlobs;
 use crate::target;
 
 /// A bundle that was written.
@@ -52,7 +53,7 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
         .head
         .to_string();
     // Everything is read before anything is written: a bundle that cannot be whole is not begun.
-    for digest in referenced_blobs(&journal) {
+    for digest in referenced_blobs(&journal, &StoreBlobs(&store)) {
         store.blob(&digest)?;
     }
     make_folder(&args.dir)?;
@@ -103,7 +104,7 @@ fn write(dir: &Path, path: &str, bytes: &[u8]) -> Result<BundleFile, CliError> {
 }
 
 fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<BundleFile>, CliError> {
-    let digests = referenced_blobs(journal);
+    let digests = referenced_blobs(journal, &StoreBlobs(store));
     if digests.is_empty() {
         return Ok(Vec::new());
     }

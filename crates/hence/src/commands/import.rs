@@ -1,5 +1,6 @@
 //! `hence import`: a bundle into the store, checked before anything is stored.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 
@@ -105,9 +106,10 @@ fn check_blobs(
     args: &ImportArgs,
     contents: &Contents,
 ) -> Result<Option<FileStore>, CliError> {
-    let missing: Vec<Digest> = referenced_blobs(&contents.journal)
+    let at_hand: BTreeMap<Digest, Vec<u8>> = contents.blobs.iter().cloned().collect();
+    let missing: Vec<Digest> = referenced_blobs(&contents.journal, &at_hand)
         .into_iter()
-        .filter(|digest| !contents.blobs.iter().any(|(found, _)| found == digest))
+        .filter(|digest| !at_hand.contains_key(digest))
         .collect();
     let Some(first) = missing.first() else { return Ok(None) };
     let lacking = || bundle_error(&args.dir, format!("{BLOBS}/{first} is missing, a record refers to it"));

@@ -26,7 +26,7 @@ pub(crate) struct RunsReport {
 struct RunRow {
     /// The run's id.
     run: String,
-    /// `completed`, `failed`, `unfinished` or `damaged`.
+    /// `completed`, `failed`, `interactive` (driven from outside), `unfinished` or `damaged`.
     status: String,
     /// How many records its journal holds.
     records: Option<u64>,
@@ -107,6 +107,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
             "failed"
         }
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
+        Some(Record::Step(step)) if step.result.step().starts_with("vars.") => "interactive",
         // The compat profile records no completion: its last step is its end.
         Some(Record::Step(step)) if &**step.result.step() == "Audit" && !has_completion(profile) => {
             "completed"

@@ -46,6 +46,11 @@ fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
+/// Every name: those of this level and those of families of commands.
+fn all() -> impl Iterator<Item = &'static Named> {
+    SCHEMAS.iter().chain(super::vars::SCHEMAS)
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SchemaReport {
@@ -64,8 +69,8 @@ impl Text for SchemaReport {
 
 pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
     let report = match &args.command {
-        None => SchemaReport::Names(SCHEMAS.iter().map(|(name, _)| *name).collect()),
-        Some(command) => match SCHEMAS.iter().find(|(name, _)| name == command) {
+        None => SchemaReport::Names(all().map(|(name, _)| *name).collect()),
+        Some(command) => match all().find(|(name, _)| name == command) {
             Some((_, schema)) => SchemaReport::One(Box::new(schema())),
             None => {
                 return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))

@@ -80,7 +80,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
 }
 
 /// Finds a record by its index, or the last execution of a step by its name.
-pub(super) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, CliError> {
+pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, CliError> {
     let lines = Lines::of(&journal.bytes);
     let total = lines.count().get();
     let nothing = || {

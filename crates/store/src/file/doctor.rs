@@ -127,6 +127,8 @@ impl FileStore {
         if !self.disk.has_folder(&blobs)? {
             return Ok(());
         }
+        // A large record may be a blob itself and name others: what it names is referenced, too.
+        let (mut nested, mut unnamed) = (References::default(), Vec::new());
         for shelf in self.disk.list(&blobs)? {
             let folder = blobs.join(&shelf.name);
             if !shelf.is_folder {
@@ -143,7 +145,13 @@ impl FileStore {
                 };
                 report.blobs += 1;
                 let bytes = match self.read_blob(&digest) {
-                    Ok(bytes) => bytes.len(),
+                    Ok(bytes) => {
+                        if references.contains(&digest) {
+                            nested.read(&bytes);
+                            nested.finish();
+                        }
+                        bytes.len()
+                    }
                     Err(StoreError::BlobCorrupt { digest, found, .. }) => {
                         report.findings.push(Finding::CorruptBlob { digest, found });
                         continue;
@@ -155,10 +163,13 @@ impl FileStore {
                 };
                 if !references.contains(&digest) {
                     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-                    report.findings.push(Finding::UnreferencedBlob { digest, bytes });
+                    unnamed.push((digest, bytes));
                 }
             }
         }
+        unnamed.retain(|(digest, _)| !nested.contains(digest));
+        let unnamed = unnamed.into_iter();
+        report.findings.extend(unnamed.map(|(digest, bytes)| Finding::UnreferencedBlob { digest, bytes }));
         Ok(())
     }
 

@@ -1,8 +1,7 @@
 //! Documents as text.
 
 use hence_canon::{ParseError, Value, parse};
-
-use crate::document::yaml::{self, YamlError};
+use hence_yaml::YamlError;
 
 /// How a document is written down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +30,6 @@ pub enum Unreadable {
 pub fn read(text: &[u8], format: Format) -> Result<Value, Unreadable> {
     match format {
         Format::Json => Ok(parse(text)?),
-        Format::Yaml => Ok(yaml::parse(text)?),
+        Format::Yaml => Ok(hence_yaml::parse_value(text)?),
     }
 }

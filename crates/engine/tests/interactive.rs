@@ -1,0 +1,244 @@
+//! Interactive runs: each operation is a record, and the journal alone gives everything back.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Lenient, Value};
+use hence_engine::{
+    Engine, Evidence, Ground, Interactive, MemorySink, RecordedSteps, Request, Run, Sink, SinkError,
+    variables_problem, without_defects,
+};
+use hence_journal::verify::{Completeness, Level, Outcome, Report};
+use hence_journal::{RecordIndex, read_tail};
+use hence_state::Profile;
+use hence_variables::{
+    Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Set, SpillFile, StateId, Status, StorePath,
+    TakeCheckpoint,
+};
+use support::{at, records};
+
+const STATE: StateId = StateId::from_number(1);
+
+/// Files in memory.
+#[derive(Default)]
+struct Kept(BTreeMap<StorePath, Arc<[u8]>>);
+
+impl Files for Kept {
+    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+        self.0.get(path).cloned().ok_or(ReadFault::Missing)
+    }
+}
+
+impl Ground for Kept {
+    fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
+        self.0.insert(spill.path.clone(), spill.content.bytes().into());
+        Ok(())
+    }
+}
+
+struct World {
+    problem: Value,
+    run: Option<Interactive>,
+    sink: MemorySink,
+    files: Kept,
+}
+
+impl World {
+    fn new() -> Self {
+        let problem = variables_problem("demo", "2026-02-02T00:00:00Z", "count the errors");
+        let (run, header) = Interactive::start(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap();
+        let mut sink = MemorySink::default();
+        sink.append(&header).unwrap();
+        let mut world = Self { problem, run: Some(run), sink, files: Kept::default() };
+        world.call(Call::Init(Init::with_prompt("count the errors"))).unwrap();
+        world
+    }
+
+    fn call(&mut self, call: Call) -> Result<Reply, Refusal> {
+        let (run, reply) = self.run.take().unwrap().call(&call, &mut self.files, &mut self.sink).unwrap();
+        self.run = Some(run);
+        reply
+    }
+
+    fn op(&mut self, op: Op) -> Result<Reply, Refusal> {
+        self.call(Call::On { state: STATE, op })
+    }
+
+    fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.op(Op::Set(Set::new(name, value))).unwrap();
+    }
+
+    fn document(&self) -> Lenient {
+        without_defects(self.problem.clone())
+    }
+
+    fn verify(&self, journal: &[u8]) -> Report {
+        let problem = self.document();
+        let evidence =
+            Evidence { problem: Some(&problem), ..Evidence::of_journal(journal, &self.sink.blobs) };
+        Engine::new().verify(&evidence, Level::Replay)
+    }
+}
+
+fn filled() -> World {
+    let mut world = World::new();
+    world.set("error_count", 3);
+    world.op(Op::Checkpoint(TakeCheckpoint { name: "before".into(), description: None })).unwrap();
+    world.set("error_count", 4);
+    world.op(Op::Get(Get { name: "error_count".into(), ..Get::default() })).unwrap();
+    world.op(Op::Rollback { to: "before".into() }).unwrap();
+    world
+}
+
+fn holds(report: &Report) -> Vec<bool> {
+    report.levels.iter().filter(|level| level.level != Level::Anchored).map(|l| l.outcome.holds()).collect()
+}
+
+#[test]
+fn each_accepted_operation_is_one_step_with_the_event_as_its_output() {
+    let world = filled();
+    let names: Vec<String> =
+        records(&world.sink.journal).iter().skip(1).map(|record| at(record, "/result/step")).collect();
+    let expected =
+        ["init", "set", "checkpoint", "set", "get", "rollback"].map(|word| format!("\"vars.{word}\""));
+    assert_eq!(names, expected);
+    let records = records(&world.sink.journal);
+    assert_eq!(at(&records[2], "/result/output/changes/0/variable/value"), "3");
+    assert_eq!(at(&records[2], "/result/finished_at"), "\"2026-02-02T00:00:02Z\"");
+}
+
+#[test]
+fn the_state_keeps_the_first_event_and_lists_the_later_ones() {
+    let world = filled();
+    let state = Engine::new().state_at(&world.sink.journal, &world.document(), None).unwrap();
+    let state = state.canonical();
+    assert_eq!(at(state.value(), "/artifacts/vars/action"), "\"init\"");
+    assert_eq!(at(state.value(), "/artifacts/iterations/4/output/action"), "\"rollback\"");
+    assert_eq!(at(state.value(), "/artifacts/iterations/4/key"), "\"vars\"");
+}
+
+#[test]
+fn a_run_read_back_is_the_run_that_was_written() {
+    let mut world = filled();
+    let mut loaded = Interactive::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
+    let run = world.run.as_ref().unwrap();
+    assert_eq!((loaded.workspace(), loaded.head()), (run.workspace(), run.head()));
+    let length = world.sink.journal.len();
+    world.set("more", true);
+    loaded.catch_up(&world.sink.journal[length..], &world.sink.blobs).unwrap();
+    assert_eq!(loaded.workspace(), world.run.as_ref().unwrap().workspace());
+}
+
+#[test]
+fn a_run_read_up_to_a_record_knows_what_it_knew_then() {
+    let world = filled();
+    let until = |index: u64| {
+        let last = RecordIndex::new(index);
+        let run =
+            Interactive::load_until(&world.sink.journal, &world.document(), &world.sink.blobs, last).unwrap();
+        run.workspace()
+            .sight(STATE)
+            .unwrap()
+            .find(&"error_count".parse().unwrap())
+            .map(|f| f.variable.stored.shown())
+    };
+    assert_eq!((until(1), until(2), until(4)), (None, Some(3.into()), Some(4.into())));
+}
+
+#[test]
+fn every_level_holds_with_and_without_the_problem() {
+    let mut world = filled();
+    assert_eq!(holds(&world.verify(&world.sink.journal)), [true; 5]);
+    let bare = Evidence::of_journal(&world.sink.journal, &world.sink.blobs);
+    let report = Engine::new().verify(&bare, Level::Linked);
+    assert_eq!((holds(&report), report.completeness), (vec![true; 3], Some(Completeness::Incomplete)));
+    world.op(Op::Set(Set::final_answer("three"))).unwrap();
+    assert_eq!(world.verify(&world.sink.journal).completeness, Some(Completeness::Complete));
+    let replay = Engine::new()
+        .replay(&world.sink.journal, &world.problem, &world.sink.blobs, RecordedSteps::FromJournal)
+        .unwrap();
+    assert!(replay.difference.is_none());
+    assert_eq!((replay.executed, replay.read), (0, 7));
+}
+
+#[test]
+fn a_well_chained_event_that_does_not_follow_is_found() {
+    let mut world = filled();
+    let early = world.sink.journal.len();
+    world.set("x", 1);
+    let line = world.sink.journal[early..].to_vec();
+    // The same operation sealed again behind itself: right hashes all along, wrong revision and id.
+    let mut forged = World::new();
+    forged.set("x", 1);
+    let record = hence_journal::Chained::decode(line.strip_suffix(b"\n").unwrap(), &Profile::STRICT).unwrap();
+    let tail = read_tail(&world.sink.journal).unwrap().head;
+    let mut journal = world.sink.journal.clone();
+    journal.extend_from_slice(record.record.seal(Some(tail)).line());
+    let report = world.verify(&journal);
+    let broken: Vec<Level> = report
+        .levels
+        .iter()
+        .filter(|level| matches!(&level.outcome, Outcome::Broken(found) if found.line == 8))
+        .map(|level| level.level)
+        .collect();
+    assert_eq!(broken, [Level::Linked, Level::Spec, Level::Replay]);
+}
+
+#[test]
+fn a_large_value_is_kept_before_its_event_and_a_large_event_by_its_digest() {
+    let mut world = World::new();
+    world.set("big", "x".repeat(20_000));
+    assert_eq!(world.files.0.len(), 1);
+    world.set("long", "y".repeat(10_240));
+    assert_eq!(world.sink.blobs.len(), 1);
+    assert!(world.sink.journal.len() < 10_000);
+    assert_eq!(holds(&world.verify(&world.sink.journal)), [true; 5]);
+    let without = Engine::new()
+        .verify(&Evidence::of_journal(&world.sink.journal, &hence_engine::NoBlobs), Level::Linked);
+    assert!(without.levels[2].outcome.holds() && without.levels[2].unchecked.len() == 1);
+    let big = world.op(Op::Get(Get { name: "big".into(), ..Get::default() })).unwrap();
+    assert!(matches!(big, Reply::Value { value, .. } if value.as_str().unwrap().len() == 20_000));
+}
+
+#[test]
+fn a_refused_operation_leaves_no_record() {
+    let mut world = filled();
+    let before = world.sink.journal.clone();
+    let refused = world.op(Op::Set(Set { if_mutation_count: Some(1), ..Set::new("a", 1) }));
+    assert_eq!(refused.unwrap_err().code(), "conflict");
+    assert_eq!(world.sink.journal, before);
+}
+
+#[test]
+fn a_temporary_variable_ends_by_the_runs_clock_and_its_end_is_recorded() {
+    let mut world = World::new();
+    let scope = Some("temporary".into());
+    world.op(Op::Set(Set { scope, ttl_seconds: Some(2.into()), ..Set::new("t", 1) })).unwrap();
+    world.set("a", 1);
+    world.set("b", 1);
+    let steps: Vec<String> =
+        records(&world.sink.journal).iter().map(|record| at(record, "/result/step")).collect();
+    assert_eq!(steps[3..], ["\"vars.set\"", "\"vars.expire\"", "\"vars.set\""]);
+    assert_eq!(holds(&world.verify(&world.sink.journal)), [true; 5]);
+}
+
+#[test]
+fn the_two_kinds_of_runs_refuse_each_others_problems() {
+    let mut world = World::new();
+    let findings = Engine::new().plan(&Request::of_value(world.problem.clone(), Profile::STRICT)).map(|_| ());
+    assert_eq!(findings.unwrap_err().first().path.to_string(), "settings.skill");
+    let plain = Request::of_value(support::problem("null", 0), Profile::STRICT);
+    let findings = Interactive::start(&plain).map(|_| ()).unwrap_err();
+    assert_eq!(findings.first().path.to_string(), "settings.skill.id");
+    let compat = Request::of_value(world.problem.clone(), Profile::COMPAT);
+    assert!(Interactive::start(&compat).is_err());
+    let (_, header) = Run::start(Engine::new().plan(&plain).unwrap()).unwrap();
+    assert!(Interactive::load(header.line(), &world.document(), &world.sink.blobs).is_err());
+    world.op(Op::Set(Set::final_answer("done"))).unwrap();
+    let status = world.run.unwrap().workspace().state(STATE).unwrap().status();
+    assert_eq!(status, Status::Complete);
+}

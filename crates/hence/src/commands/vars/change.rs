@@ -1,0 +1,180 @@
+//! Commands that change variables: each is one record, durable before it is reported.
+
+use hence_variables::{Call, Delete, Op, Rename, Reply, Set, StateId, TakeCheckpoint};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::value;
+use crate::args::vars::{CheckpointArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::Session;
+use crate::report::{Text, pairs};
+
+/// A change that was recorded.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChangeReport {
+    /// The run's id.
+    run: String,
+    /// The state.
+    state: String,
+    /// What was done: `init`, `create`, `update`, `rename`, `delete`, `checkpoint` or `rollback`.
+    done: String,
+    /// To which variable or checkpoint.
+    name: Option<String>,
+    /// The variables a rollback changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<String>,
+    /// Advice about a new name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    /// How far the state is.
+    status: String,
+    /// How many mutations the state has had: the token of --if-mutation-count.
+    mutation_count: u64,
+    /// Where the journal ends: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
+    head: String,
+}
+
+impl Text for ChangeReport {
+    fn text(&self) -> String {
+        let name = self.name.as_deref().map(|name| format!(" {}", escape(name))).unwrap_or_default();
+        let mut rows = vec![("done", format!("{}{name}", self.done))];
+        if !self.changed.is_empty() {
+            rows.push(("changed", escape(&self.changed.join(", "))));
+        }
+        rows.extend(self.warnings.iter().map(|warning| ("warning", warning.clone())));
+        rows.push(("state", format!("{} ({})", self.state, self.status)));
+        rows.push(("mutations", self.mutation_count.to_string()));
+        rows.push(("head", self.head.clone()));
+        pairs(&rows)
+    }
+}
+
+impl ChangeReport {
+    /// Describes a change by the run as it is after it.
+    pub(super) fn of(
+        run_id: &str,
+        run: &hence_engine::Interactive,
+        state: StateId,
+        done: &str,
+        name: Option<&str>,
+    ) -> Self {
+        let known = run.workspace().state(state);
+        Self {
+            run: run_id.to_owned(),
+            state: state.to_string(),
+            done: done.to_owned(),
+            name: name.map(str::to_owned),
+            changed: Vec::new(),
+            warnings: Vec::new(),
+            status: known.map(|known| known.status().to_string()).unwrap_or_default(),
+            mutation_count: known.map_or(0, |known| known.mutation_count()),
+            head: run.head().to_string(),
+        }
+    }
+}
+
+/// Performs an operation and prints what it did.
+fn change(
+    context: &Context,
+    session: &mut Session<'_>,
+    named: Option<StateId>,
+    (done, name): (&str, &str),
+    op: Op,
+) -> Result<Exit, CliError> {
+    let state = session.state(named)?;
+    let reply = session.call(&Call::On { state, op })?;
+    let mut report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, done, Some(name));
+    match reply {
+        Reply::Written(written) => {
+            report.done = written.operation.to_string();
+            report.warnings = written.warnings.iter().map(|warning| warning.code().to_owned()).collect();
+        }
+        Reply::RolledBack { changed, .. } => {
+            report.changed = changed.iter().map(ToString::to_string).collect();
+        }
+        _ => {}
+    }
+    context.print(&report)?;
+    Ok(Exit::Yes)
+}
+
+pub(super) fn set(context: &Context, session: &mut Session<'_>, args: &SetArgs) -> Result<Exit, CliError> {
+    let (value, value_type) = value::typed(&args.value)?;
+    let set = Set {
+        name: args.name.as_str().into(),
+        value,
+        value_type,
+        scope: args.scope.as_deref().map(Into::into),
+        ttl_seconds: args.ttl.map(Into::into),
+        read_only: args.read_only.then_some(true),
+        description: args.description.as_deref().map(Into::into),
+        origin: (&args.origin).into(),
+        if_mutation_count: args.origin.if_mutation_count,
+    };
+    change(context, session, args.target.state, ("write", &args.name), Op::Set(set))
+}
+
+pub(super) fn finish(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &FinalArgs,
+) -> Result<Exit, CliError> {
+    let (value, value_type) = value::typed(&args.value)?;
+    let set = Set {
+        value_type,
+        origin: (&args.origin).into(),
+        if_mutation_count: args.origin.if_mutation_count,
+        ..Set::final_answer(value)
+    };
+    change(context, session, args.target.state, ("write", "Final"), Op::Set(set))
+}
+
+pub(super) fn rename(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &RenameArgs,
+) -> Result<Exit, CliError> {
+    let rename = Rename {
+        name: args.name.as_str().into(),
+        to: args.to.as_str().into(),
+        scope: args.scope.as_deref().map(Into::into),
+        origin: (&args.origin).into(),
+        if_mutation_count: args.origin.if_mutation_count,
+    };
+    let name = format!("{} to {}", args.name, args.to);
+    change(context, session, args.target.state, ("rename", &name), Op::Rename(rename))
+}
+
+pub(super) fn remove(context: &Context, session: &mut Session<'_>, args: &RmArgs) -> Result<Exit, CliError> {
+    let delete = Delete {
+        name: args.name.as_str().into(),
+        scope: args.scope.as_deref().map(Into::into),
+        origin: (&args.origin).into(),
+        if_mutation_count: args.origin.if_mutation_count,
+    };
+    change(context, session, args.target.state, ("delete", &args.name), Op::Delete(delete))
+}
+
+pub(super) fn checkpoint(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &CheckpointArgs,
+) -> Result<Exit, CliError> {
+    let taken = TakeCheckpoint {
+        name: args.name.as_str().into(),
+        description: args.description.as_deref().map(Into::into),
+    };
+    change(context, session, args.target.state, ("checkpoint", &args.name), Op::Checkpoint(taken))
+}
+
+pub(super) fn rollback(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &RollbackArgs,
+) -> Result<Exit, CliError> {
+    let op = Op::Rollback { to: args.to.as_str().into() };
+    change(context, session, args.target.state, ("rollback to", &args.to), op)
+}

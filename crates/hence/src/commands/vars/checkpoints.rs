@@ -1,0 +1,67 @@
+//! `hence vars checkpoints`: the positions a state can return to.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::vars::TargetArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::Session;
+use crate::report::{Text, columns, one_line};
+
+/// The checkpoints of a state, in the order they were taken.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CheckpointsReport {
+    /// The state.
+    state: String,
+    /// The checkpoints.
+    checkpoints: Vec<CheckpointRow>,
+}
+
+/// One checkpoint.
+#[derive(Serialize, JsonSchema)]
+struct CheckpointRow {
+    /// Its id.
+    id: String,
+    /// Its name.
+    name: String,
+    /// When it was taken.
+    at: String,
+    /// What happened there.
+    description: Option<String>,
+    /// Whether its snapshot is at hand.
+    restorable: bool,
+}
+
+impl Text for CheckpointsReport {
+    fn text(&self) -> String {
+        let mut rows = vec![["ID", "NAME", "AT", "DESCRIPTION"].map(str::to_owned)];
+        for row in &self.checkpoints {
+            let description = one_line(row.description.as_deref().unwrap_or_default(), 60);
+            let lost = if row.restorable { "" } else { " (snapshot not at hand)" };
+            rows.push([
+                row.id.clone(),
+                one_line(&row.name, 60),
+                row.at.clone(),
+                format!("{description}{lost}"),
+            ]);
+        }
+        columns(&rows)
+    }
+}
+
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &TargetArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.state)?;
+    let known = session.workspace()?.state(state);
+    let checkpoints = known.map(|known| known.checkpoints()).unwrap_or_default().iter();
+    let checkpoints = checkpoints.map(|checkpoint| CheckpointRow {
+        id: checkpoint.id.to_string(),
+        name: checkpoint.name.to_string(),
+        at: checkpoint.timestamp.to_string(),
+        description: checkpoint.description.as_ref().map(ToString::to_string),
+        restorable: checkpoint.snapshot.is_some(),
+    });
+    context.print(&CheckpointsReport { state: state.to_string(), checkpoints: checkpoints.collect() })?;
+    Ok(Exit::Yes)
+}

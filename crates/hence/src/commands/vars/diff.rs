@@ -1,0 +1,68 @@
+//! `hence vars diff`: what differs between two positions.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list::{VariableRow, short};
+use crate::args::vars::DiffArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::{Position, Session};
+use crate::report::{Text, columns};
+
+/// What differs between two views.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VarsDiffReport {
+    /// The first position.
+    left: String,
+    /// The second position.
+    right: String,
+    /// The variables that differ, by name.
+    differences: Vec<DifferenceRow>,
+}
+
+/// A variable that differs.
+#[derive(Serialize, JsonSchema)]
+struct DifferenceRow {
+    /// Its name.
+    name: String,
+    /// How the first position has it.
+    before: Option<VariableRow>,
+    /// How the second position has it.
+    after: Option<VariableRow>,
+}
+
+impl Text for VarsDiffReport {
+    fn text(&self) -> String {
+        if self.differences.is_empty() {
+            return format!("{} and {} say the same", self.left, self.right);
+        }
+        let value = |row: &Option<VariableRow>| {
+            row.as_ref().map_or_else(|| "nothing".to_owned(), |row| short(row.value()))
+        };
+        let mut rows = vec![["NAME".to_owned(), self.left.clone(), self.right.clone()]];
+        for row in &self.differences {
+            rows.push([row.name.clone(), value(&row.before), value(&row.after)]);
+        }
+        columns(&rows)
+    }
+}
+
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &DiffArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
+    let view = |name: &str| Position::find(session, state, name)?.view(session);
+    let differences = hence_variables::diff(&view(&args.left)?, &view(&args.right)?);
+    let equal = differences.is_empty();
+    let rows = differences.into_iter().map(|difference| DifferenceRow {
+        name: difference.name.to_string(),
+        before: difference.before.as_ref().map(VariableRow::of),
+        after: difference.after.as_ref().map(VariableRow::of),
+    });
+    context.print(&VarsDiffReport {
+        left: args.left.clone(),
+        right: args.right.clone(),
+        differences: rows.collect(),
+    })?;
+    Ok(if equal { Exit::Yes } else { Exit::No })
+}

@@ -1,0 +1,77 @@
+//! `hence vars get`: one value.
+
+use hence_canon::Value;
+use hence_variables::{Call, Form, Get, Name, Op, Refusal, Reply, Scope};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::vars::GetArgs;
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::{Position, Session, StoreGround};
+use crate::report::Text;
+
+/// A value that was read.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GetReport {
+    /// The variable.
+    name: String,
+    /// Its value, or the reference to it with --raw.
+    value: Data,
+    /// Its type.
+    #[serde(rename = "type")]
+    value_type: String,
+}
+
+impl Text for GetReport {
+    fn text(&self) -> String {
+        match &self.value.0 {
+            Value::String(text) => text.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) -> Result<Exit, CliError> {
+    let (value, value_type) = match (&args.at, args.peek) {
+        (None, false) => counted(session, args)?,
+        (at, _) => looked_at(session, args, at.as_deref().unwrap_or("now"))?,
+    };
+    context.print(&GetReport { name: args.name.clone(), value: Data(value), value_type })?;
+    Ok(Exit::Yes)
+}
+
+/// Reads as the rules say: the read counts, and is recorded.
+fn counted(session: &mut Session<'_>, args: &GetArgs) -> Result<(Value, String), CliError> {
+    let state = session.state(args.target.state)?;
+    let get = Get {
+        name: args.name.as_str().into(),
+        scope: args.scope.as_deref().map(Into::into),
+        form: if args.raw { Form::Raw } else { Form::Loaded },
+    };
+    match session.call(&Call::On { state, op: Op::Get(get) })? {
+        Reply::Value { value, value_type, .. } => Ok((value, value_type.to_string())),
+        _ => Ok((Value::Null, "null".to_owned())),
+    }
+}
+
+/// Looks without leaving a trace, at any position.
+fn looked_at(session: &Session<'_>, args: &GetArgs, at: &str) -> Result<(Value, String), CliError> {
+    let refused = |refusal: Refusal| CliError::variables(&refusal);
+    let name: Name = args.name.parse().map_err(|error| refused(Refusal::InvalidName(error)))?;
+    let scope = args.scope.as_deref().map(str::parse::<Scope>).transpose();
+    let scope = scope.map_err(|error| refused(Refusal::InvalidScope(error)))?;
+    let position = Position::find(session, session.state(args.target.state)?, at)?;
+    let view = position.view(session)?;
+    let found = view.get(&name).filter(|found| scope.is_none() || found.home.scope() == scope);
+    let found = found.ok_or_else(|| refused(Refusal::NotFound { name: name.clone() }))?;
+    let stored = &found.variable.stored;
+    if args.raw {
+        return Ok((stored.shown(), stored.shown_type().to_string()));
+    }
+    let ground = StoreGround { store: &session.store, root: &session.root };
+    let loaded = stored.load(&ground).map_err(|fault| refused(Refusal::Load { name, fault }))?;
+    Ok((loaded.0, loaded.1.to_string()))
+}

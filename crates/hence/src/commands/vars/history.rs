@@ -1,0 +1,84 @@
+//! `hence vars history`: every change ever made, from the journal.
+
+use hence_engine::events;
+use hence_variables::document::storage::history_entry;
+use hence_variables::{Change, Mutation, StateId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list::short;
+use crate::args::vars::HistoryArgs;
+use crate::context::{Context, escape};
+use crate::data::Data;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::Session;
+use crate::report::{Text, columns};
+use crate::sink::StoreBlobs;
+
+/// The changes of a state's variables, oldest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HistoryReport {
+    /// The state.
+    state: String,
+    /// How many there are.
+    total: usize,
+    /// The newest of them, as `history.jsonl` has them.
+    mutations: Vec<Data>,
+}
+
+impl Text for HistoryReport {
+    fn text(&self) -> String {
+        let mut rows = vec![["ID", "AT", "OPERATION", "NAME", "CHANGE"].map(str::to_owned)];
+        for Data(entry) in &self.mutations {
+            let text = |key: &str| entry.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+            let change = match (entry.get("old_value"), entry.get("new_value")) {
+                (Some(old), Some(new)) => format!("{} → {}", short(old), short(new)),
+                (Some(old), None) => format!("{} → ", short(old)),
+                (None, Some(new)) => short(new),
+                (None, None) => String::new(),
+            };
+            rows.push([
+                text("mutation_id").to_owned(),
+                text("timestamp").to_owned(),
+                text("operation").to_owned(),
+                escape(text("variable_name")),
+                change,
+            ]);
+        }
+        let mut text = columns(&rows);
+        let hidden = self.total - self.mutations.len();
+        if hidden > 0 {
+            text.push_str(&format!("{hidden} older; --limit 0 shows all\n"));
+        }
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
+    let wanted =
+        |mutation: &Mutation| args.name.as_deref().is_none_or(|name| &*mutation.variable_name == name);
+    let all: Vec<Mutation> = whole_log(session, state)?.into_iter().filter(wanted).collect();
+    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
+    let mutations = all.iter().skip(all.len().saturating_sub(limit)).map(history_entry).map(Data);
+    let report = HistoryReport { state: state.to_string(), total: all.len(), mutations: mutations.collect() };
+    context.print(&report)?;
+    Ok(Exit::Yes)
+}
+
+/// Returns the whole log of a state, which the state itself keeps only the newest part of.
+pub(super) fn whole_log(session: &Session<'_>, state: StateId) -> Result<Vec<Mutation>, CliError> {
+    let found = events(&session.journal()?, &StoreBlobs(&session.store));
+    let found = found.map_err(|error| CliError::resume(session.id.as_str(), error))?;
+    let mut log = Vec::new();
+    for (_, event) in found.iter().filter(|(_, event)| event.state == state) {
+        for change in &event.changes {
+            if let Change::Adopted(adoption) = change {
+                log.extend(adoption.import.document.mutations.iter().cloned());
+            }
+            log.extend(change.mutation());
+        }
+    }
+    Ok(log)
+}

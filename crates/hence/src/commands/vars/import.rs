@@ -1,0 +1,109 @@
+//! `hence vars import`: a state document as a new run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hence_canon::{Digest, Value};
+use hence_engine::variables_problem;
+use hence_store::{Durability, Store as _};
+use hence_variables::document::{Document, Format, Verdict, read};
+use hence_variables::{Call, CheckpointId, Import, Reply, Stored};
+
+use super::change::ChangeReport;
+use crate::args::vars::ImportArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input;
+use crate::interactive::{create, read_below};
+
+pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<Exit, CliError> {
+    let document = parse(&args.file, &input::read_document(&args.file)?)?;
+    let snapshots = snapshots(&document, root)?;
+    let large = large_values(&args.file, std::iter::once(&document).chain(snapshots.values()), root)?;
+    let store = context.store_or_new()?;
+    // Large values first: a run is never there without what its records refer to.
+    for bytes in &large {
+        store.put_blob(bytes, Durability::Synced)?;
+    }
+    let prompt = document.variables.get("prompt").and_then(|(prompt, _)| match &prompt.stored {
+        Stored::Inline { value: Value::String(text), .. } => Some(text.to_string()),
+        _ => None,
+    });
+    let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
+    let prompt = prompt.unwrap_or_else(|| format!("go on with {}", document.state_id));
+    let now = args.now.clone().unwrap_or_else(|| last_moment(&document));
+    let problem = variables_problem(&args.run, &now, &prompt);
+    let call = Call::Import(Box::new(Import { document, snapshots }));
+    let (_, id, run, reply) = create(context, problem, root, &call)?;
+    if let Reply::Born { state, .. } = reply {
+        context.print(&ChangeReport::of(id.as_str(), &run, state, "import", Some(&args.file)))?;
+    }
+    Ok(Exit::Yes)
+}
+
+fn refused(name: &str, findings: Vec<String>) -> CliError {
+    let count = findings.len();
+    let things = if count == 1 { "finding" } else { "findings" };
+    let mut error = CliError::new(Code::Document, format!("{name} is refused: {count} {things}"));
+    error.findings = findings;
+    error
+}
+
+fn parse(name: &str, bytes: &[u8]) -> Result<Document, CliError> {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    let format = if matches!(extension, Some("yaml" | "yml")) { Format::Yaml } else { Format::Json };
+    let value =
+        read(bytes, format).map_err(|error| CliError::new(Code::Document, format!("{name}: {error}")))?;
+    let lines = |verdict: Verdict| verdict.to_string().lines().map(str::to_owned).collect();
+    Document::from_value(&value).map_err(|verdict| refused(name, lines(verdict)))
+}
+
+/// Reads the snapshots that lie below the root. A checkpoint without one is kept and cannot be returned to.
+fn snapshots(document: &Document, root: &Path) -> Result<BTreeMap<CheckpointId, Document>, CliError> {
+    let mut found = BTreeMap::new();
+    for checkpoint in &document.checkpoints {
+        let Some(path) = &checkpoint.snapshot_path else { continue };
+        match read_below(root, path) {
+            Ok(bytes) => found.insert(checkpoint.id, parse(path.as_str(), &bytes)?),
+            Err(hence_store::ConfinedError::Missing) => None,
+            Err(error) => return Err(refused(path.as_str(), vec![error.to_string()])),
+        };
+    }
+    Ok(found)
+}
+
+/// Reads the large values the documents refer to; each must be there and be what its digest says.
+fn large_values<'a>(
+    name: &str,
+    documents: impl Iterator<Item = &'a Document>,
+    root: &Path,
+) -> Result<Vec<Vec<u8>>, CliError> {
+    let (mut values, mut findings) = (Vec::new(), Vec::new());
+    for (variable, _) in documents.flat_map(|document| document.variables.values()) {
+        let Stored::Spilled(spill) = &variable.stored else { continue };
+        match read_below(root, &spill.path) {
+            Ok(bytes) if Digest::of(&bytes) == spill.sha256 => values.push(bytes),
+            Ok(bytes) => findings.push(format!(
+                "{}: expected sha256 {}, found {} [file_corrupt, SPILL-7]",
+                spill.path,
+                spill.sha256,
+                Digest::of(&bytes)
+            )),
+            Err(error) => findings.push(format!("{}: {error} [file_missing, FILE-4]", spill.path)),
+        }
+    }
+    if findings.is_empty() { Ok(values) } else { Err(refused(name, findings)) }
+}
+
+/// Returns the last moment a document names: its clock goes on from there.
+fn last_moment(document: &Document) -> String {
+    let logged = document.mutations.iter().map(|entry| entry.timestamp);
+    let written = document.variables.values().filter_map(|(variable, _)| variable.updated_at);
+    let last = logged.chain(written).chain(document.last_updated_at).max();
+    // A run's clock counts whole seconds, and its first record comes one second after it begins.
+    let seconds =
+        last.map(|last| last.to_string().chars().take("2026-02-09T10:00:00".len()).collect::<String>());
+    seconds.map_or_else(|| "1970-01-01T00:00:00Z".to_owned(), |seconds| format!("{seconds}Z"))
+}

@@ -1,0 +1,49 @@
+//! `hence vars init`: a state, in a run of its own or in one that is there.
+
+use std::path::Path;
+
+use hence_engine::variables_problem;
+use hence_variables::{Call, Init, Reply};
+
+use super::change::ChangeReport;
+use super::value;
+use crate::args::vars::InitArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::{Session, create};
+
+pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exit, CliError> {
+    if args.add || args.parent.is_some() {
+        return add(context, &mut Session::open(context, &args.run, root)?, args);
+    }
+    let init = init(args)?;
+    let prompt = init.prompt.as_ref().and_then(hence_canon::Value::as_str).unwrap_or_default();
+    let problem = variables_problem(&args.run, &args.now, prompt);
+    let (_, id, run, reply) = create(context, problem, root, &Call::Init(init))?;
+    if let Reply::Born { state, .. } = reply {
+        context.print(&ChangeReport::of(id.as_str(), &run, state, "init", None))?;
+    }
+    Ok(Exit::Yes)
+}
+
+/// Adds a state to a run that is there.
+pub(super) fn add(context: &Context, session: &mut Session<'_>, args: &InitArgs) -> Result<Exit, CliError> {
+    if let Reply::Born { state, .. } = session.call(&Call::Init(init(args)?))? {
+        let report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, "init", None);
+        context.print(&report)?;
+    }
+    Ok(Exit::Yes)
+}
+
+fn init(args: &InitArgs) -> Result<Init, CliError> {
+    let shared = |text: &Option<String>| text.as_deref().map(Into::into);
+    Ok(Init {
+        prompt: Some(value::text(&args.prompt)?.into()),
+        state_id: shared(&args.state_id),
+        session_id: shared(&args.session),
+        tree_id: shared(&args.tree),
+        parent: args.parent,
+        execution_config: args.config.as_deref().map(value::json).transpose()?,
+    })
+}

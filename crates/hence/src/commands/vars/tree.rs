@@ -1,0 +1,70 @@
+//! `hence vars tree`: tasks and the tasks they spawned.
+
+use hence_variables::TaskNode;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list::short;
+use crate::args::vars::TargetArgs;
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::Session;
+use crate::report::Text;
+
+/// A task with the tasks it spawned.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TreeReport {
+    /// Its state.
+    state: String,
+    /// How far it is.
+    status: String,
+    /// The distance from the root.
+    depth: u8,
+    /// What it was asked.
+    prompt: Option<Data>,
+    /// Its children, in the order they were spawned.
+    children: Vec<TreeReport>,
+}
+
+impl From<&TaskNode> for TreeReport {
+    fn from(node: &TaskNode) -> Self {
+        Self {
+            state: node.state.to_string(),
+            status: node.status.to_string(),
+            depth: node.depth,
+            prompt: node.prompt.clone().map(Data),
+            children: node.children.iter().map(Self::from).collect(),
+        }
+    }
+}
+
+impl TreeReport {
+    fn draw(&self, before: &str, own: &str, below: &str, text: &mut String) {
+        let prompt = self.prompt.as_ref().map(|prompt| short(&prompt.0)).unwrap_or_default();
+        text.push_str(&format!("{before}{own}{}  {}  {prompt}\n", self.state, self.status));
+        let before = format!("{before}{below}");
+        for (position, child) in self.children.iter().enumerate() {
+            let is_last = position + 1 == self.children.len();
+            let (own, below) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            child.draw(&before, own, below, text);
+        }
+    }
+}
+
+impl Text for TreeReport {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        self.draw("", "", "", &mut text);
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &TargetArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.state)?;
+    if let Some(tree) = session.workspace()?.task_tree(state) {
+        context.print(&TreeReport::from(&tree))?;
+    }
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,57 @@
+//! Values as a person gives them: an argument, a file, standard input.
+
+use std::sync::Arc;
+
+use hence_canon::{Value, parse};
+
+use crate::args::vars::{OriginArgs, ValueArgs};
+use crate::code::Code;
+use crate::error::CliError;
+use crate::input;
+
+/// Reads a text: the argument itself, the content of `@FILE`, standard input for `-`. `@@x` is the text `@x`.
+pub(super) fn text(given: &str) -> Result<String, CliError> {
+    let name = match given.strip_prefix('@') {
+        _ if given == "-" => "-",
+        None => return Ok(given.to_owned()),
+        Some(rest) if rest.starts_with('@') => return Ok(rest.to_owned()),
+        Some(file) => file,
+    };
+    let bytes = input::read_document(name)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::new(Code::File, format!("{name} is not UTF-8 at byte {at}")).advise(
+            "values are texts or JSON; keep other bytes in a file and refer to it with --type file_path",
+        )
+    })
+}
+
+/// Reads JSON from the same places.
+pub(super) fn json(given: &str) -> Result<Value, CliError> {
+    let text = text(given)?;
+    parse(text.as_bytes()).map_err(|error| CliError::not_json("the value", &error))
+}
+
+/// Reads a value by its type: texts and references as they are, everything else as JSON.
+pub(super) fn typed(args: &ValueArgs) -> Result<(Value, Option<Arc<str>>), CliError> {
+    let value_type = args.value_type.as_deref();
+    let value = match (&args.value, value_type) {
+        (None, None | Some("null")) => Value::Null,
+        (None, Some(other)) => {
+            let message = format!("expected a value of type {other}, found none");
+            return Err(CliError::new(Code::NoSuchPlace, message)
+                .advise("give the value, @FILE, or - for standard input"));
+        }
+        (Some(given), Some("number" | "boolean" | "json" | "array" | "null")) => json(given)?,
+        // A type that does not exist is for the rules to refuse.
+        (Some(given), _) => text(given)?.into(),
+    };
+    Ok((value, value_type.map(Into::into)))
+}
+
+impl From<&OriginArgs> for hence_variables::Origin {
+    fn from(args: &OriginArgs) -> Self {
+        let shared = |text: &Option<String>| text.as_deref().map(Into::into);
+        Self { source: shared(&args.source), reason: shared(&args.reason), task_node_id: None }
+    }
+}

@@ -1,0 +1,88 @@
+//! `hence vars watch`: changes as they are recorded.
+
+use std::time::Duration;
+
+use hence_engine::events;
+use hence_variables::Event;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list::short;
+use crate::args::vars::WatchArgs;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::Session;
+use crate::report::Text;
+use crate::sink::StoreBlobs;
+
+/// How often the journal is looked at.
+const POLL_PAUSE: Duration = Duration::from_millis(200);
+
+/// One event as it was recorded.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WatchReport {
+    /// The record.
+    index: u64,
+    /// When, by the run's clock.
+    at: String,
+    /// The state that acted.
+    state: String,
+    /// What it did.
+    action: &'static str,
+    /// What that changed, in words.
+    changes: Vec<String>,
+}
+
+impl Text for WatchReport {
+    fn text(&self) -> String {
+        let changes = self.changes.join("; ");
+        format!("{:>5}  {}  {}  {}  {changes}", self.index, self.at, self.state, self.action)
+            .trim_end()
+            .to_owned()
+    }
+}
+
+impl WatchReport {
+    fn of(index: u64, event: &Event) -> Self {
+        let changes = event.mutations().map(|mutation| {
+            let name = escape(&mutation.variable_name);
+            let value = mutation.new_value.as_ref().map(|value| format!(" = {}", short(value)));
+            format!("{} {name}{}", mutation.operation, value.unwrap_or_default())
+        });
+        Self {
+            index,
+            at: event.at.to_string(),
+            state: event.state.to_string(),
+            action: event.action.as_str(),
+            changes: changes.collect(),
+        }
+    }
+}
+
+/// Prints what is recorded from a record on, until the state is over or enough was seen.
+pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &WatchArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
+    let mut next = args.from.unwrap_or(session.loaded()?.head().records.get());
+    let mut left = args.count.unwrap_or(u64::MAX);
+    loop {
+        session.refresh()?;
+        if session.loaded()?.head().records.get() > next {
+            let found = events(&session.journal()?, &StoreBlobs(&session.store));
+            let found = found.map_err(|error| CliError::resume(session.id.as_str(), error))?;
+            for (index, event) in found.iter().filter(|(index, _)| index.get() >= next) {
+                if left == 0 {
+                    break;
+                }
+                context.print(&WatchReport::of(index.get(), event))?;
+                left -= 1;
+            }
+            next = found.last().map_or(next, |(index, _)| index.get() + 1);
+        }
+        let known = session.workspace()?.state(state);
+        if left == 0 || known.is_none_or(|known| known.status().is_terminal()) {
+            return Ok(Exit::Yes);
+        }
+        std::thread::sleep(POLL_PAUSE);
+    }
+}

@@ -1,0 +1,58 @@
+//! The files of variables: large values are blobs of the store, references are files below a root.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hence_engine::{Ground, SinkError};
+use hence_store::{ConfinedError, Durability, Store, StoreError, read_confined};
+use hence_variables::{Files, ReadFault, SpillFile, StorePath};
+
+use crate::input::DOCUMENT_BYTES_MAX;
+
+/// Reads a file below `.aiwg/rlm` in `folder`. No link leads out of there, nor `.aiwg/rlm` itself out of the folder.
+pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, ConfinedError> {
+    let (root, rest) = path.from_root();
+    let whole = |path: &Path| match path.canonicalize() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ConfinedError::Missing),
+        outcome => Ok(outcome?),
+    };
+    let root = whole(&folder.join(root))?;
+    if !root.starts_with(whole(folder)?) {
+        return Err(ConfinedError::Escapes);
+    }
+    read_confined(&root, Path::new(rest), DOCUMENT_BYTES_MAX)
+}
+
+/// Reads and keeps the files of variables.
+pub(crate) struct StoreGround<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) root: &'a Path,
+}
+
+impl Files for StoreGround<'_> {
+    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+        if let Some(digest) = path.spill_digest() {
+            match self.store.blob(&digest) {
+                Ok(bytes) => return Ok(bytes.into()),
+                Err(StoreError::NoSuchBlob { .. }) => {}
+                Err(error @ StoreError::BlobCorrupt { .. }) => {
+                    return Err(ReadFault::Corrupt(error.to_string()));
+                }
+                Err(error) => return Err(ReadFault::Unreadable(error.to_string())),
+            }
+        }
+        match read_below(self.root, path) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(ConfinedError::Missing) => Err(ReadFault::Missing),
+            Err(ConfinedError::Escapes) => Err(ReadFault::Escapes),
+            Err(error) => Err(ReadFault::Unreadable(error.to_string())),
+        }
+    }
+}
+
+impl Ground for StoreGround<'_> {
+    fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
+        self.store.put_blob(spill.content.bytes(), Durability::Synced)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Where to look: now, at a checkpoint, after a record, or from another state.
+
+use hence_engine::Interactive;
+use hence_variables::{Call, Decision, NoFiles, Op, StateId, View, Workspace, apply, decide};
+
+use super::Session;
+use crate::code::Code;
+use crate::commands::find_record;
+use crate::error::CliError;
+use crate::target::Journal;
+
+/// A position of a run, and the state that looks.
+pub(crate) struct Position {
+    /// The run as it was then, when that is not how it is.
+    then: Option<Interactive>,
+    checkpoint: Option<String>,
+    state: StateId,
+}
+
+impl Position {
+    /// Finds what a person named: `now`, a state's id, a checkpoint, or a record by index or step.
+    pub(crate) fn find(session: &Session<'_>, state: StateId, name: &str) -> Result<Self, CliError> {
+        if name == "now" {
+            return Ok(Self { then: None, checkpoint: None, state });
+        }
+        if let Ok(other) = name.parse::<StateId>() {
+            return Ok(Self { then: None, checkpoint: None, state: session.state(Some(other))? });
+        }
+        let known = session.workspace()?.state(state);
+        if known.is_some_and(|known| known.checkpoint(name).is_some()) {
+            return Ok(Self { then: None, checkpoint: Some(name.to_owned()), state });
+        }
+        let journal = Journal {
+            name: session.id.as_str().to_owned(),
+            bytes: session.journal()?,
+            problem: None,
+            store: None,
+        };
+        let record = find_record(&journal, name).map_err(|_| {
+            let message = format!("{name:?} is neither a checkpoint of {state} nor a record of the run");
+            CliError::new(Code::NoSuchPlace, message)
+                .advise("`hence vars checkpoints RUN` lists checkpoints, `hence log RUN` records")
+        })?;
+        Ok(Self { then: Some(session.load(Some(record))?), checkpoint: None, state })
+    }
+
+    /// Returns the variables the state saw there.
+    pub(crate) fn view(&self, session: &Session<'_>) -> Result<View, CliError> {
+        let run = match &self.then {
+            Some(then) => then,
+            None => session.loaded()?,
+        };
+        let workspace = swept(run, self.state)?;
+        let nothing = |what: &str| {
+            CliError::new(Code::NoSuchPlace, format!("{}: {what} is not there at that position", self.state))
+        };
+        let sight = workspace.sight(self.state).ok_or_else(|| nothing("the state"))?;
+        match &self.checkpoint {
+            None => Ok(sight.view()),
+            Some(name) => sight.view_at(name).ok_or_else(|| nothing("the snapshot")),
+        }
+    }
+}
+
+/// Returns the variables as the state sees them when the run's clock shows what it shows: other states may have moved
+/// it past the time of this one's temporaries. Their end is recorded with the state's next change; looking records
+/// nothing.
+fn swept(run: &Interactive, state: StateId) -> Result<Workspace, CliError> {
+    let (mut workspace, now) = (run.workspace().clone(), run.now()?);
+    let call = Call::On { state, op: Op::List };
+    while let Ok(Decision::ExpireFirst(event)) = decide(&workspace, &call, now, &NoFiles) {
+        if apply(&mut workspace, &event).is_err() {
+            break;
+        }
+    }
+    Ok(workspace)
+}

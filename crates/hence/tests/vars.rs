@@ -1,0 +1,296 @@
+//! `hence vars` as a person meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
+
+mod world;
+
+use world::World;
+
+const INIT: &str = "vars init audit 'count the errors' --now 2026-02-09T10:00:00Z";
+
+fn begun() -> World {
+    let world = World::new();
+    world.out(INIT);
+    world
+}
+
+fn filled() -> World {
+    let world = begun();
+    world.out("vars set audit error_count 3 -t number --source scan");
+    world.out("vars checkpoint audit before --description 'before retrieval'");
+    world.out("vars set audit error_count 4 -t number");
+    world
+}
+
+#[test]
+fn every_change_is_reported_with_the_head_it_made() {
+    let world = World::new();
+    insta::assert_snapshot!(world.all(&[
+        INIT,
+        "vars set audit error_count 3 -t number",
+        "vars set audit Temp x --description 'a note'",
+        "vars rename audit Temp note",
+        "vars checkpoint audit before",
+        "vars rm audit note",
+        "vars rollback audit before",
+        "vars final audit 'three errors'",
+        "--json vars rollback audit before",
+    ]));
+}
+
+#[test]
+fn what_is_there_can_be_looked_at_now_and_then() {
+    let world = filled();
+    insta::assert_snapshot!(world.all(&[
+        "vars get audit error_count",
+        "vars get audit error_count --at before",
+        "vars get audit error_count --at 2 --json",
+        "vars get audit prompt --peek",
+        "vars list audit",
+        "vars list audit --at initial_state",
+        "vars list audit --json",
+        "vars checkpoints audit",
+        "vars status audit",
+        "vars history audit",
+        "vars history audit --name error_count --limit 1 --json",
+        "vars diff audit before now",
+        "vars diff audit before before",
+        "log audit",
+        "runs",
+    ]));
+}
+
+#[test]
+fn every_refusal_names_its_code_and_its_rule() {
+    let world = filled();
+    world.out("vars set audit fixed 1 --read-only");
+    insta::assert_snapshot!(world.all(&[
+        "vars set audit prompt other",
+        "vars set audit fixed 2",
+        "vars set audit '9 lives' x",
+        "vars set audit n x -t number",
+        "vars set audit n 1 -t integer",
+        "vars set audit n 1 --scope nowhere",
+        "vars set audit n 1 --scope tree",
+        "vars set audit n 1 --ttl 5",
+        "vars set audit n 1 --if-mutation-count 1",
+        "vars set audit n ../../etc/passwd -t file_path",
+        "vars get audit nothing",
+        "vars get audit nothing --peek",
+        "vars get audit error_count --at never",
+        "vars rename audit error_count prompt",
+        "vars rm audit nothing",
+        "vars checkpoint audit before",
+        "vars rollback audit never",
+        "vars status audit --state state-00000009",
+        "vars status audit --state 9",
+        "vars init audit again",
+        "vars init child x --parent state-00000001",
+        "vars init audit x --parent state-00000001",
+        "vars init audit x --state-id mine",
+        "vars set nobody n 1",
+        "vars set audit n @nothing",
+        "vars set audit n -t number",
+        "--json vars set audit prompt other",
+        "run .hence/none.json",
+        "resume audit",
+    ]));
+}
+
+#[test]
+fn values_come_from_arguments_files_and_standard_input() {
+    let world = begun();
+    world.write("note.txt", "from a file\n");
+    world.write("bad.txt", b"a\xff");
+    let mut told = world.all(&[
+        "vars set audit a @note.txt",
+        "vars get audit a --peek --json",
+        "vars set audit b @@x",
+        "vars get audit b --peek",
+        "vars set audit c '[1,{\"k\":123456789012345678901234567890}]' -t array",
+        "vars get audit c --peek",
+        "vars set audit d -t null",
+        "vars get audit d --peek --json",
+        "vars set audit e @bad.txt",
+        "vars set audit g -5.5 -t number",
+        "vars get audit g --peek",
+    ]);
+    told += &world.hence_with("vars set audit f - -t json", br#"{"from":"stdin"}"#);
+    told += &world.hence("vars get audit f --peek");
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn watching_prints_what_was_recorded_and_ends_with_the_state() {
+    let world = filled();
+    let seen = world.hence("vars watch audit --from 1 --count 3");
+    world.out("vars rm audit error_count");
+    world.out("vars final audit done");
+    insta::assert_snapshot!(seen + &world.hence("vars watch audit --from 4"));
+}
+
+#[test]
+fn watching_waits_for_what_another_process_records() {
+    let world = begun();
+    let watcher = world::piped(&mut world.command(&["vars", "watch", "audit", "--from", "2"]));
+    world.out("vars set audit error_count 3 -t number");
+    world.out("vars final audit done");
+    let output = watcher.wait_with_output().unwrap();
+    let seen = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && seen.lines().count() == 2, "{seen}");
+}
+
+#[test]
+fn a_task_tree_is_drawn_and_a_child_holds_its_parent_open() {
+    let world = World::new();
+    insta::assert_snapshot!(world.all(&[
+        "vars init job 'whole task' --tree tree-00000001 --session s1",
+        "vars init job 'first part' --parent state-00000001",
+        "vars init job 'second part' --parent state-00000001",
+        "vars set job shared 1 --scope tree --state state-00000002",
+        "vars get job shared --state state-00000003 --peek",
+        "vars final job early",
+        "vars final job done --state state-00000002",
+        "vars final job done --state state-00000003",
+        "vars final job 'all done'",
+        "vars tree job",
+        "vars tree job --json",
+        "verify job",
+    ]));
+}
+
+#[test]
+fn every_level_holds_and_a_bundle_carries_the_large_values() {
+    let world = filled();
+    world.write("big", "x".repeat(20_000));
+    world.out("vars set audit long @big");
+    world.write("limit", "y".repeat(10_240));
+    world.out("vars set audit at_limit @limit");
+    world.out("vars set audit at_limit @big");
+    world.out("export audit bundle");
+    insta::assert_snapshot!(world.all(&[
+        "verify audit",
+        "replay audit",
+        "doctor",
+        "--store other import bundle",
+        "--store other doctor",
+        "state audit /artifacts/iterations/0/output/changes/0/variable/value",
+    ]));
+    let long = world.out("--store other vars get audit at_limit --peek");
+    assert_eq!(long.trim_end().len(), 20_000);
+}
+
+#[test]
+fn a_damaged_record_stops_reading_and_writing_and_is_named() {
+    let world = filled();
+    let path = world.path(".hence/runs/audit/trace.ndjson");
+    let journal = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, journal.replacen("\"value\":3", "\"value\":7", 1)).unwrap();
+    for line in ["vars get audit error_count", "vars set audit other 1", "vars list audit"] {
+        let refused = world.hence(line);
+        assert!(refused.contains("error[E0302]: run audit: record 2 does not follow"), "{refused}");
+    }
+    assert!(world.hence("verify audit").contains("broken at record 2"));
+}
+
+#[test]
+fn a_large_value_that_is_lost_or_altered_is_refused_and_not_replaced() {
+    let world = begun();
+    world.write("big", "x".repeat(20_000));
+    world.out("vars set audit big @big");
+    let digest = "42e8bc96b8eec8c4e5d503483ba0cb843ce95243c8ca8575ffc69cd25d12c61c";
+    let blob = world.path(".hence/blobs").join(&digest[..2]).join(&digest[2..]);
+    std::fs::write(&blob, "altered").unwrap();
+    let altered = world.hence("vars get audit big");
+    assert!(altered.contains("file_corrupt (rule SPILL-7)") && altered.ends_with("[exit 1]\n"), "{altered}");
+    std::fs::remove_file(&blob).unwrap();
+    let lost = world.hence("vars get audit big");
+    assert!(lost.contains("file_missing (rule FILE-4)"), "{lost}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_reference_reads_below_the_root_and_nowhere_else() {
+    let world = begun();
+    world.write(".aiwg/rlm/notes/plan.json", r#"{"step":1}"#);
+    world.write("secret.txt", "secret");
+    std::os::unix::fs::symlink("../../../secret.txt", world.path(".aiwg/rlm/notes/out.txt")).unwrap();
+    insta::assert_snapshot!(world.all(&[
+        "vars set audit plan file:.aiwg/rlm/notes/plan.json -t file_path",
+        "vars get audit plan --peek",
+        "vars get audit plan --raw",
+        "vars set audit out file:.aiwg/rlm/notes/out.txt -t file_path",
+        "vars get audit out",
+        "vars set audit up file:.aiwg/rlm/../../secret.txt -t file_path",
+        "vars set audit abs file:/etc/passwd -t file_path",
+        "vars set audit gone file:.aiwg/rlm/notes/gone.txt -t file_path",
+        "vars get audit gone",
+    ]));
+    let away = World::new();
+    std::fs::rename(world.path(".aiwg"), away.path("aiwg")).unwrap();
+    std::os::unix::fs::symlink(away.path("aiwg"), world.path(".aiwg")).unwrap();
+    let outside = world.hence("vars get audit plan");
+    assert!(outside.contains("invalid_path (rule FILE-2)"), "{outside}");
+}
+
+#[test]
+fn documents_are_written_and_taken_in_again() {
+    let world = filled();
+    world.write("big", "x".repeat(20_000));
+    world.out("vars set audit big @big");
+    let mut told = world.all(&[
+        "vars export audit out",
+        "vars import again out/.aiwg/rlm/states/state-00000001/state.json --root out",
+        "vars get again error_count --at before",
+        "vars rollback again before",
+        "vars history again",
+        "verify again",
+        "vars import lost out/.aiwg/rlm/states/state-00000001/state.json",
+    ]);
+    world.write(
+        "bad.yaml",
+        "version: 1.0.0\nstate_id: mine\nvariables: {x: {name: y, value: 1, type: text}}\n",
+    );
+    world.write(
+        "good.yaml",
+        "version: 1.0.0\nstate_id: state-0000000a\nvariables:\n  prompt: {name: prompt, value: go, type: text}\n  count: \
+         {name: count, value: 3, type: number, updated_at: 2026-02-09T12:00:00.25+02:00}\n",
+    );
+    told += &world.all(&["vars import bad bad.yaml", "vars import good good.yaml", "vars list good", "runs"]);
+    insta::assert_snapshot!(told);
+    let log =
+        std::fs::read_to_string(world.path("out/.aiwg/rlm/states/state-00000001/history.jsonl")).unwrap();
+    assert_eq!(log.lines().count(), 4);
+}
+
+#[test]
+fn a_temporary_variable_is_gone_when_another_state_moved_the_clock_past_its_time() {
+    let world = begun();
+    world.out("vars set audit brief 1 --scope temporary --ttl 2");
+    assert!(world.out("vars list audit").contains("brief"));
+    world.out("vars init audit other --add");
+    world.out("vars set audit note 1 --state state-00000002");
+    assert!(!world.out("vars list audit").contains("brief"));
+    assert!(world.out("vars list audit --at 2").contains("brief"));
+    assert!(world.hence("vars get audit brief --peek").contains("not_found (rule READ-2)"));
+    assert!(world.hence("vars get audit brief").contains("not_found (rule READ-2)"));
+    assert!(world.out("log audit").contains("vars.expire"));
+}
+
+#[test]
+fn the_prompt_takes_commands_line_by_line_and_goes_on_after_a_mistake() {
+    let world = begun();
+    let lines = "# a comment\nset n 1 -t number\nset text 'two words'\nnonsense\nset prompt x\nget text\nlist\n\nquit\nget n\n";
+    insta::assert_snapshot!(world.hence_with("repl audit", lines.as_bytes()));
+}
+
+#[test]
+fn a_run_of_another_kind_is_refused_with_advice() {
+    let world = World::new();
+    world.write(
+        "p.json",
+        r#"{"version":"1.0.0","id":"p","created_at":"2026-02-02T00:00:00Z","inputs":{"prompt":"x"}}"#,
+    );
+    world.out("run p.json");
+    insta::assert_snapshot!(world.hence("vars list p"));
+}
