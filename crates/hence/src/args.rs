@@ -1,5 +1,7 @@
 //! What a person can type.
 
+mod policy;
+
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -7,6 +9,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
+
+pub(crate) use policy::{
+    FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyShowArgs,
+    PolicySourcesArgs, VerdictFormat,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,6 +68,9 @@ pub(crate) enum Command {
     Stats(StatsArgs),
     /// Check the store and what lies in it
     Doctor(DoctorArgs),
+    /// Check traces against policies, and look at policies
+    #[command(subcommand, after_help = "Example: hence policy check trace.json --policy engineering")]
+    Policy(PolicyCommand),
     /// Explain an error code
     Explain(ExplainArgs),
     /// Print the JSON Schema of a command's --json output

@@ -71,6 +71,10 @@ codes! {
     Bundle = "E0402", "the folder is not a bundle that can be taken in";
     /// Nothing is at that place.
     NoSuchPlace = "E0403", "nothing is at that place";
+    /// Policies cannot be loaded.
+    Policies = "E0501", "the policies cannot be loaded";
+    /// A document is not a trace.
+    NotATrace = "E0502", "the document is not a trace";
 }
 
 impl Code {

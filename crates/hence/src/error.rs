@@ -41,13 +41,16 @@ impl CliError {
             Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
                 Exit::Store
             }
-            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File => Exit::Usage,
+            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File | Code::Policies => {
+                Exit::Usage
+            }
             Code::NotJson
             | Code::Refused
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
-            | Code::Bundle => Exit::No,
+            | Code::Bundle
+            | Code::NotATrace => Exit::No,
         }
     }
 
