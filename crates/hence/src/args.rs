@@ -11,8 +11,8 @@ use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
 pub(crate) use policy::{
-    FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyShowArgs,
-    PolicySourcesArgs, VerdictFormat,
+    FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
+    PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
 };
 
 const EXAMPLES: &str = "\

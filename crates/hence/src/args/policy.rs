@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use hence_policy::FailOn;
+use hence_review::vocabulary::PolicySeverity;
 
 #[derive(Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -17,6 +18,8 @@ pub(crate) enum PolicyCommand {
     Test(PolicySourcesArgs),
     /// Show a shortest trace that violates each policy, and one that satisfies them all
     Explain(PolicyExplainArgs),
+    /// Write a policy to begin with, with examples that show what its formula means
+    New(PolicyNewArgs),
 }
 
 /// How verdicts are written.
@@ -67,7 +70,7 @@ impl FailOnArg {
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence policy check trace.json --policy engineering --policy rules.toml\n\n\
-    Exit codes: 0 holds, 1 does not, 2 usage; the same in every format")]
+    Exit codes: 0 passes, 1 does not, 2 usage; the same in every format")]
 pub(crate) struct PolicyCheckArgs {
     /// Traces as JSON or YAML, or - for standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -122,4 +125,22 @@ pub(crate) struct PolicyExplainArgs {
     /// A formula to explain besides; may be repeated
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(
+    after_help = "Example: hence policy new tests-first --formula 'G(GitCommit -> P(RunTests))' > rules.toml"
+)]
+pub(crate) struct PolicyNewArgs {
+    /// The policy's id
+    pub(crate) id: String,
+    /// What it says, exactly, in either alphabet
+    #[arg(long)]
+    pub(crate) formula: String,
+    /// What it says, in plain language
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) statement: Option<String>,
+    /// How much a failure matters
+    #[arg(long, default_value = "warning", value_name = "info|warning|error")]
+    pub(crate) severity: PolicySeverity,
 }

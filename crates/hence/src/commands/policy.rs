@@ -3,8 +3,10 @@
 mod check;
 mod explain;
 mod forms;
+mod inline;
 mod lint;
 mod list;
+mod new;
 mod show;
 mod source;
 mod test;
@@ -24,6 +26,7 @@ pub(super) const SCHEMAS: &[Named] = &[
     ("policy-lint", schema_of::<lint::LintReport>),
     ("policy-test", schema_of::<test::TestReport>),
     ("policy-explain", schema_of::<explain::ExplainReport>),
+    ("policy-new", schema_of::<new::NewReport>),
 ];
 
 pub(super) fn run(context: &Context, command: &PolicyCommand) -> Result<Exit, CliError> {
@@ -34,5 +37,6 @@ pub(super) fn run(context: &Context, command: &PolicyCommand) -> Result<Exit, Cl
         PolicyCommand::Lint(args) => lint::run(context, args),
         PolicyCommand::Test(args) => test::run(context, args),
         PolicyCommand::Explain(args) => explain::run(context, args),
+        PolicyCommand::New(args) => new::run(context, args),
     }
 }

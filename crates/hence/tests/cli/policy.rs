@@ -2,6 +2,7 @@
 
 mod check;
 mod explain;
+mod new;
 mod refusals;
 mod rules;
 

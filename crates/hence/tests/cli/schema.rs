@@ -61,7 +61,7 @@ fn every_command_keeps_to_its_schema() {
     let rules =
         r#"[{"id": "broken", "formula": "G("}, {"id": "kept", "formula": "G(GitCommit -> P(RunTests))"}]"#;
     world.write("rules.json", rules);
-    let commands: [(&str, &[&str]); 29] = [
+    let commands: [(&str, &[&str]); 30] = [
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
         ("runs", &["runs"]),
@@ -91,6 +91,7 @@ fn every_command_keeps_to_its_schema() {
         ("policy-lint", &["policy", "lint", "rules.json"]),
         ("policy-test", &["policy", "test", "rules.json", "records"]),
         ("policy-explain", &["policy", "explain", "rules.json"]),
+        ("policy-new", &["policy", "new", "x", "--formula", "G(GitCommit -> P(looks_fine))"]),
     ];
     let names = world.ask(&["schema", "--json"]).json();
     for name in names.as_array().unwrap() {

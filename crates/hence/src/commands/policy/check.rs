@@ -24,7 +24,7 @@ pub(super) struct Checked {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckReport {
     /// Whether every trace passes. The exit code says the same.
-    holds: bool,
+    passes: bool,
     /// What made the check fail: error, warning or unknown.
     fail_on: &'static str,
     /// How many policies were checked on each trace.
@@ -43,7 +43,7 @@ struct TraceReport {
     /// Its id.
     trace_id: Option<String>,
     /// Whether it passes.
-    holds: bool,
+    passes: bool,
     /// Its verdicts, counted.
     summary: Counts,
     /// One verdict per policy, in the order of the policies.
@@ -59,7 +59,7 @@ impl CheckReport {
         let traces: Vec<TraceReport> =
             checked.iter().map(|checked| TraceReport::of(checked, fail_on.into())).collect();
         Self {
-            holds: traces.iter().all(|trace| trace.holds),
+            passes: traces.iter().all(|trace| trace.passes),
             fail_on: fail_on.as_str(),
             policies: policies.policies().len(),
             summary: traces.iter().fold(Counts::default(), |sum, trace| sum.plus(trace.summary)),
@@ -75,7 +75,7 @@ impl TraceReport {
         Self {
             file: checked.file.clone(),
             trace_id: report.trace_id.clone(),
-            holds: report.passes(fail_on),
+            passes: report.passes(fail_on),
             summary: Counts::of(report.summary()),
             verdicts: report.verdicts.iter().map(VerdictReport::of).collect(),
             findings: report
@@ -88,7 +88,12 @@ impl TraceReport {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("{}: {}\n", escape(&self.file), holds(self.holds));
+        let outcome = match (self.passes, self.summary.proven) {
+            (false, _) => "does not pass",
+            (true, 0) => "passes, nothing proven",
+            (true, _) => "passes",
+        };
+        let mut text = format!("{}: {outcome}\n", escape(&self.file));
         if let Some(defect) = &self.defect {
             text.push_str(&format!("  the trace cannot be judged: {}\n", escape(defect)));
         }
@@ -112,15 +117,11 @@ impl Text for CheckReport {
     fn text(&self) -> String {
         let mut text: String = self.traces.iter().map(TraceReport::text).collect();
         if self.traces.len() > 1 {
-            let kept = self.traces.iter().filter(|trace| trace.holds).count();
-            text.push_str(&format!("{kept} of {} traces hold: {}\n", self.traces.len(), self.summary));
+            let kept = self.traces.iter().filter(|trace| trace.passes).count();
+            text.push_str(&format!("{kept} of {} traces pass: {}\n", self.traces.len(), self.summary));
         }
         text
     }
-}
-
-const fn holds(holds: bool) -> &'static str {
-    if holds { "holds" } else { "does not hold" }
 }
 
 pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, CliError> {
@@ -143,5 +144,5 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
     if report.summary.is_vacuous() {
         context.say("note: nothing was proven; no policy applied to what the traces hold");
     }
-    Ok(if report.holds { Exit::Yes } else { Exit::No })
+    Ok(if report.passes { Exit::Yes } else { Exit::No })
 }

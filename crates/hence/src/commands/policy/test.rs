@@ -15,7 +15,7 @@ use crate::report::Text;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TestReport {
     /// Whether at least one example was run and all got the verdicts they state.
-    holds: bool,
+    passes: bool,
     /// How many examples got the verdict they state.
     passed: usize,
     /// How many did not, or cannot be read.
@@ -57,7 +57,7 @@ impl TestReport {
         }
         let failed = examples.iter().filter(|example| example.difference.is_some()).count();
         let passed = examples.len() - failed;
-        Self { holds: failed == 0 && passed > 0, passed, failed, untested, examples }
+        Self { passes: failed == 0 && passed > 0, passed, failed, untested, examples }
     }
 }
 
@@ -82,5 +82,5 @@ impl Text for TestReport {
 pub(super) fn run(context: &Context, args: &PolicySourcesArgs) -> Result<Exit, CliError> {
     let report = TestReport::of(source::load(&args.sources)?.policies());
     context.print(&report)?;
-    Ok(if report.holds { Exit::Yes } else { Exit::No })
+    Ok(if report.passes { Exit::Yes } else { Exit::No })
 }

@@ -11,14 +11,14 @@ const FORMATS: [&str; 5] = ["text", "json", "sarif", "junit", "github"];
 fn a_check_names_the_action_that_broke_the_rule_and_why() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "check", "broken.json", "--policy", "rules.toml"]), @r"
-    broken.json: does not hold
+    broken.json: does not pass
       FAIL tests-first: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold
       n/a  deploys-approved: `Deploy` never holds
       0 proven, 1 failed, 1 vacuous, 0 unknown
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "rules.toml"]), @r"
-    kept.yaml: holds
+    kept.yaml: passes
       pass tests-first
       n/a  deploys-approved: `Deploy` never holds
       1 proven, 0 failed, 1 vacuous, 0 unknown
@@ -30,15 +30,15 @@ fn a_check_names_the_action_that_broke_the_rule_and_why() {
 fn several_traces_are_counted_together_and_vacuous_is_not_proven() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml"]), @r"
-    kept.yaml: holds
+    kept.yaml: passes
       pass tests-first
       n/a  deploys-approved: `Deploy` never holds
       1 proven, 0 failed, 1 vacuous, 0 unknown
-    broken.json: does not hold
+    broken.json: does not pass
       FAIL tests-first: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold
       n/a  deploys-approved: `Deploy` never holds
       0 proven, 1 failed, 1 vacuous, 0 unknown
-    1 of 2 traces hold: 1 proven, 1 failed, 2 vacuous, 0 unknown
+    1 of 2 traces pass: 1 proven, 1 failed, 2 vacuous, 0 unknown
     [exit 1]
     ");
 }
@@ -48,13 +48,34 @@ fn what_applies_to_nothing_is_said_to_prove_nothing() {
     let world = world();
     world.write("idle.json", r#"{"actions": []}"#);
     assert_snapshot!(world.cli(&["policy", "check", "idle.json", "--policy", "rules.toml"]), @r"
-    idle.json: holds
+    idle.json: passes, nothing proven
       n/a  tests-first: `GitCommit` never holds
       n/a  deploys-approved: `Deploy` never holds
       0 proven, 0 failed, 2 vacuous, 0 unknown
     --- stderr
     note: nothing was proven; no policy applied to what the traces hold
     [exit 0]
+    ");
+}
+
+#[test]
+fn what_has_no_verdict_fails_a_check_when_asked_to() {
+    let world = world();
+    world.write(
+        "open.json",
+        r#"{"id": "open", "severity": "error", "formula": "G(GitCommit -> Diff in type)"}"#,
+    );
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json"]), @r"
+    kept.yaml: passes, nothing proven
+      ???? open: `type` is not a set
+      0 proven, 0 failed, 0 vacuous, 1 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json", "--fail-on", "unknown"]), @r"
+    kept.yaml: does not pass
+      ???? open: `type` is not a set
+      0 proven, 0 failed, 0 vacuous, 1 unknown
+    [exit 1]
     ");
 }
 
@@ -107,19 +128,19 @@ fn a_failed_warning_fails_a_check_when_asked_to_and_a_policy_without_meaning_alw
         r#"[{"id": "u", "severity": "error", "formula": "G(GitCommit -> nosuch(a))"}]"#,
     );
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "warning.json"]), @r"
-    kept.yaml: holds
+    kept.yaml: passes, nothing proven
       WARN w: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `Lint` (1 looked at)
       0 proven, 1 failed, 0 vacuous, 0 unknown
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "warning.json", "--fail-on", "warning"]), @r"
-    kept.yaml: does not hold
+    kept.yaml: does not pass
       WARN w: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `Lint` (1 looked at)
       0 proven, 1 failed, 0 vacuous, 0 unknown
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "no-meaning.json"]), @r"
-    kept.yaml: does not hold
+    kept.yaml: does not pass
       ???? u: there is no function `nosuch` of 1 arguments at column 16
       0 proven, 0 failed, 0 vacuous, 1 unknown
     [exit 1]
@@ -154,7 +175,7 @@ fn a_trace_is_read_from_standard_input() {
     let world = world();
     let answer = world.ask_with_input(&["policy", "check", "-", "--policy", "rules.toml"], BROKEN.as_bytes());
     assert_eq!(answer.code, 1);
-    assert!(String::from_utf8(answer.stdout).unwrap().starts_with("standard input: does not hold\n"));
+    assert!(String::from_utf8(answer.stdout).unwrap().starts_with("standard input: does not pass\n"));
 }
 
 #[test]
@@ -173,11 +194,11 @@ fn nothing_in_a_trace_forges_a_line() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_judged_is_unknown_and_does_not_hold() {
+fn a_trace_that_cannot_be_judged_is_unknown_and_does_not_pass() {
     let world = world();
     world.write("twice.json", r#"{"actions": [{"id": 1, "type": "Lint"}, {"id": 1, "type": "Lint"}]}"#);
     assert_snapshot!(world.cli(&["policy", "check", "twice.json", "--policy", "rules.toml"]), @r"
-    twice.json: does not hold
+    twice.json: does not pass
       the trace cannot be judged: id 1 occurs twice: `/actions/0` and `/actions/1`
       ???? tests-first: id 1 occurs twice: `/actions/0` and `/actions/1`
       ???? deploys-approved: id 1 occurs twice: `/actions/0` and `/actions/1`
