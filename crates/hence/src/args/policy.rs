@@ -78,6 +78,9 @@ pub(crate) struct PolicyCheckArgs {
     /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated
     #[arg(long = "policy", required = true, value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
+    /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
     /// What makes the check fail; each includes the one before it
     #[arg(long, default_value = "error", value_name = "WHAT")]
     pub(crate) fail_on: FailOnArg,
@@ -119,7 +122,7 @@ pub(crate) struct PolicyExplainArgs {
     /// Files of policies (JSON, YAML or TOML) or built-in packs
     #[arg(required_unless_present = "formula", value_name = "FILE|PACK")]
     pub(crate) sources: Vec<String>,
-    /// Only the policy of this id; may be repeated [default: all]
+    /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
     /// A formula to explain besides; may be repeated

@@ -1,6 +1,5 @@
 //! `hence policy check`: which rules traces keep, which they break, and what decided it.
 
-use hence_policy::policy::PolicySet;
 use hence_policy::{FailOn, Options, Report, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,13 +54,13 @@ struct TraceReport {
 }
 
 impl CheckReport {
-    fn of(checked: &[Checked], policies: &PolicySet, fail_on: FailOnArg) -> Self {
+    fn of(checked: &[Checked], policies: usize, fail_on: FailOnArg) -> Self {
         let traces: Vec<TraceReport> =
             checked.iter().map(|checked| TraceReport::of(checked, fail_on.into())).collect();
         Self {
             passes: traces.iter().all(|trace| trace.passes),
             fail_on: fail_on.as_str(),
-            policies: policies.policies().len(),
+            policies,
             summary: traces.iter().fold(Counts::default(), |sum, trace| sum.plus(trace.summary)),
             traces,
         }
@@ -125,14 +124,15 @@ impl Text for CheckReport {
 }
 
 pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, CliError> {
-    let policies = source::load(&args.policies)?;
+    let set = source::load(&args.policies)?;
+    let policies = source::choose(&set, &args.only)?;
     let mut checked = Vec::new();
     for name in &args.traces {
         let trace = source::read_trace(name)?;
-        let report = check(&trace, policies.policies(), Options::default());
+        let report = check(&trace, policies.iter().copied(), Options::default());
         checked.push(Checked { file: input::shown_name(name).to_owned(), report });
     }
-    let report = CheckReport::of(&checked, &policies, args.fail_on);
+    let report = CheckReport::of(&checked, policies.len(), args.fail_on);
     match args.format {
         None => context.print(&report)?,
         Some(VerdictFormat::Text) => context.print_as_text(&report)?,

@@ -17,7 +17,6 @@ use crate::context::{Context, escape};
 use crate::data::Data;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
 use crate::report::Text;
 
 /// What would break policies, and what keeps them all.
@@ -145,16 +144,7 @@ fn searched(policy: &Policy) -> Result<Formula, String> {
 }
 
 fn chosen(set: &PolicySet, args: &PolicyExplainArgs) -> Result<Vec<Policy>, CliError> {
-    let mut policies = Vec::new();
-    if args.only.is_empty() {
-        policies.extend(set.policies().iter().cloned());
-    }
-    for id in &args.only {
-        let found = set.get(id).cloned();
-        let missing =
-            || CliError::new(Code::NoSuchPlace, format!("no policy {id:?}")).advise(hint::POLICY_LIST);
-        policies.push(found.ok_or_else(missing)?);
-    }
+    let mut policies: Vec<Policy> = source::choose(set, &args.only)?.into_iter().cloned().collect();
     for (index, text) in args.formula.iter().enumerate() {
         let refused = |error| CliError::new(Code::Policies, format!("--formula {}: {error}", index + 1));
         Formula::parse(text).map_err(refused)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hence_canon::{Value, parse};
-use hence_policy::policy::{BUILT_IN, Document, LoadError, PolicySet, built_in, parse_toml};
+use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
 
 use crate::code::Code;
 use crate::error::CliError;
@@ -38,6 +38,29 @@ pub(super) fn load(names: &[String]) -> Result<PolicySet, CliError> {
 /// Loads policies, all that are built in when nothing is named.
 pub(super) fn load_or_built_in(names: &[String]) -> Result<PolicySet, CliError> {
     if names.is_empty() { Ok(built_in()) } else { load(names) }
+}
+
+/// Chooses policies by their ids or the ids of their packs, each once, in the order asked for; all when nothing is.
+pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s Policy>, CliError> {
+    if only.is_empty() {
+        return Ok(set.policies().iter().collect());
+    }
+    let mut chosen: Vec<&Policy> = Vec::new();
+    for id in only {
+        let pack = set.packs().iter().find(|pack| pack.id() == id);
+        let members = pack.into_iter().flat_map(|pack| set.members(pack));
+        let found: Vec<&Policy> = set.get(id).into_iter().chain(members).collect();
+        if found.is_empty() {
+            let error = CliError::new(Code::NoSuchPlace, format!("no policy or pack {id:?}"));
+            return Err(error.advise(hint::POLICY_LIST));
+        }
+        for policy in found {
+            if chosen.iter().all(|known| known.id() != policy.id()) {
+                chosen.push(policy);
+            }
+        }
+    }
+    Ok(chosen)
 }
 
 /// Reads a trace. A document without actions is refused: every rule would be vacuous on it.

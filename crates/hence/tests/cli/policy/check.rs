@@ -80,6 +80,33 @@ fn what_has_no_verdict_fails_a_check_when_asked_to() {
 }
 
 #[test]
+fn a_check_can_be_narrowed_to_a_policy_or_a_pack() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--policy", "budgets", "--only", "tests-first"]), @r"
+    kept.yaml: passes
+      pass tests-first
+      1 proven, 0 failed, 0 vacuous, 0 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--policy", "budgets", "--only", "budgets", "--only", "action-cost-bounded"]), @r"
+    kept.yaml: passes
+      pass at-most-20-tool-calls
+      pass at-most-2-deployments
+      n/a  action-cost-bounded: `execution.cost ≠ ∅` never holds
+      n/a  action-tokens-bounded: `execution.tokens ≠ ∅` never holds
+      n/a  action-time-bounded: `execution.duration_ms ≠ ∅` never holds
+      2 proven, 0 failed, 3 vacuous, 0 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--only", "nothing"]), @r#"
+    --- stderr
+    error[E0403]: no policy or pack "nothing"
+    hint: `hence policy list` lists the built-in ones; --policy names other files; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
 fn sarif_has_a_run_for_each_trace() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "sarif"]), @r#"

@@ -80,7 +80,7 @@ fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
     ");
     assert_snapshot!(world.refused(&["policy", "explain", "rules.toml", "--only", "nothing"]), @r#"
     --- stderr
-    error[E0403]: no policy "nothing"
+    error[E0403]: no policy or pack "nothing"
     hint: `hence policy list` lists the built-in ones; --policy names other files; `hence explain E0403` says more
     [exit 2]
     "#);
