@@ -86,6 +86,12 @@ impl TraceReport {
         }
     }
 
+    /// Returns the errors of policies that do not stand behind a verdict already.
+    fn unsaid(&self) -> impl Iterator<Item = &FindingReport> {
+        let is_said = |finding: &FindingReport| self.verdicts.iter().any(|verdict| verdict.says(finding));
+        self.findings.iter().filter(move |finding| finding.weight == "error" && !is_said(finding))
+    }
+
     fn text(&self) -> String {
         let outcome = match (self.passes, self.summary.proven) {
             (false, _) => "does not pass",
@@ -101,10 +107,7 @@ impl TraceReport {
         for (_, line) in lines {
             text.push_str(&format!("  {}\n", escape(line)));
         }
-        // What already stands behind a verdict is not said again.
-        let is_said = |finding: &FindingReport| self.verdicts.iter().any(|verdict| verdict.says(finding));
-        let errors = self.findings.iter().filter(|finding| finding.weight == "error");
-        for finding in errors.filter(|finding| !is_said(finding)) {
+        for finding in self.unsaid() {
             text.push_str(&format!("  policy {}: {}\n", escape(&finding.policy_id), escape(&finding.text)));
         }
         text.push_str(&format!("  {}\n", self.summary));
@@ -140,6 +143,12 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         Some(VerdictFormat::Sarif) => context.write_document(&forms::sarif(&checked))?,
         Some(VerdictFormat::Junit) => context.write_document(&forms::junit(&checked, args.fail_on.into()))?,
         Some(VerdictFormat::Github) => context.write(forms::github(&checked).as_bytes())?,
+    }
+    if matches!(args.format, Some(VerdictFormat::Sarif | VerdictFormat::Junit)) {
+        // These forms know verdicts only, and the reason of an exit code must be somewhere.
+        for finding in report.traces.first().into_iter().flat_map(TraceReport::unsaid) {
+            context.say(format!("policy {}: {}", finding.policy_id, finding.text));
+        }
     }
     if report.summary.is_vacuous() {
         context.say("note: nothing was proven; no policy applied to what the traces hold");

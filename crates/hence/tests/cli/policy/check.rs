@@ -107,6 +107,34 @@ fn a_check_can_be_narrowed_to_a_policy_or_a_pack() {
 }
 
 #[test]
+fn an_error_of_a_policy_is_said_in_every_form() {
+    let world = world();
+    world.write("fatal.json", r#"{"id": "x", "severity": "fatal", "formula": "F(GitCommit)"}"#);
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "text"]), @r#"
+    kept.yaml: does not pass
+      pass x
+      policy x: `severity` is "fatal"; expected info, warning, error
+      1 proven, 0 failed, 0 vacuous, 0 unknown
+    [exit 1]
+    "#);
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "junit"]), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites>
+    <testsuite name="kept.yaml" tests="1" failures="0" errors="0" skipped="0">
+      <testcase classname="policy" name="x"></testcase>
+    </testsuite>
+    </testsuites>
+    --- stderr
+    policy x: `severity` is "fatal"; expected info, warning, error
+    [exit 1]
+    "#);
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "github"]), @r#"
+    ::error file=kept.yaml,title=policy x::`severity` is "fatal"; expected info, warning, error
+    [exit 1]
+    "#);
+}
+
+#[test]
 fn sarif_has_a_run_for_each_trace() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "sarif"]), @r#"
