@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod policy;
 pub(crate) mod repl;
 pub(crate) mod vars;
 
@@ -10,6 +11,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
+
+pub(crate) use policy::{
+    FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
+    PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,6 +74,9 @@ pub(crate) enum Command {
     Vars(vars::VarsArgs),
     /// Type commands of `hence vars` at a prompt, or pipe them in
     Repl(repl::ReplArgs),
+    /// Check traces against policies, and look at policies
+    #[command(subcommand, after_help = "Example: hence policy check trace.json --policy engineering")]
+    Policy(PolicyCommand),
     /// Explain an error code
     Explain(ExplainArgs),
     /// Print the JSON Schema of a command's --json output

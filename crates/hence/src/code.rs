@@ -77,6 +77,10 @@ codes! {
     Variables = "E0501", "a rule forbids the operation on variables";
     /// A state document is refused.
     Document = "E0502", "the state document is refused";
+    /// Policies cannot be loaded.
+    Policies = "E0601", "the policies cannot be loaded";
+    /// A document is not a trace.
+    NotATrace = "E0602", "the document is not a trace";
 }
 
 impl Code {

@@ -8,6 +8,7 @@ mod export;
 mod hash;
 mod import;
 mod log;
+mod policy;
 mod repl;
 mod replay;
 mod resume;
@@ -46,6 +47,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Hash(args) => hash::run(context, &args),
         Command::Stats(args) => stats::run(context, &args),
         Command::Doctor(args) => doctor::run(context, &args),
+        Command::Policy(command) => policy::run(context, &command),
         Command::Explain(args) => explain::run(context, &args),
         Command::Schema(args) => schema::run(context, &args),
         Command::Completions(args) => completions::run(context, &args),

@@ -41,7 +41,12 @@ impl CliError {
             Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
                 Exit::Store
             }
-            Code::NoSuchRun | Code::Ambiguous | Code::NoSuchPlace | Code::File | Code::Line => Exit::Usage,
+            Code::NoSuchRun
+            | Code::Ambiguous
+            | Code::NoSuchPlace
+            | Code::File
+            | Code::Line
+            | Code::Policies => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
@@ -49,7 +54,8 @@ impl CliError {
             | Code::Diverged
             | Code::Bundle
             | Code::Variables
-            | Code::Document => Exit::No,
+            | Code::Document
+            | Code::NotATrace => Exit::No,
         }
     }
 

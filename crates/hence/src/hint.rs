@@ -31,6 +31,8 @@ pub(crate) fn for_code(code: Code) -> String {
         }
         Code::Document => "mend what is listed; nothing was stored",
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
+        Code::Policies => "mend the policies at that place; nothing was checked",
+        Code::NotATrace => "name a review trace: an object whose `actions` are a list",
     };
     text.to_owned()
 }
@@ -100,6 +102,15 @@ pub(crate) const DAMAGE: &str = "hint: `hence verify RUN` says what of a run sti
 /// The advice when a name is neither a file nor a run.
 pub(crate) const NEITHER_FILE_NOR_RUN: &str =
     "no file has that name either; `hence runs` lists the runs, --store names another folder";
+
+/// The advice when no policy has an id.
+pub(crate) const POLICY_LIST: &str =
+    "`hence policy list` lists the built-in ones; --policy names other files";
+
+/// Returns the advice when a name is neither a file nor a pack.
+pub(crate) fn packs<const N: usize>(packs: [&str; N]) -> String {
+    format!("name a file, or one of the built-in packs: {}", packs.join(", "))
+}
 
 /// Returns the advice to name a journal inside a folder.
 pub(crate) fn folder(journal: &str) -> String {

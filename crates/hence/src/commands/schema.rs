@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::run::RunReport;
 use super::{
-    completions, diff, doctor, explain, export, hash, import, log, replay, runs, show, state, stats, verify,
+    completions, diff, doctor, explain, export, hash, import, log, policy, replay, runs, show, state, stats,
+    verify,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -16,7 +17,7 @@ use crate::exit::Exit;
 use crate::report::Text;
 
 /// A name, and how to make the schema of what is printed under it.
-type Named = (&'static str, fn() -> Schema);
+pub(super) type Named = (&'static str, fn() -> Schema);
 
 /// The commands that print JSON.
 const SCHEMAS: &[Named] = &[
@@ -42,13 +43,13 @@ const SCHEMAS: &[Named] = &[
 ];
 
 /// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
-fn schema_of<T: JsonSchema>() -> Schema {
+pub(super) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
 /// Every name: those of this level and those of families of commands.
 fn all() -> impl Iterator<Item = &'static Named> {
-    SCHEMAS.iter().chain(super::vars::SCHEMAS)
+    SCHEMAS.iter().chain(super::vars::SCHEMAS).chain(policy::SCHEMAS)
 }
 
 #[derive(Serialize)]

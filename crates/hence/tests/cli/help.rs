@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "run",
     "runs",
     "log",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 17] = [
     "hash",
     "stats",
     "doctor",
+    "policy",
     "explain",
     "schema",
     "completions",
@@ -47,6 +48,7 @@ fn help_lists_commands_examples_and_exit_codes() {
       hash         Print the digest of a JSON document's canonical form
       stats        Count what the store holds, or what a run did
       doctor       Check the store and what lies in it
+      policy       Check traces against policies, and look at policies
       explain      Explain an error code
       schema       Print the JSON Schema of a command's --json output
       completions  Print a completion script for a shell
@@ -132,6 +134,11 @@ fn every_code_has_a_title_and_a_page() {
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be taken in
     E0403  nothing is at that place
+    E0404  a line at the prompt is no command
+    E0501  a rule forbids the operation on variables
+    E0502  the state document is refused
+    E0601  the policies cannot be loaded
+    E0602  the document is not a trace
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {

@@ -16,6 +16,7 @@ mod help;
 mod inspect;
 mod kill;
 mod pipe;
+mod policy;
 mod run;
 mod same_bytes;
 mod schema;

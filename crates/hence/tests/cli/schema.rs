@@ -56,7 +56,12 @@ fn every_command_keeps_to_its_schema() {
     other["settings"]["loop"]["max_iterations"] = 1.into();
     world.write("problem.json", other.to_string());
     world.write("copy/broken.ndjson", "{}\n");
-    let commands: [(&str, &[&str]); 21] = [
+    world.write("trace.json", r#"{"trace_id": "t", "actions": [{"id": 1, "type": "GitCommit"}]}"#);
+    world.write("odd.json", r#"{"actions": 3}"#);
+    let rules =
+        r#"[{"id": "broken", "formula": "G("}, {"id": "kept", "formula": "G(GitCommit -> P(RunTests))"}]"#;
+    world.write("rules.json", rules);
+    let commands: [(&str, &[&str]); 30] = [
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
         ("runs", &["runs"]),
@@ -78,6 +83,15 @@ fn every_command_keeps_to_its_schema() {
         ("explain", &["explain"]),
         ("explain", &["explain", "E0101"]),
         ("completions", &["completions", "bash"]),
+        ("policy-check", &["policy", "check", "trace.json", "--policy", "engineering"]),
+        ("policy-check", &["policy", "check", "trace.json", "odd.json", "--policy", "rules.json"]),
+        ("policy-list", &["policy", "list"]),
+        ("policy-show", &["policy", "show", "no-force-push"]),
+        ("policy-show", &["policy", "show", "broken", "--policy", "rules.json"]),
+        ("policy-lint", &["policy", "lint", "rules.json"]),
+        ("policy-test", &["policy", "test", "rules.json", "records"]),
+        ("policy-explain", &["policy", "explain", "rules.json"]),
+        ("policy-new", &["policy", "new", "x", "--formula", "G(GitCommit -> P(looks_fine))"]),
     ];
     let names = world.ask(&["schema", "--json"]).json();
     for name in names.as_array().unwrap() {

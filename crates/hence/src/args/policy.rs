@@ -1,0 +1,149 @@
+//! What a person can type after `hence policy`.
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use hence_policy::FailOn;
+use hence_review::vocabulary::PolicySeverity;
+
+#[derive(Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Check traces against policies: what holds, what is broken, by which action and why
+    Check(PolicyCheckArgs),
+    /// List policies by pack
+    List(PolicyListArgs),
+    /// Show what a policy says, in both alphabets
+    Show(PolicyShowArgs),
+    /// Say what is wrong or odd about policies before any trace is seen
+    Lint(PolicySourcesArgs),
+    /// Run policies on their own examples
+    Test(PolicySourcesArgs),
+    /// Show a shortest trace that violates each policy, and one that satisfies them all
+    Explain(PolicyExplainArgs),
+    /// Write a policy to begin with, with examples that show what its formula means
+    New(PolicyNewArgs),
+}
+
+/// How verdicts are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum VerdictFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for continuous integration
+    Junit,
+    /// Workflow commands, for GitHub Actions
+    Github,
+}
+
+/// What fails a check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FailOnArg {
+    /// Failed policies of severity error
+    Error,
+    /// Those of severity warning too
+    Warning,
+    /// Policies without a verdict too
+    Unknown,
+}
+
+impl From<FailOnArg> for FailOn {
+    fn from(fail_on: FailOnArg) -> Self {
+        match fail_on {
+            FailOnArg::Error => Self::Error,
+            FailOnArg::Warning => Self::Warning,
+            FailOnArg::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl FailOnArg {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence policy check trace.json --policy engineering --policy rules.toml\n\n\
+    Exit codes: 0 passes, 1 does not, 2 usage; the same in every format")]
+pub(crate) struct PolicyCheckArgs {
+    /// Traces as JSON or YAML, or - for standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<String>,
+    /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated
+    #[arg(long = "policy", required = true, value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
+    /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+    /// What makes the check fail; each includes the one before it
+    #[arg(long, default_value = "error", value_name = "WHAT")]
+    pub(crate) fail_on: FailOnArg,
+    /// How to write the verdicts [default: text, or json with --json]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<VerdictFormat>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence policy list engineering")]
+pub(crate) struct PolicyListArgs {
+    /// Files of policies or built-in packs [default: all built-in packs]
+    #[arg(value_name = "FILE|PACK")]
+    pub(crate) sources: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence policy show no-force-push")]
+pub(crate) struct PolicyShowArgs {
+    /// The policy's id
+    pub(crate) id: String,
+    /// Where to look for it: a file of policies or a built-in pack; may be repeated [default: all built-in packs]
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) sources: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Examples:\n  hence policy lint rules.toml\n  hence policy test rules.toml")]
+pub(crate) struct PolicySourcesArgs {
+    /// Files of policies (JSON, YAML or TOML) or built-in packs
+    #[arg(required = true, value_name = "FILE|PACK")]
+    pub(crate) sources: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence policy explain engineering --only no-force-push\n         \
+    hence policy explain --formula 'G(GitCommit -> P(RunTests))'")]
+pub(crate) struct PolicyExplainArgs {
+    /// Files of policies (JSON, YAML or TOML) or built-in packs
+    #[arg(required_unless_present = "formula", value_name = "FILE|PACK")]
+    pub(crate) sources: Vec<String>,
+    /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+    /// A formula to explain besides; may be repeated
+    #[arg(long, value_name = "FORMULA")]
+    pub(crate) formula: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(
+    after_help = "Example: hence policy new tests-first --formula 'G(GitCommit -> P(RunTests))' > rules.toml"
+)]
+pub(crate) struct PolicyNewArgs {
+    /// The policy's id
+    pub(crate) id: String,
+    /// What it says, exactly, in either alphabet
+    #[arg(long)]
+    pub(crate) formula: String,
+    /// What it says, in plain language
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) statement: Option<String>,
+    /// How much a failure matters
+    #[arg(long, default_value = "warning", value_name = "info|warning|error")]
+    pub(crate) severity: PolicySeverity,
+}

@@ -1,0 +1,114 @@
+//! `hence policy new`: a policy to begin with, and examples that show what its formula means.
+
+use hence_canon::{Object, Value};
+use hence_policy::formula::Formula;
+use hence_policy::policy::{Policy, PolicyId};
+use hence_policy::search::{Found, NotSearchable, joint_satisfaction, shortest_violation};
+use hence_policy::{Options, check};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::inline::{inline, name, text};
+use super::verdict::FindingReport;
+use crate::args::PolicyNewArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::Text;
+
+/// A new policy.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NewReport {
+    /// Its id.
+    policy_id: String,
+    /// The policy as a file of policies holds it.
+    toml: String,
+    /// How many examples were found for it.
+    examples: usize,
+    /// What is wrong or odd about it.
+    findings: Vec<FindingReport>,
+}
+
+impl Text for NewReport {
+    fn text(&self) -> String {
+        self.toml.clone()
+    }
+}
+
+/// Returns an example in TOML: the trace, if one was found and the policy says of it what the example states.
+fn example(policy: &Policy, expect: &str, found: &Result<Found, NotSearchable>) -> Result<String, String> {
+    let trace = match found {
+        Ok(Found::Trace(trace)) => trace,
+        Ok(Found::Nothing) => return Err("there is none, of any length".to_owned()),
+        Ok(Found::NothingWithin { length, .. }) => {
+            return Err(format!("there is none of up to {length} actions"));
+        }
+        Err(reason) => return Err(reason.to_string()),
+    };
+    let report = check(trace, [policy], Options::default());
+    let status = report.verdicts.first().map(|verdict| verdict.status.as_str());
+    if status != Some(expect) {
+        return Err(format!("the shortest trace is {}", status.unwrap_or("not judged")));
+    }
+    let members = trace.as_object().map(|trace| trace.without("trace_id")).unwrap_or_default();
+    let written = write_members(&members).ok_or("the trace found cannot be written in TOML")?;
+    let verb = if expect == "passed" { "passes" } else { "fails" };
+    let about = format!("about = \"a shortest trace that {verb}\"");
+    Ok(format!("[[policy.example]]\n{about}\nexpect = \"{expect}\"\n{written}"))
+}
+
+/// Writes the members of a trace, each item of a list on a line.
+fn write_members(members: &Object) -> Option<String> {
+    let mut written = String::new();
+    let is_empty = |value: &Value| value.as_array().is_some_and(<[Value]>::is_empty);
+    for (key, value) in members.iter().filter(|(_, value)| !is_empty(value)) {
+        let value = match value {
+            Value::Array(items) => {
+                let lines: Option<Vec<String>> =
+                    items.iter().map(|item| Some(format!("  {},\n", inline(item)?))).collect();
+                format!("[\n{}]", lines?.concat())
+            }
+            other => inline(other)?,
+        };
+        written.push_str(&format!("{} = {value}\n", name(key)));
+    }
+    Some(written)
+}
+
+pub(super) fn run(context: &Context, args: &PolicyNewArgs) -> Result<Exit, CliError> {
+    let refused =
+        |error: &dyn std::fmt::Display| CliError::new(Code::Policies, format!("--formula: {error}"));
+    let formula = Formula::parse(&args.formula).map_err(|error| refused(&error))?;
+    let id = PolicyId::new(&args.id);
+    let id = id.ok_or_else(|| CliError::new(Code::Policies, "the id of a policy must not be empty"))?;
+    let policy = Policy::from_formula(&id, &args.formula);
+
+    let mut toml =
+        format!("[[policy]]\nid = {}\nseverity = \"{}\"\n", text(id.as_str()), args.severity.as_str());
+    if let Some(statement) = &args.statement {
+        toml.push_str(&format!("statement = {}\n", text(statement)));
+    }
+    toml.push_str(&format!("formula = {}\n", text(&formula.expr().to_string())));
+    let searches = [("passed", joint_satisfaction(&[&formula])), ("failed", shortest_violation(&formula))];
+    let mut examples = 0;
+    for (expect, found) in &searches {
+        match example(&policy, expect, found) {
+            Ok(written) => {
+                examples += 1;
+                toml.push_str(&format!("\n{written}"));
+            }
+            Err(reason) => {
+                context.say(format!("note: no example that is {expect}: {reason}"));
+            }
+        }
+    }
+    let findings: Vec<FindingReport> =
+        policy.lint().iter().map(|finding| FindingReport::of(id.as_str(), finding)).collect();
+    for FindingReport { weight, text, .. } in &findings {
+        context.say(format!("{weight}: {text}"));
+    }
+    let is_evaluable = findings.iter().all(|finding| finding.weight != "error");
+    context.print(&NewReport { policy_id: id.to_string(), toml, examples, findings })?;
+    Ok(if is_evaluable { Exit::Yes } else { Exit::No })
+}

@@ -1,0 +1,123 @@
+//! `hence policy show`: what one policy says.
+
+use std::collections::BTreeMap;
+
+use hence_canon::Value;
+use hence_policy::formula::Alphabet;
+use hence_policy::lint::Level;
+use hence_policy::policy::Policy;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::source;
+use crate::args::PolicyShowArgs;
+use crate::code::Code;
+use crate::context::{Context, escape};
+use crate::data::Data;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::hint;
+use crate::report::{Text, pairs};
+
+/// A policy.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ShowReport {
+    /// Its id.
+    policy_id: String,
+    /// Its name.
+    name: String,
+    /// How much a failure matters: info, warning or error.
+    severity: &'static str,
+    /// What it says, in plain language.
+    statement: Option<String>,
+    /// What it says, exactly; nothing if it cannot be read.
+    formula: Option<FormulaReport>,
+    /// Why the formula cannot be read.
+    fault: Option<String>,
+    /// What it is about, when not every trace; as written.
+    applies_when: Option<Data>,
+    /// How many examples it brings.
+    examples: usize,
+    /// SHA-256 of what it says, in hex.
+    sha256: String,
+}
+
+/// A formula.
+#[derive(Serialize, JsonSchema)]
+struct FormulaReport {
+    /// In signs of logic.
+    unicode: String,
+    /// In letters.
+    ascii: String,
+    /// How much of the language it needs: pure_temporal, scoped_temporal or structural.
+    level: &'static str,
+    /// The words the policy defines itself, and their formulas.
+    definitions: BTreeMap<String, String>,
+}
+
+impl ShowReport {
+    fn of(policy: &Policy) -> Result<Self, CliError> {
+        let examples = policy.examples();
+        let examples = examples.map_err(|fault| CliError::new(Code::Policies, fault.to_string()))?;
+        let selector = policy.source().get("applies_when").filter(|value| !Value::is_null(value));
+        Ok(Self {
+            policy_id: policy.id().to_string(),
+            name: policy.name().to_owned(),
+            severity: policy.severity().as_str(),
+            statement: policy.description().map(str::to_owned),
+            formula: policy.rule().ok().map(|rule| FormulaReport {
+                unicode: rule.formula().expr().print(Alphabet::Unicode),
+                ascii: rule.formula().expr().print(Alphabet::Ascii),
+                level: Level::of(rule.expr()).as_str(),
+                definitions: rule
+                    .definitions()
+                    .map(|(word, meaning)| (word.as_str().to_owned(), meaning.expr().to_string()))
+                    .collect(),
+            }),
+            fault: policy.rule().err().map(ToString::to_string),
+            applies_when: selector.cloned().map(Data::from),
+            examples: examples.len(),
+            sha256: policy.digest().to_string(),
+        })
+    }
+}
+
+impl Text for ShowReport {
+    fn text(&self) -> String {
+        let mut rows = vec![
+            ("policy", escape(&self.policy_id)),
+            ("name", escape(&self.name)),
+            ("severity", self.severity.to_owned()),
+        ];
+        if let Some(statement) = &self.statement {
+            rows.push(("statement", escape(statement)));
+        }
+        if let Some(formula) = &self.formula {
+            rows.push(("formula", escape(&formula.unicode)));
+            rows.push(("ascii", escape(&formula.ascii)));
+            for (word, meaning) in &formula.definitions {
+                rows.push(("where", format!("{} = {}", escape(word), escape(meaning))));
+            }
+            rows.push(("level", formula.level.to_owned()));
+        }
+        if let Some(fault) = &self.fault {
+            rows.push(("fault", escape(fault)));
+        }
+        if let Some(selector) = &self.applies_when {
+            rows.push(("applies when", escape(&selector.0.to_string())));
+        }
+        rows.push(("examples", self.examples.to_string()));
+        rows.push(("sha256", self.sha256.clone()));
+        pairs(&rows)
+    }
+}
+
+pub(super) fn run(context: &Context, args: &PolicyShowArgs) -> Result<Exit, CliError> {
+    let set = source::load_or_built_in(&args.sources)?;
+    let Some(policy) = set.get(&args.id) else {
+        let error = CliError::new(Code::NoSuchPlace, format!("no policy {:?}", args.id));
+        return Err(error.advise(hint::POLICY_LIST));
+    };
+    context.print(&ShowReport::of(policy)?)?;
+    Ok(Exit::Yes)
+}

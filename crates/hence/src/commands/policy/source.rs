@@ -1,0 +1,129 @@
+//! Reading what a person names: policies and traces.
+
+use std::path::Path;
+
+use hence_canon::{Value, parse};
+use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::{hint, input};
+
+/// How a document is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Notation {
+    Json,
+    Yaml,
+    Toml,
+}
+
+impl Notation {
+    /// Goes by how the name ends; what says nothing is JSON.
+    fn of(name: &str) -> Self {
+        let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        match ending.to_ascii_lowercase().as_str() {
+            "yaml" | "yml" => Self::Yaml,
+            "toml" => Self::Toml,
+            _ => Self::Json,
+        }
+    }
+}
+
+/// Loads policies from files and built-in packs; every id may occur once.
+pub(super) fn load(names: &[String]) -> Result<PolicySet, CliError> {
+    let documents: Result<Vec<Document>, CliError> = names.iter().map(|name| document(name)).collect();
+    PolicySet::load(&documents?).map_err(|error| refused(&error))
+}
+
+/// Loads policies, all that are built in when nothing is named.
+pub(super) fn load_or_built_in(names: &[String]) -> Result<PolicySet, CliError> {
+    if names.is_empty() { Ok(built_in()) } else { load(names) }
+}
+
+/// Chooses policies by their ids or the ids of their packs, each once, in the order asked for; all when nothing is.
+pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s Policy>, CliError> {
+    if only.is_empty() {
+        return Ok(set.policies().iter().collect());
+    }
+    let mut chosen: Vec<&Policy> = Vec::new();
+    for id in only {
+        let pack = set.packs().iter().find(|pack| pack.id() == id);
+        let members = pack.into_iter().flat_map(|pack| set.members(pack));
+        let found: Vec<&Policy> = set.get(id).into_iter().chain(members).collect();
+        if found.is_empty() {
+            let error = CliError::new(Code::NoSuchPlace, format!("no policy or pack {id:?}"));
+            return Err(error.advise(hint::POLICY_LIST));
+        }
+        for policy in found {
+            if chosen.iter().all(|known| known.id() != policy.id()) {
+                chosen.push(policy);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// Reads a trace. A document without actions is refused: every rule would be vacuous on it.
+pub(super) fn read_trace(name: &str) -> Result<Value, CliError> {
+    let shown = input::shown_name(name);
+    let bytes = input::read_document(name)?;
+    let value = read_value(shown, &bytes, Code::NotJson)?;
+    match value.get("actions").filter(|actions| !actions.is_null()) {
+        Some(_) => Ok(value),
+        None if value.as_object().is_some() => {
+            Err(CliError::new(Code::NotATrace, format!("{shown}: expected a trace, found no `actions`")))
+        }
+        None => {
+            let message = format!("{shown}: expected a trace, which is an object, found {}", value.kind());
+            Err(CliError::new(Code::NotATrace, message))
+        }
+    }
+}
+
+fn document(name: &str) -> Result<Document, CliError> {
+    // A pack's name always means the pack: a file that happens to lie there must not replace it unseen.
+    if let Some((_, text)) = BUILT_IN.iter().find(|(pack, _)| *pack == name) {
+        let value = toml(name, text)?;
+        return Ok(Document { name: name.to_owned(), value });
+    }
+    let bytes = input::read_document(name).map_err(|error| match error.code {
+        Code::File if !name.contains(['/', '.']) => error.advise(hint::packs(BUILT_IN.map(|(pack, _)| pack))),
+        _ => error,
+    })?;
+    let shown = input::shown_name(name);
+    let value = read_value(shown, &bytes, Code::Policies)?;
+    Ok(Document { name: shown.to_owned(), value })
+}
+
+fn read_value(name: &str, bytes: &[u8], code: Code) -> Result<Value, CliError> {
+    let failed = |text: &dyn std::fmt::Display| CliError::new(code, format!("{name}: {text}"));
+    match Notation::of(name) {
+        Notation::Json => {
+            let refused = |error| CliError { code, ..CliError::not_json(name, &error) };
+            parse(bytes).map_err(refused)
+        }
+        Notation::Yaml => match hence_yaml::parse(bytes) {
+            Ok(document) => Ok(document.value().clone()),
+            Err(error) => Err(failed(&error)),
+        },
+        Notation::Toml => match std::str::from_utf8(bytes) {
+            Ok(text) => toml(name, text).map_err(|error| CliError { code, ..error }),
+            Err(error) => Err(failed(&error)),
+        },
+    }
+}
+
+/// Reads TOML; the lines that show the place become findings.
+fn toml(name: &str, text: &str) -> Result<Value, CliError> {
+    parse_toml(text).map_err(|error| {
+        let text = error.to_string();
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        let findings = lines.map(|line| line.trim_end().to_owned()).collect();
+        CliError { findings, ..CliError::new(Code::Policies, format!("{name}: {first}")) }
+    })
+}
+
+fn refused(error: &LoadError) -> CliError {
+    CliError::new(Code::Policies, error.to_string())
+}

@@ -1,0 +1,263 @@
+//! `hence policy check`: verdicts, in every form.
+
+use insta::assert_snapshot;
+
+use super::{BROKEN, world};
+
+/// The forms a check can be written in.
+const FORMATS: [&str; 5] = ["text", "json", "sarif", "junit", "github"];
+
+#[test]
+fn a_check_names_the_action_that_broke_the_rule_and_why() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "broken.json", "--policy", "rules.toml"]), @r"
+    broken.json: does not pass
+      FAIL tests-first: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold
+      n/a  deploys-approved: `Deploy` never holds
+      0 proven, 1 failed, 1 vacuous, 0 unknown
+    [exit 1]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "rules.toml"]), @r"
+    kept.yaml: passes
+      pass tests-first
+      n/a  deploys-approved: `Deploy` never holds
+      1 proven, 0 failed, 1 vacuous, 0 unknown
+    [exit 0]
+    ");
+}
+
+#[test]
+fn several_traces_are_counted_together_and_vacuous_is_not_proven() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml"]), @r"
+    kept.yaml: passes
+      pass tests-first
+      n/a  deploys-approved: `Deploy` never holds
+      1 proven, 0 failed, 1 vacuous, 0 unknown
+    broken.json: does not pass
+      FAIL tests-first: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold
+      n/a  deploys-approved: `Deploy` never holds
+      0 proven, 1 failed, 1 vacuous, 0 unknown
+    1 of 2 traces pass: 1 proven, 1 failed, 2 vacuous, 0 unknown
+    [exit 1]
+    ");
+}
+
+#[test]
+fn what_applies_to_nothing_is_said_to_prove_nothing() {
+    let world = world();
+    world.write("idle.json", r#"{"actions": []}"#);
+    assert_snapshot!(world.cli(&["policy", "check", "idle.json", "--policy", "rules.toml"]), @r"
+    idle.json: passes, nothing proven
+      n/a  tests-first: `GitCommit` never holds
+      n/a  deploys-approved: `Deploy` never holds
+      0 proven, 0 failed, 2 vacuous, 0 unknown
+    --- stderr
+    note: nothing was proven; no policy applied to what the traces hold
+    [exit 0]
+    ");
+}
+
+#[test]
+fn what_has_no_verdict_fails_a_check_when_asked_to() {
+    let world = world();
+    world.write(
+        "open.json",
+        r#"{"id": "open", "severity": "error", "formula": "G(GitCommit -> Diff in type)"}"#,
+    );
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json"]), @r"
+    kept.yaml: passes, nothing proven
+      ???? open: `type` is not a set
+      0 proven, 0 failed, 0 vacuous, 1 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json", "--fail-on", "unknown"]), @r"
+    kept.yaml: does not pass
+      ???? open: `type` is not a set
+      0 proven, 0 failed, 0 vacuous, 1 unknown
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_check_can_be_narrowed_to_a_policy_or_a_pack() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--policy", "budgets", "--only", "tests-first"]), @r"
+    kept.yaml: passes
+      pass tests-first
+      1 proven, 0 failed, 0 vacuous, 0 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--policy", "budgets", "--only", "budgets", "--only", "action-cost-bounded"]), @r"
+    kept.yaml: passes
+      pass at-most-20-tool-calls
+      pass at-most-2-deployments
+      n/a  action-cost-bounded: `execution.cost ≠ ∅` never holds
+      n/a  action-tokens-bounded: `execution.tokens ≠ ∅` never holds
+      n/a  action-time-bounded: `execution.duration_ms ≠ ∅` never holds
+      2 proven, 0 failed, 3 vacuous, 0 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--only", "nothing"]), @r#"
+    --- stderr
+    error[E0403]: no policy or pack "nothing"
+    hint: `hence policy list` lists the built-in ones; --policy names other files; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn an_error_of_a_policy_is_said_in_every_form() {
+    let world = world();
+    world.write("fatal.json", r#"{"id": "x", "severity": "fatal", "formula": "F(GitCommit)"}"#);
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "text"]), @r#"
+    kept.yaml: does not pass
+      pass x
+      policy x: `severity` is "fatal"; expected info, warning, error
+      1 proven, 0 failed, 0 vacuous, 0 unknown
+    [exit 1]
+    "#);
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "junit"]), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites>
+    <testsuite name="kept.yaml" tests="1" failures="0" errors="0" skipped="0">
+      <testcase classname="policy" name="x"></testcase>
+    </testsuite>
+    </testsuites>
+    --- stderr
+    policy x: `severity` is "fatal"; expected info, warning, error
+    [exit 1]
+    "#);
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "github"]), @r#"
+    ::error file=kept.yaml,title=policy x::`severity` is "fatal"; expected info, warning, error
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn sarif_has_a_run_for_each_trace() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "sarif"]), @r#"
+    {"$schema":"https://json.schemastore.org/sarif-2.1.0.json","runs":[{"results":[{"kind":"pass","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"kept.yaml"}}}],"message":{"text":"tests-first passed"},"ruleId":"tests-first","ruleIndex":0},{"kind":"notApplicable","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"kept.yaml"}}}],"message":{"text":"`Deploy` never holds"},"ruleId":"deploys-approved","ruleIndex":1}],"tool":{"driver":{"name":"hence","rules":[{"defaultConfiguration":{"level":"error"},"id":"tests-first"},{"defaultConfiguration":{"level":"warning"},"id":"deploys-approved"}]}}},{"results":[{"kind":"fail","level":"error","locations":[{"logicalLocations":[{"fullyQualifiedName":"/actions/1","name":"action 2 (GitCommit)"}],"physicalLocation":{"artifactLocation":{"uri":"broken.json"}}}],"message":{"text":"action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold"},"ruleId":"tests-first","ruleIndex":0},{"kind":"notApplicable","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"broken.json"}}}],"message":{"text":"`Deploy` never holds"},"ruleId":"deploys-approved","ruleIndex":1}],"tool":{"driver":{"name":"hence","rules":[{"defaultConfiguration":{"level":"error"},"id":"tests-first"},{"defaultConfiguration":{"level":"warning"},"id":"deploys-approved"}]}}}],"version":"2.1.0"}
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn junit_has_a_suite_for_each_trace() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "junit"]), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites>
+    <testsuite name="kept.yaml" tests="2" failures="0" errors="0" skipped="1">
+      <testcase classname="policy" name="tests-first"></testcase>
+      <testcase classname="policy" name="deploys-approved"><skipped message="not applicable: `Deploy` never holds"/></testcase>
+    </testsuite>
+    <testsuite name="broken.json" tests="2" failures="1" errors="0" skipped="1">
+      <testcase classname="policy" name="tests-first"><failure type="error" message="action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold"/></testcase>
+      <testcase classname="policy" name="deploys-approved"><skipped message="not applicable: `Deploy` never holds"/></testcase>
+    </testsuite>
+    </testsuites>
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn github_gets_one_command_for_each_failure() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "github"]), @r"
+    ::error file=broken.json,title=policy tests-first::action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_failed_warning_fails_a_check_when_asked_to_and_a_policy_without_meaning_always_does() {
+    let world = world();
+    world.write(
+        "warning.json",
+        r#"[{"id": "w", "severity": "warning", "formula": "G(GitCommit -> P(Lint))"}]"#,
+    );
+    world.write(
+        "no-meaning.json",
+        r#"[{"id": "u", "severity": "error", "formula": "G(GitCommit -> nosuch(a))"}]"#,
+    );
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "warning.json"]), @r"
+    kept.yaml: passes, nothing proven
+      WARN w: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `Lint` (1 looked at)
+      0 proven, 1 failed, 0 vacuous, 0 unknown
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "warning.json", "--fail-on", "warning"]), @r"
+    kept.yaml: does not pass
+      WARN w: action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `Lint` (1 looked at)
+      0 proven, 1 failed, 0 vacuous, 0 unknown
+    [exit 1]
+    ");
+    assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "no-meaning.json"]), @r"
+    kept.yaml: does not pass
+      ???? u: there is no function `nosuch` of 1 arguments at column 16
+      0 proven, 0 failed, 0 vacuous, 1 unknown
+    [exit 1]
+    ");
+}
+
+#[test]
+fn the_exit_code_is_the_same_in_every_format() {
+    let world = world();
+    world.write("warning.json", r#"{"id": "w", "formula": "G(GitCommit -> P(Lint))"}"#);
+    world.write("twice.json", r#"{"actions": [{"id": 1, "type": "Lint"}, {"id": 1, "type": "Lint"}]}"#);
+    let cases: [(&[&str], i32); 7] = [
+        (&["kept.yaml", "--policy", "rules.toml"], 0),
+        (&["broken.json", "--policy", "rules.toml"], 1),
+        (&["kept.yaml", "--policy", "warning.json"], 0),
+        (&["kept.yaml", "--policy", "warning.json", "--fail-on", "warning"], 1),
+        (&["twice.json", "--policy", "rules.toml"], 1),
+        (&["kept.yaml", "--policy", "missing.json"], 2),
+        (&["kept.yaml", "--policy", "rules.toml", "--policy", "rules.toml"], 2),
+    ];
+    for (arguments, code) in cases {
+        for format in FORMATS {
+            let call = [&["policy", "check"], arguments, &["--format", format]].concat();
+            assert_eq!(world.ask(&call).code, code, "{call:?}");
+        }
+        assert_eq!(world.ask(&[&["policy", "check", "--json"], arguments].concat()).code, code);
+    }
+}
+
+#[test]
+fn a_trace_is_read_from_standard_input() {
+    let world = world();
+    let answer = world.ask_with_input(&["policy", "check", "-", "--policy", "rules.toml"], BROKEN.as_bytes());
+    assert_eq!(answer.code, 1);
+    assert!(String::from_utf8(answer.stdout).unwrap().starts_with("standard input: does not pass\n"));
+}
+
+#[test]
+fn nothing_in_a_trace_forges_a_line() {
+    let world = world();
+    world.write("forged.json", r#"{"actions": [{"id": 1, "type": "GitCommit"}]}"#);
+    world.write(
+        "forged-rules.json",
+        r#"{"id": "x\n  pass y\u001b[2J", "formula": "G(GitCommit -> P(Lint))"}"#,
+    );
+    for format in ["text", "github"] {
+        let call = ["policy", "check", "forged.json", "--policy", "forged-rules.json", "--format", format];
+        let text = String::from_utf8(world.ask(&call).stdout).unwrap();
+        assert!(!text.contains('\u{1b}') && !text.contains("\n  pass y"), "{text}");
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_judged_is_unknown_and_does_not_pass() {
+    let world = world();
+    world.write("twice.json", r#"{"actions": [{"id": 1, "type": "Lint"}, {"id": 1, "type": "Lint"}]}"#);
+    assert_snapshot!(world.cli(&["policy", "check", "twice.json", "--policy", "rules.toml"]), @r"
+    twice.json: does not pass
+      the trace cannot be judged: id 1 occurs twice: `/actions/0` and `/actions/1`
+      ???? tests-first: id 1 occurs twice: `/actions/0` and `/actions/1`
+      ???? deploys-approved: id 1 occurs twice: `/actions/0` and `/actions/1`
+      0 proven, 0 failed, 0 vacuous, 2 unknown
+    [exit 1]
+    ");
+}

@@ -1,0 +1,87 @@
+//! `hence policy explain`: what breaks rules, and what keeps them.
+
+use insta::assert_snapshot;
+
+use super::world;
+
+#[test]
+fn explain_finds_what_breaks_a_policy_and_what_keeps_them_all() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "explain", "rules.toml"]), @r#"
+    policy tests-first
+      G(GitCommit → P(RunTests ∧ completed))
+      violation: a shortest has 1 action
+        {"category":"activity","id":1,"type":"GitCommit"}
+    policy deploys-approved
+      G(Deploy → P(Approve))
+      violation: a shortest has 1 action
+        {"id":1,"type":"Deploy"}
+    together: a shortest has 4 actions
+        {"category":"governance","id":1,"type":"Approve"}
+        {"id":2,"type":"Deploy"}
+        {"category":"activity","id":3,"result_summary":"passed","type":"RunTests"}
+        {"category":"activity","id":4,"type":"GitCommit"}
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    [exit 0]
+    "#);
+    assert_snapshot!(world.cli(&["policy", "explain", "rules.toml", "--only", "tests-first"]), @r#"
+    policy tests-first
+      G(GitCommit → P(RunTests ∧ completed))
+      violation: a shortest has 1 action
+        {"category":"activity","id":1,"type":"GitCommit"}
+    together: a shortest has 2 actions
+        {"category":"activity","id":1,"result_summary":"passed","type":"RunTests"}
+        {"category":"activity","id":2,"type":"GitCommit"}
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
+    let world = world();
+    assert_snapshot!(world.cli(&["policy", "explain", "--formula", "G(Deploy -> P(Approve))", "--formula", "G(Deploy -> not P(Approve))"]), @r#"
+    policy --formula 1
+      G(Deploy → P(Approve))
+      violation: a shortest has 1 action
+        {"id":1,"type":"Deploy"}
+    policy --formula 2
+      G(Deploy → ¬P(Approve))
+      violation: a shortest has 2 actions
+        {"category":"governance","id":1,"type":"Approve"}
+        {"id":2,"type":"Deploy"}
+    together: no trace of any length: they cannot all be kept once triggered
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    [exit 1]
+    "#);
+    assert_snapshot!(world.cli(&["policy", "explain", "engineering", "--only", "no-secrets-committed"]), @r"
+    policy no-secrets-committed
+      G(GitCommit → ¬P_chain(leak))
+      violation: not searched: no candidate actions are known for `∃ x ∈ outputs(a) . x.metadata.contains_secret = true`
+    together: not searched: no policy can be searched
+      without no-secrets-committed
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["policy", "explain", "--formula", "count(ToolCall) <= 1000"]), @r#"
+    policy --formula 1
+      count(ToolCall) ≤ 1000
+      violation: none within the bound: 26 states were visited, traces of up to 24 actions
+    together: a shortest has 1 action
+        {"id":1,"type":"Other"}
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    [exit 0]
+    "#);
+    assert_snapshot!(world.refused(&["policy", "explain", "--formula", "G(a ->"]), @r"
+    --- stderr
+    error[E0601]: --formula 1: expected a formula, found the end of the formula at column 7
+    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    [exit 2]
+    ");
+    assert_snapshot!(world.refused(&["policy", "explain", "rules.toml", "--only", "nothing"]), @r#"
+    --- stderr
+    error[E0403]: no policy or pack "nothing"
+    hint: `hence policy list` lists the built-in ones; --policy names other files; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
