@@ -45,6 +45,7 @@ pub mod diff;
 pub mod goals;
 pub mod grade;
 mod hash;
+pub mod import;
 pub mod lineage;
 mod markdown;
 pub mod model;

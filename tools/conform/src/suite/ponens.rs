@@ -10,6 +10,7 @@ mod formulas;
 mod gallery;
 mod goals;
 mod grade;
+mod import;
 mod lineage;
 mod reproduce;
 mod validate;
@@ -24,5 +25,6 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     formulas::run(dir, report)?;
     gallery::run(dir, report)?;
     verdicts::run(dir, report)?;
-    embedded::run(dir, report)
+    embedded::run(dir, report)?;
+    import::run(dir, report)
 }

@@ -1,0 +1,104 @@
+//! Artifacts a session implies: versions of files, results of tests, commits.
+
+use std::collections::BTreeMap;
+
+use hence_canon::{Object, Value};
+
+use crate::vocabulary::{ActionType, ActivityType, ArtifactType};
+
+use super::text::base_name;
+
+/// Makes artifacts as actions come by.
+#[derive(Default)]
+pub(super) struct Workshop {
+    pub(super) artifacts: Vec<Value>,
+    /// The newest version of each file.
+    versions: BTreeMap<String, String>,
+    /// Files edited since the last commit, in the order of their first edit.
+    working_set: Vec<String>,
+}
+
+/// What an action consumed and produced.
+#[derive(Default)]
+pub(super) struct Exchange {
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+}
+
+impl Workshop {
+    /// Takes an action with its file, label and result.
+    pub(super) fn take(
+        &mut self,
+        action_type: ActionType,
+        action_id: usize,
+        file: Option<&str>,
+        label: &str,
+        result: Option<&str>,
+    ) -> Exchange {
+        let ActionType::Activity(activity) = action_type else { return Exchange::default() };
+        match (activity, file) {
+            (ActivityType::EditFile | ActivityType::CreateFile, Some(file)) => self.version(action_id, file),
+            (ActivityType::RunTests, _) => {
+                let mut exchange = self.consume(action_id, ArtifactType::CommandResult, label, result);
+                exchange.inputs = self.working_versions();
+                exchange
+            }
+            (ActivityType::GitCommit, _) => {
+                let mut exchange = self.consume(action_id, ArtifactType::Commit, label, None);
+                exchange.inputs = self.working_versions();
+                self.working_set.clear();
+                exchange
+            }
+            _ => Exchange::default(),
+        }
+    }
+
+    fn version(&mut self, action_id: usize, file: &str) -> Exchange {
+        let previous: Vec<String> = self.versions.get(file).cloned().into_iter().collect();
+        let id = self.add(action_id, ArtifactType::SourceCode, base_name(file), &previous, None);
+        self.versions.insert(file.to_owned(), id.clone());
+        if !self.working_set.iter().any(|known| known == file) {
+            self.working_set.push(file.to_owned());
+        }
+        Exchange { inputs: Vec::new(), outputs: vec![id] }
+    }
+
+    fn consume(
+        &mut self,
+        action_id: usize,
+        kind: ArtifactType,
+        label: &str,
+        summary: Option<&str>,
+    ) -> Exchange {
+        let inputs = self.working_versions();
+        let id = self.add(action_id, kind, label, &inputs, summary);
+        Exchange { inputs, outputs: vec![id] }
+    }
+
+    fn working_versions(&self) -> Vec<String> {
+        self.working_set.iter().filter_map(|file| self.versions.get(file).cloned()).collect()
+    }
+
+    fn add(
+        &mut self,
+        action_id: usize,
+        kind: ArtifactType,
+        name: &str,
+        from: &[String],
+        summary: Option<&str>,
+    ) -> String {
+        let id = format!("art{}", self.artifacts.len() + 1);
+        let mut artifact = Object::from_iter([
+            ("artifact_id", Value::from(id.as_str())),
+            ("artifact_type", kind.into()),
+            ("name", name.into()),
+            ("producer_action_id", action_id.into()),
+            ("derived_from", from.iter().map(String::as_str).collect()),
+        ]);
+        if let Some(summary) = summary {
+            artifact = artifact.with("summary", summary);
+        }
+        self.artifacts.push(artifact.into());
+        id
+    }
+}

@@ -1,0 +1,275 @@
+//! From a session to a trace.
+
+use std::collections::BTreeSet;
+
+use hence_canon::{Digest, Object, Value};
+
+use crate::vocabulary::{ActionType, EvidenceType, GatewayType, MetaStatus};
+
+use super::artifacts::Workshop;
+use super::session::{ActionEvent, Ending, Event, Session};
+use super::text::{relative, shorten};
+use super::units::{Unit, units};
+use super::{Format, Surroundings};
+
+/// Longest texts of a trace made from a log, in characters.
+const LABEL_CHARS_MAX: usize = 80;
+const RATIONALE_CHARS_MAX: usize = 400;
+const RESULT_CHARS_MAX: usize = 160;
+const DETAIL_CHARS_MAX: usize = 200;
+const TITLE_CHARS_MAX: usize = 60;
+const SUMMARY_CHARS_MAX: usize = 200;
+
+/// Makes the trace of a session; `bytes` give it an id when the log has none.
+pub(super) fn trace(session: Session, format: Format, surroundings: &Surroundings, bytes: &[u8]) -> Value {
+    let surroundings = Surroundings {
+        working_directory: surroundings
+            .working_directory
+            .clone()
+            .or_else(|| session.working_directory.clone()),
+        home: surroundings.home.clone(),
+    };
+    let mut workshop = Workshop::default();
+    let actions: Vec<Built> = session
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Action(action) => Some(action),
+            _ => None,
+        })
+        .enumerate()
+        .map(|(place, action)| build(action, place + 1, &surroundings, &mut workshop))
+        .collect();
+    let units = units(&session.events, |place| {
+        actions.get(place).map(|built| built.rationale.clone()).unwrap_or_default()
+    });
+    let directive = session.events.iter().find_map(|event| match event {
+        Event::Directive(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let files: BTreeSet<&str> = actions.iter().filter_map(|built| built.edited.as_deref()).collect();
+    let counts = (actions.len(), units.len());
+    let mut trace = vec![
+        ("trace_id", Value::from(trace_id(&session, format, bytes))),
+        ("spec_version", "1.6".into()),
+        ("assistant", format.as_str().into()),
+        ("model", session.model.as_deref().unwrap_or("unknown").into()),
+    ];
+    if let Some(at) = &session.started_at {
+        trace.push(("timestamp", at.as_str().into()));
+    }
+    trace.extend([
+        ("title", title(directive).into()),
+        ("trigger", trigger(directive)),
+        ("files_modified", files.into_iter().collect()),
+        ("actions", actions_with_units(&actions, &units)),
+        (
+            "meta_actions",
+            units.iter().enumerate().map(|(index, unit)| unit_value(index, unit, &actions)).collect(),
+        ),
+        ("outcome", outcome(&session)),
+        ("artifacts", workshop.artifacts.into()),
+        ("reproducibility", reproducibility()),
+        ("metrics", Object::from_iter([("total_actions", counts.0), ("meta_action_count", counts.1)]).into()),
+    ]);
+    Object::from_iter(trace).into()
+}
+
+fn trace_id(session: &Session, format: Format, bytes: &[u8]) -> String {
+    match &session.id {
+        Some(id) => format!("{}-{id}", format.as_str()),
+        None => {
+            let digest =
+                Digest::of_parts([b"hence/import/v1\0".as_slice(), format.as_str().as_bytes(), b"\0", bytes]);
+            format!("{}-{}", format.as_str(), digest.to_string().chars().take(16).collect::<String>())
+        }
+    }
+}
+
+fn title(directive: Option<&str>) -> String {
+    directive.map_or_else(
+        || "Agent session".to_owned(),
+        |text| format!("Session: {}", shorten(text, TITLE_CHARS_MAX)),
+    )
+}
+
+fn trigger(directive: Option<&str>) -> Value {
+    let description = directive.map_or_else(|| "(no prompt found)".to_owned(), super::redact::redact);
+    Object::from_iter([("type", Value::from("TaskReceived")), ("description", description.into())]).into()
+}
+
+fn outcome(session: &Session) -> Value {
+    let event = match session.ending {
+        Ending::Completed => "ProcessCompleted",
+        Ending::Interrupted => "ProcessInterrupted",
+        Ending::Aborted => "ProcessAborted",
+    };
+    let summary = shorten(session.last_reasoning.as_deref().unwrap_or(""), SUMMARY_CHARS_MAX);
+    Object::from_iter([("type", event), ("summary", summary.as_str())]).into()
+}
+
+fn reproducibility() -> Value {
+    let notes = "Commands can be run again as their actions say; edits follow from the commit; what the agent \
+                 decided cannot be repeated.";
+    Object::from_iter([("status", "partially_reproducible"), ("notes", notes)]).into()
+}
+
+/// An action of the trace, before it is placed in a unit.
+struct Built {
+    members: Object,
+    rationale: String,
+    edited: Option<String>,
+    outputs: Vec<String>,
+}
+
+fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: &mut Workshop) -> Built {
+    let file = event.file.as_deref().map(|file| relative(file, surroundings));
+    let label = label(event, file.as_deref());
+    let rationale = match event.rationale.as_deref().filter(|text| !text.trim().is_empty()) {
+        Some(text) => shorten(text, RATIONALE_CHARS_MAX),
+        None => format!("({})", event.action_type.as_str()),
+    };
+    let result = event.outcome.as_ref().map(|outcome| {
+        let text = shorten(&outcome.text, RESULT_CHARS_MAX);
+        if outcome.failed { format!("ERROR: {text}") } else { text }
+    });
+    let exchange = workshop.take(event.action_type, id, file.as_deref(), &label, result.as_deref());
+    let mut members = Object::from_iter([
+        ("id", Value::from(id)),
+        ("type", event.action_type.as_str().into()),
+        ("category", event.action_type.category().into()),
+        ("label", label.as_str().into()),
+        ("rationale", rationale.as_str().into()),
+        ("inputs", exchange.inputs.iter().map(String::as_str).collect()),
+        ("outputs", exchange.outputs.iter().map(String::as_str).collect()),
+        ("evidence", evidence(event, file.as_deref())),
+    ]);
+    if let Some(command) = &event.command {
+        members = with_command(members, command, result.as_deref());
+    } else if matches!(event.action_type, ActionType::Reasoning(_)) {
+        members = members.with("execution", Object::from_iter([("tool", event.tool.as_str())]));
+    }
+    if event.decision.is_some() {
+        members = with_decision(members, event);
+    } else if let Some(result) = &result {
+        members = members.with("result_summary", result.as_str());
+    }
+    for (key, text) in [("agent", &event.agent), ("timestamp", &event.at)] {
+        if let Some(text) = text {
+            members = members.with(key, text.as_str());
+        }
+    }
+    let edited = file.filter(|_| event.edits());
+    Built { members, rationale, edited, outputs: exchange.outputs }
+}
+
+fn label(event: &ActionEvent, file: Option<&str>) -> String {
+    let question = event.decision.as_ref().map(|decision| decision.question.as_str());
+    let candidates = [
+        question,
+        event.description.as_deref(),
+        file,
+        event.command.as_deref(),
+        event.query.as_deref(),
+        Some(event.tool.as_str()),
+    ];
+    let first = candidates.into_iter().flatten().find(|text| !text.trim().is_empty());
+    shorten(first.unwrap_or_else(|| event.action_type.as_str()), LABEL_CHARS_MAX)
+}
+
+fn evidence(event: &ActionEvent, file: Option<&str>) -> Value {
+    let mut found = Vec::new();
+    if let Some(file) = file {
+        found.push(Object::from_iter([("type", Value::from(EvidenceType::FileRef)), ("ref", file.into())]));
+    }
+    if let Some(command) = event.command.as_deref().filter(|_| event.outcome.is_some()) {
+        let mut output = Object::from_iter([
+            ("type", Value::from(EvidenceType::CommandOutput)),
+            ("ref", shorten(command, DETAIL_CHARS_MAX).into()),
+        ]);
+        if let Some(code) = event.outcome.as_ref().and_then(|outcome| outcome.exit_code) {
+            output = output.with("exit_code", code);
+        }
+        found.push(output);
+    }
+    found.into_iter().collect()
+}
+
+fn with_command(members: Object, command: &str, result: Option<&str>) -> Object {
+    let clean = super::redact::redact(command);
+    let procedure = Object::from_iter([("kind", "command"), ("command", clean.as_str())]);
+    let mut reproducibility = Object::from_iter([
+        ("status", Value::from("reproducible")),
+        ("reproduction_kind", "tool_reexecution".into()),
+        ("procedure", procedure.into()),
+    ]);
+    if let Some(result) = result {
+        reproducibility =
+            reproducibility.with("expected_output", Object::from_iter([("result_summary", result)]));
+    }
+    members
+        .with("detail", shorten(command, DETAIL_CHARS_MAX))
+        .with("execution", Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]))
+        .with("reproducibility", reproducibility)
+}
+
+/// A question to the user is a gateway: its options, the chosen one, and the answer in words.
+fn with_decision(members: Object, event: &ActionEvent) -> Object {
+    let Some(decision) = &event.decision else { return members };
+    let answer = event.outcome.as_ref().map_or("", |outcome| outcome.text.trim());
+    let mut options: Vec<Object> = Vec::new();
+    for option in &decision.options {
+        let chosen = !answer.is_empty() && answer.contains(option.as_str());
+        options.push(Object::from_iter([("label", Value::from(option.as_str())), ("chosen", chosen.into())]));
+    }
+    let is_chosen = |option: &Object| option.get("chosen") == Some(&Value::Bool(true));
+    if !answer.is_empty() && !options.iter().any(is_chosen) {
+        options.push(Object::from_iter([
+            ("label", Value::from(shorten(answer, LABEL_CHARS_MAX))),
+            ("chosen", true.into()),
+        ]));
+    }
+    let detail = format!("Decision: {} → {}", decision.question, answer);
+    let exclusive = options.iter().filter(|option| is_chosen(option)).count() <= 1;
+    // Several answers to one question do not exclude each other.
+    let gateway = if exclusive { GatewayType::ExclusiveDecision } else { GatewayType::ParallelSplit };
+    members
+        .with("type", gateway)
+        .with("category", "gateway")
+        .with("detail", shorten(&detail, DETAIL_CHARS_MAX))
+        .with("options", options.into_iter().collect::<Value>())
+}
+
+fn actions_with_units(actions: &[Built], units: &[Unit]) -> Value {
+    let mut unit_of = vec![None; actions.len()];
+    for (index, unit) in units.iter().enumerate() {
+        for place in &unit.actions {
+            if let Some(slot) = unit_of.get_mut(*place) {
+                *slot = Some(index + 1);
+            }
+        }
+    }
+    let placed = actions.iter().zip(unit_of).map(|(built, unit)| match unit {
+        Some(unit) => built.members.with("meta_action_id", format!("m{unit}")),
+        None => built.members.clone(),
+    });
+    placed.collect()
+}
+
+fn unit_value(index: usize, unit: &Unit, actions: &[Built]) -> Value {
+    let produced =
+        unit.actions.iter().filter_map(|place| actions.get(*place)).flat_map(|built| &built.outputs);
+    let mut members = Object::from_iter([
+        ("id", Value::from(format!("m{}", index + 1))),
+        ("title", unit.title.as_str().into()),
+        ("intent", unit.intent.as_str().into()),
+        ("action_ids", unit.actions.iter().map(|place| place + 1).collect()),
+        ("source", unit.source.into()),
+        ("produced_artifact_ids", produced.map(String::as_str).collect()),
+    ]);
+    if let Some(completed) = unit.completed {
+        let status = if completed { MetaStatus::Completed } else { MetaStatus::Partial };
+        members = members.with("status", status);
+    }
+    members.into()
+}

@@ -1,0 +1,194 @@
+//! Codex logs.
+
+use hence_canon::{Value, parse};
+
+use crate::vocabulary::ActivityType;
+
+use super::claude::block_text;
+use super::command::exit_code;
+use super::session::{ActionEvent, Ending, Session, TaskStatus, ToolOutcome};
+
+pub(super) fn read(rows: &[Value]) -> Session {
+    let mut session = Session::default();
+    for row in rows {
+        let word = |key: &str| row.get(key).and_then(Value::as_str);
+        Session::set_once(&mut session.started_at, word("timestamp"));
+        // Older files hold bare items without an envelope.
+        let (kind, payload) = match (word("type"), row.get("payload")) {
+            (Some(kind), Some(payload)) => (kind, payload),
+            _ => ("response_item", row),
+        };
+        let text = |key: &str| payload.get(key).and_then(Value::as_str);
+        match kind {
+            "session_meta" => {
+                Session::set_once(&mut session.id, text("id"));
+                Session::set_once(&mut session.working_directory, text("cwd"));
+            }
+            "turn_context" => {
+                Session::set_once(&mut session.model, text("model"));
+                Session::set_once(&mut session.working_directory, text("cwd"));
+            }
+            "response_item" => item(&mut session, payload, word("timestamp")),
+            // Event messages repeat the items; only how a turn ended is said nowhere else.
+            "event_msg" if text("type") == Some("turn_aborted") => session.ending = Ending::Interrupted,
+            "event_msg" if text("type") == Some("error") => session.ending = Ending::Aborted,
+            _ => {}
+        }
+    }
+    session.close()
+}
+
+fn item(session: &mut Session, item: &Value, at: Option<&str>) {
+    let word = |key: &str| item.get(key).and_then(Value::as_str);
+    let call = word("call_id");
+    match word("type") {
+        Some("message") => {
+            let text = block_text(item.get("content").unwrap_or(&Value::Null));
+            match word("role") {
+                Some("user") if !is_injected(&text) => session.directive(&text),
+                Some("assistant") => session.reasoning(&text),
+                _ => {}
+            }
+        }
+        Some("reasoning") => session.reasoning(&block_text(item.get("summary").unwrap_or(&Value::Null))),
+        Some("function_call") => {
+            let arguments = parse(word("arguments").unwrap_or("").as_bytes()).unwrap_or_default();
+            called(session, word("name").unwrap_or(""), &arguments, call, at);
+        }
+        Some("custom_tool_call") => {
+            let input = item.get("input").cloned().unwrap_or_default();
+            called(session, word("name").unwrap_or(""), &input, call, at);
+        }
+        Some("local_shell_call") => {
+            let action = item.get("action").cloned().unwrap_or_default();
+            called(session, "shell", &action, call.or_else(|| word("id")), at);
+        }
+        Some("web_search_call") => {
+            let mut event = ActionEvent::new(ActivityType::SearchWeb, "web_search");
+            event.query =
+                item.get("action").and_then(|action| action.get("query")?.as_str()).map(str::to_owned);
+            event.outcome = Some(ToolOutcome::default());
+            session.action(event, None);
+        }
+        Some("function_call_output" | "custom_tool_call_output") => {
+            session.outcome(call.unwrap_or(""), outcome(item.get("output").unwrap_or(&Value::Null)));
+        }
+        _ => {}
+    }
+}
+
+/// Context the program adds to what the user said begins with a tag of its own.
+fn is_injected(text: &str) -> bool {
+    let text = text.trim_start();
+    [
+        "<environment_context",
+        "<user_instructions",
+        "<permissions",
+        "<turn_aborted",
+        "<INSTRUCTIONS",
+        "# AGENTS.md",
+    ]
+    .iter()
+    .any(|tag| text.starts_with(tag))
+}
+
+fn called(session: &mut Session, name: &str, arguments: &Value, call: Option<&str>, at: Option<&str>) {
+    if name == "update_plan" {
+        let plan = arguments.get("plan").and_then(Value::as_array).unwrap_or(&[]);
+        return session.whole_plan(plan.iter().filter_map(|entry| {
+            let status = entry.get("status").and_then(Value::as_str).and_then(TaskStatus::from_word);
+            Some((entry.get("step")?.as_str()?.to_owned(), status.unwrap_or(TaskStatus::Pending)))
+        }));
+    }
+    let mut events = tool(name, arguments);
+    for event in &mut events {
+        event.at = at.map(str::to_owned);
+    }
+    // A patch can touch several files; its result belongs to the last of them.
+    let last = events.len().saturating_sub(1);
+    for (index, event) in events.into_iter().enumerate() {
+        session.action(event, call.filter(|_| index == last));
+    }
+}
+
+fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
+    let word = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let command = command_of(arguments);
+    match (name, command) {
+        ("apply_patch", _) => patch(arguments.as_str().or_else(|| word("input")).unwrap_or("")),
+        (_, Some(command)) if command.contains("*** Begin Patch") => patch(&command),
+        ("shell" | "exec_command" | "shell_command" | "local_shell", Some(command)) => {
+            vec![ActionEvent::of_command(name, &command)]
+        }
+        ("view_image" | "read" | "read_file", _) => {
+            let mut event = ActionEvent::new(ActivityType::ReadFile, name);
+            event.file = word("path").or_else(|| word("file_path")).map(str::to_owned);
+            vec![event]
+        }
+        ("spawn_agent", _) => {
+            let mut event = ActionEvent::new(ActivityType::DecomposeTask, name);
+            event.description = word("message").or_else(|| word("prompt")).map(str::to_owned);
+            vec![event]
+        }
+        _ => vec![ActionEvent::new(ActivityType::RunCommand, name)],
+    }
+}
+
+/// A command is a text, or a list whose shell wrapper says nothing.
+fn command_of(arguments: &Value) -> Option<String> {
+    let command = arguments.get("command").or_else(|| arguments.get("cmd"))?;
+    if let Some(text) = command.as_str() {
+        return Some(text.to_owned());
+    }
+    let words: Vec<&str> = command.as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(match words.as_slice() {
+        ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", "-lc" | "-c", script] => (*script).to_owned(),
+        words => words.join(" "),
+    })
+}
+
+/// One action per file a patch names.
+fn patch(text: &str) -> Vec<ActionEvent> {
+    let mut events: Vec<ActionEvent> = Vec::new();
+    for line in text.lines() {
+        let header = [
+            ("*** Add File: ", ActivityType::CreateFile),
+            ("*** Update File: ", ActivityType::EditFile),
+            ("*** Delete File: ", ActivityType::DeleteFile),
+        ];
+        if let Some((path, kind)) =
+            header.into_iter().find_map(|(mark, kind)| Some((line.strip_prefix(mark)?, kind)))
+        {
+            let mut event = ActionEvent::new(kind, "apply_patch");
+            event.file = Some(path.trim().to_owned());
+            events.push(event);
+        } else if let (Some(path), Some(event)) = (line.strip_prefix("*** Move to: "), events.last_mut()) {
+            event.action_type = ActivityType::RenameFile.into();
+            event.description = Some(format!("{} → {}", event.file.as_deref().unwrap_or(""), path.trim()));
+        }
+    }
+    if events.is_empty() {
+        events.push(ActionEvent::new(ActivityType::EditFile, "apply_patch"));
+    }
+    events
+}
+
+/// Outputs are text, or JSON in text with the exit code beside it.
+fn outcome(output: &Value) -> ToolOutcome {
+    let parsed = output
+        .as_str()
+        .and_then(|text| parse(text.as_bytes()).ok())
+        .filter(|value| value.as_object().is_some());
+    let value = parsed.as_ref().unwrap_or(output);
+    let text = match value {
+        Value::Object(object) => {
+            object.get("output").or_else(|| object.get("content")).map(block_text).unwrap_or_default()
+        }
+        other => block_text(other),
+    };
+    let metadata =
+        value.get("metadata").and_then(|metadata| metadata.get("exit_code")).and_then(Value::as_i64);
+    let exit_code = metadata.or_else(|| exit_code(&text));
+    let refused = value.get("success").and_then(Value::as_bool) == Some(false);
+    ToolOutcome { failed: refused || exit_code.is_some_and(|code| code != 0), text, exit_code }
+}

@@ -1,0 +1,201 @@
+//! A session, whatever agent ran it.
+
+use std::collections::BTreeMap;
+
+use crate::vocabulary::{ActionType, ActivityType};
+
+/// Something that happened in a session.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    /// The user asked for something.
+    Directive(String),
+    /// The agent noted a task.
+    TaskCreated(String),
+    /// The agent moved on with a task, named by its number from 1.
+    TaskMoved { task: usize, status: TaskStatus },
+    /// The agent did something.
+    Action(Box<ActionEvent>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TaskStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Cancelled,
+}
+
+impl TaskStatus {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "pending" | "todo" | "open" => Some(Self::Pending),
+            "in_progress" | "doing" => Some(Self::InProgress),
+            "completed" | "done" => Some(Self::Completed),
+            "cancelled" | "canceled" | "deleted" => Some(Self::Cancelled),
+            _ => None,
+        }
+    }
+}
+
+/// One thing the agent did.
+#[derive(Clone, Debug)]
+pub(super) struct ActionEvent {
+    pub(super) action_type: ActionType,
+    /// What the source called the tool.
+    pub(super) tool: String,
+    pub(super) rationale: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) file: Option<String>,
+    pub(super) command: Option<String>,
+    pub(super) query: Option<String>,
+    pub(super) decision: Option<Decision>,
+    pub(super) outcome: Option<ToolOutcome>,
+    /// The name of the sub-agent that did it.
+    pub(super) agent: Option<String>,
+    pub(super) at: Option<String>,
+}
+
+/// A question put to the user.
+#[derive(Clone, Debug)]
+pub(super) struct Decision {
+    pub(super) question: String,
+    pub(super) options: Vec<String>,
+}
+
+/// What a tool gave back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolOutcome {
+    pub(super) text: String,
+    pub(super) failed: bool,
+    pub(super) exit_code: Option<i64>,
+}
+
+impl ActionEvent {
+    pub(super) fn new(action_type: impl Into<ActionType>, tool: &str) -> Self {
+        Self {
+            action_type: action_type.into(),
+            tool: tool.to_owned(),
+            rationale: None,
+            description: None,
+            file: None,
+            command: None,
+            query: None,
+            decision: None,
+            outcome: None,
+            agent: None,
+            at: None,
+        }
+    }
+
+    /// An action that ran a command, of the type the command implies.
+    pub(super) fn of_command(tool: &str, command: &str) -> Self {
+        let mut event = Self::new(super::command::type_of(command), tool);
+        event.command = Some(command.to_owned());
+        event
+    }
+
+    pub(super) fn edits(&self) -> bool {
+        matches!(
+            self.action_type,
+            ActionType::Activity(
+                ActivityType::EditFile | ActivityType::CreateFile | ActivityType::DeleteFile
+            )
+        )
+    }
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Ending {
+    #[default]
+    Completed,
+    /// Somebody stopped it, or the log ends while a tool was at work.
+    Interrupted,
+    /// It ended with an error.
+    Aborted,
+}
+
+/// A session under construction: adapters tell it what they read.
+#[derive(Default)]
+pub(super) struct Session {
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) started_at: Option<String>,
+    pub(super) working_directory: Option<String>,
+    pub(super) events: Vec<Event>,
+    pub(super) last_reasoning: Option<String>,
+    pub(super) ending: Ending,
+    calls: BTreeMap<String, usize>,
+    /// The texts of a plan that is always written whole, to see what is new in it.
+    plan: Vec<String>,
+}
+
+impl Session {
+    pub(super) fn set_once(slot: &mut Option<String>, text: Option<&str>) {
+        if let (None, Some(text)) = (&slot, text.filter(|text| !text.is_empty())) {
+            *slot = Some(text.to_owned());
+        }
+    }
+
+    pub(super) fn directive(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.events.push(Event::Directive(text.trim().to_owned()));
+            self.ending = Ending::Completed;
+        }
+    }
+
+    pub(super) fn reasoning(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.last_reasoning = Some(text.trim().to_owned());
+        }
+    }
+
+    /// Adds an action with the reasoning before it; `call` is how its result will name it.
+    pub(super) fn action(&mut self, mut event: ActionEvent, call: Option<&str>) {
+        event.rationale = event.rationale.or_else(|| self.last_reasoning.clone());
+        if let Some(call) = call {
+            self.calls.insert(call.to_owned(), self.events.len());
+        }
+        self.events.push(Event::Action(Box::new(event)));
+    }
+
+    /// Joins a result to its call.
+    pub(super) fn outcome(&mut self, call: &str, outcome: ToolOutcome) {
+        let place = self.calls.get(call).copied();
+        if let Some(Event::Action(event)) = place.and_then(|place| self.events.get_mut(place)) {
+            event.outcome = Some(outcome);
+        }
+    }
+
+    /// Takes a plan that was written whole: new entries are created, the others moved.
+    pub(super) fn whole_plan(&mut self, entries: impl Iterator<Item = (String, TaskStatus)>) {
+        for (subject, status) in entries {
+            let task = match self.plan.iter().position(|known| *known == subject) {
+                Some(place) => place + 1,
+                None => {
+                    self.plan.push(subject.clone());
+                    self.events.push(Event::TaskCreated(subject));
+                    self.plan.len()
+                }
+            };
+            if status != TaskStatus::Pending {
+                self.events.push(Event::TaskMoved { task, status });
+            }
+        }
+    }
+
+    /// Ends as interrupted when the last action never got an answer.
+    pub(super) fn close(mut self) -> Self {
+        let last = self.events.iter().rev().find_map(|event| match event {
+            Event::Action(action) => Some(action),
+            _ => None,
+        });
+        if self.ending == Ending::Completed
+            && last.is_some_and(|action| action.outcome.is_none())
+            && matches!(self.events.last(), Some(Event::Action(_)))
+        {
+            self.ending = Ending::Interrupted;
+        }
+        self
+    }
+}

@@ -1,0 +1,344 @@
+//! Trees of timed spans, as telemetry records them, as traces.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hence_canon::{Object, Value};
+
+use crate::vocabulary::{
+    ActionType, ActivityType, ArtifactType, EvidenceType, GatewayType, GovernanceType, MetaSource, MetaStatus,
+};
+
+use super::instant::{self, Millis};
+
+/// A span of either source.
+pub(super) struct Span {
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    pub(super) name: String,
+    pub(super) start: Option<Millis>,
+    pub(super) label: String,
+    /// What the source calls this kind of work.
+    pub(super) work: Work,
+    pub(super) tool: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) agent: Option<String>,
+    pub(super) intent: Option<String>,
+    pub(super) rationale: String,
+    pub(super) result: Option<String>,
+    pub(super) failed: bool,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+}
+
+/// Kinds of work telemetry tells apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Work {
+    Retrieve,
+    ToolCall,
+    Approval,
+    Decision,
+    Release,
+    Deploy,
+    Commit,
+    Draft,
+    Compute,
+    Progress,
+}
+
+impl Work {
+    /// Guesses the kind from the words of a name, in the order of how telling they are.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_lowercase();
+        let keywords: &[(&[&str], Self)] = &[
+            (&["retriev", "search", "fetch", "query"], Self::Retrieve),
+            (&["tool", "rpc", "http", "call"], Self::ToolCall),
+            (&["approv"], Self::Approval),
+            (&["decis", "gate"], Self::Decision),
+            (&["releas", "execut", "dispatch"], Self::Release),
+            (&["deploy"], Self::Deploy),
+            (&["commit"], Self::Commit),
+            (&["draft"], Self::Draft),
+            (&["comput", "chat", "generat", "reason"], Self::Compute),
+        ];
+        keywords.iter().find(|(words, _)| words.iter().any(|word| name.contains(word))).map(|(_, work)| *work)
+    }
+
+    /// Returns the word telemetry uses for it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Retrieve => "Retrieve",
+            Self::ToolCall => "ToolCall",
+            Self::Approval => "UserApproval",
+            Self::Decision => "Decision",
+            Self::Release => "Release",
+            Self::Deploy => "Deploy",
+            Self::Commit => "GitCommit",
+            Self::Draft => "Draft",
+            Self::Compute => "Compute",
+            Self::Progress => "ReportProgress",
+        }
+    }
+
+    /// Returns the type of the specification that comes nearest.
+    fn action_type(self) -> ActionType {
+        match self {
+            Self::Retrieve => ActivityType::SearchWeb.into(),
+            Self::ToolCall | Self::Release | Self::Deploy => ActivityType::RunCommand.into(),
+            Self::Approval => GovernanceType::Approve.into(),
+            Self::Decision => GatewayType::ExclusiveDecision.into(),
+            Self::Commit => ActivityType::GitCommit.into(),
+            Self::Draft => ActivityType::Explain.into(),
+            Self::Compute => ActivityType::AnalyzeCode.into(),
+            Self::Progress => ActivityType::ReportProgress.into(),
+        }
+    }
+}
+
+/// What stands around the spans of one trace.
+pub(super) struct Export {
+    pub(super) trace_id: String,
+    pub(super) assistant: &'static str,
+    /// What the whole is called when neither it nor its root has a name.
+    pub(super) kind: &'static str,
+    /// What the source calls its spans, for the summary.
+    pub(super) unit: &'static str,
+    /// The name of the whole, when the source has one.
+    pub(super) name: Option<String>,
+    pub(super) summary: Option<String>,
+    pub(super) spans: Vec<Span>,
+}
+
+/// Makes a trace: spans with children become units of intent, the others actions.
+pub(super) fn trace(mut export: Export) -> Value {
+    export.spans.sort_by_key(|span| span.start);
+    let tree = Tree::of(&export.spans);
+    let actions: Vec<&Span> = export.spans.iter().filter(|span| !tree.is_internal(&span.id)).collect();
+    let mut exchange = Exchange::of(&actions);
+    let action_values: Vec<Value> = actions
+        .iter()
+        .enumerate()
+        .map(|(place, span)| action(span, place + 1, &tree, &mut exchange))
+        .collect();
+    let root = export.spans.iter().find(|span| tree.parent(span).is_none() && span.parent.is_none());
+    let described = export.name.clone().or_else(|| root.map(|root| root.name.clone()));
+    let outcome = match root.or_else(|| export.spans.first()) {
+        Some(root) if root.failed => "ProcessAborted",
+        _ => "ProcessCompleted",
+    };
+    let counted = format!("{} actions from {} {}", actions.len(), export.spans.len(), export.unit);
+    let model = export.spans.iter().find_map(|span| span.model.clone());
+    let mut members = vec![
+        ("trace_id", Value::from(export.trace_id.as_str())),
+        ("spec_version", "1.6".into()),
+        ("assistant", export.assistant.into()),
+        ("model", model.as_deref().unwrap_or("unknown").into()),
+    ];
+    if let Some(start) = export.spans.iter().find_map(|span| span.start) {
+        members.push(("timestamp", instant::format(start).into()));
+    }
+    let trigger =
+        [("type", "TriggeredByEvent"), ("description", described.as_deref().unwrap_or(export.kind))];
+    members.extend([
+        ("trigger", Object::from_iter(trigger).into()),
+        ("actions", action_values.into()),
+        ("meta_actions", units(&export.spans, &actions, &tree)),
+        (
+            "outcome",
+            Object::from_iter([
+                ("type", outcome),
+                ("summary", export.summary.as_deref().unwrap_or(&counted)),
+            ])
+            .into(),
+        ),
+        ("artifacts", exchange.artifacts.into()),
+        ("reference_artifacts", exchange.external.into_iter().map(external).collect()),
+    ]);
+    Object::from_iter(members).into()
+}
+
+/// Which spans enclose which.
+struct Tree<'a> {
+    parents: BTreeMap<&'a str, &'a str>,
+    internal: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Tree<'a> {
+    fn of(spans: &'a [Span]) -> Self {
+        let known: BTreeSet<&str> = spans.iter().map(|span| span.id.as_str()).collect();
+        let parent = |span: &'a Span| {
+            span.parent.as_deref().filter(|parent| known.contains(parent) && *parent != span.id)
+        };
+        let mut parents: BTreeMap<&str, &str> =
+            spans.iter().filter_map(|span| Some((span.id.as_str(), parent(span)?))).collect();
+        cut_circles(&mut parents);
+        let enclosing: BTreeSet<&str> = parents.values().copied().collect();
+        let mut internal = BTreeMap::new();
+        for span in spans.iter().filter(|span| enclosing.contains(span.id.as_str())) {
+            let number = internal.len() + 1;
+            internal.entry(span.id.as_str()).or_insert(number);
+        }
+        Self { parents, internal }
+    }
+
+    fn is_internal(&self, id: &str) -> bool {
+        self.internal.contains_key(id)
+    }
+
+    /// Returns the unit that encloses a span.
+    fn parent(&self, span: &Span) -> Option<String> {
+        let parent = self.parents.get(span.id.as_str())?;
+        self.internal.get(parent).map(|number| format!("m{number}"))
+    }
+}
+
+/// Spans that claim to enclose each other keep all claims but the one that closes the circle.
+fn cut_circles(parents: &mut BTreeMap<&str, &str>) {
+    let mut settled: BTreeSet<String> = BTreeSet::new();
+    let starts: Vec<String> = parents.keys().map(|id| (*id).to_owned()).collect();
+    for start in starts {
+        let mut path: BTreeSet<String> = BTreeSet::new();
+        let mut current = start;
+        while !settled.contains(&current) {
+            path.insert(current.clone());
+            let Some(parent) = parents.get(current.as_str()).map(|parent| (*parent).to_owned()) else {
+                break;
+            };
+            if path.contains(&parent) {
+                parents.remove(current.as_str());
+                break;
+            }
+            current = parent;
+        }
+        settled.extend(path);
+    }
+}
+
+/// Artifacts by the names spans exchange; a name put out again is a new version of the same thing.
+struct Exchange {
+    produced: BTreeSet<String>,
+    newest: BTreeMap<String, String>,
+    versions: BTreeMap<String, usize>,
+    artifacts: Vec<Value>,
+    external: BTreeSet<String>,
+}
+
+impl Exchange {
+    fn of(actions: &[&Span]) -> Self {
+        let produced = actions.iter().flat_map(|span| span.outputs.iter().cloned()).collect();
+        Self {
+            produced,
+            newest: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            artifacts: Vec::new(),
+            external: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the newest version of a name; what nobody ever produces comes from outside.
+    ///
+    /// A name that is consumed before it is produced is left as it is: that is what the log says, and validation
+    /// and policies are there to remark on it.
+    fn consume(&mut self, name: &str) -> String {
+        if !self.produced.contains(name) {
+            self.external.insert(name.to_owned());
+        }
+        self.newest.get(name).cloned().unwrap_or_else(|| name.to_owned())
+    }
+
+    fn produce(&mut self, name: &str, action_id: usize, inputs: &[String]) -> String {
+        let version = self.versions.entry(name.to_owned()).or_insert(0);
+        *version += 1;
+        let id = if *version == 1 { name.to_owned() } else { format!("{name}@{version}") };
+        let artifact = Object::from_iter([
+            ("artifact_id", Value::from(id.as_str())),
+            ("artifact_type", ArtifactType::AnalysisNote.into()),
+            ("name", name.into()),
+            ("producer_action_id", action_id.into()),
+            ("derived_from", inputs.iter().map(String::as_str).collect()),
+        ]);
+        self.artifacts.push(artifact.into());
+        self.newest.insert(name.to_owned(), id.clone());
+        id
+    }
+}
+
+fn external(name: String) -> Object {
+    Object::from_iter([
+        ("reference_artifact_id", name.as_str()),
+        ("name", name.as_str()),
+        ("domain", "external"),
+        ("artifact_type", "external_input"),
+    ])
+}
+
+fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> Value {
+    let kind = span.work.action_type();
+    let inputs: Vec<String> = span.inputs.iter().map(|name| exchange.consume(name)).collect();
+    let outputs: Vec<String> = span.outputs.iter().map(|name| exchange.produce(name, id, &inputs)).collect();
+    let evidence = Object::from_iter([
+        ("type", Value::from(EvidenceType::UrlRef)),
+        ("ref", format!("span:{}", span.id).into()),
+    ]);
+    let mut execution = Object::from_iter([("method", span.work.word())]);
+    if let Some(tool) = &span.tool {
+        execution = execution.with("tool", tool.as_str());
+    }
+    let mut members = Object::from_iter([
+        ("id", Value::from(id)),
+        ("type", kind.as_str().into()),
+        ("category", kind.category().into()),
+        ("label", span.label.as_str().into()),
+        ("rationale", span.rationale.as_str().into()),
+        ("inputs", inputs.iter().map(String::as_str).collect()),
+        ("outputs", outputs.iter().map(String::as_str).collect()),
+        ("evidence", vec![evidence].into()),
+        ("execution", execution.into()),
+    ]);
+    let optional = [
+        ("result_summary", span.result.clone()),
+        ("agent", span.agent.clone()),
+        ("timestamp", span.start.map(instant::format)),
+        ("meta_action_id", tree.parent(span)),
+    ];
+    for (key, text) in optional {
+        if let Some(text) = text {
+            members = members.with(key, text);
+        }
+    }
+    members.into()
+}
+
+fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {
+    let mut members: BTreeMap<String, (Vec<usize>, bool)> = BTreeMap::new();
+    for (place, span) in actions.iter().enumerate() {
+        if let Some(unit) = tree.parent(span) {
+            let (ids, failed) = members.entry(unit).or_default();
+            ids.push(place + 1);
+            *failed |= span.failed;
+        }
+    }
+    let internal = spans.iter().filter_map(|span| Some((span, *tree.internal.get(span.id.as_str())?)));
+    internal
+        .map(|(span, number)| {
+            let id = format!("m{number}");
+            let (ids, member_failed) = members.remove(&id).unwrap_or_default();
+            let status = match (span.failed, member_failed) {
+                (true, _) => MetaStatus::Abandoned,
+                (false, true) => MetaStatus::Partial,
+                (false, false) => MetaStatus::Completed,
+            };
+            let mut unit = Object::from_iter([
+                ("id", Value::from(id)),
+                ("title", span.name.as_str().into()),
+                ("intent", span.intent.as_deref().unwrap_or(&span.name).into()),
+                ("action_ids", ids.into()),
+                ("status", status.into()),
+                ("source", MetaSource::IntentInferred.into()),
+            ]);
+            if let Some(parent) = tree.parent(span) {
+                unit = unit.with("parent_id", parent);
+            }
+            unit
+        })
+        .collect()
+}
