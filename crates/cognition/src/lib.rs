@@ -8,6 +8,7 @@
 //! - [`plan`]: the order in which steps take effect, what each must wait for, and what will go wrong.
 //! - [`schedule`]: which step may start, which result is due, and who is blocked by a failure.
 //! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
+//! - [`lineage`]: which step wrote a value and from what, and what depends on it.
 //! - [`capability`]: contracts, hints and safety rules of what steps call.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
 //! - [`checkpoint`], [`audit`] and [`run_store`]: formats and lists of other implementations, for exchange.
@@ -39,6 +40,7 @@ pub mod capability;
 pub mod checkpoint;
 pub mod expression;
 pub mod failure;
+pub mod lineage;
 pub mod mapping;
 pub mod plan;
 pub mod reference;

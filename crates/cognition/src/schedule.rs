@@ -89,6 +89,8 @@ impl<'a> Schedule<'a> {
     /// Commits the result of the step that is due. Skipped and degraded steps satisfy what depends on them.
     pub fn settle(&mut self, status: StepStatus) {
         let Some(step) = self.due() else { return };
+        // A run that is taken up again settles what it never started.
+        self.ready.remove(&self.due);
         if status == StepStatus::Failed {
             match self.mode {
                 FailureMode::FailFast => self.stopped = true,

@@ -27,6 +27,7 @@
 //! ```
 
 mod blob;
+mod book;
 mod cursor;
 mod diff;
 mod engine;
@@ -46,6 +47,7 @@ mod verify;
 pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
+pub use book::{Book, BookError, BookStart};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use metrics::Metrics;

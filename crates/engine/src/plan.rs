@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use hence_canon::Int;
-use hence_journal::ClockSource;
 use hence_state::{
     Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
     Stage, Timestamp, Typing,
@@ -48,14 +47,6 @@ impl Plan {
 
     pub(crate) fn loop_settings(&self) -> Option<&LoopSettings> {
         self.problem.settings().loop_settings.as_ref()
-    }
-
-    pub(crate) fn clock_source(&self) -> Option<ClockSource> {
-        match (&self.clock, self.profile.clock) {
-            (_, ClockRule::Frozen) => None,
-            (Clock::Given(_), ClockRule::Moving) => Some(ClockSource::Given),
-            (_, ClockRule::Moving) => Some(ClockSource::Ticking),
-        }
     }
 
     pub(crate) fn find_step(&self, name: &str) -> Option<&Arc<dyn Step>> {

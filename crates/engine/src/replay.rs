@@ -5,6 +5,7 @@ use hence_journal::{Lines, ReadError, RecordIndex, verify};
 use hence_state::Findings;
 
 use crate::blob::Blobs;
+use crate::book::BookError;
 use crate::history::History;
 use crate::run::{Run, RunError};
 use crate::sink::{MemorySink, Sink, SinkError};
@@ -83,7 +84,7 @@ impl Engine {
             run.finish(&mut sink, |event| steps += u64::from(matches!(event, crate::Event::Step { .. })));
         // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
         match finished {
-            Ok(_) | Err(RunError::Clock(_) | RunError::Fold { .. }) => {}
+            Ok(_) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);

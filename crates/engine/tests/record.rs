@@ -86,6 +86,19 @@ fn a_journal_of_another_problem_cannot_be_taken_up() {
     assert!(error.to_string().starts_with("record 0 does not follow from the plan"), "{error}");
 }
 
+#[test]
+fn a_journal_with_a_flipped_byte_is_not_built_on() {
+    let engine = Engine::new();
+    let problem = problem("null", 0);
+    let (sink, _) = run(&engine, &problem, Profile::STRICT);
+    let at = sink.journal.windows(10).position(|window| window == b"started_at").unwrap() + 15;
+    let mut journal = sink.journal.clone();
+    journal[at] = b'1';
+    let plan = engine.plan(&Request::of_value(problem, Profile::STRICT)).unwrap();
+    let error = Run::resume(plan, &journal, &sink.blobs).map(|_| ()).unwrap_err();
+    assert!(error.to_string().starts_with("record 1 does not hold: "), "{error}");
+}
+
 fn verify(
     problem: &Value,
     journal: &[u8],

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use hence_journal::Head;
 use hence_journal::verify::Level;
@@ -74,7 +75,7 @@ pub(crate) struct RunArgs {
     /// The problem's file, or - for standard input
     pub(crate) problem: String,
     /// The run's id [default: the problem's id]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) trace_id: Option<String>,
     /// When the run is created, as 2026-02-02T00:00:00Z [default: the problem's created_at]
     #[arg(long, value_name = "TIME")]
@@ -91,6 +92,7 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence runs --store /srv/hence --limit 20")]
 pub(crate) struct RunsArgs {
     /// Show at most this many; 0 shows all
     #[arg(long, default_value_t = 200)]
@@ -151,6 +153,7 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence replay vendor-choice")]
 pub(crate) struct ReplayArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
@@ -169,6 +172,7 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence resume vendor-choice")]
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
@@ -184,6 +188,7 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence import /tmp/vendor-choice --store /srv/hence")]
 pub(crate) struct ImportArgs {
     /// A folder that `hence export` made
     pub(crate) dir: PathBuf,
@@ -200,12 +205,14 @@ pub(crate) struct HashArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence stats vendor-choice")]
 pub(crate) struct StatsArgs {
     /// A run, or a prefix of its id [default: the whole store]
     pub(crate) run: Option<String>,
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence doctor --rebuild")]
 pub(crate) struct DoctorArgs {
     /// Cut unfinished appends, remove what interrupted writers left, and rebuild the index
     #[arg(long)]
@@ -213,18 +220,21 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence explain E0102")]
 pub(crate) struct ExplainArgs {
     /// A code such as E0102 [default: list all]
     pub(crate) code: Option<String>,
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence schema verify")]
 pub(crate) struct SchemaArgs {
     /// A command's name [default: list them]
     pub(crate) command: Option<String>,
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence completions bash > ~/.local/share/bash-completion/completions/hence")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,

@@ -7,6 +7,10 @@
 //! blobs/<sha256>   the large values the journal names
 //! ```
 
+use std::collections::BTreeSet;
+
+use hence_canon::{Digest, Value, parse};
+use hence_engine::referenced;
 use serde::{Deserialize, Serialize};
 
 /// The manifest's name.
@@ -42,4 +46,21 @@ pub(crate) struct BundleFile {
     pub(crate) sha256: String,
     /// How many bytes it has.
     pub(crate) bytes: u64,
+}
+
+/// How a reference begins in a canonical line.
+const REFERENCE: &[u8] = b"\"$blob\"";
+
+/// Finds the large values that a journal's results refer to.
+pub(crate) fn referenced_blobs(journal: &[u8]) -> BTreeSet<Digest> {
+    // Most lines refer to nothing, and looking for the mark is cheaper than parsing.
+    let is_marked = |line: &[u8]| line.windows(REFERENCE.len()).any(|window| window == REFERENCE);
+    let output = |line: &[u8]| {
+        if !is_marked(line) {
+            return None;
+        }
+        let record = parse(line).ok()?;
+        record.get("result")?.get("output").and_then(|output: &Value| referenced(output))
+    };
+    journal.split(|byte| *byte == b'\n').filter_map(output).collect()
 }

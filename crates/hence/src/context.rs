@@ -5,10 +5,13 @@ use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
 use hence_store::FileStore;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::Args;
 use crate::error::CliError;
+pub(crate) use crate::escape::escape;
+use crate::escape::escape_json;
 use crate::report::Text;
 
 /// How a command speaks and where it finds runs.
@@ -17,17 +20,23 @@ pub(crate) struct Context {
     json: bool,
 }
 
-/// An error as JSON.
-#[derive(Serialize)]
-struct JsonError<'a> {
-    error: JsonErrorBody<'a>,
+/// An error as JSON, on stderr.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorReport<'a> {
+    /// What ended the command.
+    error: ErrorBody<'a>,
 }
 
-#[derive(Serialize)]
-struct JsonErrorBody<'a> {
+/// What ended a command.
+#[derive(Serialize, JsonSchema)]
+struct ErrorBody<'a> {
+    /// A code that `hence explain` knows.
     code: &'a str,
+    /// What happened, where, what was expected and found.
     message: &'a str,
+    /// Single findings, when there are several.
     findings: &'a [String],
+    /// What to do next.
     hint: &'a str,
 }
 
@@ -51,29 +60,32 @@ impl Context {
         !self.json && std::io::stderr().is_terminal()
     }
 
-    /// Says something that is not data.
+    /// Says something that is not data, in a line.
     pub(crate) fn say(&self, text: impl std::fmt::Display) {
         if !self.json {
-            anstream::eprintln!("{text}");
+            talk(escape(&text.to_string()));
         }
     }
 
     /// Prints a report: as text for people, as JSON for programs.
     pub(crate) fn print<R: Text + Serialize>(&self, report: &R) -> Result<(), CliError> {
-        let text = if self.json { to_json(report) } else { report.text() };
-        self.write(text.trim_end_matches('\n').as_bytes())?;
-        self.write(b"\n")
+        self.write(self.render(report).as_bytes())
     }
 
     /// Prints a report to stderr, where stdout carries something else.
     pub(crate) fn print_aside<R: Text + Serialize>(&self, report: &R) {
-        let text = if self.json { to_json(report) } else { report.text() };
-        anstream::eprintln!("{}", text.trim_end_matches('\n'));
+        talk(self.render(report).trim_end_matches('\n'));
     }
 
-    /// Writes raw bytes to stdout. A reader that went away is not an error.
+    fn render<R: Text + Serialize>(&self, report: &R) -> String {
+        let text = if self.json { to_json(report) } else { report.text() };
+        format!("{}\n", text.trim_end_matches('\n'))
+    }
+
+    /// Writes bytes to stdout exactly as they are. A reader that went away is not an error.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CliError> {
-        let mut out = anstream::stdout().lock();
+        // Not through anstream: it takes escape sequences out, and these bytes may be hashed by whoever reads them.
+        let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Err(CliError::file("write", "standard output".as_ref(), &error))
@@ -84,34 +96,32 @@ impl Context {
 
     pub(crate) fn report_error(&self, error: &CliError) {
         if self.json {
-            let body = JsonErrorBody {
+            let body = ErrorBody {
                 code: error.code.as_str(),
                 message: &error.message,
                 findings: &error.findings,
                 hint: &error.hint,
             };
-            anstream::eprintln!("{}", to_json(&JsonError { error: body }));
+            talk(to_json(&ErrorReport { error: body }));
             return;
         }
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let cyan = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
-        anstream::eprintln!("{red}error[{}]{red:#}: {}", error.code, escape(&error.message));
+        talk(format_args!("{red}error[{}]{red:#}: {}", error.code, escape(&error.message)));
         for finding in &error.findings {
-            anstream::eprintln!("  {}", escape(finding));
+            talk(format_args!("  {}", escape(finding)));
         }
-        anstream::eprintln!("{cyan}hint{cyan:#}: {}; `hence explain {}` says more", error.hint, error.code);
+        let hint = escape(&error.hint);
+        talk(format_args!("{cyan}hint{cyan:#}: {hint}; `hence explain {}` says more", error.code));
     }
 }
 
-fn to_json(report: &impl Serialize) -> String {
-    serde_json::to_string_pretty(report)
-        .unwrap_or_else(|error| format!("{{\"error\":{:?}}}", error.to_string()))
+/// Writes a line to stderr. Nobody may be listening there any more, and that must not end a command.
+fn talk(text: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Makes control characters visible: text from a journal must not drive a terminal.
-pub(crate) fn escape(text: &str) -> String {
-    let visible = |c: char| {
-        if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() }
-    };
-    text.chars().map(visible).collect()
+fn to_json(report: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(report).expect("reports have string keys and valid JSON inside");
+    escape_json(&text)
 }

@@ -6,11 +6,14 @@ use hence_canon::ParseError;
 use hence_engine::{BlobError, ReplayError, ResumeError, RunError};
 use hence_journal::ReadError;
 use hence_state::Findings;
-use hence_store::{AppendError, StoreError};
+use hence_store::{AppendError, DiskErrorKind, StoreError};
 
 use crate::code::Code;
 use crate::exit::Exit;
 use crate::hint;
+
+/// How much of a place in a document is shown.
+const POINTER_CHARACTERS_MAX: usize = 120;
 
 /// An error that ends a command.
 #[derive(Debug)]
@@ -50,11 +53,30 @@ impl CliError {
 
     /// Names a file a person gave.
     pub(crate) fn file(action: &str, path: &Path, error: &std::io::Error) -> Self {
-        Self::new(Code::File, format!("cannot {action} {}: {error}", path.display()))
+        use std::io::ErrorKind;
+        let reason = match error.kind() {
+            ErrorKind::NotFound => "it does not exist".to_owned(),
+            ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            ErrorKind::IsADirectory => "expected a file, found a folder".to_owned(),
+            ErrorKind::NotADirectory => "expected a folder, found a file".to_owned(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "no space left".to_owned(),
+            ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::new(Code::File, format!("cannot {action} {}: {reason}", path.display()))
     }
 
     pub(crate) fn not_json(name: &str, error: &ParseError) -> Self {
-        Self::new(Code::NotJson, format!("{name}: {error}"))
+        // The place of a document that is nested too deeply is itself too long to read; line and column are enough.
+        let place = error.pointer.to_string();
+        let text = match place.char_indices().nth(POINTER_CHARACTERS_MAX) {
+            None => error.to_string(),
+            Some((end, _)) => {
+                let start = place.get(..end).unwrap_or_default();
+                format!("{} at {} (`{start}…`)", error.kind, error.position)
+            }
+        };
+        Self::new(Code::NotJson, format!("{name}: {text}"))
     }
 
     pub(crate) fn refused(name: &str, findings: &Findings) -> Self {
@@ -65,14 +87,27 @@ impl CliError {
         error
     }
 
+    /// Names a record that cannot be read.
+    pub(crate) fn bad_record(run: &str, error: &ReadError) -> Self {
+        Self::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
+    }
+
     pub(crate) fn resume(run: &str, error: ResumeError) -> Self {
         match error {
-            ResumeError::Read(error) => Self::from(error),
-            ResumeError::Diverged { .. } => {
+            ResumeError::Read(error) => Self::bad_record(run, &error),
+            ResumeError::Diverged { .. } | ResumeError::Broken { .. } => {
                 Self::new(Code::Diverged, format!("run {run}: {error}")).advise(hint::verify(run))
             }
             ResumeError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),
             ResumeError::Run(error) => Self::from(error),
+        }
+    }
+
+    pub(crate) fn replay(run: &str, error: ReplayError) -> Self {
+        match error {
+            ReplayError::Read(error) => Self::bad_record(run, &error),
+            ReplayError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),
+            ReplayError::Run(error) => error.into(),
         }
     }
 }
@@ -81,6 +116,7 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let code = match &error {
             StoreError::NotAStore { .. } | StoreError::UnknownFormat { .. } => Code::NotAStore,
+            StoreError::Disk(error) if error.kind == DiskErrorKind::NotAFolder => Code::NotAStore,
             StoreError::NoSuchRun { .. } | StoreError::PrefixNotFound { .. } => Code::NoSuchRun,
             StoreError::PrefixAmbiguous { .. } => Code::Ambiguous,
             StoreError::RunConflict { .. } | StoreError::AlreadyCreated { .. } => Code::Conflict,
@@ -93,7 +129,11 @@ impl From<StoreError> for CliError {
             | StoreError::BlobTooLarge { .. } => Code::Blob,
             _ => Code::Disk,
         };
-        Self::new(code, error.to_string())
+        let made = Self::new(code, error.to_string());
+        match hint::for_store(&error) {
+            Some(hint) => made.advise(hint),
+            None => made,
+        }
     }
 }
 
@@ -109,27 +149,11 @@ impl From<BlobError> for CliError {
     }
 }
 
-impl From<ReadError> for CliError {
-    fn from(error: ReadError) -> Self {
-        Self::new(Code::BadRecord, error.to_string())
-    }
-}
-
 impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
             other => Self::new(Code::Stopped, other.to_string()),
-        }
-    }
-}
-
-impl From<ReplayError> for CliError {
-    fn from(error: ReplayError) -> Self {
-        match error {
-            ReplayError::Read(error) => error.into(),
-            ReplayError::Refused(findings) => Self::refused("the recorded problem", &findings),
-            ReplayError::Run(error) => error.into(),
         }
     }
 }

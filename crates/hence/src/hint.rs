@@ -1,6 +1,9 @@
 //! What to do next. The library explains; only this file advises.
 
+use hence_store::{Damage, DiskErrorKind, StoreError};
+
 use crate::code::Code;
+use crate::escape::escape;
 
 /// Returns the advice that fits every case of a code.
 pub(crate) fn for_code(code: Code) -> String {
@@ -27,9 +30,54 @@ pub(crate) fn for_code(code: Code) -> String {
     text.to_owned()
 }
 
+/// Returns the advice that fits what a store said, where the code alone says too little.
+pub(crate) fn for_store(error: &StoreError) -> Option<String> {
+    match error {
+        StoreError::NotAStore { path, .. } if !path.exists() => {
+            Some("`hence run PROBLEM.json` makes the store; --store names another folder".to_owned())
+        }
+        StoreError::Disk(error) => for_disk(&error.kind).map(str::to_owned),
+        StoreError::Damaged { reason: Damage::NoJournal, .. } => Some(
+            "put a copy of its journal back, or remove the run's folder; `hence doctor` looks at the whole store"
+                .to_owned(),
+        ),
+        StoreError::Damaged { run, .. } => Some(format!(
+            "`hence verify {}` says what still holds; `hence doctor` looks at the whole store",
+            word(run.as_str())
+        )),
+        StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => Some(format!(
+            "the stored run was not touched: `hence log {}` shows it, --trace-id gives this one another id",
+            word(run.as_str())
+        )),
+        _ => None,
+    }
+}
+
+/// Returns the advice that fits what stood in the way on a disk.
+fn for_disk(kind: &DiskErrorKind) -> Option<&'static str> {
+    match kind {
+        DiskErrorKind::NotAFolder | DiskErrorKind::NotAFile => Some("name another folder with --store"),
+        DiskErrorKind::Missing => Some("make the folder above it, or name another folder with --store"),
+        DiskErrorKind::PermissionDenied | DiskErrorKind::ReadOnly => {
+            Some("name a folder you may write with --store; commands that only read work as it is")
+        }
+        _ => None,
+    }
+}
+
 /// Returns the advice to verify a run.
 pub(crate) fn verify(run: &str) -> String {
     format!("`hence verify {}` says where the record first breaks", word(run))
+}
+
+/// Returns the advice to look at the records of a run.
+pub(crate) fn records(run: &str) -> String {
+    format!("`hence log {}` lists the records", word(run))
+}
+
+/// Returns the advice to look at a whole state.
+pub(crate) fn places(run: &str) -> String {
+    format!("`hence state {}` shows what is there", word(run))
 }
 
 /// Returns the advice to resume a run.
@@ -37,12 +85,66 @@ pub(crate) fn resume(run: &str) -> String {
     format!("`hence resume {}` continues it", word(run))
 }
 
-/// Returns a word as a shell would read it back.
+/// The advice when a repair puts everything right.
+pub(crate) const REBUILD: &str =
+    "hint: `hence doctor --rebuild` mends what can be mended without losing a record";
+
+/// The advice when stored bytes are not what they were.
+pub(crate) const DAMAGE: &str = "hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back";
+
+/// The advice when a name is neither a file nor a run.
+pub(crate) const NEITHER_FILE_NOR_RUN: &str =
+    "no file has that name either; `hence runs` lists the runs, --store names another folder";
+
+/// Returns the advice to name a journal inside a folder.
+pub(crate) fn folder(journal: &str) -> String {
+    format!("to read the folder's journal, name its file: {}", word(journal))
+}
+
+/// Returns the advice to look at a state without its large values.
+pub(crate) fn raw_state(run: &str) -> String {
+    format!(
+        "`hence state {} --raw` leaves references as they are; importing the bundle again brings values back",
+        word(run)
+    )
+}
+
+/// Returns the advice when a run is kept and only its copy is not.
+pub(crate) fn copy(run: &str) -> String {
+    format!("the run is kept in the store; `hence export {} DIR` writes it elsewhere", word(run))
+}
+
+/// Returns a word as a shell would read it back, with nothing in it that a terminal would obey.
 pub(crate) fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
-    } else {
+    } else if escape(text) == text {
         format!("'{}'", text.replace('\'', "'\\''"))
+    } else {
+        format!("$'{}'", text.chars().map(ansi_c).collect::<String>())
+    }
+}
+
+/// Spells a character inside `$'…'`.
+fn ansi_c(c: char) -> String {
+    match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if escape(c.encode_utf8(&mut [0; 4])) == c.to_string() => c.to_string(),
+        c => format!("\\u{:04x}", u32::from(c)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+
+    #[test]
+    fn a_word_reads_back_as_it_was() {
+        assert_eq!(word("refund-42"), "refund-42");
+        assert_eq!(word("refund 42"), "'refund 42'");
+        assert_eq!(word("it's"), r"'it'\''s'");
+        assert_eq!(word("a\n\u{1b}[31m'"), r"$'a\u000a\u001b[31m\''");
+        assert_eq!(word(""), "''");
     }
 }

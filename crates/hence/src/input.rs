@@ -16,9 +16,14 @@ use crate::error::CliError;
 /// anything is parsed.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// Returns what to call a document in a message.
+pub(crate) fn shown_name(name: &str) -> &str {
+    if name == "-" { "standard input" } else { name }
+}
+
 /// Reads a file, or standard input for `-`, up to [`DOCUMENT_BYTES_MAX`].
 pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
-    let path = Path::new(if name == "-" { "standard input" } else { name });
+    let path = Path::new(shown_name(name));
     let mut bytes = Vec::new();
     let read = if name == "-" {
         std::io::stdin().lock().take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
@@ -46,5 +51,5 @@ pub(crate) fn parse_problem(name: &str, bytes: &[u8], profile: &Profile) -> Resu
         Typing::Strict => parse(bytes).map(without_defects),
         Typing::Lax => parse_lenient(bytes),
     };
-    parsed.map_err(|error| CliError::not_json(name, &error))
+    parsed.map_err(|error| CliError::not_json(shown_name(name), &error))
 }

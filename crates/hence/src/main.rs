@@ -10,6 +10,7 @@ mod commands;
 mod context;
 mod data;
 mod error;
+mod escape;
 mod exit;
 mod hint;
 mod input;

@@ -7,9 +7,10 @@ use hence_journal::{Chained, Lines, Record, RecordIndex};
 use hence_state::{Profile, ProfileName};
 use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
 
+use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::input;
+use crate::{bundle, hint, input};
 
 /// The attachment that holds the problem.
 pub(crate) const PROBLEM: &str = "problem.json";
@@ -50,8 +51,16 @@ impl Journal {
     /// Reads a file if there is one of that name, a run of the store otherwise.
     pub(crate) fn of_target(context: &Context, name: &str) -> Result<Self, CliError> {
         let path = Path::new(name);
+        if path.is_dir() && path.join(bundle::JOURNAL).is_file() {
+            let run = Self::of_run(context, name);
+            let file = path.join(bundle::JOURNAL);
+            return run.map_err(|error| error.advise(hint::folder(&file.display().to_string())));
+        }
         if !path.is_file() {
-            return Self::of_run(context, name);
+            return Self::of_run(context, name).map_err(|error| match error.code {
+                Code::NoSuchRun => error.advise(hint::NEITHER_FILE_NOR_RUN),
+                _ => error,
+            });
         }
         let bytes = input::read_file(path)?;
         Ok(Self { name: name.to_owned(), bytes, problem: beside(path)?, store: None })
@@ -77,7 +86,7 @@ impl Journal {
     pub(crate) fn required_problem(&self) -> Result<Lenient, CliError> {
         self.parsed_problem()?.ok_or_else(|| {
             let message = format!("{}: its problem is not at hand", self.name);
-            CliError::new(crate::code::Code::NoSuchPlace, message)
+            CliError::new(Code::NoSuchPlace, message)
                 .advise(format!("put the problem beside the journal as {PROBLEM}"))
         })
     }

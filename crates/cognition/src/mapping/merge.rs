@@ -25,6 +25,9 @@ pub enum MergeStrategy {
 pub struct UnknownStrategy(pub String);
 
 impl MergeStrategy {
+    /// Every strategy in the order of the document.
+    pub const ALL: [Self; 4] = [Self::Overwrite, Self::Append, Self::DeepMerge, Self::Replace];
+
     /// Returns the name used in documents.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +55,7 @@ impl FromStr for MergeStrategy {
     type Err = UnknownStrategy;
 
     fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
-        [Self::Overwrite, Self::Append, Self::DeepMerge, Self::Replace]
+        Self::ALL
             .into_iter()
             .find(|strategy| strategy.name() == name)
             .ok_or_else(|| UnknownStrategy(format!("{name:?}")))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::JsonPointer;
 
 use super::ancestry::Ancestry;
-use super::hazards::{Writers, references, targets};
+use super::hazards::{Writers, targets, written_references};
 use super::{Plan, StepIndex, graph};
 use crate::capability::Registry;
 use crate::mapping::MergeStrategy;
@@ -49,7 +49,7 @@ fn report_references(
             problems.add(Rule::DanglingReference, place.child("input"), message);
         }
     }
-    for reference in references(step).into_iter().collect::<BTreeSet<_>>() {
+    for reference in written_references(step).into_iter().collect::<BTreeSet<_>>() {
         if let Some(message) = impossible(skill, &reference) {
             problems.add(Rule::DanglingReference, place.clone(), message);
             continue;

@@ -11,19 +11,17 @@ use crate::skill::{Skill, Step};
 /// The declared writes of a skill, by target text, in plan order.
 ///
 /// Keys end with a dot so that everything below `working.artifacts.` is one range.
-pub(super) struct Writers {
+pub(crate) struct Writers {
     by_target: BTreeMap<String, Vec<(usize, StepIndex)>>,
 }
 
 impl Writers {
     pub(super) fn of(skill: &Skill, order: &[StepIndex]) -> Self {
-        let mut by_target: BTreeMap<String, Vec<(usize, StepIndex)>> = BTreeMap::new();
-        for (position, index) in order.iter().enumerate() {
-            for target in skill.steps.get(index.position()).into_iter().flat_map(targets) {
-                by_target.entry(format!("{target}.")).or_default().push((position, *index));
-            }
-        }
-        Self { by_target }
+        let planned = order.iter().enumerate().flat_map(|(position, index)| {
+            let step = skill.steps.get(index.position());
+            step.into_iter().flat_map(targets).map(move |target| (target.to_string(), (position, *index)))
+        });
+        planned.collect()
     }
 
     /// Iterates over targets with more than one writer.
@@ -33,7 +31,7 @@ impl Writers {
     }
 
     /// Returns the writers whose targets overlap a reference: the same place, one above it or one below it.
-    pub(super) fn of_reference(&self, reference: &Reference) -> Vec<(usize, StepIndex)> {
+    pub(crate) fn of_reference(&self, reference: &Reference) -> Vec<(usize, StepIndex)> {
         let place = format!("{reference}.");
         let mut found: Vec<(usize, StepIndex)> = Vec::new();
         // Above: every prefix of the path that ends at a dot.
@@ -55,7 +53,7 @@ impl Writers {
         let mut all = vec![Vec::new(); skill.steps.len()];
         for (position, index) in order.iter().enumerate() {
             let Some(step) = skill.steps.get(index.position()) else { continue };
-            let references = references(step);
+            let references = written_references(step);
             let writers = references.iter().flat_map(|reference| self.of_reference(reference));
             let mut found: Vec<StepIndex> =
                 writers.filter(|(writer, _)| *writer < position).map(|(_, index)| index).collect();
@@ -69,13 +67,24 @@ impl Writers {
     }
 }
 
+/// Collects targets with the position at which, and the step by which, each is written.
+impl FromIterator<(String, (usize, StepIndex))> for Writers {
+    fn from_iter<I: IntoIterator<Item = (String, (usize, StepIndex))>>(written: I) -> Self {
+        let mut by_target: BTreeMap<String, Vec<(usize, StepIndex)>> = BTreeMap::new();
+        for (target, writer) in written {
+            by_target.entry(format!("{target}.")).or_default().push(writer);
+        }
+        Self { by_target }
+    }
+}
+
 /// Iterates over what a step declares to write.
 pub(super) fn targets(step: &Step) -> impl Iterator<Item = &Target> {
     step.output.iter().flat_map(|mapping| mapping.entries().map(|(_, target)| target))
 }
 
 /// Returns everything a step declares to read: input, control blocks, and fields copied from memory.
-pub(super) fn references(step: &Step) -> Vec<Reference> {
+pub(crate) fn references(step: &Step) -> Vec<Reference> {
     let input = step.input.iter().flat_map(|mapping| mapping.references().into_iter().cloned());
     let copied = step.output.iter().flat_map(|mapping| {
         mapping.entries().filter_map(|(field, _)| match field {
@@ -83,6 +92,12 @@ pub(super) fn references(step: &Step) -> Vec<Reference> {
             crate::mapping::ProducedField::Member(_) => None,
         })
     });
-    let all = input.chain(step.control.references()).chain(copied);
-    all.filter(|reference| !matches!(reference.namespace(), Namespace::Inputs | Namespace::Frame)).collect()
+    input.chain(step.control.references()).chain(copied).collect()
+}
+
+/// Returns what a step declares to read of what steps can write.
+pub(super) fn written_references(step: &Step) -> Vec<Reference> {
+    let mut all = references(step);
+    all.retain(|reference| !matches!(reference.namespace(), Namespace::Inputs | Namespace::Frame));
+    all
 }

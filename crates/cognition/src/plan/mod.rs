@@ -11,7 +11,7 @@ use hence_canon::JsonPointer;
 
 use crate::mapping::InvalidOutputMapping;
 use crate::skill::{Problem, Problems, Rule, Skill, rule_of_target};
-use hazards::Writers;
+pub(crate) use hazards::{Writers, references};
 
 /// The position of a step among the declared steps, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Object, Value};
 
+use super::invoke::Invoking;
 use crate::capability::Registry;
 use crate::state::RunStatus;
 
@@ -16,6 +17,12 @@ pub trait Capabilities: Registry {
     /// [`CallError`] when the call gives no reply.
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
 
+    /// Carries out tasks that do not depend on each other and returns what each came to, in their order.
+    ///
+    /// An implementation without workers hands them to [`one_by_one`]; one with workers gives each task its own
+    /// way to the same capabilities. Nothing a run keeps depends on which it is.
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation>;
+
     /// Waits between two attempts.
     fn wait(&mut self, seconds: Float);
 
@@ -24,6 +31,17 @@ pub trait Capabilities: Registry {
 
     /// Learns that a nested run has ended.
     fn nested_run_ended(&mut self, _run: &NestedRun) {}
+}
+
+/// A call with everything around it, ready to be carried out.
+pub type Task<'a> = Box<dyn FnOnce(&mut dyn Capabilities) -> Invocation + Send + 'a>;
+
+/// What a task came to. Only the run that made the task can look inside.
+pub struct Invocation(pub(super) Invoking);
+
+/// Carries out tasks one after the other.
+pub fn one_by_one(capabilities: &mut dyn Capabilities, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+    tasks.into_iter().map(|task| task(capabilities)).collect()
 }
 
 /// One call of a capability.
@@ -35,14 +53,49 @@ pub struct Call<'a> {
     pub input: &'a Value,
     /// Why.
     pub purpose: CallPurpose,
-    /// The skill and step it is for.
+    /// The skill it is for.
     pub skill_id: &'a Arc<str>,
     /// The step it is for.
     pub step_id: &'a Arc<str>,
+    /// Where in the run it is made.
+    pub place: &'a CallPlace,
     /// Which attempt it is, from 1.
     pub attempt: u64,
     /// How long it may take.
     pub timeout_seconds: Float,
+}
+
+/// Where in a run a call is made. It depends on the skill and on replies, never on timing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CallPlace {
+    /// The calls of the runs around this one, outermost first; empty in the outermost run.
+    pub path: Arc<str>,
+    /// Which iteration of a loop, from 0.
+    pub iteration: u64,
+    /// Which item or branch, from 0.
+    pub item: u64,
+}
+
+impl Call<'_> {
+    /// Returns a text that names this call in its run and no other: what an intent is kept under, and, behind the
+    /// id of the run, what a capability can tell a repeated call by.
+    ///
+    /// A driver that takes up a step again answers calls from what it kept under their keys.
+    pub fn key(&self) -> String {
+        let CallPlace { path, iteration, item } = self.place;
+        let purpose = match self.purpose {
+            CallPurpose::Step => "call",
+            CallPurpose::GateBefore => "before",
+            CallPurpose::GateAfter => "after",
+        };
+        let (step, capability, attempt) = (key_part(self.step_id), key_part(self.capability), self.attempt);
+        format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}/{attempt}")
+    }
+}
+
+/// Escapes an id as a JSON pointer does, so that a slash in it is not taken for the end of it.
+pub(super) fn key_part(id: &str) -> String {
+    id.replace('~', "~0").replace('/', "~1")
 }
 
 /// Why a capability is called.
@@ -50,8 +103,10 @@ pub struct Call<'a> {
 pub enum CallPurpose {
     /// A step uses it.
     Step,
-    /// A gate asks it.
-    Gate,
+    /// A gate asks it about an input.
+    GateBefore,
+    /// A gate asks it about an output.
+    GateAfter,
 }
 
 /// What a capability answers.
@@ -69,6 +124,9 @@ pub enum CallError {
     /// It did not come in time.
     #[error("no reply within {0} seconds")]
     TimedOut(Float),
+    /// Someone has to answer first, and it may take days: the run stops here and is taken up again later.
+    #[error("waiting: {0}")]
+    Waiting(Arc<str>),
     /// The capability failed.
     #[error("{class}: {message}")]
     Failed {
@@ -77,6 +135,17 @@ pub enum CallError {
         /// What happened.
         message: Arc<str>,
     },
+}
+
+/// What a run waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The key of the call that has no answer yet.
+    pub key: Arc<str>,
+    /// The capability that was called.
+    pub capability: Arc<str>,
+    /// What it waits for, for people.
+    pub message: Arc<str>,
 }
 
 /// A run that a step of another run started.

@@ -16,6 +16,8 @@ pub struct Context<'a> {
     pub lineage: Vec<Arc<str>>,
     /// The id of this run, if it has one.
     pub run_id: Option<Arc<str>>,
+    /// The calls of the runs around this one, as in [`CallPlace::path`](super::CallPlace::path).
+    pub path: Arc<str>,
     /// The trace all runs of this tree share.
     pub trace_id: Option<Arc<str>>,
 }

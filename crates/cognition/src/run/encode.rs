@@ -1,5 +1,6 @@
 //! Outcomes as values: what a journal keeps.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
@@ -24,7 +25,7 @@ impl StepOutcome {
             ("input", self.input.clone()),
             ("reads", texts(&self.reads)),
             ("writes", texts(&self.writes)),
-            ("called", texts(&self.called)),
+            ("called", self.called.iter().map(|(id, times)| (id.clone(), *times)).collect::<Object>().into()),
             ("metrics", metrics_value(self.metrics)),
         ];
         members.extend(self.produced.clone().map(|produced| ("produced", produced)));
@@ -76,7 +77,7 @@ impl StepOutcome {
             writes: root.member("writes").texts()?,
             meta: root.member("meta").object_or_empty()?,
             metrics: metrics(&root.member("metrics"))?,
-            called: root.member("called").texts()?,
+            called: called(&root.member("called"))?,
             notes: root.member("notes").items()?.iter().map(note).collect::<Result<_, _>>()?,
             failure: match root.member("failure") {
                 place if place.is_absent_or_null() => None,
@@ -101,6 +102,15 @@ pub(crate) fn metrics(place: &Place<'_>) -> Result<TraceMetrics, DecodeError> {
         }
     }
     Ok(metrics)
+}
+
+fn called(place: &Place<'_>) -> Result<BTreeMap<Arc<str>, u64>, DecodeError> {
+    let count = |key: &Arc<str>| {
+        let member = place.member(key);
+        let times = member.value().and_then(Value::as_u64).ok_or_else(|| member.error("a count"))?;
+        Ok((key.clone(), times))
+    };
+    place.object_or_empty()?.keys().map(count).collect()
 }
 
 fn note_value(note: &Note) -> Value {

@@ -9,7 +9,7 @@ use super::invoke::{Caller, Invoked, Stop};
 use crate::expression::ExpressionError;
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
-use crate::skill::{Foreach, Formula, ItemErrors, Step, Uses, While};
+use crate::skill::{Foreach, Formula, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Step, Uses, While};
 use crate::state::Memory;
 
 /// What the calls of a step came to.
@@ -76,22 +76,26 @@ impl Caller<'_, '_> {
         let mut meta = Object::new();
         let mut attempts = 0;
         let mut errors = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            let mut values = base.with(foreach.item_name.clone(), item.clone());
-            if let Some(name) = &foreach.index_name {
-                values = values.with(name.clone(), index);
-            }
-            match (self.invoke(uses, &values.into()), foreach.on_error) {
-                (Ok(invoked), _) => {
-                    attempts += attempts_of(&invoked.meta).unwrap_or(0);
-                    collected.add(index, invoked.output);
-                    meta = invoked.meta;
+        // Whole waves are called, so which calls are made depends on the items and never on timing.
+        let width = usize::try_from(foreach.parallel.clamp(1, PARALLEL_MAX)).unwrap_or(1);
+        for (wave, chunk) in items.chunks(width).enumerate() {
+            let first = wave * width;
+            let inputs =
+                (first..).zip(chunk).map(|(index, item)| (uses, item_input(foreach, &base, index, item)));
+            let results = self.invoke_side_by_side(inputs.collect(), first as u64);
+            for (index, result) in (first..).zip(results) {
+                match (result, foreach.on_error) {
+                    (Ok(invoked), _) => {
+                        attempts += attempts_of(&invoked.meta).unwrap_or(0);
+                        collected.add(index, invoked.output);
+                        meta = invoked.meta;
+                    }
+                    (Err(Stop::Failed(failure)), ItemErrors::Continue) if !failure.class.is_safety() => {
+                        let error = [("index", Value::from(index)), ("class", failure.class.name().into())];
+                        errors.push(Object::from_iter(error));
+                    }
+                    (Err(stop), _) => return Err(stop),
                 }
-                (Err(Stop::Failed(failure)), ItemErrors::Continue) if !failure.class.is_safety() => {
-                    let error = [("index", Value::from(index)), ("class", failure.class.name().into())];
-                    errors.push(Object::from_iter(error));
-                }
-                (Err(stop), _) => return Err(stop),
             }
         }
         meta = meta.with("foreach_count", items.len()).with("foreach_total_attempts", attempts);
@@ -108,13 +112,14 @@ impl Caller<'_, '_> {
         let mut seen = memory.clone();
         let mut commits = Vec::new();
         loop {
+            self.place.iteration = commits.len() as u64;
             let input = input_of(self.step, &seen)?;
             let Invoked { output, meta } = self.invoke(uses, &input)?;
             let produced = Value::from(output.clone());
             seen = write(self.step, &seen, &produced)
                 .map_err(|error| Failure::new(ErrorClass::OutputMapping, error))?;
             commits.push(produced);
-            let exhausted = commits.len() as u64 >= whiles.max_iterations;
+            let exhausted = commits.len() as u64 >= whiles.max_iterations.min(ITERATIONS_MAX);
             if exhausted || !crate::expression::is_true(&evaluate(whiles.condition(), &seen)?) {
                 let meta = meta
                     .with("while_iterations", commits.len())
@@ -123,6 +128,15 @@ impl Caller<'_, '_> {
                 return Ok(Flowed { input, produced: output, commits, meta });
             }
         }
+    }
+}
+
+/// Returns the input of one item's call.
+fn item_input(foreach: &Foreach, base: &Object, index: usize, item: &Value) -> Value {
+    let input = base.with(foreach.item_name.clone(), item.clone());
+    match &foreach.index_name {
+        Some(name) => input.with(name.clone(), index).into(),
+        None => input.into(),
     }
 }
 

@@ -31,6 +31,12 @@ pub enum FoldError {
         /// The step of the outcome.
         found: Arc<str>,
     },
+    /// The run has ended.
+    #[error("the run has ended, found an outcome of `{found}`")]
+    Ended {
+        /// The step of the outcome.
+        found: Arc<str>,
+    },
     /// Its writes do not fit the memory.
     #[error("the outcome of `{step}` cannot be written: {source}")]
     Write {
@@ -57,6 +63,16 @@ pub fn settle(step: &Step, outcome: StepOutcome, memory: &Memory) -> Settled {
 
 fn write_all(step: &Step, outcome: &StepOutcome, memory: &Memory) -> Result<Memory, OutputMappingError> {
     outcome.commits.iter().try_fold(memory.clone(), |memory, produced| write(step, &memory, produced))
+}
+
+/// Writes an outcome again that was settled before, through the mapping it was settled with.
+pub(super) fn refold(step: &Step, outcome: &StepOutcome, memory: &Memory) -> Result<Memory, FoldError> {
+    let rewired = outcome
+        .wired
+        .as_ref()
+        .map(|mapping| Step { output: OutputMapping::parse(&mapping.clone().into()), ..step.clone() });
+    write_all(rewired.as_ref().unwrap_or(step), outcome, memory)
+        .map_err(|source| FoldError::Write { step: outcome.step_id.clone(), source })
 }
 
 fn targets(step: &Step) -> Vec<Arc<str>> {
@@ -114,12 +130,7 @@ impl ExecutionState {
         if step.id != outcome.step_id {
             return Err(FoldError::OtherStep { expected: step.id.clone(), found: outcome.step_id });
         }
-        let rewired = outcome
-            .wired
-            .as_ref()
-            .map(|mapping| Step { output: OutputMapping::parse(&mapping.clone().into()), ..step.clone() });
-        let memory = write_all(rewired.as_ref().unwrap_or(step), &outcome, &self.memory)
-            .map_err(|source| FoldError::Write { step: outcome.step_id.clone(), source })?;
+        let memory = refold(step, &outcome, &self.memory)?;
         self.accept(Settled { outcome, memory });
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use super::invoke::{Caller, Stop};
-use super::{Call, CallPurpose, Note};
+use super::invoke::{Caller, Stop, waiting};
+use super::{Call, CallError, CallPurpose, Note};
 use crate::capability::{Confirmation, Gate, OnDenied, RequiredTrust, Safety};
 use crate::failure::{ErrorClass, Failure};
 
@@ -30,12 +30,12 @@ impl Caller<'_, '_> {
     }
 
     /// Asks gates one after another; the first denial that matters ends it.
-    pub(super) fn ask(&mut self, gates: &[Gate], about: &Value) -> Result<(), Stop> {
-        gates.iter().try_for_each(|gate| self.ask_one(gate, about))
+    pub(super) fn ask(&mut self, gates: &[Gate], about: &Value, purpose: CallPurpose) -> Result<(), Stop> {
+        gates.iter().try_for_each(|gate| self.ask_one(gate, about, purpose))
     }
 
-    fn ask_one(&mut self, gate: &Gate, about: &Value) -> Result<(), Stop> {
-        let answer = self.answer(gate, about).map_err(Stop::Failed)?;
+    fn ask_one(&mut self, gate: &Gate, about: &Value, purpose: CallPurpose) -> Result<(), Stop> {
+        let answer = self.answer(gate, about, purpose)?;
         // Only a plain yes is a yes.
         if answer.get("allowed") == Some(&Value::Bool(true)) {
             return Ok(());
@@ -49,15 +49,15 @@ impl Caller<'_, '_> {
             }
             OnDenied::Degrade => Err(Stop::Degraded(message.into())),
             OnDenied::Warn => {
-                self.notes.push(Note { kind: "safety_gate_warning".into(), message: message.into() });
+                self.tally.notes.push(Note { kind: "safety_gate_warning".into(), message: message.into() });
                 Ok(())
             }
         }
     }
 
     /// A gate that cannot answer stops the run, whatever its denial would have meant.
-    fn answer(&mut self, gate: &Gate, about: &Value) -> Result<Object, Failure> {
-        let broken = |message: String| Failure::new(ErrorClass::GateExecution, message);
+    fn answer(&mut self, gate: &Gate, about: &Value, purpose: CallPurpose) -> Result<Object, Stop> {
+        let broken = |message: String| Stop::Failed(Failure::new(ErrorClass::GateExecution, message));
         let id = &gate.capability;
         if self.context.capabilities.capability(id).is_none() {
             return Err(broken(format!("gate `{id}` does not exist")));
@@ -65,9 +65,10 @@ impl Caller<'_, '_> {
         let call = Call {
             capability: id,
             input: about,
-            purpose: CallPurpose::Gate,
+            purpose,
             skill_id: &self.context.skill_id.clone(),
             step_id: &self.step.id,
+            place: &self.place,
             attempt: 1,
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
@@ -76,6 +77,7 @@ impl Caller<'_, '_> {
                 Value::Object(answer) => Ok(answer),
                 other => Err(broken(format!("gate `{id}` answers with an object, found {}", other.kind()))),
             },
+            Err(CallError::Waiting(message)) => Err(waiting(&call, message)),
             Err(error) => Err(broken(format!("gate `{id}`: {error}"))),
         }
     }

@@ -1,23 +1,45 @@
 //! One call with everything around it: safety, contract, retries.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
 use super::outcome::Note;
-use super::{Call, CallError, CallPurpose, Context, Reply};
+use super::{Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, Task, Waiting};
 use crate::capability::{CapabilitySpec, breach};
 use crate::failure::{ErrorClass, Failure};
-use crate::skill::{Step, Uses};
+use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
 /// Makes the calls of one step and keeps what is to be known about them.
 pub(super) struct Caller<'a, 'c> {
     pub(super) step: &'a Step,
     pub(super) context: &'a mut Context<'c>,
+    pub(super) place: CallPlace,
+    pub(super) tally: Tally,
+}
+
+/// What is to be known about the calls of a step.
+#[derive(Default)]
+pub(super) struct Tally {
     pub(super) metrics: TraceMetrics,
     pub(super) notes: Vec<Note>,
-    pub(super) called: Vec<Arc<str>>,
+    pub(super) called: BTreeMap<Arc<str>, u64>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.metrics.add(other.metrics);
+        self.notes.extend(other.notes);
+        for (capability, times) in other.called {
+            *self.called.entry(capability).or_default() += times;
+        }
+    }
+
+    pub(super) fn note_call(&mut self, capability: Arc<str>) {
+        *self.called.entry(capability).or_default() += 1;
+    }
 }
 
 /// Why a step does not go on.
@@ -25,6 +47,8 @@ pub(super) enum Stop {
     Failed(Failure),
     /// A gate denied, and the run goes on without this step.
     Degraded(Arc<str>),
+    /// Someone has to answer first.
+    Waiting(Waiting),
 }
 
 impl From<Failure> for Stop {
@@ -39,39 +63,86 @@ pub(super) struct Invoked {
     pub(super) meta: Object,
 }
 
-impl Caller<'_, '_> {
+/// What a task came to, and what is to be known about its calls.
+pub(super) struct Invoking {
+    result: Result<Invoked, Stop>,
+    tally: Tally,
+}
+
+impl<'a, 'c> Caller<'a, 'c> {
+    pub(super) fn new(step: &'a Step, context: &'a mut Context<'c>) -> Self {
+        let place = CallPlace { path: context.path.clone(), ..CallPlace::default() };
+        Self { step, context, place, tally: Tally::default() }
+    }
+
     /// Calls a capability or a nested skill.
     pub(super) fn invoke(&mut self, uses: &Uses, input: &Value) -> Result<Invoked, Stop> {
         match uses {
-            Uses::Skill(id) => self.with_retries(|caller, _| caller.nested(id, input)).map_err(Stop::Failed),
+            Uses::Skill(id) => self.with_retries(|caller, attempt| caller.nested(id, input, attempt)),
             Uses::Capability(id) => {
                 let Some(spec) = self.context.capabilities.capability(id) else {
                     let message = format_args!("no capability `{id}`");
                     return Err(Failure::new(ErrorClass::CapabilityNotFound, message).into());
                 };
                 self.admit(id, &spec.safety)?;
-                self.ask(&spec.safety.before, input)?;
+                self.ask(&spec.safety.before, input, CallPurpose::GateBefore)?;
                 let invoked = self.with_retries(|caller, attempt| caller.call(id, &spec, input, attempt))?;
-                self.ask(&spec.safety.after, &invoked.output.clone().into())?;
+                self.ask(&spec.safety.after, &invoked.output.clone().into(), CallPurpose::GateAfter)?;
                 Ok(invoked)
             }
         }
     }
 
+    /// Makes calls that do not depend on each other, numbered from `first`, and returns what each came to.
+    pub(super) fn invoke_side_by_side(
+        &mut self,
+        calls: Vec<(&Uses, Value)>,
+        first: u64,
+    ) -> Vec<Result<Invoked, Stop>> {
+        let tasks = calls.into_iter().zip(first..).map(|((uses, input), item)| self.task(uses, input, item));
+        let tasks: Vec<Task<'_>> = tasks.collect();
+        let done = self.context.capabilities.side_by_side(tasks);
+        let results = done.into_iter().map(|Invocation(Invoking { result, tally })| {
+            self.tally.add(tally);
+            result
+        });
+        results.collect()
+    }
+
+    fn task<'t>(&self, uses: &'t Uses, input: Value, item: u64) -> Task<'t>
+    where
+        'a: 't,
+        'c: 't,
+    {
+        let (step, options) = (self.step, self.context.options);
+        let (skill_id, lineage) = (self.context.skill_id.clone(), self.context.lineage.clone());
+        let (run_id, trace_id) = (self.context.run_id.clone(), self.context.trace_id.clone());
+        let place = CallPlace { item, ..self.place.clone() };
+        Box::new(move |capabilities| {
+            let path = place.path.clone();
+            let mut context = Context { capabilities, options, skill_id, lineage, run_id, path, trace_id };
+            let mut caller = Caller { step, context: &mut context, place, tally: Tally::default() };
+            let result = caller.invoke(uses, &input);
+            Invocation(Invoking { result, tally: caller.tally })
+        })
+    }
+
     fn with_retries(
         &mut self,
-        mut attempt: impl FnMut(&mut Self, u64) -> Result<Invoked, Failure>,
-    ) -> Result<Invoked, Failure> {
+        mut attempt: impl FnMut(&mut Self, u64) -> Result<Invoked, Stop>,
+    ) -> Result<Invoked, Stop> {
         let retry = self.step.control.retry.as_ref();
         let mut number = 1;
         loop {
             let failure = match attempt(self, number) {
-                Ok(invoked) => return Ok(invoked),
-                Err(failure) => failure,
+                Err(Stop::Failed(failure)) => failure,
+                other => return other,
             };
             number += 1;
-            match retry.filter(|retry| number <= retry.max_attempts && retry.applies_to(&failure)) {
-                None => return Err(failure),
+            // The limit holds also for a skill that runs in spite of its findings.
+            let allowed = |retry: &&Retry| number <= retry.max_attempts.min(RETRY_ATTEMPTS_MAX);
+            match retry.filter(allowed).filter(|retry| retry.applies_to(&failure)) {
+                None => return Err(failure.into()),
                 Some(retry) => {
                     let wait = retry.wait_before(number, &self.context.options.seed, &self.step.id);
                     self.context.capabilities.wait(wait);
@@ -86,37 +157,46 @@ impl Caller<'_, '_> {
         spec: &CapabilitySpec,
         input: &Value,
         attempt: u64,
-    ) -> Result<Invoked, Failure> {
+    ) -> Result<Invoked, Stop> {
         let values = input.as_object().cloned().unwrap_or_default();
         if let Some(breach) = breach(&spec.inputs, &values) {
-            return Err(Failure::new(ErrorClass::InputMapping, format_args!("`{id}`: {breach}")));
+            return Err(Failure::new(ErrorClass::InputMapping, format_args!("`{id}`: {breach}")).into());
         }
-        self.called.push(id.clone());
+        self.tally.note_call(id.clone());
         let call = Call {
             capability: id,
             input,
             purpose: CallPurpose::Step,
             skill_id: &self.context.skill_id.clone(),
             step_id: &self.step.id,
+            place: &self.place,
             attempt,
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
-        let Reply { output, meta } =
-            self.context.capabilities.call(&call).map_err(|error| failure(id, &error))?;
-        self.metrics.add(counted(&meta));
+        let Reply { output, meta } = match self.context.capabilities.call(&call) {
+            Ok(reply) => reply,
+            Err(CallError::Waiting(message)) => return Err(waiting(&call, message)),
+            Err(error) => return Err(failure(id, &error).into()),
+        };
+        self.tally.metrics.add(counted(&meta));
         match output {
             Value::Object(output) => Ok(Invoked { output, meta }),
             other => {
                 let message = format_args!("`{id}` gives an object, found {}", other.kind());
-                Err(Failure::new(ErrorClass::CapabilityExecution, message))
+                Err(Failure::new(ErrorClass::CapabilityExecution, message).into())
             }
         }
     }
 }
 
+pub(super) fn waiting(call: &Call<'_>, message: Arc<str>) -> Stop {
+    Stop::Waiting(Waiting { key: call.key().into(), capability: call.capability.clone(), message })
+}
+
 fn failure(id: &Arc<str>, error: &CallError) -> Failure {
     match error {
         CallError::TimedOut(_) => Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {error}")),
+        CallError::Waiting(message) => Failure::new(ErrorClass::CapabilityExecution, message),
         CallError::Failed { class, message } => {
             Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {message}"))
                 .because(Failure::new(ErrorClass::named(class), message))

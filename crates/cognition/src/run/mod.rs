@@ -4,7 +4,8 @@
 //! Folding settled outcomes over the state of a new run gives the [`ExecutionState`](crate::state::ExecutionState):
 //! a driver that keeps outcomes in a journal needs nothing else to have the state back.
 //!
-//! [`run`] drives all of it with one worker. Time, calls and waits are behind [`Capabilities`], so a run here is a
+//! A [`Progress`] says what may start and what is due, also for a run that is taken up again from kept outcomes.
+//! [`run`] drives one with one worker. Time, calls and waits are behind [`Capabilities`], so a run here is a
 //! function of the skill, the request and the replies.
 
 mod capabilities;
@@ -18,18 +19,25 @@ mod invoke;
 mod nested;
 mod options;
 mod outcome;
+mod prepared;
+mod progress;
 mod scatter;
 mod step;
 mod wiring;
 
-pub use capabilities::{Call, CallError, CallPurpose, Capabilities, NestedRun, Reply};
+pub use capabilities::{
+    Call, CallError, CallPlace, CallPurpose, Capabilities, Invocation, NestedRun, Reply, Task, Waiting,
+    one_by_one,
+};
 pub use context::Context;
-pub use driver::{RunFailure, RunReport, RunRequest, run};
+pub use driver::{RunReport, RunRequest, run};
 pub use encode::OutcomeError;
 pub(crate) use encode::metrics;
 pub use fold::{FoldError, Settled, settle};
 pub use options::{RunOptions, SKILL_DEPTH_DEFAULT, SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT};
 pub use outcome::{Note, StepOutcome};
+pub use prepared::Prepared;
+pub use progress::{Progress, RunFailure};
 pub use step::execute;
 
 #[cfg(test)]

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Value};
 
-use super::driver::{Nesting, run_nested};
-use super::invoke::{Caller, Invoked};
-use super::{Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
+use super::capabilities::key_part;
+use super::driver::run_in;
+use super::invoke::{Caller, Invoked, Stop};
+use super::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::failure::{ErrorClass, Failure};
 use crate::state::Frame;
 
 impl Caller<'_, '_> {
     /// Runs a skill below this one. It shares nothing with this run but options, trace and lineage.
-    pub(super) fn nested(&mut self, id: &Arc<str>, input: &Value) -> Result<Invoked, Failure> {
+    pub(super) fn nested(&mut self, id: &Arc<str>, input: &Value, attempt: u64) -> Result<Invoked, Stop> {
         self.may_nest(id)?;
         let Some(skill) = self.context.capabilities.skill(id) else {
-            return Err(Failure::new(ErrorClass::SkillNotFound, format_args!("no skill `{id}`")));
+            return Err(Failure::new(ErrorClass::SkillNotFound, format_args!("no skill `{id}`")).into());
         };
-        self.called.push(format!("skill:{id}").into());
+        self.tally.note_call(format!("skill:{id}").into());
         let mut lineage = self.context.lineage.clone();
         lineage.push(id.clone());
         let request = RunRequest {
@@ -26,9 +27,15 @@ impl Caller<'_, '_> {
             options: self.context.options.clone(),
             trace_id: self.context.trace_id.clone(),
             run_id: None,
+            parent_run_id: self.context.run_id.clone(),
         };
-        let nesting = Nesting { lineage: lineage.clone(), parent_run_id: self.context.run_id.clone() };
-        let report = run_nested(&skill, request, nesting, self.context.capabilities);
+        let CallPlace { path, iteration, item } = &self.place;
+        let (step, skill_id) = (key_part(&self.step.id), key_part(id));
+        let path: Arc<str> = format!("{path}{step}/{iteration}.{item}/{skill_id}/{attempt}/").into();
+        let report = run_in(&skill, &request, (lineage.clone(), path), self.context.capabilities);
+        if let Some(waiting) = report.waiting {
+            return Err(Stop::Waiting(waiting));
+        }
         let ended = NestedRun {
             skill_id: id.clone(),
             depth: self.context.depth() + 1,
@@ -44,10 +51,10 @@ impl Caller<'_, '_> {
                 meta: hence_canon::Object::new(),
             }),
             // A denial is a denial at every level.
-            Some(failed) if failed.failure.class.is_safety() => Err(failed.failure),
+            Some(failed) if failed.failure.class.is_safety() => Err(failed.failure.into()),
             Some(failed) => {
                 let message = format_args!("skill `{id}`: {}", failed.failure);
-                Err(Failure::new(ErrorClass::NestedSkillExecution, message).because(failed.failure))
+                Err(Failure::new(ErrorClass::NestedSkillExecution, message).because(failed.failure).into())
             }
         }
     }

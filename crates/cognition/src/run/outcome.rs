@@ -1,5 +1,6 @@
 //! What executing one step gave.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
@@ -34,8 +35,8 @@ pub struct StepOutcome {
     pub meta: Object,
     /// What it cost.
     pub metrics: TraceMetrics,
-    /// Everything that was called for it, gates left out, in order.
-    pub called: Vec<Arc<str>>,
+    /// What was really called for it, gates left out, and how often.
+    pub called: BTreeMap<Arc<str>, u64>,
     /// What a reader of the events should know.
     pub notes: Vec<Note>,
     /// Why it failed.

@@ -14,12 +14,14 @@ impl Caller<'_, '_> {
     pub(super) fn scatter(&mut self, scatter: &Scatter, input: Value) -> Result<Flowed, Stop> {
         let mut succeeded: Vec<(Arc<str>, Object)> = Vec::new();
         let mut failed: Vec<(Arc<str>, Failure)> = Vec::new();
-        for branch in &scatter.branches {
+        let calls = scatter.branches.iter().map(|branch| (branch, input.clone())).collect();
+        for (branch, result) in scatter.branches.iter().zip(self.invoke_side_by_side(calls, 0)) {
             let name: Arc<str> = branch.to_string().into();
-            match self.invoke(branch, &input) {
+            match result {
                 Ok(invoked) => succeeded.push((name, invoked.output)),
                 Err(Stop::Failed(failure)) if failure.class.is_safety() => return Err(failure.into()),
                 Err(Stop::Failed(failure)) => failed.push((name, failure)),
+                Err(waiting @ Stop::Waiting(_)) => return Err(waiting),
                 Err(Stop::Degraded(reason)) => {
                     failed.push((name, Failure::new(ErrorClass::SafetyGateFailed, reason)));
                 }

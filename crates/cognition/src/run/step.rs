@@ -1,12 +1,13 @@
 //! Executing one step.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
 use super::flow::{Flowed, evaluate, input_of};
-use super::invoke::{Caller, Invoked, Stop};
-use super::{Context, Note, StepOutcome};
+use super::invoke::{Caller, Invoked, Stop, Tally};
+use super::{Context, Note, StepOutcome, Waiting};
 use crate::expression::is_true;
 use crate::failure::{ErrorClass, Failure};
 use crate::skill::{Flow, Step, Uses};
@@ -14,28 +15,25 @@ use crate::state::{Memory, StepStatus, TraceMetrics};
 
 /// Executes a step on a snapshot of memory. Nothing is written; [`settle`](super::settle) does that when the
 /// outcome is due.
-pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> StepOutcome {
-    let mut caller =
-        Caller { step, context, metrics: TraceMetrics::default(), notes: Vec::new(), called: Vec::new() };
+///
+/// # Errors
+/// [`Waiting`] when a call has no answer yet. There is then no outcome; the step is executed again when there is.
+pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
+    let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let Caller { metrics, mut notes, called, .. } = caller;
-    let mut outcome = blank(step);
-    outcome.metrics = metrics;
-    outcome.called = called;
+    let Tally { metrics, mut notes, called } = caller.tally;
+    let outcome = StepOutcome { metrics, called, ..blank(step) };
     let outcome = match attempt {
         Ok(Some(flowed)) => completed(outcome, flowed),
         Ok(None) => outcome.without_effect(StepStatus::Skipped),
-        Err((input, Stop::Failed(failure))) => {
-            outcome.input = input;
-            outcome.failed(failure)
-        }
+        Err((input, Stop::Failed(failure))) => StepOutcome { input, ..outcome }.failed(failure),
         Err((input, Stop::Degraded(reason))) => {
             notes.push(Note { kind: "step_degraded".into(), message: reason });
-            outcome.input = input;
-            outcome.without_effect(StepStatus::Degraded)
+            StepOutcome { input, ..outcome }.without_effect(StepStatus::Degraded)
         }
+        Err((_, Stop::Waiting(waiting))) => return Err(waiting),
     };
-    StepOutcome { notes, ..outcome }
+    Ok(StepOutcome { notes, ..outcome })
 }
 
 /// Returns the outcome of a step that has done nothing yet.
@@ -56,7 +54,7 @@ pub(super) fn blank(step: &Step) -> StepOutcome {
         writes: Vec::new(),
         meta: Object::new(),
         metrics: TraceMetrics::default(),
-        called: Vec::new(),
+        called: BTreeMap::new(),
         notes: Vec::new(),
         failure: None,
     }

@@ -1,3 +1,4 @@
 mod behaviour;
 mod folding;
+mod threads;
 mod world;

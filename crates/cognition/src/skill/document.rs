@@ -12,7 +12,8 @@ use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
 
-const KEYS: [&str; 8] = ["id", "version", "name", "description", "inputs", "outputs", "steps", "metadata"];
+pub(super) const KEYS: [&str; 8] =
+    ["id", "version", "name", "description", "inputs", "outputs", "steps", "metadata"];
 
 /// A skill that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]

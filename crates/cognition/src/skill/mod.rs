@@ -6,12 +6,13 @@ mod field;
 mod formula;
 mod problem;
 mod rule;
+mod schema;
 mod step;
 mod uses;
 
 pub use control::{
-    Control, Flow, Foreach, ITERATIONS_MAX, ItemErrors, RETRY_ATTEMPTS_MAX, Retry, Route, Router, Scatter,
-    ScatterMerge, While,
+    Control, Flow, Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, RETRY_ATTEMPTS_MAX, Retry, Route,
+    Router, Scatter, ScatterMerge, While,
 };
 pub use document::{Reading, STEPS_MAX, Skill};
 pub(crate) use field::fields;
@@ -20,6 +21,7 @@ pub use formula::Formula;
 pub use problem::Problem;
 pub(crate) use problem::Problems;
 pub use rule::{Rule, Severity, Stage};
+pub use schema::json_schema;
 pub(crate) use step::rule_of_target;
 pub use step::{DependsOn, Step};
 pub use uses::Uses;

@@ -12,8 +12,9 @@ use crate::mapping::{
     UnknownStrategy,
 };
 
-const KEYS: [&str; 7] = ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
-const CONFIG_KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 7] =
+    ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
+pub(super) const CONFIG_KEYS: [&str; 9] = [
     "depends_on",
     "timeout_seconds",
     "merge_strategy",

@@ -13,7 +13,7 @@ impl Run {
     /// Returns what the loop decides now; `None` without a loop.
     pub(super) fn decision(&self, blobs: &dyn Blobs) -> Result<Option<LoopAction>, BlobError> {
         let Some(settings) = self.plan.loop_settings() else { return Ok(None) };
-        let found = resolve(&settings.stop_condition.path, self.fold.state().artifacts(), blobs)?;
+        let found = resolve(&settings.stop_condition.path, self.state().artifacts(), blobs)?;
         Ok(Some(if settings.stop_condition.is_met(found.as_ref()) {
             LoopAction::Stop
         } else if self.cursor.iteration() < settings.max_iterations {
@@ -27,7 +27,7 @@ impl Run {
         let action = self.decision(sink.blobs())?.unwrap_or(LoopAction::Stop);
         let control = self.settle(action)?;
         let (action, iteration) = (control.action, control.loop_iteration);
-        let index = self.keep(&Record::Control(Control::Loop(control)), sink)?;
+        let index = self.book.keep(&Record::Control(Control::Loop(control)), sink)?;
         Ok(Event::Decision { index, action, iteration })
     }
 
@@ -35,11 +35,11 @@ impl Run {
     pub(super) fn settle(&mut self, action: LoopAction) -> Result<LoopControl, RunError> {
         let fails_here = action == LoopAction::MaxIterationsReached
             && self.plan.profile.loop_limit == LoopLimitRule::InControl;
-        let at = if fails_here { Some(self.next_time()?) } else { None };
+        let at = if fails_here { Some(self.book.next_time()?) } else { None };
         if let Some(at) = &at {
-            self.fold.exhaust_loop(at).map_err(|source| self.fold_error(source))?;
-            self.mutations += 1;
-            self.state_hash = self.fold.state_mut().digest();
+            self.book.exhaust_loop(at)?;
+            self.book.mutations += 1;
+            self.book.state_hash = self.book.fold.state_mut().digest();
         }
         let iteration = self.cursor.iteration();
         let (start_step, end_step, stop_condition) = match self.plan.loop_settings() {
@@ -58,7 +58,7 @@ impl Run {
             start_step,
             end_step,
             stop_condition,
-            state_hash: self.state_hash,
+            state_hash: self.book.state_hash,
             at,
         })
     }

@@ -8,31 +8,23 @@ mod resume;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::Digest;
-use hence_journal::{
-    ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION, LoopAction, Record, RecordIndex,
-    Sealed,
-};
-use hence_state::{
-    ClockError, ClockRule, CompletionRule, HeaderRule, Outcome, ReasoningState, StepStatus, Timestamp,
-};
+use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
+use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
 
 pub use resume::{ResumeError, Resumed};
 
 use crate::blob::BlobError;
+use crate::book::{Book, BookError, BookStart};
 use crate::cursor::Cursor;
 use crate::plan::Plan;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::step::Tally;
 
 /// A run under way. Advancing consumes it, so that a run whose record could not be kept cannot go on.
 pub struct Run {
     plan: Plan,
-    fold: Fold,
-    state_hash: Digest,
+    book: Book,
     cursor: Cursor,
-    head: Head,
-    mutations: u64,
     tally: Tally,
     /// Outcomes a replay reads instead of asking the world again, by record.
     recorded: BTreeMap<RecordIndex, Outcome>,
@@ -86,25 +78,9 @@ pub struct Finished {
 /// Why a run could not go on. What is kept is whole; the run can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// A record or a large value could not be kept.
-    #[error("record {index} could not be kept: {source}")]
-    Sink {
-        /// The record.
-        index: RecordIndex,
-        /// Why.
-        source: SinkError,
-    },
-    /// The clock has no time for a mutation.
+    /// A record could not be made or kept.
     #[error(transparent)]
-    Clock(#[from] ClockError),
-    /// A rule of the state refuses the record.
-    #[error("record {index}: {source}")]
-    Fold {
-        /// The record.
-        index: RecordIndex,
-        /// Why.
-        source: FoldError,
-    },
+    Book(#[from] BookError),
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
@@ -114,34 +90,28 @@ impl Run {
     /// Starts a run and returns its header, which the caller keeps before advancing.
     ///
     /// # Errors
-    /// [`RunError::Clock`] when the clock has not even a first time.
+    /// [`RunError::Book`] when the clock has not even a first time.
     pub fn start(plan: Plan) -> Result<(Self, Sealed), RunError> {
-        let mut header = header(&plan)?;
-        let mut fold = Fold::new(&header, plan.problem.clone());
-        header.initial_state_hash = fold.state_mut().digest();
-        let sealed = Record::Header(header.clone()).seal(None);
+        let (book, header) = Book::open(BookStart {
+            problem: plan.problem.clone(),
+            trace_id: plan.trace_id.clone(),
+            engine_version: plan.engine_version.clone(),
+            profile: plan.profile,
+            clock: plan.clock.clone(),
+        })?;
         let names = plan.steps.iter().map(|step| Arc::from(step.name())).collect();
-        let run = Self {
-            cursor: Cursor::new(names, plan.profile),
-            plan,
-            fold,
-            state_hash: header.initial_state_hash,
-            head: sealed.head(),
-            mutations: 0,
-            tally: Tally::default(),
-            recorded: BTreeMap::new(),
-        };
-        Ok((run, sealed))
+        let cursor = Cursor::new(names, plan.profile);
+        Ok((Self { plan, book, cursor, tally: Tally::default(), recorded: BTreeMap::new() }, header))
     }
 
     /// Returns the state so far.
     pub fn state(&self) -> &ReasoningState {
-        self.fold.state()
+        self.book.state()
     }
 
     /// Returns where the journal ends.
     pub fn head(&self) -> Head {
-        self.head
+        self.book.head()
     }
 
     /// Returns the plan.
@@ -166,7 +136,7 @@ impl Run {
         if going {
             return Ok(Advanced::Going(Box::new(self), event));
         }
-        Ok(Advanced::Ended(Finished { state: self.fold.into_state(), head: self.head }, event))
+        Ok(Advanced::Ended(self.into_finished(), event))
     }
 
     /// Advances to the end, telling `observe` of each record.
@@ -200,58 +170,22 @@ impl Run {
 
     /// Completion is a record in the strict profile; in the compat profile it only shows in the returned state.
     fn completion_is_due(&self) -> bool {
-        self.cursor.all_steps_done() && self.fold.state().status() == hence_state::Status::Running
+        self.cursor.all_steps_done() && self.state().status() == hence_state::Status::Running
     }
 
     fn complete(&mut self, sink: &mut dyn Sink) -> Result<Event, RunError> {
-        let at = self.next_time()?;
-        self.fold.complete(&at).map_err(|source| self.fold_error(source))?;
         if self.plan.profile.completion == CompletionRule::Unrecorded {
+            self.book.complete_unrecorded()?;
             return Ok(Event::Completed { index: None });
         }
-        self.mutations += 1;
-        self.state_hash = self.fold.state_mut().digest();
-        let record = Record::Control(Control::Complete { state_hash: self.state_hash, at });
-        let index = self.keep(&record, sink)?;
+        let index = self.book.complete(sink)?;
         // The step list is exhausted, so completion is the one record the cursor still takes.
         let _ = self.cursor.complete();
         Ok(Event::Completed { index: Some(index) })
     }
 
-    /// Seals a record behind the head and keeps it.
-    fn keep(&mut self, record: &Record, sink: &mut dyn Sink) -> Result<RecordIndex, RunError> {
-        let sealed = record.seal(Some(self.head));
-        let index = self.head.records.next_index();
-        sink.append(&sealed).map_err(|source| RunError::Sink { index, source })?;
-        self.head = sealed.head();
-        Ok(index)
-    }
-
-    fn next_time(&self) -> Result<Timestamp, RunError> {
-        Ok(self.plan.clock.at(self.mutations + 1)?)
-    }
-
-    fn fold_error(&self, source: FoldError) -> RunError {
-        RunError::Fold { index: self.head.records.next_index(), source }
-    }
-}
-
-fn header(plan: &Plan) -> Result<Header, RunError> {
-    Ok(Header {
-        version: JOURNAL_VERSION.into(),
-        trace_id: plan.trace_id.clone(),
-        created_at: plan.clock.at(0)?,
-        engine_version: plan.engine_version.clone(),
-        problem_spec_hash: plan.problem.canonical().digest(),
-        initial_state_hash: plan.problem.canonical().digest(),
-        profile: plan.profile.name,
-        clock: clock_mark(plan),
-    })
-}
-
-fn clock_mark(plan: &Plan) -> Option<ClockSource> {
-    match (plan.profile.header, plan.profile.clock) {
-        (HeaderRule::Marked, ClockRule::Moving) => plan.clock_source(),
-        _ => None,
+    fn into_finished(self) -> Finished {
+        let head = self.book.head();
+        Finished { state: self.book.into_state(), head }
     }
 }

@@ -1,5 +1,8 @@
 //! Taking up a run where its journal ends. Nothing that is recorded is executed again.
 
+use std::num::NonZeroUsize;
+
+use hence_journal::verify::{Break, Outcome, Reason, check_chain};
 use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
 use hence_state::Status;
 
@@ -21,6 +24,14 @@ pub enum ResumeError {
     /// A line is no record.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The chain does not hold, so nothing may be appended to it.
+    #[error("record {line} does not hold: {}", .reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Broken {
+        /// The line, from 0.
+        line: u64,
+        /// What does not hold.
+        reasons: Vec<Reason>,
+    },
     /// A record does not fit the plan: another problem, another program, or an altered journal.
     #[error("record {index} does not follow from the plan: {reason}")]
     Diverged {
@@ -44,6 +55,10 @@ impl Run {
     /// # Errors
     /// [`ResumeError`] with the first record that does not fit. The journal is only read.
     pub fn resume(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Resumed, ResumeError> {
+        // Every record is hashed before anything is built on it.
+        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
+            return Err(ResumeError::Broken { line, reasons });
+        }
         let (mut run, header) = Self::start(plan)?;
         let (found, reader) = Reader::open(journal)?;
         if found.hash != header.head().hash {
@@ -53,19 +68,16 @@ impl Run {
         let mut last = found;
         for chained in reader {
             let chained = chained?;
-            run.take_back(&chained, &last, blobs)?;
+            run.take_back(&chained, blobs)?;
             last = chained;
         }
         run.check_end(&last)?;
         Ok(run.into_resumed())
     }
 
-    fn take_back(&mut self, chained: &Chained, last: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
         let diverged =
             |reason: &str| ResumeError::Diverged { index: chained.index, reason: reason.to_owned() };
-        if chained.prev_hash != Some(last.hash) || chained.index != last.index.next() {
-            return Err(diverged("it does not name the record before it"));
-        }
         match &chained.record {
             Record::Header(_) => return Err(diverged("a header is the first record only")),
             Record::Step(record) => {
@@ -74,7 +86,7 @@ impl Run {
                     due.filter(|step| !self.decision_is_due() && step.name() == &**record.result.step());
                 let step = step.ok_or_else(|| diverged("another step was due"))?;
                 self.take_in(step.artifact_key(), &record.result, blobs)?;
-                self.state_hash = record.state_after_hash;
+                self.book.state_hash = record.state_after_hash;
             }
             Record::Control(Control::Loop(control)) => {
                 let action = self.decision(blobs).map_err(RunError::from)?;
@@ -82,43 +94,36 @@ impl Run {
                     return Err(diverged("the loop decides otherwise"));
                 }
                 self.settle(control.action)?;
-                self.state_hash = control.state_hash;
+                self.book.state_hash = control.state_hash;
             }
             Record::Control(Control::Complete { at, state_hash }) => {
                 if !self.cursor.all_steps_done() {
                     return Err(diverged("steps are left to run"));
                 }
-                self.fold.complete(at).map_err(|source| self.fold_error(source))?;
-                self.mutations += 1;
+                self.book.take_back_completion(at, *state_hash).map_err(RunError::from)?;
                 let _ = self.cursor.complete();
-                self.state_hash = *state_hash;
             }
         }
-        self.head = hence_journal::Head {
-            hash: chained.hash,
-            records: hence_journal::RecordCount::new(chained.index.get() + 1),
-        };
+        self.book.move_head(chained.index, chained.hash);
         Ok(())
     }
 
     /// The state that was folded must be the one the last record names: everything before hangs on it.
     fn check_end(&mut self, last: &Chained) -> Result<(), ResumeError> {
-        let folded = self.fold.state_mut().digest();
-        if folded != self.state_hash {
-            let reason = format!("the state hashes to {folded}, the record says {}", self.state_hash);
-            return Err(ResumeError::Diverged { index: last.index, reason });
-        }
-        Ok(())
+        self.book.check_end().map_err(|(folded, claimed)| {
+            let reason = format!("the state hashes to {folded}, the record says {claimed}");
+            ResumeError::Diverged { index: last.index, reason }
+        })
     }
 
     fn into_resumed(self) -> Resumed {
-        let status = self.fold.state().status();
+        let status = self.state().status();
         let ended = !self.decision_is_due()
             && self.cursor.next_step().is_none()
             && !self.completion_is_due()
             && matches!(status, Status::Failed | Status::Completed);
         if ended {
-            return Resumed::Ended(Finished { state: self.fold.into_state(), head: self.head });
+            return Resumed::Ended(self.into_finished());
         }
         Resumed::Going(Box::new(self))
     }

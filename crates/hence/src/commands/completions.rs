@@ -1,15 +1,34 @@
 //! `hence completions`: a script that teaches a shell the commands.
 
 use clap::CommandFactory as _;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::args::{Args, CompletionsArgs};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::report::Text;
+
+/// A completion script.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompletionsReport {
+    /// The shell it is for.
+    shell: String,
+    /// The script.
+    script: String,
+}
+
+impl Text for CompletionsReport {
+    fn text(&self) -> String {
+        self.script.clone()
+    }
+}
 
 pub(super) fn run(context: &Context, args: &CompletionsArgs) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "hence", &mut script);
-    context.write(&script)?;
+    let script = String::from_utf8_lossy(&script).into_owned();
+    context.print(&CompletionsReport { shell: args.shell.to_string(), script })?;
     Ok(Exit::Yes)
 }

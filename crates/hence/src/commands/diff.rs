@@ -67,7 +67,8 @@ const VALUE_CHARACTERS: usize = 60;
 impl Text for DiffReport {
     fn text(&self) -> String {
         let Some(first) = self.first_line else {
-            return format!("{} and {} are equal, {} records", self.left, self.right, self.records[0]);
+            let (left, right) = (escape(&self.left), escape(&self.right));
+            return format!("{left} and {right} are equal, {} records", self.records[0]);
         };
         let mut text =
             format!("{} and {} differ from record {first} on\n", escape(&self.left), escape(&self.right));
@@ -86,12 +87,11 @@ impl Text for DiffReport {
                 data.as_ref()
                     .map_or("nothing".to_owned(), |data| one_line(&data.0.to_string(), VALUE_CHARACTERS))
             };
-            text.push_str(&format!(
-                "  {}  {} | {}\n",
-                escape(&place.path),
-                show(&place.left),
-                show(&place.right)
-            ));
+            let path = if place.path.is_empty() { "whole record".to_owned() } else { escape(&place.path) };
+            text.push_str(&format!("  {path}  {} | {}\n", show(&place.left), show(&place.right)));
+        }
+        if self.total == 0 {
+            text.push_str("  the values are the same, spelled otherwise\n");
         }
         if self.places.len() < self.total {
             text.push_str(&format!("{} more places; --limit 0 shows all\n", self.total - self.places.len()));
@@ -129,7 +129,11 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> 
 }
 
 fn compare_line(line: u64, left: &Lines<'_>, right: &Lines<'_>, places: &mut Vec<Place>) {
-    let read = |lines: &Lines<'_>| lines.get(RecordIndex::new(line)).and_then(|text| parse(text).ok());
+    // A line that is no JSON is compared as the text it is.
+    let as_text = |text: &[u8]| hence_canon::Value::from(String::from_utf8_lossy(text).as_ref());
+    let read = |lines: &Lines<'_>| {
+        lines.get(RecordIndex::new(line)).map(|text| parse(text).unwrap_or_else(|_| as_text(text)))
+    };
     let (left, right) = (read(left), read(right));
     let (Some(left), Some(right)) = (&left, &right) else {
         let whole = |value: Option<hence_canon::Value>| value.map(Data);

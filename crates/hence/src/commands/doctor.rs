@@ -1,13 +1,15 @@
 //! `hence doctor`: what is not as it should be in the store, and what was done about it.
 
-use hence_store::{Finding, Gravity, Store as _};
+use hence_store::{FileStore, Finding, Gravity, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
+use crate::bundle::referenced_blobs;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 
 /// What a look at the store found.
@@ -42,41 +44,47 @@ impl Text for DoctorReport {
     }
 }
 
-pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
-    let store = context.store()?;
-    let harmless =
-        |findings: &[Finding]| findings.iter().all(|finding| finding.gravity() == Gravity::Harmless);
-    let (report, harmless) = if args.rebuild {
-        let repaired = store.doctor().repair()?;
-        let harmless = harmless(&repaired.left);
-        let report = DoctorReport {
-            runs: None,
-            blobs: None,
-            done: repaired.done.iter().map(ToString::to_string).collect(),
-            findings: repaired.left.iter().map(ToString::to_string).collect(),
-        };
-        (report, harmless)
-    } else {
-        let found = store.doctor().check()?;
-        let harmless = harmless(&found.findings);
-        let report = DoctorReport {
-            runs: Some(found.runs),
-            blobs: Some(found.blobs),
-            done: Vec::new(),
-            findings: found.findings.iter().map(ToString::to_string).collect(),
-        };
-        (report, harmless)
-    };
-    context.print(&report)?;
-    match (harmless, args.rebuild, report.done.is_empty()) {
-        (true, ..) => Ok(Exit::Yes),
-        (false, true, false) => Ok(Exit::Partial),
-        (false, _, _) => {
-            if !args.rebuild {
-                context
-                    .say("hint: `hence doctor --rebuild` mends what can be mended without losing a record");
+/// Finds large values that records refer to and the store does not have. The store itself cannot: to it, records are
+/// opaque bytes.
+fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let mut missing = Vec::new();
+    for summary in store.list()? {
+        // A journal that cannot be read is a finding of its own.
+        let Ok(journal) = store.journal_bytes(&summary.run) else { continue };
+        for digest in referenced_blobs(&journal) {
+            if !store.has_blob(&digest)? {
+                missing.push(format!("run {}: blob {digest} is missing", summary.run));
             }
-            Ok(Exit::No)
         }
     }
+    Ok(missing)
+}
+
+pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let gravest =
+        |findings: &[Finding]| findings.iter().map(Finding::gravity).max().unwrap_or(Gravity::Harmless);
+    let texts = |findings: &[Finding]| findings.iter().map(ToString::to_string).collect();
+    let (mut report, gravity) = if args.rebuild {
+        let repaired = store.doctor().repair()?;
+        let done = repaired.done.iter().map(ToString::to_string).collect();
+        let report = DoctorReport { runs: None, blobs: None, done, findings: texts(&repaired.left) };
+        (report, gravest(&repaired.left))
+    } else {
+        let found = store.doctor().check()?;
+        let (runs, blobs) = (Some(found.runs), Some(found.blobs));
+        let report = DoctorReport { runs, blobs, done: Vec::new(), findings: texts(&found.findings) };
+        (report, gravest(&found.findings))
+    };
+    // Listing runs heals the index, so this comes after the look at it.
+    let missing = missing_blobs(&store)?;
+    let gravity = if missing.is_empty() { gravity } else { Gravity::Damage };
+    report.findings.extend(missing);
+    context.print(&report)?;
+    match gravity {
+        Gravity::Harmless => return Ok(Exit::Yes),
+        Gravity::Repairable => context.say(hint::REBUILD),
+        Gravity::Damage => context.say(hint::DAMAGE),
+    }
+    Ok(if args.rebuild { Exit::Partial } else { Exit::No })
 }

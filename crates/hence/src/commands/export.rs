@@ -1,17 +1,15 @@
 //! `hence export`: a run as a bundle.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use hence_canon::{Digest, Value, parse};
-use hence_engine::referenced;
+use hence_canon::Digest;
 use hence_journal::read_tail;
 use hence_store::{FileStore, RunId, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::ExportArgs;
-use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest};
+use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
@@ -38,7 +36,7 @@ impl Text for ExportReport {
     fn text(&self) -> String {
         pairs(&[
             ("run", escape(&self.run)),
-            ("bundle", self.dir.clone()),
+            ("bundle", escape(&self.dir)),
             ("head", self.head.clone()),
             ("files", format!("{} ({} bytes)", self.files, self.bytes)),
         ])
@@ -48,12 +46,16 @@ impl Text for ExportReport {
 pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let run = target::find_run(&store, &args.run)?;
-    make_folder(&args.dir)?;
     let journal = whole_records(&run, store.journal_bytes(&run)?)?;
     let head = read_tail(&journal)
         .map_err(|error| CliError::new(Code::Damaged, format!("run {run}: {error}")))?
         .head
         .to_string();
+    // Everything is read before anything is written: a bundle that cannot be whole is not begun.
+    for digest in referenced_blobs(&journal) {
+        store.blob(&digest)?;
+    }
+    make_folder(&args.dir)?;
     let mut files = vec![write(&args.dir, JOURNAL, &journal)?];
     for name in store.attachments(&run)? {
         files.push(write(&args.dir, name.as_str(), &store.attachment(&run, &name)?)?);
@@ -73,6 +75,10 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
 
 /// Makes the folder; one that holds something is left alone.
 fn make_folder(dir: &Path) -> Result<(), CliError> {
+    if dir.exists() && !dir.is_dir() {
+        let message = format!("cannot make the folder {}: there is a file of that name", dir.display());
+        return Err(CliError::new(Code::File, message).advise("name a folder that is not there yet"));
+    }
     std::fs::create_dir_all(dir).map_err(|error| CliError::file("make the folder", dir, &error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| CliError::file("list", dir, &error))?;
     if entries.next().is_some() {
@@ -104,13 +110,4 @@ fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<Bund
     let folder = dir.join(BLOBS);
     std::fs::create_dir(&folder).map_err(|error| CliError::file("make the folder", &folder, &error))?;
     digests.iter().map(|digest| write(dir, &format!("{BLOBS}/{digest}"), &store.blob(digest)?)).collect()
-}
-
-/// Finds the large values that a journal's results refer to.
-fn referenced_blobs(journal: &[u8]) -> BTreeSet<Digest> {
-    let output = |line: &[u8]| {
-        let record = parse(line).ok()?;
-        record.get("result")?.get("output").and_then(|output: &Value| referenced(output))
-    };
-    journal.split(|byte| *byte == b'\n').filter_map(output).collect()
 }

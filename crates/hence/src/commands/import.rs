@@ -1,16 +1,17 @@
 //! `hence import`: a bundle into the store, checked before anything is stored.
 
 use std::num::NonZeroUsize;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use hence_canon::Digest;
 use hence_journal::verify::{Outcome, check_chain};
-use hence_store::{AttachmentName, Durability, NewRun, RunId, Store as _, StoreError};
+use hence_journal::{Chained, Lines, Record, RecordIndex};
+use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::ImportArgs;
-use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest};
+use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
@@ -57,31 +58,66 @@ pub(super) fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError
     let id = RunId::new(&manifest.run).map_err(|error| bundle_error(&args.dir, error.to_string()))?;
     let contents = read_contents(&args.dir, &manifest)?;
     let head = check_journal(&args.dir, &manifest, &contents.journal)?;
-    let store = context.store_or_new()?;
-    // Large values first: a run is never there without what its records refer to.
-    for (_, bytes) in &contents.blobs {
-        store.put_blob(bytes, Durability::Synced)?;
-    }
-    let records = head.records.get();
-    let new = NewRun { id, attachments: contents.attachments, lines: contents.journal };
-    let already_there = match store.create(new) {
-        Ok(_) => false,
-        Err(StoreError::AlreadyCreated { .. }) => true,
-        Err(error) => {
-            return Err(
-                CliError::from(error).advise("the stored run was not touched; compare with `hence diff`")
-            );
-        }
+    let store = match check_blobs(context, args, &contents)? {
+        Some(store) => store,
+        None => context.store_or_new()?,
     };
     let blobs = contents.blobs.len();
+    let already_there = take_in(&store, id, contents)?;
     context.print(&ImportReport {
         run: manifest.run,
         head: head.to_string(),
-        records,
+        records: head.records.get(),
         blobs,
         already_there,
     })?;
     Ok(Exit::Yes)
+}
+
+/// Stores a checked bundle and says whether the run was there already.
+fn take_in(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
+    let Contents { journal, attachments, blobs } = contents;
+    let put_blobs =
+        || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));
+    let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
+    // Large values first: a run is never there without what its records refer to. Where the run is there already, the
+    // comparison comes first: a bundle that is refused leaves nothing behind.
+    if !is_there {
+        put_blobs()?;
+    }
+    match store.create(NewRun { id, attachments, lines: journal }) {
+        Ok(_) => Ok(false),
+        Err(StoreError::AlreadyCreated { .. }) => {
+            // A bundle brings back values that the store has lost.
+            put_blobs()?;
+            Ok(true)
+        }
+        Err(error @ StoreError::RunConflict { .. }) => {
+            Err(CliError::from(error).advise("the stored run was not touched; compare with `hence diff`"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Checks that every large value the journal refers to is in the bundle, or else in the store, which is then returned.
+fn check_blobs(
+    context: &Context,
+    args: &ImportArgs,
+    contents: &Contents,
+) -> Result<Option<FileStore>, CliError> {
+    let missing: Vec<Digest> = referenced_blobs(&contents.journal)
+        .into_iter()
+        .filter(|digest| !contents.blobs.iter().any(|(found, _)| found == digest))
+        .collect();
+    let Some(first) = missing.first() else { return Ok(None) };
+    let lacking = || bundle_error(&args.dir, format!("{BLOBS}/{first} is missing, a record refers to it"));
+    let store = context.store().map_err(|_| lacking())?;
+    for digest in &missing {
+        if !store.has_blob(digest)? {
+            return Err(lacking());
+        }
+    }
+    Ok(Some(store))
 }
 
 fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {
@@ -90,7 +126,8 @@ fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {
 
 fn read_manifest(dir: &Path) -> Result<Manifest, CliError> {
     let path = dir.join(MANIFEST);
-    let bytes = input::read_file(&path)?;
+    let bytes = input::read_document(&path.to_string_lossy())
+        .map_err(|error| error.advise("name a folder that `hence export` made"))?;
     let manifest: Manifest = serde_json::from_slice(&bytes)
         .map_err(|error| bundle_error(&path, format!("not a manifest: {error}")))?;
     if manifest.format != FORMAT {
@@ -129,25 +166,43 @@ fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(bundle_error(dir, format!("{:?} leads out of the bundle", file.path)));
     }
-    let path = dir.join(relative);
-    let is_plain = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
-    if !is_plain {
-        return Err(bundle_error(dir, format!("{} is not a plain file of the bundle", file.path)));
+    let path = plain_file(dir, relative)
+        .ok_or_else(|| bundle_error(dir, format!("{:?} is not a plain file of the bundle", file.path)))?;
+    // The size comes first: a file of another size is not read at all.
+    let size = std::fs::metadata(&path).map_err(|error| CliError::file("read", &path, &error))?.len();
+    if size != file.bytes {
+        let message = format!("{}: expected {} bytes, found {size}", file.path, file.bytes);
+        return Err(bundle_error(dir, message));
     }
     let bytes = input::read_file(&path)?;
     let found = Digest::of(&bytes).to_string();
-    if found != file.sha256 || bytes.len() as u64 != file.bytes {
+    if found != file.sha256 {
         let message = format!("{}: expected digest {}, found {found}", file.path, file.sha256);
         return Err(bundle_error(dir, message));
     }
     Ok(bytes)
 }
 
+/// Finds a file of the bundle; nothing on the way to it may lead elsewhere.
+fn plain_file(dir: &Path, relative: &Path) -> Option<PathBuf> {
+    let mut path = dir.to_owned();
+    for part in relative.components() {
+        path.push(part);
+        if std::fs::symlink_metadata(&path).ok()?.is_symlink() {
+            return None;
+        }
+    }
+    path.is_file().then_some(path)
+}
+
 fn check_journal(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<hence_journal::Head, CliError> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let chain = check_chain(journal, threads);
     match (&chain.outcome, chain.head) {
-        (Outcome::Holds, Some(head)) if head.to_string() == manifest.head => Ok(head),
+        (Outcome::Holds, Some(head)) if head.to_string() == manifest.head => {
+            check_run(dir, manifest, journal)?;
+            Ok(head)
+        }
         (Outcome::Holds, Some(head)) => Err(bundle_error(
             dir,
             format!("the manifest names head {}, the journal ends at {head}", manifest.head),
@@ -161,4 +216,19 @@ fn check_journal(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<henc
         }
         _ => Err(bundle_error(dir, "the journal holds no record")),
     }
+}
+
+/// A run is stored under the id its header names, never under another.
+fn check_run(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<(), CliError> {
+    let first = Lines::of(journal).get(RecordIndex::HEADER).unwrap_or_default();
+    let trace_id = match Chained::decode_header(first).map(|(chained, _)| chained.record) {
+        Ok(Record::Header(header)) => header.trace_id,
+        Ok(_) => return Err(bundle_error(dir, "the journal does not begin with a header")),
+        Err(error) => return Err(bundle_error(dir, format!("record 0: {error}"))),
+    };
+    if *trace_id != *manifest.run {
+        let message = format!("the manifest names run {:?}, the journal is of {trace_id:?}", manifest.run);
+        return Err(bundle_error(dir, message));
+    }
+    Ok(())
 }

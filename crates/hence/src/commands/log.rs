@@ -52,8 +52,10 @@ impl Text for LogReport {
                 record.hash.as_deref().unwrap_or_default().chars().take(12).collect(),
             ]);
         }
+        let Some(last) = self.records.last().map(|record| record.index + 1) else {
+            return format!("no record there; the run has {}", self.total);
+        };
         let mut text = columns(&rows);
-        let last = self.records.last().map_or(0, |record| record.index + 1);
         if last < self.total {
             text.push_str(&format!(
                 "{} more; --from {last} continues, --limit 0 shows all\n",

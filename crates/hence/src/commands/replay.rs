@@ -67,7 +67,9 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError
         Some(blobs) => blobs,
         None => &NoBlobs,
     };
-    let replay = Engine::new().replay(&journal.bytes, &problem.value, blobs, RecordedSteps::FromJournal)?;
+    let replay = Engine::new()
+        .replay(&journal.bytes, &problem.value, blobs, RecordedSteps::FromJournal)
+        .map_err(|error| CliError::replay(&journal.name, error))?;
     let equal = replay.difference.is_none();
     context.print(&describe(&journal.name, replay))?;
     if !equal {

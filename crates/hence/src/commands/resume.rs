@@ -17,6 +17,6 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
         .map_err(|error| CliError::resume(&journal.name, error))?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    let finished = take_up(context, &store, plan, &id)?;
-    report(context, &store, &id, &finished, true, None)
+    let ended = take_up(context, &store, plan, &id)?;
+    report(context, &store, &id, &ended, None)
 }

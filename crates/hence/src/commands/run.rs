@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hence_engine::{Engine, Event, Finished, Request, Resumed, Run};
 use hence_state::{Profile, Status};
-use hence_store::{FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+use hence_store::{Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,6 +38,22 @@ pub(crate) struct RunReport {
     journal: String,
     /// Whether the run had been started before and was taken up.
     resumed: bool,
+    /// What was cut from the end of the journal: an append that was never finished.
+    cut: Option<String>,
+}
+
+/// A run that came to its end, and how.
+pub(super) struct Ended {
+    finished: Finished,
+    beginning: Beginning,
+}
+
+/// Where a run was begun.
+enum Beginning {
+    /// By this command.
+    Here,
+    /// Before; this is what had to be cut from its journal.
+    Before(Option<Cut>),
 }
 
 /// An error of the run's record.
@@ -56,7 +72,7 @@ impl Text for RunReport {
             rows.push(("answer", escape(&text.unwrap_or_else(|| answer.0.to_string()))));
         }
         if let Some(verification) = &self.verification {
-            rows.push(("verification", verification.clone()));
+            rows.push(("verification", escape(verification)));
         }
         for error in &self.errors {
             rows.push(("error", escape(&format!("{}: {}", error.code, error.message))));
@@ -64,7 +80,7 @@ impl Text for RunReport {
         rows.push(("status", self.status.clone()));
         rows.push(("run", escape(&self.run)));
         rows.push(("head", self.head.clone()));
-        rows.push(("record", self.journal.clone()));
+        rows.push(("record", escape(&self.journal)));
         pairs(&rows)
     }
 }
@@ -77,8 +93,9 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     request.trace_id.clone_from(&args.trace_id);
     request.now.clone_from(&args.now);
     request.engine_version.clone_from(&args.engine_version);
-    let plan =
-        Engine::new().plan(&request).map_err(|findings| CliError::refused(&args.problem, &findings))?;
+    let plan = Engine::new()
+        .plan(&request)
+        .map_err(|findings| CliError::refused(input::shown_name(&args.problem), &findings))?;
     let id = run_id(plan.trace_id())?;
     let store = context.store_or_new()?;
     let (run, header) = Run::start(plan.clone())?;
@@ -87,13 +104,22 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
         attachments: vec![(target::problem_name(), bytes)],
         lines: header.line().to_vec(),
     };
-    let (finished, resumed) = match store.create(new) {
-        Ok(writer) => (finish(context, &store, run, writer)?, false),
+    let ended = match store.create(new) {
+        Ok(writer) => Ended { finished: finish(context, &store, run, writer)?, beginning: Beginning::Here },
         // The same problem under the same id is the same run: it is taken up, never executed twice.
-        Err(StoreError::AlreadyCreated { .. }) => (take_up(context, &store, plan, &id)?, true),
+        Err(StoreError::AlreadyCreated { .. }) => take_up(context, &store, plan, &id)?,
+        // So it is when the problem is only spelled otherwise: the header names what it says.
+        Err(StoreError::RunConflict { .. }) if begins_with(&store, &id, header.line()) => {
+            take_up(context, &store, plan, &id)?
+        }
         Err(error) => return Err(error.into()),
     };
-    report(context, &store, &id, &finished, resumed, args.journal.as_deref())
+    report(context, &store, &id, &ended, args.journal.as_deref())
+}
+
+/// Tells whether a stored run begins with a header.
+fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
+    store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
 }
 
 fn run_id(trace_id: &str) -> Result<RunId, CliError> {
@@ -123,21 +149,48 @@ fn finish(
 }
 
 /// Takes a run up where its record ends.
+///
+/// The record is judged before the run is opened for writing, so that a run that is refused keeps every byte, a torn
+/// tail included; a run that has ended needs no writer at all.
 pub(super) fn take_up(
     context: &Context,
     store: &FileStore,
     plan: hence_engine::Plan,
     id: &RunId,
-) -> Result<Finished, CliError> {
+) -> Result<Ended, CliError> {
+    let (going, torn) = read_back(store, plan.clone(), id)?;
+    if let (Resumed::Ended(finished), 0) = (&going, torn) {
+        context.say(format_args!("run {id} had ended already; nothing was run again"));
+        return Ok(Ended { finished: finished.clone(), beginning: Beginning::Before(None) });
+    }
     let opened = store.open(id)?;
     if let Some(cut) = &opened.cut {
-        context.say(format!("run {id}: {cut}"));
+        context.say(format_args!("run {id}: {cut}"));
     }
-    let journal = store.journal_bytes(id)?;
+    // Somebody may have written between the reading and the opening; from here on nobody else does.
+    let going = if head_of(&going) == opened.writer.head() { going } else { read_back(store, plan, id)?.0 };
+    let finished = match going {
+        Resumed::Ended(finished) => finished,
+        Resumed::Going(run) => finish(context, store, *run, opened.writer)?,
+    };
+    Ok(Ended { finished, beginning: Beginning::Before(opened.cut) })
+}
+
+/// Reads a run back from its whole records, and says how many torn bytes lie behind them.
+fn read_back(store: &FileStore, plan: hence_engine::Plan, id: &RunId) -> Result<(Resumed, usize), CliError> {
+    let mut journal = store.journal_bytes(id)?;
+    let torn = hence_journal::read_tail(&journal).map_or(0, |tail| tail.torn_bytes);
+    journal.truncate(journal.len().saturating_sub(torn));
     let blobs = crate::sink::StoreBlobs(store);
-    match Run::resume(plan, &journal, &blobs).map_err(|error| CliError::resume(id.as_str(), error))? {
-        Resumed::Ended(finished) => Ok(finished),
-        Resumed::Going(run) => finish(context, store, *run, opened.writer),
+    let resumed =
+        Run::resume(plan, &journal, &blobs).map_err(|error| CliError::resume(id.as_str(), error))?;
+    Ok((resumed, torn))
+}
+
+fn head_of(resumed: &Resumed) -> hence_journal::Head {
+    match resumed {
+        Resumed::Going(run) => run.head(),
+        Resumed::Ended(finished) => finished.head,
     }
 }
 
@@ -162,11 +215,10 @@ pub(super) fn report(
     context: &Context,
     store: &FileStore,
     id: &RunId,
-    finished: &Finished,
-    resumed: bool,
+    ended: &Ended,
     copy: Option<&str>,
 ) -> Result<Exit, CliError> {
-    let report = describe(store, id, finished, resumed)?;
+    let report = describe(store, id, ended)?;
     match copy {
         None => context.print(&report)?,
         Some("-") => {
@@ -174,21 +226,25 @@ pub(super) fn report(
             context.print_aside(&report);
         }
         Some(path) => {
-            std::fs::write(path, store.journal_bytes(id)?)
-                .map_err(|error| CliError::file("write", Path::new(path), &error))?;
             context.print(&report)?;
+            let written = std::fs::write(path, store.journal_bytes(id)?);
+            if let Err(error) = written {
+                let error = CliError::file("write", Path::new(path), &error);
+                context.report_error(&error.advise(hint::copy(id.as_str())));
+                return Ok(Exit::Partial);
+            }
         }
     }
-    Ok(if finished.state.status() == Status::Failed { Exit::No } else { Exit::Yes })
+    Ok(if ended.finished.state.status() == Status::Failed { Exit::No } else { Exit::Yes })
 }
 
-fn describe(
-    store: &FileStore,
-    id: &RunId,
-    finished: &Finished,
-    resumed: bool,
-) -> Result<RunReport, CliError> {
+fn describe(store: &FileStore, id: &RunId, ended: &Ended) -> Result<RunReport, CliError> {
+    let Ended { finished, beginning } = ended;
     let state = &finished.state;
+    let (resumed, cut) = match beginning {
+        Beginning::Here => (false, None),
+        Beginning::Before(cut) => (true, cut.as_ref().map(ToString::to_string)),
+    };
     let blobs = crate::sink::StoreBlobs(store);
     let newest = |key: &str| {
         let newest = state.artifacts().newest(key);
@@ -210,5 +266,6 @@ fn describe(
         head: finished.head.to_string(),
         journal: store.journal_path(id).display().to_string(),
         resumed,
+        cut,
     })
 }

@@ -1,13 +1,16 @@
 //! `hence schema`: the JSON Schema of each command's `--json` output.
 
-use schemars::{Schema, schema_for};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::run::RunReport;
-use super::{diff, doctor, explain, export, hash, import, log, replay, runs, show, state, stats, verify};
+use super::{
+    completions, diff, doctor, explain, export, hash, import, log, replay, runs, show, state, stats, verify,
+};
 use crate::args::SchemaArgs;
 use crate::code::Code;
-use crate::context::Context;
+use crate::context::{Context, ErrorReport};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::Text;
@@ -17,23 +20,31 @@ type Named = (&'static str, fn() -> Schema);
 
 /// The commands that print JSON.
 const SCHEMAS: &[Named] = &[
-    ("run", || schema_for!(RunReport)),
-    ("resume", || schema_for!(RunReport)),
-    ("runs", || schema_for!(runs::RunsReport)),
-    ("log", || schema_for!(log::LogReport)),
-    ("show", || schema_for!(show::ShowReport)),
-    ("state", || schema_for!(state::StateReport)),
-    ("verify", || schema_for!(verify::VerifyReport)),
-    ("replay", || schema_for!(replay::ReplayReport)),
-    ("diff", || schema_for!(diff::DiffReport)),
-    ("export", || schema_for!(export::ExportReport)),
-    ("import", || schema_for!(import::ImportReport)),
-    ("hash", || schema_for!(hash::HashReport)),
-    ("stats", || schema_for!(stats::StoreStats)),
-    ("stats-run", || schema_for!(stats::RunStats)),
-    ("doctor", || schema_for!(doctor::DoctorReport)),
-    ("explain", || schema_for!(explain::ExplainReport)),
+    ("run", schema_of::<RunReport>),
+    ("resume", schema_of::<RunReport>),
+    ("runs", schema_of::<runs::RunsReport>),
+    ("log", schema_of::<log::LogReport>),
+    ("show", schema_of::<show::ShowReport>),
+    ("state", schema_of::<state::StateReport>),
+    ("verify", schema_of::<verify::VerifyReport>),
+    ("replay", schema_of::<replay::ReplayReport>),
+    ("diff", schema_of::<diff::DiffReport>),
+    ("export", schema_of::<export::ExportReport>),
+    ("import", schema_of::<import::ImportReport>),
+    ("hash", schema_of::<hash::HashReport>),
+    ("stats", schema_of::<stats::StoreStats>),
+    ("stats-run", schema_of::<stats::RunStats>),
+    ("doctor", schema_of::<doctor::DoctorReport>),
+    ("explain", schema_of::<explain::ExplainReport>),
+    ("completions", schema_of::<completions::CompletionsReport>),
+    // Not a command: what every command prints to stderr when it is refused.
+    ("error", schema_of::<ErrorReport<'_>>),
 ];
+
+/// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
+fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
 
 #[derive(Serialize)]
 #[serde(untagged)]

@@ -10,7 +10,9 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
+use crate::escape::escape_json;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
@@ -24,18 +26,18 @@ pub(crate) struct ShowReport {
     index: u64,
     /// The record as it is hashed.
     record: Data,
-    /// The step's output, fetched if it is kept outside the journal.
+    /// The step's output, fetched if it is kept outside the journal; nothing if it cannot be had.
     output: Option<Data>,
 }
 
 impl Text for ShowReport {
     fn text(&self) -> String {
-        let mut text = hence_canon::pretty(&self.record.0);
+        let mut text = escape_json(&hence_canon::pretty(&self.record.0));
         let is_fetched =
             self.output.as_ref().is_some_and(|output| recorded_output(&self.record.0) != Some(&output.0));
         if let Some(output) = self.output.as_ref().filter(|_| is_fetched) {
             text.push_str("\n\noutput, fetched by its digest:\n");
-            text.push_str(&hence_canon::pretty(&output.0));
+            text.push_str(&escape_json(&hence_canon::pretty(&output.0)));
         }
         text
     }
@@ -52,13 +54,19 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
     let lines = Lines::of(&journal.bytes);
     let line = lines.get(index).unwrap_or_default();
     let record = parse(line).map_err(|error| {
-        CliError::new(Code::BadRecord, format!("run {}, record {index}: {error}", journal.name))
+        CliError::new(Code::BadRecord, format!("run {}: record {index}: {error}", journal.name))
+            .advise(hint::verify(&journal.name))
     })?;
     let output = match (recorded_output(&record), &journal.store) {
         (Some(output), Some(store)) => {
-            Some(Data(hence_engine::resolve(&output.clone().into(), &StoreBlobs(store))?))
+            hence_engine::resolve(&output.clone().into(), &StoreBlobs(store)).map(|value| Some(Data(value)))
         }
-        _ => None,
+        _ => Ok(None),
+    };
+    // The record is shown also where the value it refers to cannot be had.
+    let (output, missing) = match output {
+        Ok(output) => (output, None),
+        Err(error) => (None, Some(CliError::from(error))),
     };
     context.print(&ShowReport {
         run: journal.name.clone(),
@@ -66,7 +74,9 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         record: Data(record),
         output,
     })?;
-    Ok(Exit::Yes)
+    let Some(error) = missing else { return Ok(Exit::Yes) };
+    context.report_error(&error);
+    Ok(Exit::Partial)
 }
 
 /// Finds a record by its index, or the last execution of a step by its name.
@@ -78,7 +88,7 @@ pub(super) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, 
             "run {}: expected a record below {total} or the name of a step, found {name:?}",
             journal.name
         );
-        CliError::new(Code::NoSuchPlace, message)
+        CliError::new(Code::NoSuchPlace, message).advise(hint::records(&journal.name))
     };
     if let Ok(index) = name.parse::<u64>() {
         return if index < total { Ok(RecordIndex::new(index)) } else { Err(nothing()) };

@@ -11,7 +11,9 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
+use crate::escape::escape_json;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
@@ -23,7 +25,7 @@ pub(crate) struct StateReport(Data);
 
 impl Text for StateReport {
     fn text(&self) -> String {
-        hence_canon::pretty(&self.0.0)
+        escape_json(&hence_canon::pretty(&self.0.0))
     }
 }
 
@@ -41,13 +43,14 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     let mut value = state.canonical().value().clone();
     if !args.raw {
         value = match &journal.store {
-            Some(store) => give_back(&value, &StoreBlobs(store))?,
-            None => give_back(&value, &NoBlobs)?,
-        };
+            Some(store) => give_back(&value, &StoreBlobs(store)),
+            None => give_back(&value, &NoBlobs),
+        }
+        .map_err(|error| error.advise(hint::raw_state(&journal.name)))?;
     }
     let Some(part) = value.pointer(&pointer).cloned() else {
         let message = format!("run {}: nothing is at {pointer} in the state", journal.name);
-        return Err(CliError::new(Code::NoSuchPlace, message));
+        return Err(CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name)));
     };
     context.print(&StateReport(Data(part)))?;
     Ok(Exit::Yes)

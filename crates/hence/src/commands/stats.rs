@@ -102,10 +102,11 @@ fn store_stats(context: &Context) -> Result<Exit, CliError> {
 
 fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     let journal = Journal::of_target(context, run)?;
-    let (_, reader) = Reader::open(&journal.bytes)?;
+    let (_, reader) =
+        Reader::open(&journal.bytes).map_err(|error| CliError::bad_record(&journal.name, &error))?;
     let mut metrics = Metrics::default();
     for record in reader {
-        metrics.note(&record?);
+        metrics.note(&record.map_err(|error| CliError::bad_record(&journal.name, &error))?);
     }
     context.print(&RunStats {
         run: journal.name,

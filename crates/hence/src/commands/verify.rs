@@ -1,125 +1,22 @@
 //! `hence verify`: what holds, where it first breaks, and what no hash chain can show.
 
+mod report;
+
 use std::num::NonZeroUsize;
 
 use hence_engine::{Blobs, Engine, Evidence, NoBlobs, RecordedSteps};
 use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::VerifyArgs;
-use crate::context::{Context, escape};
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::report::{Text, columns};
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 use crate::{hint, input};
 
-/// What holds of a journal.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct VerifyReport {
-    /// The run or file.
-    target: String,
-    /// Whether no checked level is broken.
-    holds: bool,
-    /// How many lines the journal has.
-    records: u64,
-    /// Where it ends, when the chain holds.
-    head: Option<String>,
-    /// Whether it tells a whole run, when that could be judged.
-    complete: Option<bool>,
-    /// What each level found, cheapest first.
-    levels: Vec<LevelRow>,
-    /// What the checks made cannot show.
-    not_shown: Vec<&'static str>,
-}
-
-/// What one level found.
-#[derive(Serialize, JsonSchema)]
-struct LevelRow {
-    /// `bytes`, `chain`, `linked`, `spec`, `replay` or `anchored`.
-    level: &'static str,
-    /// `holds`, `broken` or `not_checked`.
-    verdict: &'static str,
-    /// The first bad line, from 0.
-    line: Option<u64>,
-    /// Everything wrong with that line.
-    reasons: Vec<ReasonRow>,
-    /// Why the level, or part of it, was not checked.
-    unchecked: Vec<String>,
-}
-
-/// One thing that does not hold.
-#[derive(Serialize, JsonSchema)]
-struct ReasonRow {
-    /// A stable word.
-    code: &'static str,
-    /// The member it is about.
-    member: Option<&'static str>,
-    /// What should stand there.
-    expected: Option<String>,
-    /// What does.
-    found: Option<String>,
-}
-
-impl Text for VerifyReport {
-    fn text(&self) -> String {
-        let mut text = format!("{}: {}\n", escape(&self.target), self.verdict());
-        let rows: Vec<[String; 3]> = self.levels.iter().map(LevelRow::row).collect();
-        text.push_str(&columns(&rows));
-        // What a level could not check, unless the level above it has.
-        let highest = self.levels.iter().rev().find(|row| row.verdict == "holds" && row.level != "anchored");
-        if let Some(row) = highest {
-            for unchecked in &row.unchecked {
-                text.push_str(&format!("  {}: not checked: {}\n", row.level, escape(unchecked)));
-            }
-        }
-        if let Some(head) = &self.head {
-            text.push_str(&format!("head {head}\n"));
-        }
-        if self.complete == Some(false) {
-            text.push_str("the run is unfinished: more records should follow\n");
-        }
-        text.push_str("not shown by these checks:\n");
-        for sentence in &self.not_shown {
-            text.push_str(&format!("  {sentence}\n"));
-        }
-        text
-    }
-}
-
-impl VerifyReport {
-    fn verdict(&self) -> String {
-        let broken = self.levels.iter().find(|row| row.verdict == "broken");
-        match (broken, broken.and_then(|row| row.line)) {
-            (Some(row), Some(line)) => format!("broken at record {line} of {} ({})", self.records, row.level),
-            _ => format!("{} records hold", self.records),
-        }
-    }
-}
-
-impl LevelRow {
-    fn row(&self) -> [String; 3] {
-        let reasons: Vec<String> = self.reasons.iter().map(ReasonRow::text).collect();
-        let details = match (self.verdict, self.line) {
-            ("broken", Some(line)) => format!("record {line}: {}", reasons.join("; ")),
-            ("not_checked", _) => self.unchecked.join("; "),
-            _ => String::new(),
-        };
-        [format!("  {}", self.level), self.verdict.replace('_', " "), escape(&details)]
-    }
-}
-
-impl ReasonRow {
-    fn text(&self) -> String {
-        let member = self.member.map(|member| format!(":{member}")).unwrap_or_default();
-        let expected =
-            self.expected.as_ref().map(|expected| format!(" expected {expected}")).unwrap_or_default();
-        let found = self.found.as_ref().map(|found| format!(" found {found}")).unwrap_or_default();
-        format!("{}{member}{expected}{found}", self.code)
-    }
-}
+pub(crate) use report::VerifyReport;
+use report::{LevelRow, ReasonRow};
 
 pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut journal = Journal::of_target(context, &args.target)?;
@@ -142,19 +39,39 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
     };
     let report = Engine::new().verify(&evidence, args.level);
     context.print(&describe(&journal.name, &report))?;
-    advise(context, &args.target, &report);
+    advise(context, args, &journal, &report);
     Ok(if report.holds() { Exit::Yes } else { Exit::No })
 }
 
-/// Says what to do next: how to see what a bare chain cannot show.
-fn advise(context: &Context, target: &str, report: &Report) {
-    let unanchored = matches!(report.outcome(Level::Anchored), Some(Outcome::NotChecked(_)) | None);
-    if unanchored {
-        context.say(format!(
-            "hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT {}`",
-            hint::word(target)
+/// Says what to do next.
+fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report) {
+    let target = hint::word(&args.target);
+    let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
+    let is_unfinished = report.completeness == Some(Completeness::Incomplete);
+    let is_resumable = journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished);
+    let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
+    if is_resumable {
+        let why = if is_torn { "cuts an append that was never finished and goes on" } else { "goes on" };
+        context.say(format_args!("hint: `hence resume {target}` {why}"));
+    } else if !report.holds() && !(is_unfinished && is_bare) {
+        context
+            .say(format_args!("hint: a copy kept elsewhere shows what changed: `hence diff COPY {target}`"));
+    }
+    if is_bare {
+        context.say(format_args!(
+            "hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT {target}`"
         ));
     }
+}
+
+/// Returns how many records hold, counted from the first: all before the first break of any level.
+fn intact(report: &Report) -> u64 {
+    let breaks = report.levels.iter().filter_map(|level| match &level.outcome {
+        // The anchor is about the end; the records before it may hold or not.
+        Outcome::Broken(found) if level.level != Level::Anchored => Some(found.line),
+        _ => None,
+    });
+    breaks.min().unwrap_or(report.records).min(report.records)
 }
 
 fn describe(target: &str, report: &Report) -> VerifyReport {
@@ -176,6 +93,7 @@ fn describe(target: &str, report: &Report) -> VerifyReport {
         target: target.to_owned(),
         holds: report.holds(),
         records: report.records,
+        intact: intact(report),
         head: report.head.map(|head| head.to_string()),
         complete: report.completeness.map(|found| found == Completeness::Complete),
         levels: levels.collect(),

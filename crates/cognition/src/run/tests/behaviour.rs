@@ -154,7 +154,7 @@ fn safety_is_asked_for_whatever_is_really_called() {
     let mut world = denying().with("gate", "{}", &[r#"{"allowed": true}"#]);
     let steps = r#"[{"id": "a", "uses": "guarded", "config": {"foreach": {"items": "[1, 2]"}}}]"#;
     world.run(steps, request("{}"));
-    assert_eq!(world.calls.iter().filter(|(_, _, purpose)| *purpose == CallPurpose::Gate).count(), 2);
+    assert_eq!(world.calls.iter().filter(|(_, _, purpose)| *purpose == CallPurpose::GateBefore).count(), 2);
 }
 
 #[test]
@@ -257,4 +257,48 @@ fn without_fail_fast_only_dependents_of_a_failure_are_blocked() {
         results,
         [("a", StepStatus::Failed), ("d", StepStatus::Completed), ("b", StepStatus::Skipped)]
     );
+}
+
+#[test]
+fn a_call_that_waits_stops_the_run_without_an_outcome() {
+    let inner = r#"[{"id": "i", "uses": "ask", "output": {"v": "outputs.v"}}]"#;
+    let steps = r#"[{"id": "a", "uses": "c"}, {"id": "b", "uses": "skill:in", "output": {"v": "vars.v"}}]"#;
+    let mut world = world().with("ask", "{}", &["?", r#"{"v": 1}"#]).nesting("in", inner);
+    let report = world.run(steps, request("{}"));
+    assert_eq!((report.outcomes.len(), report.state.status), (1, RunStatus::Running));
+    assert_eq!(&*report.waiting.unwrap().key, "b/0.0/in/1/i/0.0/call/ask/1");
+    assert_eq!(report.state.current_step.as_deref(), Some("b"));
+}
+
+#[test]
+fn every_call_of_a_run_has_a_key_of_its_own() {
+    let steps = r#"[
+        {"id": "a", "uses": "c", "config": {"foreach": {"items": "[1, 2, 3]", "parallel": 2}}},
+        {"id": "b", "uses": "bad", "config": {"retry": {"backoff_seconds": 0}, "depends_on": []}},
+        {"id": "c", "uses": "c", "config": {"while": {"condition": "true", "max_iterations": 2}}},
+        {"id": "d", "uses": "c", "config": {"scatter": {"capabilities": ["c", "c"]}}},
+        {"id": "e", "uses": "skill:in", "config": {"foreach": {"items": "[1, 2]"}}}]"#;
+    let inner = r#"[{"id": "a", "uses": "c"}]"#;
+    let mut world = world().with("bad", "{}", &["!no", "!no", "{}"]).nesting("in", inner);
+    let report = world.run(steps, request("{}"));
+    assert_eq!(report.state.status, RunStatus::Completed);
+    let distinct: std::collections::BTreeSet<&String> = world.keys.iter().collect();
+    assert_eq!((distinct.len(), world.keys.len()), (12, 12));
+}
+
+#[test]
+fn a_wave_of_items_is_called_whole_and_no_other_follows_a_failure() {
+    let steps =
+        r#"[{"id": "a", "uses": "c", "config": {"foreach": {"items": "[1, 2, 3, 4]", "parallel": 2}}}]"#;
+    let mut world = World::default().with("c", "{}", &["!bad", "{}"]);
+    assert_eq!(world.run(steps, request("{}")).state.status, RunStatus::Failed);
+    assert_eq!(world.calls.len(), 2);
+}
+
+#[test]
+fn the_limit_of_attempts_holds_whatever_a_document_says() {
+    let steps = r#"[{"id": "a", "uses": "c", "config": {"retry": {"max_attempts": 100000, "backoff_seconds": 0}}}]"#;
+    let mut world = World::default().with("c", "{}", &["!no"]);
+    world.run(steps, request("{}"));
+    assert_eq!(world.calls.len() as u64, crate::skill::RETRY_ATTEMPTS_MAX);
 }

@@ -1,14 +1,17 @@
 //! The state is a fold of outcomes, and timing never shows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hence_canon::parse;
 use proptest::prelude::*;
 
 use super::world::{World, request, skill};
-use crate::plan::{Plan, StepIndex};
-use crate::run::{Context, RunOptions, StepOutcome, execute, run, settle};
-use crate::schedule::{FailureMode, Schedule};
+use crate::run::{
+    Context, FoldError, Prepared, Progress, RunOptions, RunReport, RunRequest, StepOutcome, execute, run,
+};
+use crate::schedule::FailureMode;
+use crate::skill::Step;
 use crate::state::{ExecutionState, Frame, Memory};
 use crate::testing::json;
 
@@ -69,55 +72,96 @@ fn an_outcome_of_another_skill_is_refused() {
     }
 }
 
-/// Runs with many workers whose timing is given by `choices`: which of the steps under way ends next.
-fn run_in_parallel(choices: &[usize]) -> (Memory, Vec<StepOutcome>) {
-    let skill = skill("main", STEPS);
-    let plan = Plan::of(&skill).unwrap();
-    let options = options();
-    let mut world = world();
-    let mut context = Context {
-        capabilities: &mut world,
-        options: &options,
-        skill_id: skill.id.clone(),
-        lineage: vec![skill.id.clone()],
+fn prepared() -> Prepared {
+    Prepared::of(&skill("main", STEPS), &world()).unwrap()
+}
+
+fn given() -> RunRequest {
+    RunRequest { options: options(), ..request("{}") }
+}
+
+fn context<'a>(world: &'a mut World, options: &'a RunOptions) -> Context<'a> {
+    Context {
+        capabilities: world,
+        options,
+        skill_id: "main".into(),
+        lineage: vec!["main".into()],
         run_id: None,
+        path: "".into(),
         trace_id: None,
-    };
-    let mut schedule = Schedule::new(&plan, options.on_failure);
-    let mut memory = Memory::default();
-    let mut under_way: Vec<(StepIndex, Memory)> = Vec::new();
-    let mut ended: BTreeMap<StepIndex, StepOutcome> = BTreeMap::new();
-    let mut outcomes = Vec::new();
+    }
+}
+
+/// Runs with many workers whose timing is given by `choices`: which of the steps under way ends next.
+fn run_in_parallel(choices: &[usize]) -> RunReport {
+    let (prepared, options) = (prepared(), options());
+    let mut world = world();
+    let mut progress = Progress::begin(&prepared, &given(), &world).unwrap();
+    let mut context = context(&mut world, &options);
+    let mut under_way: Vec<(&Step, Memory)> = Vec::new();
+    let mut ended: BTreeMap<Arc<str>, StepOutcome> = BTreeMap::new();
     let mut choices = choices.iter().copied().cycle();
     loop {
-        while let Some(step) = schedule.start() {
-            under_way.push((step, memory.clone()));
+        while let Some(step) = progress.start() {
+            under_way.push((step, progress.state().memory.clone()));
         }
-        if under_way.is_empty() && ended.is_empty() {
-            return (memory, outcomes);
+        if under_way.is_empty() {
+            assert!(ended.is_empty());
+            return progress.end();
         }
-        if !under_way.is_empty() {
-            let (index, snapshot) = under_way.swap_remove(choices.next().unwrap_or(0) % under_way.len());
-            ended.insert(index, execute(&skill.steps[index.position()], &snapshot, &mut context));
-        }
-        while let Some(outcome) = schedule.due().and_then(|due| ended.remove(&due)) {
-            let step = skill.steps.iter().find(|step| step.id == outcome.step_id).unwrap();
-            let settled = settle(step, outcome, &memory);
-            memory = settled.memory;
-            schedule.settle(settled.outcome.status);
-            outcomes.push(settled.outcome);
+        let (step, snapshot) = under_way.swap_remove(choices.next().unwrap_or(0) % under_way.len());
+        ended.insert(step.id.clone(), execute(step, &snapshot, &mut context).unwrap());
+        while let Some(outcome) = progress.due().and_then(|due| ended.remove(&due.id)) {
+            progress.settle(outcome).unwrap();
         }
     }
+}
+
+#[test]
+fn a_run_taken_up_after_any_step_ends_the_same_and_repeats_nothing() {
+    let (prepared, options) = (prepared(), options());
+    let whole = run(&skill("main", STEPS), given(), &mut world());
+    for kept in 0..=whole.outcomes.len() {
+        let mut world = world();
+        let mut progress = Progress::begin(&prepared, &given(), &world).unwrap();
+        for outcome in &whole.outcomes[..kept] {
+            let text = outcome.to_value().to_string();
+            progress.take_in(StepOutcome::from_value(&json(&text)).unwrap()).unwrap();
+        }
+        let mut context = context(&mut world, &options);
+        while let Some(step) = progress.start() {
+            let outcome = execute(step, &progress.state().memory, &mut context).unwrap();
+            progress.settle(outcome).unwrap();
+        }
+        let report = progress.end();
+        assert_eq!(report.outcomes, whole.outcomes);
+        assert_eq!(report.state, whole.state);
+        let called: u64 = whole.outcomes[kept..].iter().flat_map(|outcome| outcome.called.values()).sum();
+        assert_eq!(world.calls.len() as u64, called);
+    }
+}
+
+#[test]
+fn an_outcome_out_of_turn_is_refused() {
+    let prepared = prepared();
+    let whole = run(&skill("main", STEPS), given(), &mut world());
+    let mut progress = Progress::begin(&prepared, &given(), &world()).unwrap();
+    assert!(matches!(progress.take_in(whole.outcomes[1].clone()), Err(FoldError::OtherStep { .. })));
+    let mut forged = whole.outcomes[0].clone();
+    forged.commits = vec![json(r#"{"l": "not a list"}"#)];
+    assert!(matches!(progress.take_in(forged), Err(FoldError::Write { .. })));
+    whole.outcomes.iter().for_each(|outcome| {
+        progress.take_in(outcome.clone()).unwrap();
+    });
+    assert!(matches!(progress.take_in(whole.outcomes[0].clone()), Err(FoldError::Ended { .. })));
 }
 
 proptest! {
     #[test]
     fn any_timing_of_many_workers_gives_what_one_worker_gives(choices in prop::collection::vec(0usize..9, 1..12)) {
-        let mut given = request("{}");
-        given.options = options();
-        let serial = run(&skill("main", STEPS), given, &mut world());
-        let (memory, outcomes) = run_in_parallel(&choices);
-        prop_assert_eq!(memory, serial.state.memory);
-        prop_assert_eq!(outcomes, serial.outcomes);
+        let serial = run(&skill("main", STEPS), given(), &mut world());
+        let parallel = run_in_parallel(&choices);
+        prop_assert_eq!(parallel.state, serial.state);
+        prop_assert_eq!(parallel.outcomes, serial.outcomes);
     }
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use hence_canon::{Float, Object, Value};
 
 use crate::capability::{CapabilitySpec, Registry};
-use crate::run::{Call, CallError, CallPurpose, Capabilities, NestedRun, Reply, RunReport, RunRequest, run};
+use crate::run::{
+    Call, CallError, CallPurpose, Capabilities, Invocation, NestedRun, Reply, RunReport, RunRequest, Task,
+    one_by_one, run,
+};
 use crate::skill::Skill;
 use crate::testing::json;
 
@@ -14,9 +17,10 @@ use crate::testing::json;
 pub(super) struct World {
     pub(super) specs: BTreeMap<String, Arc<CapabilitySpec>>,
     pub(super) skills: BTreeMap<String, Arc<Skill>>,
-    /// What calls give, by capability: `!message` fails, `~` times out, anything else is the output as JSON.
+    /// What calls give, by capability: `!message` fails, `~` times out, `?` waits, anything else is the output as JSON.
     replies: BTreeMap<String, Vec<String>>,
     pub(super) calls: Vec<(String, Value, CallPurpose)>,
+    pub(super) keys: Vec<String>,
     pub(super) waits: Vec<f64>,
     pub(super) nested: Vec<NestedRun>,
     pub(super) elapsed: f64,
@@ -67,11 +71,13 @@ impl Registry for World {
 impl Capabilities for World {
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         let id = call.capability.to_string();
+        self.keys.push(call.key());
         self.calls.push((id.clone(), call.input.clone(), call.purpose));
         let replies = self.replies.entry(id).or_default();
         let reply = if replies.len() > 1 { replies.pop() } else { replies.last().cloned() };
         let output = match reply.as_deref() {
             None => Object::from_iter([("echo", call.input.clone())]).into(),
+            Some("?") => return Err(CallError::Waiting("an answer".into())),
             Some("~") => return Err(CallError::TimedOut(call.timeout_seconds)),
             Some(text) => match text.strip_prefix('!') {
                 Some(message) => {
@@ -82,6 +88,10 @@ impl Capabilities for World {
         };
         let meta = Object::from_iter([("tokens_in", 2), ("llm_calls", 1)]);
         Ok(Reply { output, meta })
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        one_by_one(self, tasks)
     }
 
     fn wait(&mut self, seconds: Float) {

@@ -7,9 +7,9 @@ use hence_canon::{JsonPointer, Value};
 use super::{Reader, alone};
 use crate::skill::{Formula, Problem, Problems};
 
-const KEYS: [&str; 5] = ["items", "as", "index_as", "parallel", "on_error"];
+pub(crate) const KEYS: [&str; 5] = ["items", "as", "index_as", "parallel", "on_error"];
 /// More calls at once than this are a queue for someone else.
-const PARALLEL_MAX: u64 = 256;
+pub const PARALLEL_MAX: u64 = 256;
 
 /// One call per item. The item is added to the input; results are collected per member, aligned with the items.
 #[derive(Clone, PartialEq, Eq, Debug)]

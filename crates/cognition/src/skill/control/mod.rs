@@ -10,7 +10,13 @@ mod router;
 mod scatter;
 mod whiles;
 
-pub use foreach::{Foreach, ItemErrors};
+pub(super) use foreach::KEYS as FOREACH_KEYS;
+pub(super) use retry::KEYS as RETRY_KEYS;
+pub(super) use router::KEYS as ROUTER_KEYS;
+pub(super) use scatter::KEYS as SCATTER_KEYS;
+pub(super) use whiles::KEYS as WHILE_KEYS;
+
+pub use foreach::{Foreach, ItemErrors, PARALLEL_MAX};
 pub use retry::{RETRY_ATTEMPTS_MAX, Retry};
 pub use router::{Route, Router};
 pub use scatter::{Scatter, ScatterMerge};

@@ -11,7 +11,7 @@ use crate::skill::{Problem, Problems};
 /// More attempts than this are a loop, not a retry.
 pub const RETRY_ATTEMPTS_MAX: u64 = 100;
 
-const KEYS: [&str; 6] =
+pub(crate) const KEYS: [&str; 6] =
     ["max_attempts", "backoff_seconds", "backoff_multiplier", "max_backoff_seconds", "jitter", "on"];
 
 /// How a failing call is tried again: waits of b, b·m, b·m² … between attempts.

@@ -7,7 +7,7 @@ use hence_canon::{JsonPointer, Object, Value};
 use super::{Reader, alone};
 use crate::skill::{Formula, Problem, Problems, Rule, Uses};
 
-const KEYS: [&str; 3] = ["on", "cases", "default"];
+pub(crate) const KEYS: [&str; 3] = ["on", "cases", "default"];
 
 /// Chooses a capability by the text of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use hence_canon::{JsonPointer, Value};
 use super::{Reader, alone};
 use crate::skill::{Problem, Problems, Rule, Uses};
 
-const KEYS: [&str; 2] = ["capabilities", "merge"];
+pub(crate) const KEYS: [&str; 2] = ["capabilities", "merge"];
 
 /// Calls several capabilities with the same input and brings their results together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +29,9 @@ pub enum ScatterMerge {
 }
 
 impl ScatterMerge {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::Collect, Self::ConcatLists, Self::FirstSuccess];
+
     /// Returns the name used in documents.
     pub fn name(self) -> &'static str {
         match self {
@@ -59,13 +62,14 @@ impl Scatter {
                 }
             }
         }
-        let merge = match block.object.get("merge").map(Value::as_str) {
-            None | Some(Some("collect")) => ScatterMerge::Collect,
-            Some(Some("concat_lists")) => ScatterMerge::ConcatLists,
-            Some(Some("first_success")) => ScatterMerge::FirstSuccess,
-            Some(_) => {
-                block.malformed("merge", "`collect`, `concat_lists` or `first_success`");
-                ScatterMerge::Collect
+        let merge = match block.object.get("merge") {
+            None => ScatterMerge::Collect,
+            Some(given) => {
+                let named = ScatterMerge::ALL.into_iter().find(|merge| given.as_str() == Some(merge.name()));
+                named.unwrap_or_else(|| {
+                    block.malformed("merge", "`collect`, `concat_lists` or `first_success`");
+                    ScatterMerge::Collect
+                })
             }
         };
         if branches.len() < 2 {

@@ -8,7 +8,7 @@ use crate::skill::{Formula, Problem, Problems};
 /// More iterations than this in one step cannot be what was meant.
 pub const ITERATIONS_MAX: u64 = 1_000_000;
 
-const KEYS: [&str; 2] = ["condition", "max_iterations"];
+pub(crate) const KEYS: [&str; 2] = ["condition", "max_iterations"];
 const ITERATIONS_DEFAULT: u64 = 10;
 
 /// The first call is unconditional; each further one needs the condition, read after the writes of the last.

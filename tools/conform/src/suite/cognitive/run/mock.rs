@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
-use hence_cognition::run::{Call, CallError, Capabilities, NestedRun, Reply};
+use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task, one_by_one};
 use hence_cognition::skill::Skill;
 
 pub(super) struct Mock {
@@ -82,6 +82,10 @@ impl Capabilities for Mock {
         }
         let meta = behaviour.get("meta").and_then(Value::as_object).cloned().unwrap_or_default();
         Ok(Reply { output: output(&behaviour, call.input), meta })
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        one_by_one(self, tasks)
     }
 
     fn wait(&mut self, seconds: Float) {

@@ -1,0 +1,235 @@
+//! The progress of one run: what may start, what is due, what is the state.
+//!
+//! A driver alternates between starting what may start and settling what is due; whatever [`Progress::settle`]
+//! returns is what it keeps. To take a run up again it hands kept outcomes to [`Progress::take_in`] in order, and
+//! goes on: nothing that has an outcome is started again.
+
+use std::sync::Arc;
+
+use hence_canon::Object;
+
+use super::{FoldError, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle};
+use crate::capability::{ContractBreach, Registry, breach};
+use crate::failure::{ErrorClass, ErrorCode, Failure};
+use crate::plan::StepIndex;
+use crate::schedule::{FailureMode, Schedule};
+use crate::skill::{Need, Skill, Step};
+use crate::state::{ExecutionState, RunStatus, StepStatus};
+
+/// Why a run failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunFailure {
+    /// What happened, with its causes.
+    pub failure: Failure,
+    /// The step it happened in.
+    pub step_id: Option<Arc<str>>,
+}
+
+impl RunFailure {
+    pub(super) fn of_run(failure: Failure) -> Self {
+        Self { failure, step_id: None }
+    }
+
+    /// Returns the code a caller acts on.
+    ///
+    /// A failing step is a failure of something the run relied on, except where it ran into a limit that the
+    /// caller set and can change.
+    pub fn code(&self) -> ErrorCode {
+        let cause = self.failure.cause.as_deref();
+        match (&self.failure.class, cause.map(|cause| &cause.class)) {
+            (ErrorClass::StepExecution, Some(ErrorClass::StepTimeout)) => ErrorCode::StepTimeout,
+            (ErrorClass::StepExecution, Some(ErrorClass::MaxSkillDepthExceeded)) => {
+                ErrorCode::MaxDepthExceeded
+            }
+            (ErrorClass::StepExecution, _) => ErrorCode::UpstreamFailure,
+            _ => self.failure.code(),
+        }
+    }
+}
+
+/// One run under way.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    prepared: &'a Prepared,
+    schedule: Schedule<'a>,
+    mode: FailureMode,
+    state: ExecutionState,
+    outcomes: Vec<StepOutcome>,
+    first_failure: Option<(Arc<str>, Failure)>,
+    /// A denial: it ends the run in every mode.
+    denied: Option<RunFailure>,
+}
+
+impl<'a> Progress<'a> {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// [`ContractBreach`] when the inputs are not what the skill declares.
+    pub fn begin(
+        prepared: &'a Prepared,
+        request: &RunRequest,
+        registry: &dyn Registry,
+    ) -> Result<Self, ContractBreach> {
+        let skill = prepared.skill();
+        let state = begin_state(skill, request);
+        if let Some(breach) = breach(&skill.inputs, state.memory.inputs()) {
+            return Err(breach);
+        }
+        let mut progress = Self {
+            prepared,
+            schedule: Schedule::new(prepared.plan(), request.options.on_failure),
+            mode: request.options.on_failure,
+            state,
+            outcomes: Vec::new(),
+            first_failure: None,
+            denied: None,
+        };
+        for early in skill.consumed_too_early(registry) {
+            let message = format!("`{}` consumes {} before any step produces it", early.step_id, early.kind);
+            let data = Object::from_iter([("step_id", early.step_id), ("type", early.kind)]);
+            progress.state.event("consumes_warning", message, None, data);
+        }
+        Ok(progress)
+    }
+
+    /// Returns the state so far.
+    pub fn state(&self) -> &ExecutionState {
+        &self.state
+    }
+
+    /// Takes the next step that may start now. It is executed on a snapshot of the memory of this moment.
+    pub fn start(&mut self) -> Option<&'a Step> {
+        if self.denied.is_some() {
+            return None;
+        }
+        let step = self.schedule.start().and_then(|index| self.step(index))?;
+        self.state.current_step = Some(step.id.clone());
+        Some(step)
+    }
+
+    /// Returns the step whose outcome is to be settled next, if any is left.
+    pub fn due(&self) -> Option<&'a Step> {
+        if self.denied.is_some() { None } else { self.schedule.due().and_then(|index| self.step(index)) }
+    }
+
+    /// Settles the outcome of the step that is due and returns it as it is to be kept.
+    ///
+    /// # Errors
+    /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
+    pub fn settle(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
+        let step = self.expect(&outcome)?;
+        let settled = settle(step, outcome, &self.state.memory);
+        Ok(self.accept(settled))
+    }
+
+    /// Takes in an outcome that was settled and kept before.
+    ///
+    /// # Errors
+    /// [`FoldError`] when it is not the outcome of the step that is due, or does not fit the state.
+    pub fn take_in(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
+        let step = self.expect(&outcome)?;
+        let memory = super::fold::refold(step, &outcome, &self.state.memory)?;
+        Ok(self.accept(Settled { outcome, memory }))
+    }
+
+    /// Ends the run and reports.
+    pub fn end(mut self) -> RunReport {
+        let blocked: Vec<&Step> = self.schedule.blocked().filter_map(|index| self.step(index)).collect();
+        if self.denied.is_none() {
+            blocked.into_iter().for_each(|step| self.state.block(step));
+        }
+        let failed = self.denied.take().or_else(|| self.failed_step());
+        let failure = failed.or_else(|| missing_outputs(self.prepared.skill(), &self.state));
+        ended(self.state, self.outcomes, failure)
+    }
+
+    /// Reports a run that cannot go on before someone has answered. It is taken up again from its outcomes.
+    pub fn wait_for(self, waiting: Waiting) -> RunReport {
+        RunReport { state: self.state, outcomes: self.outcomes, failure: None, waiting: Some(waiting) }
+    }
+
+    fn failed_step(&mut self) -> Option<RunFailure> {
+        let (step_id, cause) = self.first_failure.take().filter(|_| self.mode == FailureMode::FailFast)?;
+        let message = format_args!("step `{step_id}` failed: {cause}");
+        let failure = Failure::new(ErrorClass::StepExecution, message).because(cause);
+        Some(RunFailure { failure, step_id: Some(step_id) })
+    }
+
+    fn step(&self, index: StepIndex) -> Option<&'a Step> {
+        self.prepared.skill().steps.get(index.position())
+    }
+
+    fn expect(&self, outcome: &StepOutcome) -> Result<&'a Step, FoldError> {
+        let found = outcome.step_id.clone();
+        match self.due() {
+            Some(step) if step.id == found => Ok(step),
+            Some(step) => Err(FoldError::OtherStep { expected: step.id.clone(), found }),
+            None => Err(FoldError::Ended { found }),
+        }
+    }
+
+    fn accept(&mut self, settled: Settled) -> &StepOutcome {
+        let outcome = settled.outcome.clone();
+        self.state.accept(settled);
+        self.schedule.settle(outcome.status);
+        if let Some(failure) = &outcome.failure {
+            let step_id = outcome.step_id.clone();
+            if failure.class.is_safety() {
+                self.denied = Some(RunFailure { failure: failure.clone(), step_id: Some(step_id) });
+            } else {
+                self.first_failure.get_or_insert((step_id, failure.clone()));
+            }
+        }
+        debug_assert!(outcome.status == StepStatus::Failed || outcome.failure.is_none());
+        self.outcomes.push(outcome);
+        self.outcomes.last().expect("one was pushed on the line before")
+    }
+}
+
+/// Returns the state of a run that begins, inputs completed by declared defaults.
+pub(super) fn begin_state(skill: &Skill, request: &RunRequest) -> ExecutionState {
+    let inputs = with_defaults(skill, &request.inputs);
+    let mut state = ExecutionState::new(skill.id.clone(), inputs, request.frame.clone());
+    state.skill_version = Some(skill.version.clone());
+    state.parent_run_id = request.parent_run_id.clone();
+    state.trace_id = request.trace_id.clone();
+    state.status = RunStatus::Running;
+    state.event("skill_start", format!("skill `{}` started", skill.id), None, Object::new());
+    state
+}
+
+/// Returns the report of a run that has ended.
+pub(super) fn ended(
+    mut state: ExecutionState,
+    outcomes: Vec<StepOutcome>,
+    failure: Option<RunFailure>,
+) -> RunReport {
+    state.current_step = None;
+    state.status = if failure.is_some() { RunStatus::Failed } else { RunStatus::Completed };
+    if failure.is_none() {
+        let message = format!("skill `{}` completed", state.skill_id);
+        state.event("skill_completed", message, None, Object::new());
+    }
+    RunReport { state, outcomes, failure, waiting: None }
+}
+
+/// Returns the inputs with declared defaults in place of what is absent.
+fn with_defaults(skill: &Skill, inputs: &Object) -> Object {
+    let absent = skill.inputs.iter().filter(|(name, _)| !inputs.contains_key(name));
+    let defaults = absent.filter_map(|(name, field)| Some((name.clone(), field.default.clone()?)));
+    let given = inputs.iter().map(|(name, value)| (name.clone(), value.clone()));
+    given.chain(defaults).collect()
+}
+
+fn missing_outputs(skill: &Skill, state: &ExecutionState) -> Option<RunFailure> {
+    let required = skill.outputs.iter().filter(|(_, field)| field.need == Need::Required);
+    let missing: Vec<&str> = required
+        .filter(|(name, _)| state.memory.outputs().get(name).is_none())
+        .map(|(name, _)| &**name)
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format_args!("required outputs were not written: {}", missing.join(", "));
+    Some(RunFailure::of_run(Failure::new(ErrorClass::FinalOutputValidation, message)))
+}

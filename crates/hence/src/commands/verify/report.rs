@@ -1,0 +1,182 @@
+//! What a verification found, as people and programs read it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::escape;
+use crate::report::{Text, columns, one_line};
+
+/// What holds of a journal.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VerifyReport {
+    /// The run or file.
+    pub(super) target: String,
+    /// Whether no checked level is broken.
+    pub(super) holds: bool,
+    /// How many lines the journal has.
+    pub(super) records: u64,
+    /// How many of them hold, counted from the first, as far as was checked.
+    pub(super) intact: u64,
+    /// Where it ends, when the chain holds.
+    pub(super) head: Option<String>,
+    /// Whether it tells a whole run, when that could be judged.
+    pub(super) complete: Option<bool>,
+    /// What each level found, cheapest first.
+    pub(super) levels: Vec<LevelRow>,
+    /// What the checks made cannot show.
+    pub(super) not_shown: Vec<&'static str>,
+}
+
+/// What one level found.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LevelRow {
+    /// `bytes`, `chain`, `linked`, `spec`, `replay` or `anchored`.
+    pub(super) level: &'static str,
+    /// `holds`, `broken` or `not_checked`.
+    pub(super) verdict: &'static str,
+    /// The first bad line, from 0.
+    pub(super) line: Option<u64>,
+    /// Everything wrong with that line.
+    pub(super) reasons: Vec<ReasonRow>,
+    /// Why the level, or part of it, was not checked.
+    pub(super) unchecked: Vec<String>,
+}
+
+/// One thing that does not hold.
+#[derive(PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct ReasonRow {
+    /// A stable word.
+    pub(super) code: &'static str,
+    /// The member it is about.
+    pub(super) member: Option<&'static str>,
+    /// What should stand there.
+    pub(super) expected: Option<String>,
+    /// What does.
+    pub(super) found: Option<String>,
+}
+
+/// How much of a digest is shown to people.
+const DIGEST_CHARACTERS: usize = 12;
+/// How much of a reason's text is shown to people.
+const DETAIL_CHARACTERS: usize = 120;
+
+impl Text for VerifyReport {
+    fn text(&self) -> String {
+        let mut text = format!("{}: {}\n", escape(&self.target), self.verdict());
+        if let Some(extent) = self.extent() {
+            text.push_str(&format!("  {extent}\n"));
+        }
+        let mut rows = Vec::new();
+        for (position, row) in self.levels.iter().enumerate() {
+            let mut details = row.details(self.levels.iter().take(position)).into_iter();
+            let verdict = row.verdict.replace('_', " ");
+            rows.push([format!("  {}", row.level), verdict, details.next().unwrap_or_default()]);
+            rows.extend(details.map(|detail| [String::new(), String::new(), detail]));
+        }
+        text.push_str(&columns(&rows));
+        // What a level could not check, unless the level above it has.
+        let highest = self.levels.iter().rev().find(|row| row.verdict == "holds" && row.level != "anchored");
+        if let Some(row) = highest {
+            for unchecked in &row.unchecked {
+                text.push_str(&format!("  {}: not checked: {}\n", row.level, escape(unchecked)));
+            }
+        }
+        if let Some(head) = &self.head {
+            text.push_str(&format!("head {head}\n"));
+        }
+        if self.complete == Some(false) {
+            text.push_str("the run is unfinished: more records should follow\n");
+        }
+        text.push_str("not shown by these checks:\n");
+        for sentence in &self.not_shown {
+            text.push_str(&format!("  {sentence}\n"));
+        }
+        text
+    }
+}
+
+impl VerifyReport {
+    fn broken(&self, level: &str) -> bool {
+        self.levels.iter().any(|row| row.level == level && row.verdict == "broken")
+    }
+
+    fn verdict(&self) -> String {
+        let records = self.records;
+        match (self.holds, self.intact) {
+            (true, _) => format!("{records} records hold"),
+            (false, _) if records == 0 => "it holds no record".to_owned(),
+            (false, intact) if intact < records => format!("broken at record {intact} of {records}"),
+            (false, intact) if self.broken("replay") => {
+                format!("it ends before record {intact}, which a replay writes")
+            }
+            (false, _) => format!("{records} records hold, and they are not the ones the head names"),
+        }
+    }
+
+    /// Says which records hold and which cannot be judged.
+    fn extent(&self) -> Option<String> {
+        let is_broken_inside = self.intact < self.records || self.broken("replay");
+        if self.holds || self.records == 0 || !is_broken_inside {
+            return None;
+        }
+        let span = |first: u64, last: u64| {
+            if first == last { first.to_string() } else { format!("{first}–{last}") }
+        };
+        let hold = match self.intact {
+            0 => "no record holds".to_owned(),
+            1 => "record 0 holds".to_owned(),
+            intact => format!("records {} hold", span(0, intact - 1)),
+        };
+        let behind = self.intact + 1;
+        if behind >= self.records || !self.broken("chain") {
+            return Some(hold);
+        }
+        Some(format!("{hold}; {} cannot be judged from here", span(behind, self.records - 1)))
+    }
+}
+
+impl LevelRow {
+    /// Describes what was found, in lines; what a level before found already is not said again.
+    fn details<'a>(&self, mut before: impl Iterator<Item = &'a Self>) -> Vec<String> {
+        let Some(line) = self.line.filter(|_| self.verdict == "broken") else {
+            let why = if self.verdict == "not_checked" { self.unchecked.join("; ") } else { String::new() };
+            return vec![escape(&why)];
+        };
+        let is_same = |row: &&Self| row.line == self.line && row.reasons == self.reasons;
+        if let Some(before) = before.find(is_same) {
+            return vec![format!("as {}", before.level)];
+        }
+        if self.level == "anchored" {
+            return self.reasons.iter().map(ReasonRow::text).collect();
+        }
+        self.reasons.iter().map(|reason| format!("record {line}: {}", reason.text())).collect()
+    }
+}
+
+impl ReasonRow {
+    fn text(&self) -> String {
+        // What a record says of its own hash is no expectation, and a text that stands alone needs no word before it.
+        let (expected, found) = match (self.code, &self.expected) {
+            ("record_hash_mismatch", _) => ("stored ", "computed "),
+            ("bytes_differ", _) => ("", "differs in "),
+            (_, None) => ("", ""),
+            (_, Some(_)) => ("expected ", "found "),
+        };
+        let mut text = self.code.to_owned();
+        if let Some(member) = self.member {
+            text.push_str(&format!(" at {member}"));
+        }
+        for (word, value) in [(expected, &self.expected), (found, &self.found)] {
+            if let Some(value) = value {
+                text.push_str(&format!(", {word}{}", short(value)));
+            }
+        }
+        text
+    }
+}
+
+/// Shortens digests and long texts; `--json` has them whole.
+fn short(value: &str) -> String {
+    let is_digest = value.len() == 64 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    one_line(value, if is_digest { DIGEST_CHARACTERS } else { DETAIL_CHARACTERS })
+}

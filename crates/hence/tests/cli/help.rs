@@ -1,0 +1,165 @@
+//! Help, codes, completions: what a new person meets first.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+/// All commands.
+const COMMANDS: [&str; 17] = [
+    "run",
+    "runs",
+    "log",
+    "show",
+    "state",
+    "verify",
+    "replay",
+    "diff",
+    "resume",
+    "export",
+    "import",
+    "hash",
+    "stats",
+    "doctor",
+    "explain",
+    "schema",
+    "completions",
+];
+
+#[test]
+fn help_lists_commands_examples_and_exit_codes() {
+    assert_snapshot!(World::new().cli(&["--help"]), @r"
+    Run reasoning as a journal that stands up
+
+    Usage: hence [OPTIONS] <COMMAND>
+
+    Commands:
+      run          Run a problem and keep its record
+      runs         List the runs of the store
+      log          List the records of a run
+      show         Show one record of a run
+      state        Show the state of a run, or part of it
+      verify       Say what holds of a record, where it first breaks, and what it cannot show
+      replay       Run a recorded problem again and compare every byte
+      diff         Compare two runs: the first divergence, then each step and path
+      resume       Take a run up where its record ends
+      export       Write a run as a portable bundle
+      import       Take a bundle into the store
+      hash         Print the digest of a JSON document's canonical form
+      stats        Count what the store holds, or what a run did
+      doctor       Check the store and what lies in it
+      explain      Explain an error code
+      schema       Print the JSON Schema of a command's --json output
+      completions  Print a completion script for a shell
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+          --store <DIR>  The folder runs are kept in [default: .hence]
+          --json         Print JSON; `hence schema COMMAND` describes it
+      -h, --help         Print help
+      -V, --version      Print version
+
+    Examples:
+      hence run examples/vendor-choice.json     run a problem and keep its record
+      hence verify vendor-choice                say what holds of the record and what it cannot show
+      hence replay vendor-choice                run it again and compare every byte
+      hence state vendor-choice /artifacts      look at the state
+
+    Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial
+    [exit 0]
+    ");
+}
+
+#[test]
+fn every_command_is_explained_in_the_imperative_with_an_example() {
+    let world = World::new();
+    for command in COMMANDS {
+        let answer = world.ask(&[command, "--help"]);
+        let text = String::from_utf8(answer.stdout).unwrap();
+        assert_eq!(answer.code, 0);
+        let first = text.lines().next().unwrap();
+        assert!(!first.ends_with('.') && first.starts_with(char::is_uppercase), "{command}: {first}");
+        assert!(
+            text.contains(&format!("Example: hence {command}")) || command == "hash",
+            "{command}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_call_that_cannot_be_is_usage() {
+    let world = World::new();
+    assert_snapshot!(world.refused(&["rnu", "problem.json"]), @r"
+    --- stderr
+    error: unrecognized subcommand 'rnu'
+
+      tip: a similar subcommand exists: 'runs'
+
+    Usage: hence [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit 2]
+    ");
+    assert_snapshot!(world.refused(&["log"]), @r"
+    --- stderr
+    error: the following required arguments were not provided:
+      <RUN>
+
+    Usage: hence log <RUN>
+
+    For more information, try '--help'.
+    [exit 2]
+    ");
+    assert_eq!(world.ask(&[]).code, 2);
+}
+
+#[test]
+fn every_code_has_a_title_and_a_page() {
+    let world = World::new();
+    assert_snapshot!(world.cli(&["explain"]), @r"
+    E0101  the document is not JSON as hence reads it
+    E0102  the problem or an argument of the run is refused
+    E0201  the folder is not a store this version can open
+    E0202  no run has that id
+    E0203  several runs begin with that prefix
+    E0204  a run of that id exists with other content
+    E0205  another process writes the run
+    E0206  the run is damaged
+    E0207  the disk did not do what was asked
+    E0208  a large value is missing or altered
+    E0301  a record cannot be read
+    E0302  the record does not follow from its problem
+    E0303  the run stopped before its end
+    E0401  a file cannot be read or written
+    E0402  the folder is not a bundle that can be taken in
+    E0403  nothing is at that place
+    [exit 0]
+    ");
+    for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {
+        let code = code["code"].as_str().unwrap();
+        let page = world.ask(&["explain", code]);
+        assert!(String::from_utf8(page.stdout).unwrap().starts_with(&format!("# {code}")), "{code}");
+    }
+    assert_eq!(world.ask(&["explain", "e0102"]).code, 0);
+    assert_snapshot!(world.refused(&["explain", "E9999"]), @r#"
+    --- stderr
+    error[E0403]: no error code "E9999"
+    hint: `hence explain` lists all codes; `hence explain E0403` says more
+    [exit 2]
+    "#);
+    assert_snapshot!(world.refused(&["schema", "nothing"]), @r#"
+    --- stderr
+    error[E0403]: no schema for "nothing"
+    hint: `hence schema` lists the names; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn shells_get_scripts() {
+    let world = World::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let answer = world.ask(&["completions", shell]);
+        let script = String::from_utf8(answer.stdout).unwrap();
+        assert!(answer.code == 0 && script.contains("hence") && script.contains("resume"), "{shell}");
+    }
+}

@@ -1,0 +1,370 @@
+//! Looking at a run: `log`, `show`, `state`, `replay`, `diff`, `stats`.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::world::{World, problem};
+
+#[test]
+fn the_log_lists_records() {
+    let world = World::with_run("refund-42");
+    assert_snapshot!(world.cli(&["log", "refund-42"]), @r"
+    INDEX  KIND     WHAT             STATUS   AT                    HASH
+    0      header   strict                    2026-02-02T00:00:00Z  <digest>
+    1      step     Normalize        success  2026-02-02T00:00:01Z  <digest>
+    2      step     Decompose        success  2026-02-02T00:00:02Z  <digest>
+    3      step     AcquireEvidence  success  2026-02-02T00:00:03Z  <digest>
+    4      step     Compute          success  2026-02-02T00:00:04Z  <digest>
+    5      step     Verify           success  2026-02-02T00:00:05Z  <digest>
+    6      control  loop 1: repeat                                  <digest>
+    7      step     AcquireEvidence  success  2026-02-02T00:00:06Z  <digest>
+    8      step     Compute          success  2026-02-02T00:00:07Z  <digest>
+    9      step     Verify           success  2026-02-02T00:00:08Z  <digest>
+    10     control  loop 2: stop                                    <digest>
+    11     step     Synthesize       success  2026-02-02T00:00:09Z  <digest>
+    12     step     Audit            success  2026-02-02T00:00:10Z  <digest>
+    13     control  complete                  2026-02-02T00:00:11Z  <digest>
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["log", "refund-42", "--from", "3", "--limit", "2"]), @r"
+    INDEX  KIND  WHAT             STATUS   AT                    HASH
+    3      step  AcquireEvidence  success  2026-02-02T00:00:03Z  <digest>
+    4      step  Compute          success  2026-02-02T00:00:04Z  <digest>
+    9 more; --from 5 continues, --limit 0 shows all
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["log", "refund-42", "--from", "12", "--json"]), @r#"
+    {
+      "run": "refund-42",
+      "total": 14,
+      "records": [
+        {
+          "index": 12,
+          "kind": "step",
+          "what": "Audit",
+          "status": "success",
+          "at": "2026-02-02T00:00:10Z",
+          "hash": "<digest>"
+        },
+        {
+          "index": 13,
+          "kind": "control",
+          "what": "complete",
+          "status": null,
+          "at": "2026-02-02T00:00:11Z",
+          "hash": "<digest>"
+        }
+      ]
+    }
+    [exit 0]
+    "#);
+    assert_snapshot!(world.cli(&["log", "refund-42", "--from", "99"]), @r"
+    no record there; the run has 14
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_damaged_record_hides_nothing_but_itself() {
+    let world = World::with_run("refund-42");
+    let mut lines: Vec<Vec<u8>> =
+        world.journal("refund-42").split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    lines[2] = b"{}\n".to_vec();
+    world.set_journal("refund-42", lines.concat());
+    assert_snapshot!(world.cli(&["log", "refund-42", "--limit", "5"]), @r"
+    INDEX  KIND        WHAT                                                         STATUS   AT                    HASH
+    0      header      strict                                                                2026-02-02T00:00:00Z  <digest>
+    1      step        Normalize                                                    success  2026-02-02T00:00:01Z  <digest>
+    2      unreadable  not a record: missing_field:type, missing_field:record_hash
+    3      step        AcquireEvidence                                              success  2026-02-02T00:00:03Z  <digest>
+    4      step        Compute                                                      success  2026-02-02T00:00:04Z  <digest>
+    9 more; --from 5 continues, --limit 0 shows all
+    [exit 0]
+    ");
+    world.set_journal("refund-42", [lines[0].clone(), b"not JSON\n".to_vec()].concat());
+    assert_snapshot!(world.refused(&["show", "refund-42", "1"]), @r"
+    --- stderr
+    error[E0301]: run refund-42: record 1: expected a JSON value, found 'n' at line 1, column 1
+    hint: `hence verify refund-42` says where the record first breaks; `hence explain E0301` says more
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_record_is_shown_by_index_or_step() {
+    let world = World::with_run("refund-42");
+    assert_snapshot!(world.cli(&["show", "refund-42", "6"]), @r#"
+    {
+      "action": "repeat",
+      "control_type": "loop",
+      "end_step": "Verify",
+      "index": 6,
+      "loop_iteration": 1,
+      "prev_hash": "<digest>",
+      "record_hash": "<digest>",
+      "start_step": "AcquireEvidence",
+      "state_hash": "<digest>",
+      "stop_condition": {
+        "operator": "gte",
+        "path": "artifacts.verification.evidence_count",
+        "value": 2
+      },
+      "type": "control"
+    }
+    [exit 0]
+    "#);
+    let by_name = world.ask(&["show", "refund-42", "Verify", "--json"]).json();
+    assert_eq!(by_name["index"], 9);
+    assert_snapshot!(world.refused(&["show", "refund-42", "14"]), @r#"
+    --- stderr
+    error[E0403]: run refund-42: expected a record below 14 or the name of a step, found "14"
+    hint: `hence log refund-42` lists the records; `hence explain E0403` says more
+    [exit 2]
+    "#);
+    assert_snapshot!(world.refused(&["show", "refund-42", "Guess"]), @r#"
+    --- stderr
+    error[E0403]: run refund-42: expected a record below 14 or the name of a step, found "Guess"
+    hint: `hence log refund-42` lists the records; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn the_state_is_shown_whole_in_part_and_at_any_record() {
+    let world = World::with_run("refund-42");
+    assert_snapshot!(world.cli(&["state", "refund-42", "/status"]), @r#"
+    "completed"
+    [exit 0]
+    "#);
+    assert_snapshot!(world.cli(&["state", "refund-42", "/status", "--at", "0"]), @r#"
+    "pending"
+    [exit 0]
+    "#);
+    assert_snapshot!(world.cli(&["state", "refund-42", "/artifacts/evidence", "--at", "AcquireEvidence"]), @r#"
+    [
+      {
+        "id": "e0"
+      }
+    ]
+    [exit 0]
+    "#);
+    assert_snapshot!(world.cli(&["state", "refund-42", "", "--at", "0", "--json"]), @r#"
+    {"artifacts":{},"assumptions":[],"constraints":[],"errors":[],"metadata":{"created_at":"2026-02-02T00:00:00Z","model_profile":null,"policy_profile":null,"trace_id":"refund-42","updated_at":"2026-02-02T00:00:00Z"},"problem":{"created_at":"2026-02-02T00:00:00Z","id":"refund-42","inputs":{"context":{"evidence":[{"id":"e0"},{"id":"e1"}]},"goals":["choose"],"prompt":"Which one?"},"settings":{"evidence_batch":1,"evidence_required":true,"loop":{"enabled":true,"end_step":"Verify","max_iterations":2,"start_step":"AcquireEvidence","stop_condition":{"operator":"gte","path":"artifacts.verification.evidence_count","value":2}}},"version":"1.0.0"},"status":"pending","step_index":0,"version":"1.0.0"}
+    [exit 0]
+    "#);
+    assert_snapshot!(world.refused(&["state", "refund-42", "/nothing/here"]), @r"
+    --- stderr
+    error[E0403]: run refund-42: nothing is at /nothing/here in the state
+    hint: `hence state refund-42` shows what is there; `hence explain E0403` says more
+    [exit 2]
+    ");
+    assert_snapshot!(world.refused(&["state", "refund-42", "status"]), @r#"
+    --- stderr
+    error[E0403]: a JSON pointer is empty or starts with `/`, found "status"
+    hint: write a place as /artifacts/verification/status; `hence explain E0403` says more
+    [exit 2]
+    "#);
+    assert_snapshot!(world.refused(&["state", "refund-42", "/status", "--at", "99"]), @r#"
+    --- stderr
+    error[E0403]: run refund-42: expected a record below 14 or the name of a step, found "99"
+    hint: `hence log refund-42` lists the records; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn pointers_reach_keys_with_slashes_and_tildes() {
+    let world = World::new();
+    let mut odd = problem("refund-42");
+    odd["inputs"]["context"]["a/b"] = json!({"c~d": 1});
+    world.run_problem(&odd);
+    assert_snapshot!(world.cli(&["state", "refund-42", "/problem/inputs/context/a~1b/c~0d"]), @r"
+    1
+    [exit 0]
+    ");
+    assert_snapshot!(world.refused(&["state", "refund-42", "/problem/inputs/context/a~2b"]), @r#"
+    --- stderr
+    error[E0403]: in a JSON pointer `~` is written `~0` and `/` is written `~1`, found "/problem/inputs/context/a~2b"
+    hint: write a place as /artifacts/verification/status; `hence explain E0403` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn a_replay_says_whether_every_byte_is_equal() {
+    let world = World::with_run("refund-42");
+    assert_snapshot!(world.cli(&["replay", "refund-42"]), @r"
+    refund-42: every byte is equal
+      10 steps executed again, 0 results read from the journal
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["replay", "refund-42", "--json"]), @r#"
+    {
+      "run": "refund-42",
+      "equal": true,
+      "executed": 10,
+      "read": 0,
+      "difference": null
+    }
+    [exit 0]
+    "#);
+    let other = World::new();
+    let mut changed = problem("refund-42");
+    changed["settings"]["loop"]["max_iterations"] = json!(7);
+    other.run_problem(&changed);
+    world.set_journal("refund-42", other.journal("refund-42"));
+    assert_snapshot!(world.refused(&["replay", "refund-42"]), @r"
+    refund-42: differs at record 0
+      differs in /initial_state_hash, /problem_spec_hash, /record_hash
+      10 steps executed again, 0 results read from the journal
+    --- stderr
+    hint: `hence verify refund-42` says where the record first breaks
+    [exit 1]
+    ");
+}
+
+#[test]
+fn runs_are_compared() {
+    let world = World::with_run("one");
+    world.write("copy.ndjson", world.journal("one"));
+    assert_snapshot!(world.cli(&["diff", "one", "copy.ndjson"]), @r"
+    one and copy.ndjson are equal, 14 records
+    [exit 0]
+    ");
+    let mut other = problem("two");
+    other["inputs"]["context"]["evidence"][1] = json!({"id": "another"});
+    world.run_problem(&other);
+    assert_snapshot!(world.cli(&["diff", "one", "two"]), @r#"
+    one and two differ from record 0 on
+    record 0
+      /trace_id  "one" | "two"
+    record 7 (AcquireEvidence)
+      /result/output/0/id  "e1" | "another"
+    [exit 1]
+    "#);
+    assert_snapshot!(world.cli(&["diff", "one", "two", "--limit", "1", "--json"]), @r#"
+    {
+      "left": "one",
+      "right": "two",
+      "equal": false,
+      "first_line": 0,
+      "records": [
+        14,
+        14
+      ],
+      "total": 2,
+      "places": [
+        {
+          "line": 0,
+          "step": null,
+          "path": "/trace_id",
+          "left": "one",
+          "right": "two"
+        }
+      ]
+    }
+    [exit 1]
+    "#);
+    assert_snapshot!(world.refused(&["diff", "one", "three"]), @r#"
+    --- stderr
+    error[E0202]: no run id begins with "three"
+    hint: no file has that name either; `hence runs` lists the runs, --store names another folder; `hence explain E0202` says more
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn a_journal_is_compared_with_its_own_beginning() {
+    let world = World::with_run("one");
+    let cut: Vec<u8> =
+        world.journal("one").split_inclusive(|byte| *byte == b'\n').take(12).flatten().copied().collect();
+    world.write("cut.ndjson", cut);
+    assert_snapshot!(world.cli(&["diff", "one", "cut.ndjson"]), @r#"
+    one and cut.ndjson differ from record 12 on
+      records: 14 and 12
+    record 12
+      whole record  {"index":12,"prev_hash":"230935f5aea7483772a0f6c70b19642eb99… | nothing
+    record 13
+      whole record  {"action":"complete","at":"2026-02-02T00:00:11Z","control_ty… | nothing
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn lines_that_are_no_records_are_compared_as_text() {
+    let world = World::with_run("one");
+    let journal = String::from_utf8(world.journal("one")).unwrap();
+    world.write("spaced.ndjson", journal.replacen('{', "{ ", 1));
+    assert_snapshot!(world.cli(&["diff", "one", "spaced.ndjson"]), @r"
+    one and spaced.ndjson differ from record 0 on
+      the values are the same, spelled otherwise
+    [exit 1]
+    ");
+    world.write("noise.ndjson", "noise \u{1b}[31m\n");
+    world.write("other.ndjson", "other\n");
+    assert_snapshot!(world.cli(&["diff", "noise.ndjson", "other.ndjson"]), @r#"
+    noise.ndjson and other.ndjson differ from record 0 on
+    record 0
+      whole record  "noise \u001b[31m" | "other"
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn counts_are_given_for_the_store_and_for_a_run() {
+    let world = World::with_run("refund-42");
+    assert_snapshot!(world.cli(&["stats"]), @r"
+    runs           1
+    torn           0
+    damaged        0
+    records        14
+    journal bytes  9571
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["stats", "--json"]), @r#"
+    {
+      "runs": 1,
+      "torn": 0,
+      "damaged": 0,
+      "records": 14,
+      "journal_bytes": 9571
+    }
+    [exit 0]
+    "#);
+    assert_snapshot!(world.cli(&["stats", "refund-42"]), @r"
+    run            refund-42
+    journal bytes  9571
+    steps          10
+    by step        AcquireEvidence 2, Audit 1, Compute 2, Decompose 1, Normalize 1, Synthesize 1, Verify 2
+    by status      success 10
+    decisions      complete 1, repeat 1, stop 1
+    duration       10000 ms by the run's clock
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["stats", "refund-42", "--json"]), @r#"
+    {
+      "run": "refund-42",
+      "journal_bytes": 9571,
+      "steps": 10,
+      "by_step": {
+        "AcquireEvidence": 2,
+        "Audit": 1,
+        "Compute": 2,
+        "Decompose": 1,
+        "Normalize": 1,
+        "Synthesize": 1,
+        "Verify": 2
+      },
+      "by_status": {
+        "success": 10
+      },
+      "by_action": {
+        "complete": 1,
+        "repeat": 1,
+        "stop": 1
+      },
+      "duration_ms": 10000
+    }
+    [exit 0]
+    "#);
+}

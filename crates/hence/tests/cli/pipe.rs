@@ -1,0 +1,39 @@
+//! Readers that go away: no command panics or complains because nobody listens any more.
+
+use std::process::Stdio;
+
+use crate::world::World;
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let world = World::with_run("refund-42");
+    let script = format!("'{}' \"$@\" 2>&1 | head -1", env!("CARGO_BIN_EXE_hence"));
+    let commands: [&[&str]; 6] = [
+        &["log", "refund-42"],
+        &["verify", "refund-42"],
+        &["state", "refund-42"],
+        &["run", "problem.json"],
+        &["log", "nothing"],
+        &["run", "problem.json", "--journal", "-"],
+    ];
+    for arguments in commands {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &script, "sh"]).args(arguments).current_dir(world.path("")).stdin(Stdio::null());
+        let output = shell.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.stderr.is_empty() && !text.contains("panicked"), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn closed_outputs_change_no_exit_code() {
+    let world = World::with_run("refund-42");
+    let cases: [(&[&str], i32); 4] =
+        [(&["verify", "refund-42"], 0), (&["log", "refund-42"], 0), (&["log", "nothing"], 2), (&["rnu"], 2)];
+    for (arguments, code) in cases {
+        let mut child = world.command(arguments).spawn().unwrap();
+        // Both ends are closed before the command writes, or while it does.
+        drop((child.stdout.take(), child.stderr.take()));
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{arguments:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Outcomes of steps as results of records, and back.
+
+use hence_canon::{Object, Value};
+use hence_cognition::run::{OutcomeError, StepOutcome};
+use hence_cognition::schedule::FailureMode;
+use hence_cognition::state::StepStatus;
+use hence_engine::{BlobError, Blobs};
+use hence_state::{Outcome, StepError, StepResult, Timestamp};
+
+/// The member of a result that keeps the outcome of a step without an output.
+const OUTCOME_KEY: &str = "outcome";
+
+/// A result that keeps no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    /// The result has neither output nor outcome.
+    #[error("the result keeps no outcome of a step")]
+    Nothing,
+    /// What it keeps is not an outcome.
+    #[error(transparent)]
+    NotAnOutcome(#[from] OutcomeError),
+    /// It is kept outside the journal and cannot be had.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+}
+
+/// Returns whether an outcome ends its run.
+pub(crate) fn ends_run(outcome: &StepOutcome, mode: FailureMode) -> bool {
+    let denied = outcome.failure.as_ref().is_some_and(|failure| failure.class.is_safety());
+    outcome.status == StepStatus::Failed && (denied || mode == FailureMode::FailFast)
+}
+
+/// What a result holds for an outcome: an output, or errors, or a skip that keeps the outcome beside it.
+pub(crate) enum Kept {
+    /// The outcome is the output.
+    Output(Value),
+    /// The step ended the run.
+    Ended(Vec<StepError>, Value),
+    /// The step did nothing.
+    Skipped(Value),
+}
+
+impl Kept {
+    pub(crate) fn of(outcome: &StepOutcome, mode: FailureMode) -> Self {
+        let value = outcome.to_value();
+        if ends_run(outcome, mode) {
+            let error = match &outcome.failure {
+                Some(failure) => StepError::new(failure.code().name(), failure.message.clone()),
+                None => StepError::new("step_failed", "the step failed without saying why"),
+            };
+            return Self::Ended(vec![error.in_step(outcome.step_id.clone())], value);
+        }
+        match outcome.status {
+            StepStatus::Skipped => Self::Skipped(value),
+            _ => Self::Output(value),
+        }
+    }
+}
+
+/// Makes the result of an outcome whose output, if it has one, is stored already.
+pub(crate) fn result(
+    step: &str,
+    input: &Value,
+    times: (Timestamp, Timestamp),
+    outcome: Outcome,
+    beside: Option<Value>,
+) -> StepResult {
+    let made = StepResult::new(step, input, times.0, times.1, outcome);
+    let Some(beside) = beside else { return made };
+    StepResult::restore(
+        hence_state::RESULT_VERSION,
+        step,
+        made.input_hash(),
+        made.output_hash(),
+        made.started_at().clone(),
+        made.finished_at().clone(),
+        made.outcome().clone(),
+        [(OUTCOME_KEY, beside)].into_iter().collect::<Object>(),
+    )
+}
+
+/// Reads an outcome back from a result.
+///
+/// # Errors
+/// [`KeptError`] when it keeps none.
+pub(crate) fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, KeptError> {
+    let value = match result.outcome().output() {
+        Some(output) => hence_engine::resolve(output, blobs)?,
+        None => result.others().get(OUTCOME_KEY).cloned().ok_or(KeptError::Nothing)?,
+    };
+    Ok(StepOutcome::from_value(&value)?)
+}

@@ -1,0 +1,128 @@
+//! The problem of a skill run: which program, given what. The header's hash of it binds both.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::run::{RunOptions, RunRequest};
+use hence_cognition::schedule::FailureMode;
+use hence_cognition::skill::Skill;
+use hence_cognition::state::Frame;
+use hence_state::{ProblemSpec, Timestamp};
+
+/// The skill a problem pins, and what it gives it.
+#[derive(Clone, Debug)]
+pub struct Pinned {
+    /// The skill's id.
+    pub id: Arc<str>,
+    /// The skill's version.
+    pub version: Arc<str>,
+    /// The digest of the skill document's canonical form.
+    pub digest: Digest,
+    /// The skill's inputs.
+    pub inputs: Object,
+    /// Why the run exists.
+    pub frame: Value,
+    /// What a failing step means for the others.
+    pub on_failure: FailureMode,
+}
+
+/// What a skill run is asked to do.
+#[derive(Clone, Debug)]
+pub struct NewSkillRun {
+    /// The run's id.
+    pub id: String,
+    /// When the run is created.
+    pub created_at: Timestamp,
+    /// The skill's inputs.
+    pub inputs: Object,
+    /// Why the run exists: an object of the frame's fields, or nothing.
+    pub frame: Option<Object>,
+    /// What a failing step means for the others.
+    pub on_failure: FailureMode,
+}
+
+/// A frame that is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the frame is not one: {0}")]
+pub struct InvalidFrame(String);
+
+const FAIL_FAST: &str = "fail_fast";
+const CONTINUE: &str = "continue";
+
+impl NewSkillRun {
+    /// Makes the problem document that pins `skill`, whose document is `source`.
+    pub fn problem(&self, skill: &Skill, source: &Canonical) -> Value {
+        let object =
+            |members: Vec<(&str, Value)>| -> Value { members.into_iter().collect::<Object>().into() };
+        let on_failure = match self.on_failure {
+            FailureMode::FailFast => FAIL_FAST,
+            FailureMode::Continue => CONTINUE,
+        };
+        let mut context = vec![("inputs", self.inputs.clone().into()), ("on_failure", on_failure.into())];
+        context.extend(self.frame.clone().map(|frame| ("frame", frame.into())));
+        let pin = object(vec![
+            ("id", skill.id.clone().into()),
+            ("version", skill.version.clone().into()),
+            ("sha256", source.digest().into()),
+        ]);
+        object(vec![
+            ("version", "1.0.0".into()),
+            ("id", self.id.as_str().into()),
+            ("created_at", self.created_at.as_str().into()),
+            (
+                "inputs",
+                object(vec![("prompt", skill.description.clone().into()), ("context", object(context))]),
+            ),
+            ("settings", object(vec![("skill", pin)])),
+        ])
+    }
+}
+
+impl Pinned {
+    /// Reads what a problem pins; `None` when it pins no skill.
+    pub fn of(problem: &ProblemSpec) -> Option<Self> {
+        Self::of_value(problem.canonical().value())
+    }
+
+    /// Reads what a problem document pins; `None` when it pins no skill.
+    pub fn of_value(problem: &Value) -> Option<Self> {
+        let pin = problem.get("settings")?.get("skill")?;
+        let text = |key: &str| pin.get(key)?.as_str().map(Arc::from);
+        let context = problem.get("inputs")?.get("context")?;
+        let on_failure = match context.get("on_failure").and_then(Value::as_str) {
+            Some(CONTINUE) => FailureMode::Continue,
+            _ => FailureMode::FailFast,
+        };
+        Some(Self {
+            id: text("id")?,
+            version: text("version")?,
+            digest: pin.get("sha256")?.as_str()?.parse().ok()?,
+            inputs: context.get("inputs")?.as_object()?.clone(),
+            frame: context.get("frame").cloned().unwrap_or_default(),
+            on_failure,
+        })
+    }
+
+    /// Makes the request the interpreter takes.
+    ///
+    /// # Errors
+    /// [`InvalidFrame`] when the frame is not an object of the frame's fields.
+    pub fn request(&self, trace_id: &Arc<str>) -> Result<RunRequest, InvalidFrame> {
+        let frame = match &self.frame {
+            Value::Null => Frame::default(),
+            value => Frame::try_from(value).map_err(|error| InvalidFrame(error.to_string()))?,
+        };
+        Ok(RunRequest {
+            inputs: self.inputs.clone(),
+            frame,
+            options: RunOptions {
+                on_failure: self.on_failure,
+                seed: trace_id.clone(),
+                ..RunOptions::default()
+            },
+            trace_id: Some(trace_id.clone()),
+            run_id: Some(trace_id.clone()),
+            parent_run_id: None,
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! Replay of a skill run: deterministic steps are executed again, the others are read from the journal.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Digest};
+use hence_cognition::run::{Prepared, StepOutcome};
+use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
+use hence_journal::{Reader, Record, Sealed, verify};
+use hence_state::ProblemSpec;
+
+use crate::host::Host;
+use crate::kept;
+use crate::run::{OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+
+/// What a replay found.
+#[derive(Clone, Debug)]
+pub struct SkillReplay {
+    /// The first line at which the bytes differ; `None` when they are equal.
+    pub first_difference: Option<u64>,
+    /// How many steps were executed again.
+    pub executed: u64,
+    /// How many outcomes were read from the journal.
+    pub read: u64,
+}
+
+/// Runs a recorded skill again and compares every byte.
+///
+/// # Errors
+/// [`ResumeSkillError`] when the run cannot even be made.
+pub fn replay(
+    problem: Arc<ProblemSpec>,
+    prepared: &Prepared,
+    source: &Canonical,
+    host: &dyn Host,
+    journal: &[u8],
+    blobs: &dyn Blobs,
+) -> Result<SkillReplay, ResumeSkillError> {
+    let outcomes = recorded(journal, host, blobs)?;
+    let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
+    let read = outcomes.len() as u64;
+    run.read_outcomes_from(outcomes);
+    let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
+    sink.memory.journal.extend_from_slice(header.line());
+    let mut steps = 0;
+    match run.finish(host, NonZeroUsize::MIN, &mut sink, |_| steps += 1) {
+        // What a state refuses, the journal cannot hold either: the bytes so far say where they part.
+        Ok(_) | Err(SkillRunError::Book(_) | SkillRunError::Outcome(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let first_difference = verify::first_difference(journal, &sink.memory.journal);
+    Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
+}
+
+/// Reads the outcomes of steps that called something a replay must not call again.
+fn recorded(
+    journal: &[u8],
+    host: &dyn Host,
+    blobs: &dyn Blobs,
+) -> Result<BTreeMap<Arc<str>, StepOutcome>, ResumeSkillError> {
+    let (_, reader) = Reader::open(journal)?;
+    let mut outcomes = BTreeMap::new();
+    // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
+    for chained in reader.map_while(Result::ok) {
+        let Record::Step(record) = &chained.record else { continue };
+        if &**record.result.step() == OUTPUTS_STEP {
+            continue;
+        }
+        let outcome = kept::read(&record.result, blobs)
+            .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
+        if outcome.called.iter().any(|id| host.determinism(id) == Determinism::Recorded) {
+            outcomes.insert(outcome.step_id.clone(), outcome);
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Keeps the replay's journal in memory and reads large values where they are kept.
+struct ReplaySink<'a> {
+    memory: MemorySink,
+    blobs: &'a dyn Blobs,
+}
+
+impl Sink for ReplaySink<'_> {
+    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.memory.append(record)
+    }
+
+    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
+        self.memory.put_blob(value)
+    }
+
+    fn blobs(&self) -> &dyn Blobs {
+        self
+    }
+}
+
+impl Blobs for ReplaySink<'_> {
+    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
+        match Blobs::get(&self.memory.blobs, digest)? {
+            Some(bytes) => Ok(Some(bytes)),
+            None => self.blobs.get(digest),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Taking up a skill run where its journal ends. Nothing that has an outcome is executed again.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use hence_canon::Canonical;
+use hence_cognition::capability::Registry;
+use hence_cognition::run::Prepared;
+use hence_engine::Blobs;
+use hence_journal::verify::{Break, Outcome, Reason, check_chain};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
+use hence_state::ProblemSpec;
+
+use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
+use crate::kept::{self, KeptError};
+
+/// Why a journal cannot be taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeSkillError {
+    /// The chain does not hold, so nothing may be appended to it.
+    #[error("record {line} does not hold: {}", .reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Broken {
+        /// The line, from 0.
+        line: u64,
+        /// What does not hold.
+        reasons: Vec<Reason>,
+    },
+    /// A line is no record.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A record does not follow from the skill.
+    #[error("record {index} does not follow from the skill: {reason}")]
+    Diverged {
+        /// The record.
+        index: RecordIndex,
+        /// How.
+        reason: String,
+    },
+    /// A result keeps no outcome.
+    #[error("record {index}: {source}")]
+    Kept {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: KeptError,
+    },
+    /// Problem, skill and state do not fit.
+    #[error(transparent)]
+    Run(#[from] SkillRunError),
+}
+
+impl<'a> SkillRun<'a> {
+    /// Reads a run back from its journal.
+    ///
+    /// # Errors
+    /// [`ResumeSkillError`] with the first record that does not fit. The journal is only read.
+    pub fn resume(
+        problem: Arc<ProblemSpec>,
+        prepared: &'a Prepared,
+        source: &Canonical,
+        registry: &dyn Registry,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<Self, ResumeSkillError> {
+        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
+            return Err(ResumeSkillError::Broken { line, reasons });
+        }
+        let (mut run, header) = Self::start(problem, prepared, source, registry)?;
+        let (found, reader) = Reader::open(journal)?;
+        if found.hash != header.head().hash {
+            let reason = "the header is not the one this problem and engine write".to_owned();
+            return Err(ResumeSkillError::Diverged { index: RecordIndex::HEADER, reason });
+        }
+        let mut last = RecordIndex::HEADER;
+        for chained in reader {
+            let chained = chained?;
+            last = chained.index;
+            run.take_back(&chained, blobs)?;
+        }
+        run.book.check_end().map_err(|(folded, claimed)| {
+            let reason = format!("the state hashes to {folded}, the record says {claimed}");
+            ResumeSkillError::Diverged { index: last, reason }
+        })?;
+        Ok(run)
+    }
+
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeSkillError> {
+        let index = chained.index;
+        let diverged = |reason: String| ResumeSkillError::Diverged { index, reason };
+        match &chained.record {
+            Record::Step(record) => {
+                if &**record.result.step() != OUTPUTS_STEP {
+                    let outcome = kept::read(&record.result, blobs)
+                        .map_err(|source| ResumeSkillError::Kept { index, source })?;
+                    self.progress.take_in(outcome).map_err(|error| diverged(error.to_string()))?;
+                }
+                self.book.take_back_step(record.result.step(), record).map_err(SkillRunError::from)?;
+            }
+            Record::Control(Control::Complete { at, state_hash }) => {
+                self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;
+            }
+            Record::Control(Control::Loop(_)) | Record::Header(_) => {
+                return Err(diverged("a skill run has steps and a completion only".to_owned()));
+            }
+        }
+        self.book.move_head(index, chained.hash);
+        Ok(())
+    }
+}
