@@ -1,5 +1,8 @@
 //! What a person can type.
 
+mod review;
+mod trace;
+
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -7,6 +10,15 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
+
+pub(crate) use review::{
+    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs,
+    ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
+};
+pub(crate) use trace::{
+    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,
+    TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,6 +67,12 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Take a bundle into the store
     Import(ImportArgs),
+    /// Read, judge and compare review traces; write a run as one
+    #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
+    Trace(TraceCommand),
+    /// Review a trace: comments, items, waivers and approval in a journal of their own
+    #[command(subcommand, after_help = "Example: hence review open trace.json --author ada")]
+    Review(ReviewCommand),
     /// Print the digest of a JSON document's canonical form
     Hash(HashArgs),
     /// Count what the store holds, or what a run did

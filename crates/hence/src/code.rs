@@ -71,6 +71,10 @@ codes! {
     Bundle = "E0402", "the folder is not a bundle that can be taken in";
     /// Nothing is at that place.
     NoSuchPlace = "E0403", "nothing is at that place";
+    /// A rule of reviews refuses it.
+    ReviewRefused = "E0501", "the review does not allow it";
+    /// A review does not hold.
+    ReviewBroken = "E0502", "the review does not hold";
 }
 
 impl Code {

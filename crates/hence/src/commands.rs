@@ -10,12 +10,14 @@ mod import;
 mod log;
 mod replay;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod schema;
 mod show;
 mod state;
 mod stats;
+mod trace;
 mod verify;
 
 use crate::args::Command;
@@ -37,6 +39,8 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Resume(args) => resume::run(context, &args),
         Command::Export(args) => export::run(context, &args),
         Command::Import(args) => import::run(context, &args),
+        Command::Review(command) => review::run(context, &command),
+        Command::Trace(command) => trace::run(context, &command),
         Command::Hash(args) => hash::run(context, &args),
         Command::Stats(args) => stats::run(context, &args),
         Command::Doctor(args) => doctor::run(context, &args),

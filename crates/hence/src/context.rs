@@ -72,6 +72,22 @@ impl Context {
         self.write(self.render(report).as_bytes())
     }
 
+    /// Prints a report as text, whatever else was asked for.
+    pub(crate) fn print_as_text<R: Text>(&self, report: &R) -> Result<(), CliError> {
+        self.write_document(&report.text())
+    }
+
+    /// Prints a report as JSON, whatever else was asked for.
+    pub(crate) fn print_as_json<R: Serialize>(&self, report: &R) -> Result<(), CliError> {
+        self.write_document(&to_json(report))
+    }
+
+    /// Writes a text that ends with exactly one line feed.
+    pub(crate) fn write_document(&self, text: &str) -> Result<(), CliError> {
+        self.write(text.trim_end_matches('\n').as_bytes())?;
+        self.write(b"\n")
+    }
+
     /// Prints a report to stderr, where stdout carries something else.
     pub(crate) fn print_aside<R: Text + Serialize>(&self, report: &R) {
         talk(self.render(report).trim_end_matches('\n'));

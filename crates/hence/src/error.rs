@@ -47,7 +47,9 @@ impl CliError {
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
-            | Code::Bundle => Exit::No,
+            | Code::Bundle
+            | Code::ReviewRefused
+            | Code::ReviewBroken => Exit::No,
         }
     }
 

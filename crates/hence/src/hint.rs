@@ -25,6 +25,10 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Stopped => "mend the cause, then `hence resume RUN`",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
+        Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
+        Code::ReviewBroken => {
+            "`hence review status REVIEW` says how far it holds; nothing can be added to it"
+        }
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
     };
     text.to_owned()

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::run::RunReport;
 use super::{
-    completions, diff, doctor, explain, export, hash, import, log, replay, runs, show, state, stats, verify,
+    completions, diff, doctor, explain, export, hash, import, log, replay, review, runs, show, state, stats,
+    trace, verify,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -16,7 +17,7 @@ use crate::exit::Exit;
 use crate::report::Text;
 
 /// A name, and how to make the schema of what is printed under it.
-type Named = (&'static str, fn() -> Schema);
+pub(super) type Named = (&'static str, fn() -> Schema);
 
 /// The commands that print JSON.
 const SCHEMAS: &[Named] = &[
@@ -42,8 +43,13 @@ const SCHEMAS: &[Named] = &[
 ];
 
 /// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
-fn schema_of<T: JsonSchema>() -> Schema {
+pub(super) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// All schemas: of single commands, then of the families.
+fn schemas() -> impl Iterator<Item = &'static Named> {
+    SCHEMAS.iter().chain(trace::SCHEMAS).chain(review::SCHEMAS)
 }
 
 #[derive(Serialize)]
@@ -64,8 +70,8 @@ impl Text for SchemaReport {
 
 pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
     let report = match &args.command {
-        None => SchemaReport::Names(SCHEMAS.iter().map(|(name, _)| *name).collect()),
-        Some(command) => match SCHEMAS.iter().find(|(name, _)| name == command) {
+        None => SchemaReport::Names(schemas().map(|(name, _)| *name).collect()),
+        Some(command) => match schemas().find(|(name, _)| name == command) {
             Some((_, schema)) => SchemaReport::One(Box::new(schema())),
             None => {
                 return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "run",
     "runs",
     "log",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 17] = [
     "resume",
     "export",
     "import",
+    "trace",
+    "review",
     "hash",
     "stats",
     "doctor",
@@ -44,6 +46,8 @@ fn help_lists_commands_examples_and_exit_codes() {
       resume       Take a run up where its record ends
       export       Write a run as a portable bundle
       import       Take a bundle into the store
+      trace        Read, judge and compare review traces; write a run as one
+      review       Review a trace: comments, items, waivers and approval in a journal of their own
       hash         Print the digest of a JSON document's canonical form
       stats        Count what the store holds, or what a run did
       doctor       Check the store and what lies in it
@@ -132,6 +136,8 @@ fn every_code_has_a_title_and_a_page() {
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be taken in
     E0403  nothing is at that place
+    E0501  the review does not allow it
+    E0502  the review does not hold
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {
