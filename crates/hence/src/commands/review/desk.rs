@@ -53,7 +53,7 @@ fn folder(context: &Context) -> PathBuf {
 impl Desk {
     /// Opens the reviews, which must be there.
     pub(super) fn open(context: &Context) -> Result<Self, CliError> {
-        match FileStore::open(&folder(context)) {
+        match FileStore::open(folder(context)) {
             Ok(store) => Ok(Self { store }),
             Err(StoreError::NotAStore { path, .. }) if !path.exists() => {
                 let message = format!("{} holds no reviews", context.folder.display());
@@ -67,7 +67,7 @@ impl Desk {
     /// Opens the reviews, made if there are none.
     pub(super) fn open_or_new(context: &Context) -> Result<Self, CliError> {
         context.store_or_new()?;
-        Ok(Self { store: FileStore::open_or_create(&folder(context))? })
+        Ok(Self { store: FileStore::open_or_create(folder(context))? })
     }
 
     /// Reads a review by its id or a prefix of it.
