@@ -14,7 +14,7 @@
 //! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
 //!
-//! - [`journal`] is what reviewers did beside a trace: comments, items, waivers, approvals, chained by hashes.
+//! - [`docket`] is what reviewers did beside a trace: comments, items, waivers, approvals, chained by hashes.
 //!
 //! [`ContentHash`] binds reviews and successors to what a trace records.
 //!
@@ -48,7 +48,7 @@ pub mod goals;
 pub mod grade;
 mod hash;
 pub mod import;
-pub mod journal;
+pub mod docket;
 pub mod lineage;
 mod markdown;
 pub mod model;

@@ -3,7 +3,7 @@
 use hence_canon::{Object, Value};
 use hence_review::diff::diff;
 use hence_review::grade::{Compliance, grade};
-use hence_review::journal::{
+use hence_review::docket::{
     Review, ReviewHeader, Stamp, TimeSource, handoff, handoff_markdown, merged, read_review, seal_header,
 };
 use hence_review::lineage::Lineage;

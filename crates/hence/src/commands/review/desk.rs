@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use hence_canon::{Value, parse};
 use hence_journal::Head;
-use hence_review::journal::{
+use hence_review::docket::{
     Broken, Judgement, ReadReview, Refusal, Review, ReviewEntry, ReviewHead, SealedReview, Stamp,
     read_review, seal_entry,
 };

@@ -1,6 +1,6 @@
 //! `hence review export`: trace and review as one document.
 
-use hence_review::journal::merged;
+use hence_review::docket::merged;
 use schemars::JsonSchema;
 use serde::Serialize;
 

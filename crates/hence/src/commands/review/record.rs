@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::Object;
-use hence_review::journal::Review;
+use hence_review::docket::Review;
 use hence_review::model::{
     ArtifactId, CheckEvent, CommentEvent, CommentId, DecisionEvent, GapEvent, ItemEvent, ResidualId,
     ReviewEvent, ReviewItemId, SubjectEvent,

@@ -1,6 +1,6 @@
 //! `hence review status`: where a review stands, and whether its journal holds.
 
-use hence_review::journal::{ItemState, ReadReview, Review};
+use hence_review::docket::{ItemState, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
 use hence_store::Store as _;
 use schemars::JsonSchema;
@@ -180,7 +180,7 @@ fn standing(review: &Review) -> Standing {
     let items_open = review.items().iter().filter(|item| is_open(item.state)).count();
     let gaps_open = review.gaps().iter().filter(|gap| gap.status == ResidualStatus::Open).count();
     let (comments, comments_open) = review.comment_counts();
-    let obstacle = |found: &hence_review::journal::Obstacle| ObstacleRow {
+    let obstacle = |found: &hence_review::docket::Obstacle| ObstacleRow {
         subject: found.subject.clone(),
         reason: found.reason.clone(),
     };

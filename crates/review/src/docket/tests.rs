@@ -263,6 +263,6 @@ fn the_hash_of_a_record_is_what_the_page_says() {
     let line = String::from_utf8(sealed.line).unwrap();
     let hash = sealed.head.hash.to_string();
     let plain = line.trim_end().replace(&format!("\"record_hash\":\"{hash}\","), "");
-    let input = [b"hence/review-record/v1\0".as_slice(), plain.as_bytes()].concat();
+    let input = [b"hence/review-docket/v1\0".as_slice(), plain.as_bytes()].concat();
     assert_eq!(hash, hence_canon::Digest::of(&input).to_string());
 }

@@ -7,7 +7,7 @@ use crate::model::DecodeError;
 use super::entry::{ReviewEntry, ReviewHeader};
 
 /// What every hash of a review record begins with: no other hash of ours can be taken for one.
-const DOMAIN: &[u8] = b"hence/review-record/v1\0";
+const DOMAIN: &[u8] = b"hence/review-docket/v1\0";
 
 /// Where a review journal ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use crate::vocabulary::words;
 use super::line::InvalidLine;
 
 /// The only format there is.
-pub const FORMAT: &str = "hence-review/1";
+pub const FORMAT: &str = "hence-docket/1";
 
 words! {
     /// Where the time of a record came from.
