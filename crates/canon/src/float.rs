@@ -3,12 +3,17 @@
 //! The shortest digits that read back to the same double come from a library; their layout is ours, because the
 //! layout is hashed and libraries change theirs.
 
+use std::io::Write as _;
+
 use crate::Float;
 
 /// Exponents from here on are written in scientific form.
 const SCIENTIFIC_FROM: i32 = 16;
 /// The smallest exponent written positionally: `0.0001`.
 const POSITIONAL_FROM: i32 = -4;
+
+/// The longest spelling: sign, 17 digits, point, and an exponent of three digits with its sign.
+pub(crate) const SPELLING_BYTES_MAX: usize = "-2.2250738585072014e-308".len();
 
 /// Appends the canonical spelling: `1.0`, `0.0001`, `1e+16`, `1.5e-05`, `-0.0`.
 pub(crate) fn write(float: Float, out: &mut Vec<u8>) {
@@ -22,24 +27,41 @@ pub(crate) fn write(float: Float, out: &mut Vec<u8>) {
     }
     let mut buffer = zmij::Buffer::new();
     let (digits, exponent) = decompose(buffer.format_finite(value.abs()));
+    let digits = digits.significant();
     if (POSITIONAL_FROM..SCIENTIFIC_FROM).contains(&exponent) {
-        write_positional(&digits, exponent, out);
+        write_positional(digits, exponent, out);
     } else {
-        write_scientific(&digits, exponent, out);
+        write_scientific(digits, exponent, out);
+    }
+}
+
+/// Significant digits, on the stack: floats are spelled once per number that is written or proved.
+struct Digits {
+    bytes: [u8; SPELLING_BYTES_MAX],
+    count: usize,
+}
+
+impl Digits {
+    fn significant(&self) -> &[u8] {
+        self.bytes.get(..self.count).unwrap_or_default()
     }
 }
 
 /// Splits any decimal spelling of a positive number into significant digits and the exponent of the first one.
-fn decompose(spelling: &str) -> (Vec<u8>, i32) {
+fn decompose(spelling: &str) -> (Digits, i32) {
     let (mantissa, exponent) = spelling.split_once(['e', 'E']).unwrap_or((spelling, "0"));
     let exponent: i32 = exponent.parse().expect("the library writes a small decimal exponent");
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all = || whole.bytes().chain(fraction.bytes());
     let leading_zeros = all().take_while(|digit| *digit == b'0').count();
-    let mut digits: Vec<u8> = all().skip(leading_zeros).collect();
-    while digits.last() == Some(&b'0') {
-        digits.pop();
-    }
+    let trailing_zeros = all().rev().take_while(|digit| *digit == b'0').count();
+    let count = (whole.len() + fraction.len()).saturating_sub(leading_zeros + trailing_zeros);
+    let mut digits = Digits { bytes: [0; SPELLING_BYTES_MAX], count };
+    digits
+        .bytes
+        .iter_mut()
+        .zip(all().skip(leading_zeros).take(count))
+        .for_each(|(slot, digit)| *slot = digit);
     let shift = i32::try_from(whole.len()).expect("a double has few digits")
         - i32::try_from(leading_zeros).expect("a double has few digits")
         - 1;
@@ -76,7 +98,7 @@ fn write_scientific(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
         }
     }
     let sign = if exponent < 0 { '-' } else { '+' };
-    out.extend_from_slice(format!("e{sign}{:02}", exponent.unsigned_abs()).as_bytes());
+    write!(out, "e{sign}{:02}", exponent.unsigned_abs()).expect("writing to memory does not fail");
 }
 
 #[cfg(test)]
@@ -119,7 +141,9 @@ mod tests {
         fn every_finite_double_reads_back_to_itself(bits: u64) {
             let value = f64::from_bits(bits);
             if value.is_finite() {
-                prop_assert_eq!(spell(value).parse::<f64>().unwrap().to_bits(), bits);
+                let spelled = spell(value);
+                prop_assert!(spelled.len() <= SPELLING_BYTES_MAX, "{}", spelled);
+                prop_assert_eq!(spelled.parse::<f64>().unwrap().to_bits(), bits);
             }
         }
     }

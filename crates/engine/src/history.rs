@@ -95,10 +95,12 @@ impl Engine {
         }
         let keys = self.artifact_keys(&spec);
         let mut fold = Fold::new(&header, spec.into());
-        let last = at.map_or(u64::MAX, RecordIndex::get);
-        let mut records =
-            reader.take_while(|record| record.as_ref().map_or(true, |r| r.index.get() <= last)).peekable();
-        while let Some(record) = records.next() {
+        let last = at.unwrap_or(RecordIndex::new(u64::MAX));
+        let mut records = reader.peekable();
+        // Records behind the one asked for are only looked at where the compat profile needs the next one.
+        while let Some(record) =
+            records.next_if(|next| next.as_ref().map_or_else(|error| error.index, |next| next.index) <= last)
+        {
             let record = record?;
             let key = match &record.record {
                 Record::Step(step) => {

@@ -82,6 +82,9 @@ pub(crate) fn plan(
         (Some(problem), Some(now)) => keep(clock(request, problem, now), &mut findings),
         _ => None,
     };
+    if let (Some(clock), Some(steps)) = (&clock, &steps) {
+        findings.extend(time_left(clock, steps.len() as u64));
+    }
     // Stages in order; within a stage, the order in which a reader meets the findings.
     findings.sort_by_key(|finding| finding.stage);
     match (Findings::some(findings), problem, steps, clock, engine_version) {
@@ -141,6 +144,11 @@ fn no_model() -> Finding {
         &["settings", "structured_generation"],
         "the problem asks for a language model and none is configured".to_owned(),
     )
+}
+
+/// Checks that the clock reaches the end of the shortest way the plan can take.
+fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
+    clock.at(steps + 1).err().map(|error| args_finding("now", error.to_string()))
 }
 
 /// Finds the policy's steps and checks the loop against them.

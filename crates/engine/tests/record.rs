@@ -189,6 +189,49 @@ fn a_changed_result_with_a_recomputed_chain_is_found_by_the_states() {
 }
 
 #[test]
+fn an_unknown_version_of_the_journal_is_refused() {
+    let problem = problem("null", 0);
+    for profile in [Profile::STRICT, Profile::COMPAT] {
+        let (sink, _) = run(&Engine::new(), &problem, profile);
+        let mut records = support::records(&sink.journal);
+        records[0] = records[0].as_object().unwrap().with("version", "2.0.0").into();
+        assert_eq!(verify(&problem, &rechain(&records), &sink, None, 1)[1], Some(0));
+    }
+}
+
+#[test]
+fn a_compat_decision_cannot_hide_its_state_behind_a_time() {
+    let problem = problem(
+        r#"{"evidence_required":true,"loop":{"enabled":true,"start_step":"Verify","end_step":"Verify","max_iterations":1,
+            "stop_condition":{"path":"artifacts.none","operator":"equals","value":1}}}"#,
+        0,
+    );
+    let (sink, _) = run(&Engine::new(), &problem, Profile::COMPAT);
+    let mut records = support::records(&sink.journal);
+    let last = records.pop().unwrap();
+    let other: Value = Digest::of(b"other").into();
+    records
+        .push(last.as_object().unwrap().with("at", "2026-02-02T00:00:00Z").with("state_hash", other).into());
+    let line = records.len() as u64 - 1;
+    assert_eq!(verify(&problem, &rechain(&records), &sink, None, 1)[2], Some(line));
+}
+
+#[test]
+fn the_state_at_a_record_does_not_depend_on_what_follows() {
+    let engine = Engine::new();
+    let problem = problem("null", 0);
+    let (sink, _) = run(&engine, &problem, Profile::STRICT);
+    let document = without_defects(problem);
+    let lines = Lines::of(&sink.journal);
+    let mut damaged = sink.journal[..lines.offset(RecordIndex::new(4)).unwrap()].to_vec();
+    damaged.extend_from_slice(b"{\"not\":\"a record\"}\n");
+    let at = Some(RecordIndex::new(3));
+    let state = engine.state_at(&damaged, &document, at).unwrap();
+    assert_eq!(state.canonical(), engine.state_at(&sink.journal, &document, at).unwrap().canonical());
+    assert!(engine.state_at(&damaged, &document, Some(RecordIndex::new(4))).is_err());
+}
+
+#[test]
 fn given_times_are_recorded_and_replayed() {
     let engine = Engine::new();
     let problem = problem("null", 0);

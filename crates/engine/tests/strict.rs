@@ -79,6 +79,22 @@ fn an_exhausted_loop_fails_in_the_decision_not_in_the_step() {
     assert_eq!(finished.state.errors()[0].code.as_ref(), "loop_max_iterations_reached");
 }
 
+#[test]
+fn a_run_of_another_policy_verifies_at_every_level() {
+    let mut engine = Engine::new();
+    engine.register_policy("short", &["Normalize", "Decompose", "Audit"]).unwrap();
+    let problem = problem(r#"{"policy_profile":"short"}"#, 0);
+    let (sink, finished) = run(&engine, &problem, Profile::STRICT);
+    let document = hence_engine::without_defects(problem);
+    let evidence = hence_engine::Evidence {
+        problem: Some(&document),
+        anchor: Some(finished.head),
+        ..hence_engine::Evidence::of_journal(&sink.journal, &sink.blobs)
+    };
+    let report = engine.verify(&evidence, hence_journal::verify::Level::Anchored);
+    assert!(report.holds(), "{report:?}");
+}
+
 struct Broken;
 
 impl Step for Broken {
@@ -194,6 +210,16 @@ fn a_replay_reads_a_models_reply_from_the_journal_and_never_asks_again() {
     assert!(replay.difference.is_none());
     assert_eq!((replay.executed, replay.read), (6, 1));
     assert_eq!(model.0.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_run_that_begins_at_the_end_of_the_calendar_is_refused_before_it_begins() {
+    let mut request = Request::of_value(problem("null", 0), Profile::STRICT);
+    request.now = Some("9999-12-31T23:59:55Z".to_owned());
+    let findings = Engine::new().plan(&request).map(|_| ()).unwrap_err();
+    assert_eq!(findings.first().path.to_string(), "now");
+    request.now = Some("9999-12-31T23:59:50Z".to_owned());
+    assert!(Engine::new().plan(&request).is_ok());
 }
 
 #[test]

@@ -97,7 +97,11 @@ impl CliError {
     pub(crate) fn resume(run: &str, error: ResumeError) -> Self {
         match error {
             ResumeError::Read(error) => Self::bad_record(run, &error),
-            ResumeError::Diverged { .. } | ResumeError::Broken { .. } => {
+            // A record that does not hold is none, whatever the problem says.
+            ResumeError::Broken { .. } => {
+                Self::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
+            }
+            ResumeError::Diverged { .. } => {
                 Self::new(Code::Diverged, format!("run {run}: {error}")).advise(hint::verify(run))
             }
             ResumeError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),

@@ -138,6 +138,20 @@ impl Report {
         !broken_policy && !blocked && self.defect.is_none()
     }
 
+    /// Returns the trace with these verdicts as its recorded evaluations; a record of the same policy is replaced,
+    /// records of others stay.
+    pub fn record_into(&self, trace: &Object) -> Object {
+        let judged = |record: &&Value| {
+            let id = record.get("policy_id").and_then(Value::as_str);
+            self.verdicts.iter().any(|verdict| Some(verdict.policy_id.as_str()) == id)
+        };
+        let kept = trace.get("policy_evaluations").and_then(Value::as_array).unwrap_or(&[]).iter();
+        let kept = kept.filter(|record| !judged(record)).cloned();
+        let records: Value =
+            kept.chain(self.verdicts.iter().map(|verdict| verdict.record().into())).collect();
+        trace.with("policy_evaluations", records)
+    }
+
     /// Returns the report as JSON.
     pub fn to_value(&self) -> Value {
         let summary = self.summary();

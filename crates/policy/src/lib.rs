@@ -12,6 +12,7 @@
 //!   `not_applicable`, never compliance; what cannot be decided is `unknown`, never true.
 //! - [`monitor`] answers, before an action is admitted, which policies it would violate.
 //! - [`search`] finds a shortest trace that violates a formula, or one that satisfies several.
+//! - [`show`] writes reports for code scanning, build servers and workflow logs.
 //!
 //! It does no I/O, reads no clock and prints nothing.
 //!
@@ -47,6 +48,7 @@ pub mod policy;
 #[cfg(test)]
 mod sample;
 pub mod search;
+pub mod show;
 pub mod structural;
 pub mod verdict;
 pub mod vocabulary;

@@ -3,7 +3,7 @@
 use hence_canon::{Object, Value};
 use proptest::prelude::*;
 
-use crate::formula::{Binary, Comparison, Expr, Term, Unary};
+use crate::formula::{Binary, Comparison, Expr, Formula, Term, Unary};
 
 const TYPES: [&str; 7] = ["ReadFile", "EditFile", "RunTests", "GitCommit", "DeleteFile", "Verify", "GitPush"];
 const PATHS: [&str; 4] = ["src/a.py", "src/b.py", "payments/c.py", ""];
@@ -24,6 +24,20 @@ const ATOMS: [&str; 15] = [
     "high_stakes_path",
     "activity",
 ];
+
+/// Formulas about the present action that are more than an atom.
+const RELATIONS: [&str; 6] = [
+    "∃ x ∈ inputs(a) . x.payload.status = proved",
+    "∀ x ∈ outputs(a) . x.artifact_type = Diff → x.name ≠ ∅",
+    "∃! x ∈ inputs(a) . x.producer_action_id < 3",
+    "Count(inputs(a)) = 2",
+    "target(a) = \"src/a.py\"",
+    "Diff ∈ inputs(a)",
+];
+
+fn relation(text: &str) -> Expr {
+    Formula::parse(text).unwrap().expr().clone()
+}
 
 /// What is random about one action.
 #[derive(Clone, Debug)]
@@ -133,6 +147,7 @@ pub(crate) fn any_formula(tense: Tense) -> impl Strategy<Value = Expr> {
         8 => (0..ATOMS.len()).prop_map(|at| Expr::Atom(ATOMS[at].into())),
         1 => any::<bool>().prop_map(Expr::Constant),
         1 => Just(rationale),
+        2 => proptest::sample::select(RELATIONS.to_vec()).prop_map(relation),
         1 => Just(Expr::Typed { name: "VerificationResult".into(), conditions: vec![Expr::Atom("proved".into())] }),
     ];
     leaf.prop_recursive(4, 24, 3, move |inner| {

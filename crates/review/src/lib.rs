@@ -13,12 +13,14 @@
 //! - [`validate`] reports every broken rule with a pointer to its place.
 //! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
+//! - [`residuals`] and [`goals`] say what is not established, and what of the intent is; [`grade`] how far a
+//!   reviewer can rely on the record; [`reproduce`] what can be run again, and whether that is safe.
+//! - [`handoff`] prepares a review and [`journal`] records it, hash-chained and bound to the trace by its
+//!   [`ContentHash`]. [`diff`] compares two traces by meaning, [`curate`] regroups actions.
+//! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
+//! - [`docket`] is the review journal the command line keeps: it begins with a header and records where times came from.
 //!
-//! - [`docket`] is what reviewers did beside a trace: comments, items, waivers, approvals, chained by hashes.
-//!
-//! [`ContentHash`] binds reviews and successors to what a trace records.
-//!
-//! It does no I/O, reads no clock and evaluates no policies.
+//! It does no I/O, reads no clock, runs nothing and evaluates no policies.
 //!
 //! ```
 //! use hence_canon::parse;
@@ -43,12 +45,16 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod curate;
 pub mod diff;
+pub mod docket;
+pub mod export;
 pub mod goals;
 pub mod grade;
+pub mod handoff;
 mod hash;
 pub mod import;
-pub mod docket;
+pub mod journal;
 pub mod lineage;
 mod markdown;
 pub mod model;

@@ -2,10 +2,10 @@
 
 use hence_canon::{Object, Value};
 use hence_review::diff::diff;
-use hence_review::grade::{Compliance, grade};
 use hence_review::docket::{
     Review, ReviewHeader, Stamp, TimeSource, handoff, handoff_markdown, merged, read_review, seal_header,
 };
+use hence_review::grade::{Compliance, grade};
 use hence_review::lineage::Lineage;
 use hence_review::model::{decode, encode};
 use hence_review::residuals::{chain_gaps, derive_residuals};

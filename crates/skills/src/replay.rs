@@ -69,7 +69,7 @@ fn recorded(
         }
         let outcome = kept::read(&record.result, blobs)
             .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
-        if outcome.called.iter().any(|id| host.determinism(id) == Determinism::Recorded) {
+        if outcome.called.keys().any(|id| host.determinism(id) == Determinism::Recorded) {
             outcomes.insert(outcome.step_id.clone(), outcome);
         }
     }

@@ -63,6 +63,9 @@ pub enum SkillRunError {
     /// A record could not be made or kept.
     #[error(transparent)]
     Book(#[from] BookError),
+    /// A step waits for an answer. Nothing was recorded for it; resume the run once the answer is there.
+    #[error("the run waits for an answer")]
+    Waiting(hence_cognition::run::Waiting),
     /// The interpreter refuses an outcome.
     #[error(transparent)]
     Outcome(#[from] hence_cognition::run::FoldError),

@@ -40,7 +40,10 @@ impl Timestamp {
 
     /// Returns whether a text is a time under `typing`, without keeping it.
     pub fn is_valid(text: &str, typing: Typing) -> bool {
-        has_shape(text) && (typing == Typing::Lax || (text.is_ascii() && civil_time(text).is_some()))
+        if has_ascii_shape(text) {
+            return typing == Typing::Lax || civil_time(text).is_some();
+        }
+        typing == Typing::Lax && has_shape(text)
     }
 
     /// Reads a time under `typing`.
@@ -89,12 +92,23 @@ fn digits(text: &str) -> impl Iterator<Item = u8> {
     text.chars().filter_map(decimal_digit)
 }
 
+const SHAPE: &[u8; 20] = b"dddd-dd-ddTdd:dd:ddZ";
+
+/// The common case of [`has_shape`], judged byte by byte.
+fn has_ascii_shape(text: &str) -> bool {
+    let Ok(found) = <&[u8; SHAPE.len()]>::try_from(text.as_bytes()) else { return false };
+    let fits = |(expected, found): (&u8, &u8)| match expected {
+        b'd' => found.is_ascii_digit(),
+        literal => found == literal,
+    };
+    SHAPE.iter().zip(found).all(fits)
+}
+
 fn has_shape(text: &str) -> bool {
-    const SHAPE: &str = "dddd-dd-ddTdd:dd:ddZ";
     let mut found = text.chars();
-    let fits = SHAPE.chars().all(|expected| match (expected, found.next()) {
-        ('d', Some(found)) => decimal_digit(found).is_some(),
-        (literal, found) => found == Some(literal),
+    let fits = SHAPE.iter().all(|expected| match (expected, found.next()) {
+        (b'd', Some(found)) => decimal_digit(found).is_some(),
+        (literal, found) => found == Some(char::from(*literal)),
     });
     fits && found.next().is_none()
 }

@@ -257,6 +257,9 @@ impl<'a> Walk<'a> {
 
 /// Says what was expected and what stands there, shortened to a line.
 pub(crate) fn expected(what: &str, found: &Value) -> String {
+    if matches!(found, Value::Null) {
+        return format!("expected {what}, found null");
+    }
     let text: String = found.to_string().chars().take(60).collect();
     format!("expected {what}, found {} {text}", found.kind())
 }
@@ -293,4 +296,15 @@ fn parse_digits(text: &str) -> Option<Int> {
     let plain = digits.replace('_', "");
     let significant = plain.trim_start_matches('0');
     if significant.is_empty() { Some(Int::from(0i64)) } else { format!("{sign}{significant}").parse().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_named_by_kind_and_value_and_null_once() {
+        assert_eq!(expected("a list", &Value::from("x")), "expected a list, found string \"x\"");
+        assert_eq!(expected("a list", &Value::Null), "expected a list, found null");
+    }
 }

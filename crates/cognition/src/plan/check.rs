@@ -32,6 +32,9 @@ pub fn check(skill: &Skill, plan: &Plan, registry: Option<&dyn Registry>) -> Vec
     }
     report_parallel_writes(skill, &writers, &ancestry, &mut problems);
     report_unwritten_outputs(skill, registry, &mut problems);
+    if let Some(registry) = registry {
+        report_consumed(skill, registry, &mut problems);
+    }
     problems.into_vec()
 }
 
@@ -221,6 +224,18 @@ fn report_parallel_writes(
                 problems.add(Rule::ParallelWrite, place, message);
             }
         }
+    }
+}
+
+/// Reports knowledge that is consumed before any step produces it, as the capabilities' hints have it.
+fn report_consumed(skill: &Skill, registry: &dyn Registry, problems: &mut Problems) {
+    let position: BTreeMap<&Arc<str>, usize> =
+        skill.steps.iter().enumerate().map(|(position, step)| (&step.id, position)).collect();
+    for early in skill.consumed_too_early(registry) {
+        let place =
+            Skill::step_pointer(position.get(&early.step_id).copied().unwrap_or_default()).child("uses");
+        let message = format_args!("consumes {} before any step produces it", early.kind);
+        problems.add(Rule::Consumes, place, message);
     }
 }
 

@@ -137,3 +137,72 @@ fn planning_and_checking_a_long_skill_stay_linear() {
     assert_eq!(order(&skill).len(), 20_000);
     assert_eq!(checked(&skill), []);
 }
+
+/// A registry of one capability and one skill.
+struct Known;
+
+impl crate::capability::Registry for Known {
+    fn capability(&self, id: &str) -> Option<std::sync::Arc<crate::capability::CapabilitySpec>> {
+        let spec = match id {
+            "counted" => {
+                r#"{"inputs": {"n": {"type": "integer", "required": true}, "s": {"type": "string"}}}"#
+            }
+            "wired" => r#"{"cognitive_hints": {"produces": {"o": {"type": "Risk", "target": "outputs.o"}}}}"#,
+            "hungry" => r#"{"cognitive_hints": {"consumes": ["Risk"]}}"#,
+            _ => return None,
+        };
+        Some(std::sync::Arc::new(crate::capability::CapabilitySpec::read(&json(spec)).0))
+    }
+
+    fn skill(&self, id: &str) -> Option<std::sync::Arc<Skill>> {
+        (id == "other").then(|| std::sync::Arc::new(skill(r#"[{"id": "x", "uses": "counted"}]"#)))
+    }
+}
+
+fn checked_against_known(steps: &str, outputs: &str) -> Vec<(Rule, String)> {
+    let text = format!(
+        r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{}}, "outputs": {outputs}, "steps": {steps}}}"#
+    );
+    let skill = Skill::read(&json(&text)).skill.unwrap();
+    let problems = check(&skill, &Plan::of(&skill).unwrap(), Some(&Known));
+    problems.into_iter().map(|problem| (problem.rule, problem.pointer.to_string())).collect()
+}
+
+#[test]
+fn what_is_called_must_exist_and_fit_its_contract() {
+    let steps = r#"[
+        {"id": "a", "uses": "nope"},
+        {"id": "b", "uses": "skill:nope"},
+        {"id": "c", "uses": "skill:other"},
+        {"id": "d", "uses": "counted", "input": {"s": 5}},
+        {"id": "e", "uses": "counted", "input": {"n": "inputs.n"}},
+        {"id": "f", "uses": "counted", "config": {"foreach": {"items": "inputs.l", "as": "n"}}},
+        {"id": "g", "uses": "any", "config": {"router": {"on": "inputs.t", "cases": {"x": "gone"}, "default": "wired"}}},
+        {"id": "h", "uses": "any", "config": {"scatter": {"capabilities": ["wired", "gone"]}}}]"#;
+    let expected = [
+        (Rule::UnknownCapability, "/steps/0/uses"),
+        (Rule::UnknownCapability, "/steps/1/uses"),
+        (Rule::Contract, "/steps/3/uses"),
+        (Rule::Contract, "/steps/3/input/s"),
+        (Rule::UnknownCapability, "/steps/6/config/router/cases/x"),
+        (Rule::UnknownCapability, "/steps/7/config/scatter/capabilities/1"),
+    ];
+    assert_eq!(checked_against_known(steps, "{}"), expected.map(|(rule, place)| (rule, place.to_owned())));
+}
+
+#[test]
+fn required_outputs_must_be_written_by_a_step_or_by_its_wiring() {
+    let outputs = r#"{"o": {"type": "string", "required": true}}"#;
+    assert_eq!(checked_against_known(r#"[{"id": "a", "uses": "wired"}]"#, outputs), []);
+    let found = checked_against_known(r#"[{"id": "a", "uses": "counted", "input": {"n": 1}}]"#, outputs);
+    assert_eq!(found, [(Rule::UnwrittenOutput, "/outputs/o".to_owned())]);
+}
+
+#[test]
+fn knowledge_consumed_before_it_is_produced_is_a_warning() {
+    let early = r#"[{"id": "a", "uses": "hungry"}, {"id": "b", "uses": "wired"}]"#;
+    assert_eq!(checked_against_known(early, "{}"), [(Rule::Consumes, "/steps/0/uses".to_owned())]);
+    let late = r#"[{"id": "a", "uses": "wired"}, {"id": "b", "uses": "hungry"}]"#;
+    assert_eq!(checked_against_known(late, "{}"), []);
+    assert_eq!(Rule::Consumes.severity(), crate::skill::Severity::Warning);
+}

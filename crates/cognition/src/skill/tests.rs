@@ -122,3 +122,22 @@ fn rules_have_distinct_codes() {
     let codes: std::collections::BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.code()).collect();
     assert_eq!(codes.len(), Rule::ALL.len());
 }
+
+#[test]
+fn the_limits_of_documents_are_exact() {
+    let too_many = |count: usize| {
+        let nulls: hence_canon::Value = std::iter::repeat_n(hence_canon::Value::Null, count).collect();
+        let document = hence_canon::Object::from_iter([("steps", nulls)]);
+        let problems = Skill::read(&document.into()).problems;
+        problems.iter().any(|problem| problem.rule == Rule::TooManySteps)
+    };
+    assert!(!too_many(STEPS_MAX) && too_many(STEPS_MAX + 1));
+    let findings =
+        |block: &str| rules(&format!(r#"[{{"id": "a", "uses": "c", "config": {{{block}}}}}]"#)).len();
+    let foreach =
+        |parallel: u64| findings(&format!(r#""foreach": {{"items": "inputs.l", "parallel": {parallel}}}"#));
+    assert_eq!((foreach(PARALLEL_MAX), foreach(PARALLEL_MAX + 1)), (0, 1));
+    let whiles =
+        |max: u64| findings(&format!(r#""while": {{"condition": "true", "max_iterations": {max}}}"#));
+    assert_eq!((whiles(ITERATIONS_MAX), whiles(ITERATIONS_MAX + 1)), (0, 1));
+}

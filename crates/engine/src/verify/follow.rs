@@ -9,22 +9,20 @@ use hence_state::{Artifacts, Metadata, ProblemSpec, Produced, Profile, Reasoning
 
 use crate::blob::Blobs;
 use crate::cursor::{Cursor, Misstep};
-use crate::policies::DEFAULT_POLICY;
 use crate::step::{Step, Tally, Unseen, View};
 use crate::{Engine, blob};
 
 pub(super) struct ReasonProgram<'a> {
     pub(super) engine: &'a Engine,
+    /// The policy the problem asks for; the default one when there is no problem to ask.
+    pub(super) policy: &'a str,
     pub(super) blobs: &'a dyn Blobs,
 }
 
 impl Program for ReasonProgram<'_> {
     fn follow<'s>(&'s self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 's> {
         let profile = Profile::named(header.profile);
-        // Without the problem, the journal is read as one of the default policy.
-        let name = problem.and_then(|problem| problem.settings().policy_profile.clone());
-        let name = name.as_deref().unwrap_or(DEFAULT_POLICY);
-        let steps = self.engine.policies.policy(name).unwrap_or_default();
+        let steps = self.engine.policies.policy(self.policy).unwrap_or_default();
         Box::new(ReasonFollower {
             profile,
             problem: problem.cloned(),

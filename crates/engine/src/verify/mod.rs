@@ -13,7 +13,7 @@ use hence_journal::{Chained, Head, Lines, Record, RecordIndex};
 use hence_state::{ProblemSpec, Profile, ProfileName};
 
 use crate::blob::Blobs;
-use crate::{Engine, RecordedSteps};
+use crate::{DEFAULT_POLICY, Engine, RecordedSteps};
 use follow::ReasonProgram;
 
 /// What a verification has to go by.
@@ -61,7 +61,7 @@ impl Engine {
         if !chain.holds() {
             return (plain(Level::Linked, chain.clone()), None);
         }
-        let program = ReasonProgram { engine: self, blobs: evidence.blobs };
+        let program = ReasonProgram { engine: self, policy: policy_of(evidence), blobs: evidence.blobs };
         let found = verify::check_linked(evidence.journal, &program);
         let completeness = found.outcome.holds().then_some(found.completeness);
         let report = LevelReport { level: Level::Linked, outcome: found.outcome, unchecked: found.unchecked };
@@ -76,7 +76,7 @@ impl Engine {
             Ok(problem) => problem,
             Err(outcome) => return plain(Level::Spec, outcome),
         };
-        let program = ReasonProgram { engine: self, blobs: evidence.blobs };
+        let program = ReasonProgram { engine: self, policy: policy_of(evidence), blobs: evidence.blobs };
         let found = verify::check_spec(evidence.journal, &program, &problem);
         LevelReport { level: Level::Spec, outcome: found.outcome, unchecked: found.unchecked }
     }
@@ -111,6 +111,13 @@ fn no_problem() -> Outcome {
 
 fn broken(line: u64, code: ReasonCode, found: Option<String>) -> Outcome {
     Outcome::Broken(Break { line, reasons: vec![Reason { found, ..Reason::new(code) }] })
+}
+
+/// Returns the policy the problem at hand asks for. Which steps there are is no secret of the problem, so the linked
+/// level may know it too.
+fn policy_of<'a>(evidence: &Evidence<'a>) -> &'a str {
+    let settings = evidence.problem.and_then(|document| document.value.get("settings"));
+    settings.and_then(|settings| settings.get("policy_profile")?.as_str()).unwrap_or(DEFAULT_POLICY)
 }
 
 /// Reads the problem under the profile the journal's header names.

@@ -1,46 +1,21 @@
 //! `hence run`: a problem in, an answer and its record out.
 
+mod report;
+
 use std::path::Path;
 
 use hence_engine::{Engine, Event, Finished, Request, Resumed, Run};
 use hence_state::{Profile, Status};
-use hence_store::{Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
-use schemars::JsonSchema;
-use serde::Serialize;
+use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::context::{Context, escape};
-use crate::data::Data;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::report::{Text, pairs};
 use crate::sink::StoreSink;
 use crate::{hint, input, target};
 
-/// What became of a run.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct RunReport {
-    /// The run's id.
-    run: String,
-    /// `completed` or `failed`.
-    status: String,
-    /// The synthesis, when there is one.
-    answer: Option<Data>,
-    /// What verification said: `passed`, `failed`, or nothing.
-    verification: Option<String>,
-    /// What went wrong, in order.
-    errors: Vec<RunErrorReport>,
-    /// How many records the journal holds.
-    records: u64,
-    /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
-    head: String,
-    /// Where the journal lies.
-    journal: String,
-    /// Whether the run had been started before and was taken up.
-    resumed: bool,
-    /// What was cut from the end of the journal: an append that was never finished.
-    cut: Option<String>,
-}
+pub(crate) use report::RunReport;
 
 /// A run that came to its end, and how.
 pub(super) struct Ended {
@@ -54,35 +29,6 @@ enum Beginning {
     Here,
     /// Before; this is what had to be cut from its journal.
     Before(Option<Cut>),
-}
-
-/// An error of the run's record.
-#[derive(Serialize, JsonSchema)]
-struct RunErrorReport {
-    code: String,
-    message: String,
-    step: Option<String>,
-}
-
-impl Text for RunReport {
-    fn text(&self) -> String {
-        let mut rows = Vec::new();
-        if let Some(answer) = &self.answer {
-            let text = answer.0.get("summary").and_then(hence_canon::Value::as_str).map(str::to_owned);
-            rows.push(("answer", escape(&text.unwrap_or_else(|| answer.0.to_string()))));
-        }
-        if let Some(verification) = &self.verification {
-            rows.push(("verification", escape(verification)));
-        }
-        for error in &self.errors {
-            rows.push(("error", escape(&format!("{}: {}", error.code, error.message))));
-        }
-        rows.push(("status", self.status.clone()));
-        rows.push(("run", escape(&self.run)));
-        rows.push(("head", self.head.clone()));
-        rows.push(("record", escape(&self.journal)));
-        pairs(&rows)
-    }
 }
 
 pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
@@ -158,6 +104,10 @@ pub(super) fn take_up(
     plan: hence_engine::Plan,
     id: &RunId,
 ) -> Result<Ended, CliError> {
+    // Nobody may append behind something that is no record, whatever comes before it.
+    if let Condition::Damaged(reason) = store.summary(id)?.condition {
+        return Err(StoreError::Damaged { run: id.clone(), reason }.into());
+    }
     let (going, torn) = read_back(store, plan.clone(), id)?;
     if let (Resumed::Ended(finished), 0) = (&going, torn) {
         context.say(format_args!("run {id} had ended already; nothing was run again"));
@@ -218,7 +168,7 @@ pub(super) fn report(
     ended: &Ended,
     copy: Option<&str>,
 ) -> Result<Exit, CliError> {
-    let report = describe(store, id, ended)?;
+    let report = report::describe(store, id, ended)?;
     match copy {
         None => context.print(&report)?,
         Some("-") => {
@@ -236,36 +186,4 @@ pub(super) fn report(
         }
     }
     Ok(if ended.finished.state.status() == Status::Failed { Exit::No } else { Exit::Yes })
-}
-
-fn describe(store: &FileStore, id: &RunId, ended: &Ended) -> Result<RunReport, CliError> {
-    let Ended { finished, beginning } = ended;
-    let state = &finished.state;
-    let (resumed, cut) = match beginning {
-        Beginning::Here => (false, None),
-        Beginning::Before(cut) => (true, cut.as_ref().map(ToString::to_string)),
-    };
-    let blobs = crate::sink::StoreBlobs(store);
-    let newest = |key: &str| {
-        let newest = state.artifacts().newest(key);
-        newest.map(|value| hence_engine::resolve(value, &blobs)).transpose()
-    };
-    let verification = newest("verification")?;
-    let errors = state.errors().iter().map(|error| RunErrorReport {
-        code: error.code.to_string(),
-        message: error.message.to_string(),
-        step: error.step.as_ref().map(ToString::to_string),
-    });
-    Ok(RunReport {
-        run: id.as_str().to_owned(),
-        status: state.status().to_string(),
-        answer: newest("synthesis")?.map(Data),
-        verification: verification.and_then(|value| value.get("status")?.as_str().map(str::to_owned)),
-        errors: errors.collect(),
-        records: finished.head.records.get(),
-        head: finished.head.to_string(),
-        journal: store.journal_path(id).display().to_string(),
-        resumed,
-        cut,
-    })
 }

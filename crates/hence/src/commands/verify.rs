@@ -50,10 +50,11 @@ fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Repo
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
     let is_resumable = journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished);
     let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
+    let is_cut_perhaps = is_unfinished && is_bare;
     if is_resumable {
         let why = if is_torn { "cuts an append that was never finished and goes on" } else { "goes on" };
         context.say(format_args!("hint: `hence resume {target}` {why}"));
-    } else if !report.holds() && !(is_unfinished && is_bare) {
+    } else if !report.holds() && !is_cut_perhaps {
         context
             .say(format_args!("hint: a copy kept elsewhere shows what changed: `hence diff COPY {target}`"));
     }

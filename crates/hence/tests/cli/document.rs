@@ -136,7 +136,7 @@ fn wrong_types_are_all_listed_at_once() {
     assert_snapshot!(refusal("null"), @r"
     --- stderr
     error[E0102]: problem.json is refused: 1 finding
-      expected a problem, which is an object, found null null
+      expected a problem, which is an object, found null
     hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     ");
@@ -219,6 +219,22 @@ fn a_file_that_is_missing_or_a_folder_is_named() {
     hint: check the path and its permissions; `hence explain E0401` says more
     [exit 2]
     ");
+}
+
+#[test]
+fn a_document_above_the_limit_is_refused_before_it_is_parsed() {
+    let world = World::new();
+    let file = std::fs::File::create(world.path("huge.json")).unwrap();
+    file.set_len(64 * 1024 * 1024 + 1).unwrap();
+    assert_snapshot!(world.refused(&["run", "huge.json"]), @r"
+    --- stderr
+    error[E0401]: huge.json has more than 67108864 bytes, the limit of a document
+    hint: keep large values outside and refer to them; `hence explain E0401` says more
+    [exit 2]
+    ");
+    file.set_len(64 * 1024 * 1024).unwrap();
+    let shown = world.refused(&["run", "huge.json"]);
+    assert!(shown.contains("error[E0101]"), "at the limit it is read: {shown}");
 }
 
 #[test]

@@ -1,5 +1,13 @@
 //! The command line as people meet it: every test runs the binary in a folder and an environment of its own.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test that cannot go on should stop"
+)]
+
 mod bundle;
 mod changed;
 mod document;

@@ -210,6 +210,47 @@ fn the_same_problem_spelled_otherwise_is_the_same_run() {
 }
 
 #[test]
+fn the_compat_profile_runs_replays_and_verifies() {
+    let world = World::new();
+    let mut straight = problem("refund-42");
+    straight["settings"] = json!({});
+    world.write("problem.json", straight.to_string());
+    assert_snapshot!(world.cli(&["run", "problem.json", "--profile", "compat"]), @r"
+    answer        Processed 1 task(s).
+    verification  passed
+    status        completed
+    run           refund-42
+    head          <digest>:8
+    record        .hence/runs/refund-42/trace.ndjson
+    [exit 0]
+    ");
+    assert_snapshot!(world.cli(&["runs"]), @r"
+    RUN        STATUS     RECORDS  CREATED               HEAD
+    refund-42  completed  8        2026-02-02T00:00:00Z  <digest>
+    [exit 0]
+    ");
+    for command in ["verify", "replay", "log", "state", "resume"] {
+        assert_eq!(world.ask(&[command, "refund-42"]).code, 0, "{command}");
+    }
+    assert_snapshot!(world.refused(&["run", "problem.json"]), @r"
+    --- stderr
+    error[E0204]: run refund-42 exists already with different content: journal differs
+    hint: the stored run was not touched: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
+    [exit 1]
+    ");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_the_run_is_kept() {
+    let world = World::new();
+    world.write("problem.json", problem("refund-42").to_string());
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = world.command(&["run", "problem.json"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(world.ask(&["verify", "refund-42"]).code, 0);
+}
+
+#[test]
 fn a_run_that_fails_is_a_finding_with_a_record() {
     let world = World::new();
     let mut failing = problem("refund-42");

@@ -275,9 +275,9 @@ fn the_doctor_names_damage_and_leaves_it() {
     assert_eq!(world.journal("refund-42"), damaged);
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
-    error[E0301]: run refund-42: record 14: expected a JSON value, found 'n' at line 1, column 1
-    hint: `hence verify refund-42` says where the record first breaks; `hence explain E0301` says more
-    [exit 1]
+    error[E0206]: run refund-42 is damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
+    hint: `hence verify refund-42` says what still holds; `hence doctor` looks at the whole store; `hence explain E0206` says more
+    [exit 4]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"
     RUN        STATUS   RECORDS  CREATED               HEAD

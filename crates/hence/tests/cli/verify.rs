@@ -176,7 +176,6 @@ fn a_file_is_verified_alone_or_with_its_problem() {
     world.write("other.json", other.to_string());
     assert_snapshot!(world.cli(&["verify", "alone/copy.ndjson", "--problem", "other.json"]), @r"
     alone/copy.ndjson: broken at record 0 of 14
-      no record holds
       bytes     holds
       chain     holds
       linked    holds
@@ -258,6 +257,24 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
     --- stderr
     hint: a copy kept elsewhere shows what changed: `hence diff COPY alone/cut.ndjson`
     [exit 1]
+    ");
+}
+
+#[test]
+fn a_line_of_100_megabytes_is_named_and_not_read_as_a_record() {
+    let world = World::with_run("refund-42");
+    let mut journal = world.journal("refund-42");
+    journal.extend_from_slice(b"{\"a\":\"");
+    journal.resize(journal.len() + 100_000_000, b'x');
+    journal.extend_from_slice(b"\"}\n");
+    world.write("alone/long.ndjson", journal);
+    let shown = world.refused(&["verify", "alone/long.ndjson", "--level", "chain"]);
+    assert_snapshot!(shown.split("not shown by these checks:").next().unwrap(), @r"
+    alone/long.ndjson: broken at record 14 of 15
+      records 0–13 hold
+      bytes     holds
+      chain     broken       record 14: line_too_long, line has 100000008 bytes, limit is 67108864
+      anchored  not checked  no head kept elsewhere was given
     ");
 }
 

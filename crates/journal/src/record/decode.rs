@@ -7,7 +7,8 @@ use hence_canon::{Canonical, Object, Value, parse};
 use hence_state::{Outcome, Profile, StepError, StepIndex, StepResult, StepStatus, Timestamp, Typing};
 
 use super::fields::Fields;
-use super::line::{Line, LineError};
+use super::layout::StepLayout;
+use super::line::{LINE_BYTES_MAX, Line, LineError};
 use super::shape::{self, RecordKind};
 use super::{Chained, ClockSource, Control, Header, LoopAction, LoopControl, Record, StepRecord};
 use crate::RecordIndex;
@@ -60,6 +61,16 @@ impl Chained {
     /// # Errors
     /// [`DecodeError`] when the line holds no record of that profile.
     pub fn decode(line: &[u8], profile: &Profile) -> Result<Self, DecodeError> {
+        if line.len() <= LINE_BYTES_MAX
+            && let Some(step) = StepLayout::read(line, profile).and_then(|step| step.decode(profile.typing))
+        {
+            return Ok(step);
+        }
+        Self::decode_any(line, profile)
+    }
+
+    /// Takes the general road: any member, any order, any kind of record.
+    pub(super) fn decode_any(line: &[u8], profile: &Profile) -> Result<Self, DecodeError> {
         let mut members = Vec::new();
         let read = Line::read(line, &mut members)?;
         read.with_fields(&members, |fields, _| decode(fields, profile))

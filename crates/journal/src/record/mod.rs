@@ -2,6 +2,7 @@
 
 mod decode;
 mod fields;
+mod layout;
 mod line;
 mod seal;
 mod shape;
@@ -12,6 +13,7 @@ use hence_canon::{Digest, Value};
 use hence_state::{ProfileName, StepIndex, StepResult, Timestamp};
 
 pub use decode::DecodeError;
+pub(crate) use layout::StepLayout;
 pub(crate) use line::record_hash;
 pub use line::{LINE_BYTES_MAX, Line, LineError};
 pub use seal::Sealed;
@@ -21,6 +23,8 @@ use crate::RecordIndex;
 
 /// The version of the journal's form.
 pub const JOURNAL_VERSION: &str = "1.0.0";
+/// The first number of every version this crate can read.
+pub(crate) const JOURNAL_MAJOR_VERSION: u64 = 1;
 /// The only hash there is.
 pub const HASH_ALGORITHM: &str = "sha256";
 /// The only canonical form there is.

@@ -2,10 +2,10 @@
 //! costs little more than scanning it.
 
 use hence_canon::scan::Proved;
-use hence_state::{Profile, ProfileName, StepStatus, Timestamp, Version};
+use hence_state::{Profile, ProfileName, StepStatus, Timestamp, Typing, Version};
 
 use super::fields::{self, Fields};
-use super::{CANONICALIZATION, ClockSource, HASH_ALGORITHM, LoopAction};
+use super::{CANONICALIZATION, ClockSource, HASH_ALGORITHM, JOURNAL_MAJOR_VERSION, LoopAction};
 use crate::verify::Reason;
 
 /// What kind of record a line holds.
@@ -59,7 +59,7 @@ struct Shape<'a> {
 impl Shape<'_> {
     fn header(&mut self, fields: Fields<'_, '_>) {
         let typing = self.profile.typing;
-        self.text(fields, "version", "version", |text| Version::is_valid(text, typing));
+        self.text(fields, "version", "version", |text| is_known_version(text, typing));
         self.text(fields, "trace_id", "trace_id", |_| true);
         self.text(fields, "created_at", "created_at", |text| Timestamp::is_valid(text, typing));
         self.text(fields, "engine_version", "engine_version", |text| Version::is_valid(text, typing));
@@ -186,6 +186,15 @@ impl Shape<'_> {
         }
         false
     }
+}
+
+/// A reader of version 1 reads every 1.x.y and refuses what it cannot know.
+fn is_known_version(text: &str, typing: Typing) -> bool {
+    let version = match typing {
+        Typing::Strict => Version::parse(text),
+        Typing::Lax => Version::parse_lax(text),
+    };
+    version.is_ok_and(|version| version.major() == Some(JOURNAL_MAJOR_VERSION))
 }
 
 /// A stop condition compares with a string, an integer or a boolean.

@@ -4,17 +4,24 @@
 //! cut at line starts, every core checks a stretch, and the seams are compared at the end.
 
 use std::num::NonZeroUsize;
+use std::thread;
 
-use hence_canon::Digest;
-use hence_canon::scan::{self, Member};
+use hence_canon::{Digest, scan};
 use hence_state::{Profile, ProfileName};
 
+use super::batch::{Batch, Checked};
+use super::line::Facts;
 use super::{Break, Outcome, Reason, ReasonCode};
-use crate::record::{self, Line, RecordKind};
+use crate::record::{self, Line};
 use crate::{Head, RecordCount};
 
+/// More threads than this wait for memory, not for each other.
+const THREADS_MAX: usize = 64;
+/// Starting a thread costs more than checking this much.
+const STRETCH_BYTES_MIN: usize = 8 * 1024;
+
 /// What the chain level found.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChainCheck {
     /// Whether it holds.
     pub outcome: Outcome,
@@ -30,7 +37,7 @@ pub fn check_bytes(journal: &[u8]) -> Outcome {
     let mut line = 0;
     let mut rest = journal;
     while !rest.is_empty() {
-        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
+        let Some(end) = memchr::memchr(b'\n', rest) else {
             return broken(line, Reason::new(ReasonCode::MissingFinalLf));
         };
         let (text, behind) = rest.split_at(end);
@@ -52,20 +59,31 @@ pub fn check_chain(journal: &[u8], threads: NonZeroUsize) -> ChainCheck {
     }
     let profile = profile_of(journal);
     let stretches = cut(journal, threads);
-    let checks: Vec<Stretch> = std::thread::scope(|scope| {
-        let workers: Vec<_> = stretches
-            .iter()
-            .map(|(first_line, bytes)| scope.spawn(move || check_stretch(bytes, *first_line, &profile)))
-            .collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
-    });
-    debug_assert_eq!(checks.len(), stretches.len(), "checking does not panic");
-    join(&checks)
+    join(&check_stretches(&stretches, &profile))
+}
+
+/// Checks each stretch on a thread of its own, the first on this one.
+fn check_stretches(stretches: &[(u64, &[u8])], profile: &Profile) -> Vec<Stretch> {
+    let check = |(first_line, bytes): &(u64, &[u8])| check_stretch(bytes, *first_line, profile);
+    let Some((first, others)) = stretches.split_first() else { return Vec::new() };
+    thread::scope(|scope| {
+        let spawn = |stretch| (stretch, thread::Builder::new().spawn_scoped(scope, move || check(stretch)));
+        let workers: Vec<_> = others.iter().map(spawn).collect();
+        let mut checks = vec![check(first)];
+        checks.extend(workers.into_iter().map(|(stretch, worker)| match worker {
+            // A verdict without one of its stretches would be none: what went wrong there goes wrong here.
+            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No thread to be had: this one does the work.
+            Err(_) => check(stretch),
+        }));
+        checks
+    })
 }
 
 /// Reads the profile from the first line. A first line that is no header is reported by its stretch.
 fn profile_of(journal: &[u8]) -> Profile {
-    let first = journal.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let end = memchr::memchr(b'\n', journal).unwrap_or(journal.len());
+    let first = journal.get(..end).unwrap_or_default();
     let mut members = Vec::new();
     let name = Line::read(first, &mut members)
         .ok()
@@ -79,16 +97,19 @@ fn broken(records: u64, line: u64, reasons: Vec<Reason>) -> ChainCheck {
 
 /// Cuts a journal into stretches of whole lines, each with the number of its first line.
 fn cut(journal: &[u8], threads: NonZeroUsize) -> Vec<(u64, &[u8])> {
-    let target = journal.len().div_ceil(threads.get()).max(1);
-    let mut stretches = Vec::with_capacity(threads.get());
+    let threads = threads.get().min(THREADS_MAX);
+    let target = journal.len().div_ceil(threads).max(STRETCH_BYTES_MIN);
+    let mut stretches = Vec::with_capacity(threads);
     let (mut rest, mut first_line) = (journal, 0);
     while !rest.is_empty() {
         let from = target.min(rest.len()) - 1;
         let tail = rest.get(from..).unwrap_or_default();
-        let end = tail.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| from + at + 1);
+        let end = memchr::memchr(b'\n', tail).map_or(rest.len(), |at| from + at + 1);
         let (stretch, behind) = rest.split_at(end);
         stretches.push((first_line, stretch));
-        first_line += stretch.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
+        if !behind.is_empty() {
+            first_line += line_feeds(stretch);
+        }
         rest = behind;
     }
     stretches
@@ -98,101 +119,41 @@ fn cut(journal: &[u8], threads: NonZeroUsize) -> Vec<(u64, &[u8])> {
 struct Stretch {
     first_line: u64,
     lines: u64,
-    first_prev: Option<Digest>,
+    first: Option<Facts>,
     last_hash: Option<Digest>,
     found: Option<Break>,
 }
 
 fn check_stretch(bytes: &[u8], first_line: u64, profile: &Profile) -> Stretch {
-    let mut stretch = Stretch { first_line, lines: 0, first_prev: None, last_hash: None, found: None };
-    let mut members: Vec<Member<'_>> = Vec::with_capacity(32);
-    let mut reasons = Vec::new();
+    let mut stretch = Stretch { first_line, lines: 0, first: None, last_hash: None, found: None };
+    let mut batch = Batch::default();
     let mut rest = bytes;
     while !rest.is_empty() {
-        let end = find_line_feed(rest);
-        let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-        let number = first_line + stretch.lines;
-        stretch.lines += 1;
-        let facts = check_line(text, number, profile, &mut members, &mut reasons);
-        if end.is_none() && !reasons.iter().any(|reason| matches!(reason.code, ReasonCode::Line(_))) {
-            reasons.push(Reason::new(ReasonCode::MissingFinalLf));
+        rest = batch.read(rest, first_line + stretch.lines, profile);
+        for Checked { facts, mut reasons, behind, .. } in batch.lines() {
+            let number = first_line + stretch.lines;
+            stretch.lines += 1;
+            reasons.extend(stretch.last_hash.and_then(|before| facts.misses(before)));
+            stretch.last_hash = facts.hash;
+            // The first line of a stretch is compared with the line before it when stretches are joined.
+            stretch.first.get_or_insert(facts);
+            if !reasons.is_empty() {
+                stretch.found = Some(Break { line: number, reasons });
+                stretch.lines += count_lines(behind);
+                return stretch;
+            }
         }
-        // The first line of a stretch is compared with the line before it when stretches are joined.
-        if stretch.lines == 1 {
-            stretch.first_prev = facts.prev;
-        } else if let (Some(found), Some(expected)) = (facts.prev, stretch.last_hash) {
-            reasons.extend(Reason::unless_equal(ReasonCode::PrevHashMismatch, expected, found));
-        } else if facts.kind == RecordKind::Header && number > 0 {
-            reasons.push(Reason::new(ReasonCode::PrevHashMismatch));
-        }
-        if !reasons.is_empty() {
-            stretch.found = Some(Break { line: number, reasons: std::mem::take(&mut reasons) });
-            stretch.lines += count_lines(rest.get(text.len() + 1..).unwrap_or_default());
-            return stretch;
-        }
-        stretch.last_hash = facts.hash;
-        rest = rest.get(text.len() + 1..).unwrap_or_default();
     }
     stretch
 }
 
-fn find_line_feed(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr(b'\n', bytes)
-}
-
 /// Counts lines, an unfinished last one included.
 fn count_lines(bytes: &[u8]) -> u64 {
-    let whole: u64 = bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum();
-    whole + u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
+    line_feeds(bytes) + u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
 }
 
-struct Facts {
-    kind: RecordKind,
-    hash: Option<Digest>,
-    prev: Option<Digest>,
-}
-
-/// Checks one line by itself and adds what is wrong to `reasons`.
-fn check_line<'a>(
-    text: &'a [u8],
-    number: u64,
-    profile: &Profile,
-    members: &mut Vec<Member<'a>>,
-    reasons: &mut Vec<Reason>,
-) -> Facts {
-    let line = match Line::read(text, members) {
-        Ok(line) => line,
-        Err(error) => {
-            reasons.push(Reason::line(&error));
-            return Facts { kind: RecordKind::Unknown, hash: None, prev: None };
-        }
-    };
-    line.with_fields(members, |fields, canonical| {
-        let kind = RecordKind::of(fields);
-        record::check_shape(fields, profile, reasons);
-        match (kind, number) {
-            (RecordKind::Header, 0) => {}
-            (RecordKind::Header, _) => reasons.push(Reason::new(ReasonCode::HeaderNotFirst)),
-            (_, 0) => reasons.push(Reason::first_not_header()),
-            _ => {}
-        }
-        let index = fields.get("index");
-        let index_absent_in_header = kind == RecordKind::Header && index.is_none();
-        if !index_absent_in_header && fields.number("index") != Some(number) {
-            let found =
-                index.map_or("none".into(), |value| String::from_utf8_lossy(value.bytes()).into_owned());
-            reasons.push(Reason::mismatch(ReasonCode::IndexMismatch, number, found));
-        }
-        let hash = fields.digest("record_hash");
-        let computed = record::record_hash(fields, canonical);
-        match hash {
-            Some(stored) => {
-                reasons.extend(Reason::unless_equal(ReasonCode::RecordHashMismatch, stored, computed));
-            }
-            None => reasons.push(Reason::new(ReasonCode::RecordHashMismatch)),
-        }
-        Facts { kind, hash, prev: if kind == RecordKind::Header { None } else { fields.digest("prev_hash") } }
-    })
+fn line_feeds(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// Joins stretches: the first line of each must name the last hash of the one before.
@@ -201,16 +162,11 @@ fn join(stretches: &[Stretch]) -> ChainCheck {
     let mut last_hash: Option<Digest> = None;
     for stretch in stretches {
         let mut found = stretch.found.clone();
-        if let Some(expected) = last_hash {
-            let seam = match stretch.first_prev {
-                Some(prev) => Reason::unless_equal(ReasonCode::PrevHashMismatch, expected, prev),
-                None => Some(Reason::new(ReasonCode::PrevHashMismatch)),
-            };
-            if let Some(seam) = seam {
-                match &mut found {
-                    Some(first) if first.line == stretch.first_line => first.reasons.push(seam),
-                    _ => found = Some(Break { line: stretch.first_line, reasons: vec![seam] }),
-                }
+        let first = stretch.first.as_ref();
+        if let Some(seam) = last_hash.zip(first).and_then(|(before, first)| first.misses(before)) {
+            match &mut found {
+                Some(first) if first.line == stretch.first_line => first.reasons.push(seam),
+                _ => found = Some(Break { line: stretch.first_line, reasons: vec![seam] }),
             }
         }
         if let Some(found) = found {

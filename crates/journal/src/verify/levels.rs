@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::Digest;
-use hence_state::{ProblemSpec, Profile, StepIndexRule, StepStatus};
+use hence_state::{LoopLimitRule, ProblemSpec, Profile, StepIndexRule, StepStatus};
 
 use super::{Break, Completeness, Follower, Outcome, Program, Reason, ReasonCode};
 use crate::fold::Fold;
@@ -163,7 +163,8 @@ impl<'a> Walk<'a> {
         let changes = match control {
             Control::Complete { .. } => true,
             Control::Loop(control) => {
-                control.at.is_some() && control.action == LoopAction::MaxIterationsReached
+                self.profile.loop_limit == LoopLimitRule::InControl
+                    && control.action == LoopAction::MaxIterationsReached
             }
         };
         if !changes {

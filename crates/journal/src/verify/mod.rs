@@ -1,9 +1,11 @@
 //! What holds of a journal, level by level, and what no level can show.
 
+mod batch;
 mod chain;
 mod compare;
 mod follow;
 mod levels;
+mod line;
 mod reason;
 mod report;
 

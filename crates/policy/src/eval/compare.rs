@@ -29,8 +29,8 @@ pub(super) fn same(left: &Datum<'_>, right: &Datum<'_>) -> bool {
     if let (Datum::Element(left), Datum::Element(right)) = (left, right) {
         return left.list == right.list && left.index == right.index;
     }
-    if let (Some(left), Some(right)) = (number(left), number(right)) {
-        return left.total_cmp(&right).is_eq();
+    if let Some(order) = number_order(left, right) {
+        return order.is_eq();
     }
     match (left.as_text(), right.as_text()) {
         (Some(left), Some(right)) => same_word(left, right),
@@ -50,8 +50,8 @@ fn order(left: &Datum<'_>, right: &Datum<'_>) -> Option<Ordering> {
     if let (Datum::Action(left), Datum::Action(right)) = (left, right) {
         return Some(left.cmp(right));
     }
-    if let (Some(left), Some(right)) = (number(left), number(right)) {
-        return Some(left.total_cmp(&right));
+    if let Some(order) = number_order(left, right) {
+        return Some(order);
     }
     Some(severity(left)?.cmp(&severity(right)?))
 }
@@ -59,6 +59,24 @@ fn order(left: &Datum<'_>, right: &Datum<'_>) -> Option<Ordering> {
 fn severity(datum: &Datum<'_>) -> Option<ResidualSeverity> {
     let word = datum.as_text()?.to_lowercase();
     ResidualSeverity::from_word(word.strip_suffix("residual").unwrap_or(&word))
+}
+
+/// Orders two numbers: exactly while both are whole and fit, else as doubles.
+fn number_order(left: &Datum<'_>, right: &Datum<'_>) -> Option<Ordering> {
+    if let (Some(left), Some(right)) = (whole(left), whole(right)) {
+        return Some(left.cmp(&right));
+    }
+    Some(number(left)?.total_cmp(&number(right)?))
+}
+
+fn whole(datum: &Datum<'_>) -> Option<i128> {
+    match datum {
+        Datum::Number(value) => Some((*value).into()),
+        Datum::Value(Value::Int(value)) => {
+            value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+        }
+        _ => None,
+    }
 }
 
 fn number(datum: &Datum<'_>) -> Option<f64> {
@@ -139,5 +157,7 @@ mod tests {
         assert!(!compare(&word("open"), Comparison::Below, &word("High")));
         assert!(compare(&Datum::Number(2), Comparison::Below, &Datum::Number(10)));
         assert!(!compare(&Datum::Nothing, Comparison::Below, &Datum::Number(10)));
+        let (even, odd) = (Value::from(9_007_199_254_740_992_u64), Datum::Number(9_007_199_254_740_993));
+        assert!(compare(&Datum::Value(&even), Comparison::Below, &odd));
     }
 }

@@ -92,6 +92,11 @@ impl<'t> Evaluator<'t> {
         self.subject.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn with_allowance(subject: &'t Subject, steps: u64) -> Self {
+        Self { steps_left: steps, ..Self::new(subject, SinceReading::Strict) }
+    }
+
     /// Gives the next formula its own allowance of work.
     pub(crate) fn renew(&mut self) {
         self.steps_left = EVALUATION_STEPS_MAX;
@@ -100,6 +105,11 @@ impl<'t> Evaluator<'t> {
     /// Returns where a formula without free variables holds.
     pub(crate) fn truth(&mut self, expr: &Expr) -> Result<Arc<Truth>, Undecided> {
         self.eval(expr, &mut Scopes::default())
+    }
+
+    /// Returns whether a formula without free variables holds at one position.
+    pub(crate) fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
+        self.holds_at(expr, at, &mut Scopes::default())
     }
 
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), Undecided> {
@@ -140,7 +150,7 @@ impl<'t> Evaluator<'t> {
                 }
                 truth
             }
-            Expr::Implies(left, right) => self.eval(left, scopes)?.not().or(&*self.eval(right, scopes)?),
+            Expr::Implies(left, right) => self.implies(left, right, scopes)?,
             Expr::Iff(left, right) => self.eval(left, scopes)?.iff(&*self.eval(right, scopes)?),
             Expr::Unary(operator, inner) => {
                 let inner = self.eval(inner, scopes)?;
@@ -159,6 +169,22 @@ impl<'t> Evaluator<'t> {
             }
             Expr::Compare { .. } | Expr::Member { .. } | Expr::Holds(_) => self.relation(expr, scopes)?,
         })
+    }
+
+    /// `φ → ψ`, where ψ is asked only where φ holds if asking costs more at some positions than at all others.
+    fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
+        let triggered = self.eval(left, scopes)?;
+        if self.subject.is_empty() || !self.is_local(right, scopes) {
+            return Ok(triggered.not().or(&*self.eval(right, scopes)?));
+        }
+        let triggered = triggered.bits(self.len());
+        let mut kept = triggered.not();
+        for at in triggered.ones() {
+            if self.holds_at(right, at, scopes)? {
+                kept.set(at);
+            }
+        }
+        Ok(Truth::Varying(kept))
     }
 
     fn atom(&mut self, word: &Word) -> Result<Truth, Undecided> {

@@ -11,7 +11,7 @@ impl<'t> Evaluator<'t> {
         at: usize,
         scopes: &mut Scopes<'t>,
     ) -> Result<bool, Undecided> {
-        if !mentions(expr, scopes) {
+        if !mentions(expr, scopes) && !self.is_local(expr, scopes) {
             return Ok(self.eval(expr, scopes)?.at(at));
         }
         self.spend(1)?;
@@ -44,9 +44,25 @@ impl<'t> Evaluator<'t> {
                 let elements = self.range(set.as_ref(), Some(at), scopes)?;
                 self.quantified_at(*quantifier, variable, elements, body, at, scopes)?
             }
-            // Temporal operators, counts and typed atoms need other positions too.
+            // Atoms, temporal operators, counts and typed atoms need other positions too.
             _ => self.eval(expr, scopes)?.at(at),
         })
+    }
+}
+
+impl<'t> Evaluator<'t> {
+    /// Returns whether a formula ranges over a set that belongs to the position, so that asking it everywhere
+    /// costs the sum of all those sets.
+    pub(super) fn is_local(&self, expr: &Expr, scopes: &Scopes<'t>) -> bool {
+        match expr {
+            Expr::Quantified { set: Some(set), .. } => self.varies(set, scopes),
+            Expr::Not(inner) => self.is_local(inner, scopes),
+            Expr::And(parts) | Expr::Or(parts) => parts.iter().any(|part| self.is_local(part, scopes)),
+            Expr::Implies(left, right) | Expr::Iff(left, right) => {
+                self.is_local(left, scopes) || self.is_local(right, scopes)
+            }
+            _ => false,
+        }
     }
 }
 

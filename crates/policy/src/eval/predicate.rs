@@ -8,7 +8,7 @@ use super::bits::Bits;
 use super::compare::{compare, same};
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Scopes, Undecided};
-use super::term::Side;
+use super::term::{CURRENT, Side};
 use super::truth::Truth;
 use crate::formula::{Comparison, Expr, Term};
 use crate::vocabulary::{Atom, Function, is_trace_list};
@@ -30,6 +30,9 @@ impl<'t> Evaluator<'t> {
         if self.subject.is_empty() {
             return Ok(Truth::Constant(false));
         }
+        if let Some(bits) = self.type_among_ancestors(expr, scopes) {
+            return Ok(Truth::Varying(bits));
+        }
         let mut bits = Bits::filled(self.len(), false);
         for at in 0..self.len() {
             if self.relation_at(expr, Some(at), scopes)? {
@@ -37,6 +40,35 @@ impl<'t> Evaluator<'t> {
             }
         }
         Ok(Truth::Varying(bits))
+    }
+
+    /// `Type ∈ ancestors(a)` at every position by one walk of the graph, where asking each action would take one
+    /// walk each.
+    fn type_among_ancestors(&self, expr: &Expr, scopes: &Scopes<'t>) -> Option<Bits> {
+        let Expr::Member { element: Term::Word(name), set: Term::Call { function, arguments } } = expr else {
+            return None;
+        };
+        let [Term::Word(of)] = arguments.as_slice() else { return None };
+        let about_outputs = [CURRENT, "derived_from"].contains(&of.as_str());
+        let unbound = scopes.find(name).is_none() && scopes.find(of).is_none();
+        if function.as_str() != "ancestors" || !about_outputs || !unbound {
+            return None;
+        }
+        let wanted = Datum::Literal(name.shared());
+        let trace = self.subject.trace();
+        let ids = trace.artifacts().iter().filter_map(Artifact::id);
+        let of_type = ids.filter(|id| self.is_type_of(&wanted, &Datum::Artifact(id)));
+        let grounded = self.subject.lineage().with_descendants(of_type);
+        let descends = |id: &str| {
+            let artifact = trace.artifact_by_id(id);
+            artifact.is_some_and(|found| {
+                found.derived_from().any(|source| grounded.binary_search(&source).is_ok())
+            })
+        };
+        let actions = trace.actions();
+        Some(Bits::from_fn(self.len(), |at| {
+            actions.get(at).is_some_and(|action| action.outputs().any(descends))
+        }))
     }
 
     /// Returns whether the left side of a comparison varies: there any unbound word is a field of the action.
@@ -73,6 +105,9 @@ impl<'t> Evaluator<'t> {
             Expr::Compare { left, comparison, right } => {
                 let left = self.datum(left, Side::Subject, at, scopes)?;
                 let right = self.datum(right, Side::Value, at, scopes)?;
+                if let (Datum::Set(left), Datum::Set(right)) = (&left, &right) {
+                    self.spend(left.len().saturating_mul(right.len()))?;
+                }
                 compare(&left, *comparison, &right)
             }
             Expr::Member { element, set } => {
@@ -123,6 +158,8 @@ impl<'t> Evaluator<'t> {
             }
             (Function::Target, Some(action)) => Datum::Text(self.subject.lineage().target(action.position())),
             (Function::Ancestors, Some(action)) => {
+                // Each walk may visit the whole graph.
+                self.spend(action.outputs().count().saturating_mul(trace.artifacts().len() / 16))?;
                 let mut ids: Vec<&'t str> = Vec::new();
                 for output in action.outputs() {
                     ids.extend(self.subject.lineage().ancestors(output));
@@ -132,6 +169,7 @@ impl<'t> Evaluator<'t> {
             }
             (Function::Ancestors, None) => match subject.as_text() {
                 Some(id) => {
+                    self.spend(trace.artifacts().len() / 16)?;
                     let ids = self.subject.lineage().ancestors(id);
                     self.spend(ids.len())?;
                     artifacts(&mut ids.into_iter())
@@ -165,6 +203,9 @@ impl<'t> Evaluator<'t> {
         };
         let trace = self.subject.trace();
         let artifact = first.as_text().and_then(|id| trace.artifact_by_id(id));
+        if function == Function::AncestorOf {
+            self.spend(trace.artifacts().len() / 16)?;
+        }
         let texts = first.as_text().zip(second.and_then(Datum::as_text));
         let role_or = |role: &str, also: bool| artifact.and_then(Artifact::role) == Some(role) || also;
         Ok(match function {

@@ -3,10 +3,10 @@
 use hence_review::wire::Position;
 use proptest::prelude::*;
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, Undecided};
 use super::past::SinceReading;
 use super::subject::Subject;
-use crate::formula::{Binary, Expr, Scope, Unary};
+use crate::formula::{Binary, Expr, Formula, Scope, Unary};
 use crate::sample::{Tense, any_formula, any_trace};
 
 fn in_scope(subject: &Subject, scope: Scope, earlier: usize, at: usize) -> bool {
@@ -57,6 +57,18 @@ fn holds(subject: &Subject, expr: &Expr, at: usize, reading: SinceReading) -> bo
         // Leaves are the same code; what is compared here is time and scope.
         leaf => Evaluator::new(subject, reading).truth(leaf).unwrap().at(at),
     }
+}
+
+#[test]
+fn work_is_bounded_and_running_out_is_not_an_answer() {
+    let text = r#"{"actions": [{"id": 1}, {"id": 2}, {"id": 3}]}"#;
+    let subject = Subject::read(&hence_canon::parse(text.as_bytes()).unwrap()).unwrap();
+    let nested = Formula::parse("∀ x ∈ actions . ∀ y ∈ actions . x < y ∨ y < x ∨ x = y").unwrap();
+    let needed = (1..).find(|steps| Evaluator::with_allowance(&subject, *steps).truth(nested.expr()).is_ok());
+    let needed = needed.unwrap();
+    assert!(Evaluator::with_allowance(&subject, needed).truth(nested.expr()).unwrap().at(0));
+    let short = Evaluator::with_allowance(&subject, needed - 1).truth(nested.expr());
+    assert_eq!(short, Err(Undecided::TooMuchWork));
 }
 
 proptest! {

@@ -68,21 +68,16 @@ impl<'t> Evaluator<'t> {
         Ok(match scopes.find(word) {
             Some(bound) => bound.clone(),
             None if name == CURRENT => current(at),
-            None if self.is_list(name) => self.list(name, word)?,
+            // Only names that are lists in every trace: else what a trace holds could change what a word means.
+            None if is_trace_list(name) => self.list(word)?,
             None if side == Side::Subject => self.member(&current(at), name),
             None => Datum::Literal(word.shared()),
         })
     }
 
-    /// Returns whether a name is a list of this trace.
-    fn is_list(&self, name: &str) -> bool {
-        let source = self.subject.trace().source();
-        is_trace_list(name)
-            || (!ACTION_FIELDS.contains(&name)
-                && source.get(name).is_some_and(|value| value.as_array().is_some()))
-    }
-
-    fn list(&mut self, name: &str, word: &Word) -> Result<Datum<'t>, Undecided> {
+    /// Returns a list of the trace; one that is missing is empty.
+    fn list(&mut self, word: &Word) -> Result<Datum<'t>, Undecided> {
+        let name = word.as_str();
         let subject = self.subject;
         let items = match subject.trace().source().get(name) {
             None | Some(Value::Null) => &[],
@@ -137,17 +132,17 @@ impl<'t> Evaluator<'t> {
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Result<Vec<Datum<'t>>, Undecided> {
-        // A list the trace does not have is empty, whatever its name.
-        let side = match term {
-            Term::Word(word) if scopes.find(word).is_none() && !ACTION_FIELDS.contains(&word.as_str()) => {
-                if !self.is_list(word.as_str()) && word.as_str() != CURRENT {
-                    return Ok(Vec::new());
-                }
-                Side::Subject
+        let datum = match term {
+            // Where a set must stand, any other name is the key of a list.
+            Term::Word(word)
+                if scopes.find(word).is_none()
+                    && word.as_str() != CURRENT
+                    && !ACTION_FIELDS.contains(&word.as_str()) =>
+            {
+                self.list(word)?
             }
-            _ => Side::Subject,
+            _ => self.datum(term, Side::Subject, at, scopes)?,
         };
-        let datum = self.datum(term, side, at, scopes)?;
         let items = datum.items().ok_or_else(|| Undecided::NotASet { term: term.to_string() })?;
         self.spend(items.len())?;
         Ok(items)
@@ -199,8 +194,7 @@ impl<'t> Evaluator<'t> {
         match term {
             Term::Word(word) => {
                 let name = word.as_str();
-                scopes.find(word).is_none()
-                    && (name == CURRENT || (ACTION_FIELDS.contains(&name) && !self.is_list(name)))
+                scopes.find(word).is_none() && (name == CURRENT || ACTION_FIELDS.contains(&name))
             }
             Term::Field { base, .. } => scopes.find(base).is_none(),
             Term::Call { function, arguments } => {

@@ -1,4 +1,4 @@
-//! The policy language: text ⇄ tree.
+#![doc = include_str!("../../LANGUAGE.md")]
 
 mod ast;
 mod error;

@@ -94,8 +94,7 @@ impl Names<'_> {
             Term::Empty if ACTION_LIST_FIELDS.contains(&name) => self.say(word, FindingKind::ListAsText),
             _ if ACTION_FIELDS.contains(&name) => {}
             Term::Empty => self.say(word, FindingKind::OddField),
-            // The trace may have a list by this name.
-            _ if is_set => self.say(word, FindingKind::OddList),
+            _ if is_set => self.say(word, FindingKind::OddField),
             _ => self.say(word, FindingKind::NothingToCompare),
         }
     }

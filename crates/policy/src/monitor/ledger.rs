@@ -13,6 +13,9 @@ pub(super) struct Node(usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Label(usize);
 
+/// What of the header a formula about one action can ask for.
+const HEADER: [&str; 5] = ["trace_id", "trigger", "high_stakes_paths", "policies", "reference_artifacts"];
+
 /// A set of small numbers that grows as needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks(Vec<bool>);
@@ -75,7 +78,11 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn new(header: &Object) -> Self {
         Self {
-            header: header.without("actions").without("artifacts"),
+            header: header
+                .iter()
+                .filter(|(key, _)| HEADER.contains(&&***key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
             len: 0,
             nodes: BTreeMap::new(),
             labels: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! The policy object.
 
-use hence_canon::{Object, Value};
+use hence_canon::{Canonical, Digest, Object, Value};
 use hence_review::vocabulary::{PolicyScope, PolicySeverity};
 
 use super::id::PolicyId;
@@ -99,6 +99,12 @@ impl Policy {
     /// [`SelectorFault`] when it cannot be read.
     pub fn selector(&self) -> Result<Option<&Selector>, &SelectorFault> {
         self.selector.as_ref().map(Option::as_ref)
+    }
+
+    /// Returns the digest that identifies what the policy says: of its canonical form, without the member that
+    /// galleries only count with.
+    pub fn digest(&self) -> Digest {
+        Canonical::of(&self.source.without("downloads").into()).digest()
     }
 
     /// Lints the object and its formula.

@@ -1,43 +1,25 @@
 //! Generated tests descend from a state-space analysis.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hence_review::vocabulary::ArtifactType;
+use hence_review::wire::Artifact;
 
 use super::Outcome;
 use crate::eval::Subject;
 
 pub(super) fn check(subject: &Subject) -> Outcome {
-    let derived = derived_from_analysis(subject);
+    let of_type =
+        |kind: ArtifactType| subject.trace().artifacts().iter().filter(move |artifact| artifact.is(kind));
+    let analyses = of_type(ArtifactType::StateSpaceAnalysisResult).filter_map(Artifact::id);
+    // One walk for all tests, however many ask. Tests are no analyses, so starting points do no harm.
+    let grounded = subject.lineage().with_descendants(analyses);
     let mut outcome = Outcome { checked: Some(0), ..Outcome::default() };
-    let is_tests = |artifact: &&hence_review::wire::Artifact| artifact.is(ArtifactType::GeneratedTests);
-    for tests in subject.trace().artifacts().iter().filter(is_tests) {
+    for tests in of_type(ArtifactType::GeneratedTests) {
         outcome.checked = outcome.checked.map(|count| count + 1);
         let id = tests.id().unwrap_or("");
-        if !derived.contains(id) {
+        if grounded.binary_search(&id).is_err() {
             outcome.violating_artifacts.push(id.to_owned());
             outcome.faults.push(format!("no state-space analysis is among the ancestors of tests `{id}`"));
         }
     }
     outcome
-}
-
-/// Finds everything made from an analysis in one walk, however many tests ask.
-fn derived_from_analysis(subject: &Subject) -> BTreeSet<&str> {
-    let artifacts = subject.trace().artifacts();
-    let mut children: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for artifact in artifacts {
-        for source in artifact.derived_from() {
-            children.entry(source).or_default().extend(artifact.id());
-        }
-    }
-    let is_analysis =
-        |artifact: &&hence_review::wire::Artifact| artifact.is(ArtifactType::StateSpaceAnalysisResult);
-    let mut open: Vec<&str> =
-        artifacts.iter().filter(is_analysis).filter_map(|artifact| artifact.id()).collect();
-    let mut found = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        open.extend(children.get(id).into_iter().flatten().copied().filter(|child| found.insert(*child)));
-    }
-    found
 }

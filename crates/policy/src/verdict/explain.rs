@@ -98,7 +98,7 @@ impl Explainer<'_, '_> {
     }
 
     fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
-        Ok(self.evaluator.truth(expr)?.at(at))
+        self.evaluator.holds(expr, at)
     }
 
     /// Says why `expr` is `value` at a position.

@@ -140,14 +140,15 @@ fn everywhere(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict)
     let len = evaluator.len();
     let subject = evaluator.subject();
     let (evidence, violating) = match body {
-        Expr::Implies(trigger, demand) => {
+        Expr::Implies(trigger, _) => {
             let triggered = evaluator.truth(trigger)?.bits(len);
-            let demanded = evaluator.truth(demand)?.bits(len);
+            // Where it is triggered, the rule holds exactly when its demand does.
+            let kept = evaluator.truth(body)?.bits(len);
             if triggered.is_empty() {
                 verdict.status = EvaluationStatus::NotApplicable;
                 verdict.reason = Some(format!("`{trigger}` never holds"));
             }
-            (triggered.and(&demanded), triggered.and(&demanded.not()))
+            (triggered.and(&kept), triggered.and(&kept.not()))
         }
         Expr::Not(forbidden) => (Truth::Constant(false).bits(len), evaluator.truth(forbidden)?.bits(len)),
         other => {

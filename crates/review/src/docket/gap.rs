@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hence_canon::Value;
+
 use crate::lineage::Lineage;
+use crate::model::{Field as _, Target};
 use crate::residuals::{by_severity, derive_residuals};
 use crate::vocabulary::{
     ActionType, ActivityType, ReasoningType, ResidualSeverity, ResidualStatus, TargetType,
@@ -80,9 +83,11 @@ pub fn gaps(trace: &Trace, lineage: &Lineage) -> Vec<Gap> {
         .map(|residual| declared(trace, lineage, residual, &is_high_stakes))
         .collect();
     for derived in derive_residuals(trace) {
+        let target = Target::from(derived.target.clone()).encode().unwrap_or_default();
+        let target_id = target.get("target_id").and_then(Value::as_str).unwrap_or("").to_owned();
         found.push(Gap {
-            on_high_stakes: is_high_stakes(&derived.target_artifact) || is_high_stakes(&derived.statement),
-            target: format!("{} {}", derived.target_type, derived.target_artifact),
+            on_high_stakes: is_high_stakes(&target_id) || is_high_stakes(&derived.statement),
+            target: format!("{} {target_id}", derived.target.target_type()),
             id: derived.id,
             origin: Origin::Derived,
             kind: derived.basis.kind().to_owned(),

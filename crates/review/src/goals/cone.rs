@@ -44,7 +44,8 @@ pub(super) fn open_gaps(trace: &Trace, goal: &Goal, derived: &[DerivedResidual])
                 || is_in_scope(goal, &target))
     });
     let inferred = derived.iter().filter(|residual| {
-        is_in_scope(goal, &residual.statement) || is_in_scope(goal, &residual.target_artifact)
+        is_in_scope(goal, &residual.statement)
+            || residual.target.id().is_some_and(|id| is_in_scope(goal, &id))
     });
     declared.count() + inferred.count()
 }

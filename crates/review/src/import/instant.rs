@@ -1,12 +1,12 @@
 //! Instants: from the numbers and texts of telemetry to the text of a trace, and back.
 
 /// Milliseconds since 1970.
-pub(super) type Millis = i64;
+pub(crate) type Millis = i64;
 
 const DAY_MS: i64 = 86_400_000;
 
 /// Writes an instant as `2026-07-22T12:00:00.002Z`.
-pub(super) fn format(millis: Millis) -> String {
+pub(crate) fn format(millis: Millis) -> String {
     let (year, month, day) = civil(millis.div_euclid(DAY_MS));
     let rest = millis.rem_euclid(DAY_MS);
     let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
@@ -15,7 +15,7 @@ pub(super) fn format(millis: Millis) -> String {
 }
 
 /// Reads `2026-07-22T12:00:00.002Z`, with or without a fraction and with any offset.
-pub(super) fn parse(text: &str) -> Option<Millis> {
+pub(crate) fn parse(text: &str) -> Option<Millis> {
     let (date, rest) = text.split_once(['T', ' '])?;
     let mut parts = date.split('-');
     let mut next = || parts.next()?.parse::<i64>().ok();

@@ -13,7 +13,7 @@ mod claude;
 mod codex;
 mod command;
 mod gemini;
-mod instant;
+pub(crate) mod instant;
 mod langfuse;
 mod lines;
 mod otlp;

@@ -1,4 +1,4 @@
-//! OpenTelemetry spans as JSON.
+//! OpenTelemetry spans as JSON, with the attributes of the GenAI and OpenInference conventions.
 
 use std::collections::BTreeMap;
 
@@ -113,8 +113,14 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         nanos(&["startTimeUnixNano", "start_time_unix_nano"]),
         nanos(&["endTimeUnixNano", "end_time_unix_nano"]),
     );
-    let tool = text("gen_ai.tool.name").or_else(|| text("rpc.method"));
-    let work = if tool.is_some() { Work::ToolCall } else { Work::of_name(&name).unwrap_or(Work::Compute) };
+    let tool = text("gen_ai.tool.name").or_else(|| text("rpc.method")).or_else(|| text("tool.name"));
+    let work = match text("openinference.span.kind").as_deref() {
+        _ if tool.is_some() => Work::ToolCall,
+        Some("RETRIEVER" | "RERANKER") => Work::Retrieve,
+        Some("TOOL") => Work::ToolCall,
+        Some("LLM" | "EMBEDDING") => Work::Compute,
+        _ => Work::of_name(&name).unwrap_or(Work::Compute),
+    };
     let error = error_of(raw);
     let label = match (start, end) {
         (Some(start), Some(end)) if end >= start => format!("{name} ({}ms)", tenths((end - start) / 100_000)),
@@ -128,11 +134,13 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         result: error
             .clone()
             .map(|message| format!("ERROR: {message}"))
-            .or_else(|| text("ponens.result"))
+            .or_else(|| text("ponens.result").or_else(|| text("output.value")))
             .map(|text| shorten(&text, RESULT_CHARS_MAX)),
         failed: error.is_some(),
         agent: text("gen_ai.agent.name").or_else(|| service.map(str::to_owned)),
-        model: text("gen_ai.response.model").or_else(|| text("gen_ai.request.model")),
+        model: ["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"]
+            .iter()
+            .find_map(|key| text(key)),
         inputs: names(raw_attribute(&attributes, "ponens.inputs")),
         outputs: names(raw_attribute(&attributes, "ponens.outputs")),
         id,

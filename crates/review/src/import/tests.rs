@@ -132,6 +132,18 @@ fn every_trace_id_of_an_export_becomes_a_trace_and_circles_are_cut() {
 }
 
 #[test]
+fn openinference_attributes_are_understood() {
+    let spans = r#"{"spans": [{"traceId": "t", "spanId": "a", "name": "step", "attributes": [
+        {"key": "openinference.span.kind", "value": {"stringValue": "RETRIEVER"}},
+        {"key": "llm.model_name", "value": {"stringValue": "m-9"}},
+        {"key": "output.value", "value": {"stringValue": "3 documents"}}]}]}"#;
+    let trace = one(spans, Format::Otlp);
+    assert_eq!(*at(&trace, "/actions/0/execution/method"), "Retrieve".into());
+    assert_eq!(*at(&trace, "/actions/0/result_summary"), "3 documents".into());
+    assert_eq!(*at(&trace, "/model"), "m-9".into());
+}
+
+#[test]
 fn import_is_deterministic_and_sessions_decode_canonically() {
     let first = one(CODEX, Format::Codex);
     assert_eq!(canonical_bytes(&first), canonical_bytes(&one(CODEX, Format::Codex)));

@@ -8,6 +8,7 @@ mod answers;
 mod components;
 mod graph;
 mod labels;
+mod render;
 mod scope;
 mod stale;
 
@@ -18,6 +19,7 @@ use graph::{Graph, Node};
 use labels::Labels;
 
 pub(crate) use answers::Answers;
+pub use render::{Direction, Picture};
 pub use stale::{StaleEvidence, stale_evidence};
 
 /// The artifact graph of one trace.

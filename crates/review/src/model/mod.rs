@@ -11,16 +11,16 @@
 mod action;
 mod artifact;
 mod codec;
-mod field;
+pub(crate) mod field;
 mod goal;
 mod id;
 mod payload;
-mod record;
+pub(crate) mod record;
 mod reproduction;
 mod residual;
 mod review;
 mod review_event;
-mod schema;
+pub(crate) mod schema;
 mod trace;
 mod upgrade;
 mod upgrade_names;
@@ -47,6 +47,7 @@ pub use payload::{
     ReproductionBundlePayload, SatModel, SatResult, StateSpaceAnalysisResultPayload, UnknownResult,
     VerificationGoalPayload, VerificationOutcome, VerificationResultPayload,
 };
+pub(crate) use record::{Reader, record};
 pub use reproduction::{
     ActionReproducibility, EnvironmentComponent, ExecutionEnvironment, ExpectedOutput, ReproductionProcedure,
     TraceReproducibility,

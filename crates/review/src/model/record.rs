@@ -17,7 +17,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Begins to read an object.
-    pub(super) fn new(value: &'a Value, at: &'a Path<'a>, defects: &'a mut Defects) -> Option<Self> {
+    pub(crate) fn new(value: &'a Value, at: &'a Path<'a>, defects: &'a mut Defects) -> Option<Self> {
         let Value::Object(object) = value else {
             defects.kind(at, "an object", value);
             return None;
@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a member.
-    pub(super) fn member<T: Field>(&mut self, key: &'static str) -> Option<T> {
+    pub(crate) fn member<T: Field>(&mut self, key: &'static str) -> Option<T> {
         self.taken.push(key);
         match self.object.get(key) {
             None | Some(Value::Null) => {
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the members nobody took.
-    pub(super) fn rest(self) -> Object {
+    pub(crate) fn rest(self) -> Object {
         if self.object.keys().all(|key| self.taken.contains(&&**key)) {
             return Object::new();
         }
@@ -61,14 +61,14 @@ impl<'a> Reader<'a> {
 pub(crate) struct Writer(Vec<(Arc<str>, Value)>);
 
 impl Writer {
-    pub(super) fn member<T: Field>(&mut self, key: &str, value: &T) {
+    pub(crate) fn member<T: Field>(&mut self, key: &str, value: &T) {
         if let Some(value) = value.encode() {
             self.0.push((key.into(), value));
         }
     }
 
     /// Ends with the members the specification does not know; they never replace one it does.
-    pub(super) fn finish(mut self, extra: &Object) -> Value {
+    pub(crate) fn finish(mut self, extra: &Object) -> Value {
         for (key, value) in extra.iter() {
             if !self.0.iter().any(|(known, _)| known == key) {
                 self.0.push((key.clone(), value.clone()));

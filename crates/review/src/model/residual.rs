@@ -53,7 +53,8 @@ impl TargetPart {
         }
     }
 
-    fn id(&self) -> Option<Text> {
+    /// Returns the id of the part as it is written; the trace itself needs none.
+    pub fn id(&self) -> Option<Text> {
         match self {
             Self::Trace => None,
             Self::Action(id) => Some(id.to_string().into()),

@@ -15,7 +15,7 @@ pub(crate) struct Definitions(BTreeMap<&'static str, Value>);
 
 impl Definitions {
     /// Returns a reference to the schema of an object, made when it is new.
-    pub(super) fn object<T: Members>(&mut self, name: &'static str) -> Value {
+    pub(crate) fn object<T: Members>(&mut self, name: &'static str) -> Value {
         self.define(name, |definitions| {
             let (mut properties, mut required) = (Vec::new(), Vec::new());
             T::properties(definitions, &mut properties, &mut required);

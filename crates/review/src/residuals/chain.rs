@@ -107,7 +107,7 @@ fn order(traces: &[Trace]) -> Vec<usize> {
 }
 
 /// Returns the ids of the traces a trace says it follows.
-fn predecessors(trace: &Trace) -> Vec<String> {
+pub(crate) fn predecessors(trace: &Trace) -> Vec<String> {
     let parent =
         trace.entry().object("trace_lineage").and_then(|lineage| lineage.get("parent_trace_id")?.as_str());
     let mut ids: Vec<String> = parent.map(str::to_owned).into_iter().collect();

@@ -3,6 +3,7 @@
 use hence_canon::{Object, Value};
 
 use crate::lineage::{Answers, StaleEvidence, stale_evidence};
+use crate::model::{ActionId, ArtifactId, Field, PolicyId, Target, TargetPart};
 use crate::vocabulary::{
     ArtifactType, Confidence, EvaluationStatus, PolicySeverity, PropertyStatus, ResidualSeverity,
     ResidualSource, VerificationStatus,
@@ -60,25 +61,20 @@ pub struct DerivedResidual {
     pub severity: ResidualSeverity,
     /// How it could be closed.
     pub suggested_check: String,
-    /// The kind of part it bites, as a target is written.
-    pub target_type: &'static str,
-    /// The id of that part.
-    pub target_artifact: String,
+    /// Where it bites.
+    pub target: TargetPart,
 }
 
 /// As a residual of the trace, marked as derived.
 impl From<&DerivedResidual> for Value {
     fn from(residual: &DerivedResidual) -> Self {
-        let target = Object::from_iter([
-            ("target_type", residual.target_type),
-            ("target_id", residual.target_artifact.as_str()),
-        ]);
+        let target = Target::from(residual.target.clone()).encode().unwrap_or_default();
         Object::from_iter([
             ("residual_id", Value::from(residual.id.as_str())),
             ("kind", residual.basis.kind().into()),
             ("statement", residual.statement.as_str().into()),
             ("severity", residual.severity.into()),
-            ("target", target.into()),
+            ("target", target),
             ("suggested_check", residual.suggested_check.as_str().into()),
             ("source", residual.basis.source().into()),
             ("status", "open".into()),
@@ -122,8 +118,7 @@ fn of_artifact(
         statement,
         severity: ResidualSeverity::Medium,
         suggested_check: check.to_owned(),
-        target_type: "artifact",
-        target_artifact: id.to_owned(),
+        target: TargetPart::Artifact(ArtifactId::new(id)),
     }
 }
 
@@ -138,8 +133,7 @@ fn stale(evidence: StaleEvidence) -> DerivedResidual {
         ),
         severity: ResidualSeverity::Medium,
         suggested_check: format!("Verify the property again for the current {symbol}."),
-        target_type: "artifact",
-        target_artifact: result_id,
+        target: TargetPart::Artifact(ArtifactId::new(result_id)),
     }
 }
 
@@ -195,6 +189,8 @@ fn low_confidence(trace: &Trace) -> impl Iterator<Item = DerivedResidual> {
             found.text("confidence").and_then(Confidence::from_word) == Some(Confidence::Low)
         });
         let id = action.id().map_or_else(|| format!("#{}", action.index()), |id| id.to_string());
+        // An action without an id cannot be pointed at; the trace as a whole can.
+        let target = action.id().map_or(TargetPart::Trace, |id| TargetPart::Action(ActionId(id)));
         low.map(move |observation| DerivedResidual {
             id: format!("low-confidence-{id}-{}", observation.index()),
             basis: Basis::LowConfidence,
@@ -204,8 +200,7 @@ fn low_confidence(trace: &Trace) -> impl Iterator<Item = DerivedResidual> {
             ),
             severity: ResidualSeverity::Low,
             suggested_check: "Confirm the observation or drop what rests on it.".to_owned(),
-            target_type: "action",
-            target_artifact: id.clone(),
+            target: target.clone(),
         })
         .collect::<Vec<_>>()
     })
@@ -234,8 +229,7 @@ fn failed_policies(trace: &Trace) -> Vec<DerivedResidual> {
             statement: format!("The policy {policy} {verdict}."),
             severity: severity_of(policy),
             suggested_check: "Mend what violates the policy, or have the violation accepted.".to_owned(),
-            target_type: "policy",
-            target_artifact: policy.to_owned(),
+            target: TargetPart::Policy(PolicyId::new(policy)),
         });
     }
     found

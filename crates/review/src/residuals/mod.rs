@@ -5,6 +5,7 @@ mod chain;
 mod derived;
 mod order;
 
+pub(crate) use chain::predecessors;
 pub use chain::{ChainLink, GapHistory, chain_gaps};
 pub use derived::{Basis, DerivedResidual, derive_residuals, stale_residuals};
 pub use order::by_severity;

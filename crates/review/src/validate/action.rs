@@ -72,7 +72,8 @@ impl Check<'_> {
             }
             if !seen.insert(id) {
                 self.find(Rule::ActionIdDuplicate, at, id, format!("action {id} occurs before"));
-            } else if last.is_some_and(|last| id < last) && out_of_order.is_none() {
+            }
+            if last.is_some_and(|last| id < last) && out_of_order.is_none() {
                 out_of_order = Some((at, id));
             }
             last = Some(id);

@@ -12,6 +12,7 @@ mod derivation;
 mod document;
 mod finding;
 mod flow;
+mod formats;
 mod goal;
 mod meta;
 mod place;
@@ -31,6 +32,7 @@ use check::{Check, shown};
 
 pub use canonical::validate_canonical;
 pub use finding::{Finding, Level, Report};
+pub use formats::{junit, sarif};
 pub use ready::{Readiness, readiness};
 pub use rule::{Rule, Stage};
 

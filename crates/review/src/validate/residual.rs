@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use hence_canon::Value;
 
-use crate::vocabulary::{
-    Relationship, ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus, TargetType,
-};
+use crate::residuals::predecessors;
+use crate::vocabulary::{ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus, TargetType};
 use crate::wire::{Entry, Residual};
 
 use super::check::{Check, Field, Presence, shown};
@@ -27,7 +26,7 @@ impl Check<'_> {
             }
         }
         let mut seen = BTreeSet::new();
-        let closes_gaps = self.has_predecessor();
+        let closes_gaps = !predecessors(self.trace).is_empty();
         for residual in self.trace.residuals() {
             let at = Place::of("residuals", &residual);
             let subject = match residual.id().filter(|id| !id.is_empty()) {
@@ -76,25 +75,6 @@ impl Check<'_> {
         self.word(residual, at, status, subject, |word| ResidualStatus::from_word(word).is_some());
         let source = field("source", Rule::ResidualSource, ResidualSource::WORDS, Presence::Optional);
         self.word(residual, at, source, subject, |word| ResidualSource::from_word(word).is_some());
-    }
-
-    /// Returns whether the trace says that it follows another.
-    fn has_predecessor(&self) -> bool {
-        let lineage = self.trace.entry().object("trace_lineage");
-        let parent = lineage.and_then(|lineage| lineage.get("parent_trace_id")).and_then(Value::as_str);
-        parent.is_some()
-            || self.trace.trace_links().any(|link| {
-                let follows = matches!(
-                    link.relationship(),
-                    Some(
-                        Relationship::Supersedes
-                            | Relationship::Reruns
-                            | Relationship::DerivedFrom
-                            | Relationship::ForkedFrom
-                    )
-                );
-                follows && link.text("from_trace_id") == self.trace.trace_id()
-            })
     }
 
     /// Checks a reference to a part of the trace.

@@ -5,13 +5,16 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use hence_cognition::run::{Context, StepOutcome, execute};
+use hence_cognition::run::{Context, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::Memory;
 use hence_engine::Sink;
 
 use super::{FinishedSkill, SkillRun, SkillRunError};
 use crate::host::Host;
+
+/// What executing a step gave: an outcome, or the question it waits for.
+type Executed = Result<StepOutcome, Waiting>;
 
 impl SkillRun<'_> {
     /// Runs to the end with up to `workers` steps at a time, telling `observe` of each outcome once it is kept.
@@ -30,16 +33,16 @@ impl SkillRun<'_> {
     ) -> Result<FinishedSkill, SkillRunError> {
         let request = self.request.clone();
         let lineage = vec![self.pinned.id.clone()];
-        let (send, receive) = mpsc::channel::<StepOutcome>();
+        let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         std::thread::scope(|scope| {
-            let mut ready: BTreeMap<Arc<str>, StepOutcome> = BTreeMap::new();
+            let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
             let mut active = 0usize;
             loop {
                 while active < workers.get()
                     && let Some(step) = self.progress.start()
                 {
                     if let Some(recorded) = self.recorded.get(&step.id) {
-                        ready.insert(step.id.clone(), recorded.clone());
+                        ready.insert(step.id.clone(), Ok(recorded.clone()));
                         continue;
                     }
                     active += 1;
@@ -48,17 +51,19 @@ impl SkillRun<'_> {
                     scope.spawn(move || {
                         let outcome = execute_on(host, step, &memory, request, lineage);
                         // The receiver lives until every step that was started has been heard of, or the run stopped.
-                        let _ = send.send(outcome);
+                        let _ = send.send((step.id.clone(), outcome));
                     });
                 }
                 let due = self.progress.due().and_then(|step| ready.remove(&step.id));
                 match due {
-                    Some(outcome) => observe(&self.commit(outcome, sink)?),
+                    Some(Ok(outcome)) => observe(&self.commit(outcome, sink)?),
+                    // Whatever else is under way ends with this scope; it has no record and will be started again.
+                    Some(Err(waiting)) => return Err(SkillRunError::Waiting(waiting)),
                     None if active == 0 => break,
                     None => {
-                        let outcome = receive.recv().expect("this thread holds a sender too");
+                        let (step, outcome) = receive.recv().expect("this thread holds a sender too");
                         active -= 1;
-                        ready.insert(outcome.step_id.clone(), outcome);
+                        ready.insert(step, outcome);
                     }
                 }
             }
@@ -74,7 +79,7 @@ fn execute_on(
     memory: &Memory,
     request: &hence_cognition::run::RunRequest,
     lineage: Vec<Arc<str>>,
-) -> StepOutcome {
+) -> Executed {
     let mut worker = host.worker();
     let mut context = Context {
         capabilities: &mut *worker,
@@ -82,6 +87,7 @@ fn execute_on(
         skill_id: lineage.first().cloned().unwrap_or_default(),
         lineage,
         run_id: request.run_id.clone(),
+        path: "".into(),
         trace_id: request.trace_id.clone(),
     };
     execute(step, memory, &mut context)

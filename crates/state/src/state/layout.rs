@@ -19,20 +19,35 @@ const END_PARTS: usize = 2;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     parts: PartedDigest,
+    end: End,
 }
 
-impl Layout {
-    pub(super) fn digest(&mut self) -> Digest {
-        self.parts.digest()
-    }
-
-    pub(super) fn canonical(&self) -> Canonical {
-        Canonical::from_canonical(&self.parts.bytes())
-            .expect("the parts are canonical and in canonical order")
-    }
+/// Whether the parts behind the artifacts say what the state says.
+///
+/// They change with every mutation, and a journal that is folded back asks for few of the states on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum End {
+    #[default]
+    Laid,
+    Stale,
 }
 
 impl Core {
+    pub(super) fn digest(&mut self) -> Digest {
+        self.lay_end();
+        self.layout.parts.digest()
+    }
+
+    pub(super) fn canonical(&self) -> Canonical {
+        if self.layout.end == End::Stale {
+            let mut laid = self.clone();
+            laid.lay_end();
+            return laid.canonical();
+        }
+        Canonical::from_canonical(&self.layout.parts.bytes())
+            .expect("the parts are canonical and in canonical order")
+    }
+
     /// Lays all parts anew.
     pub(super) fn relay(&mut self) {
         let mut parts = PartedDigest::new();
@@ -51,11 +66,19 @@ impl Core {
         let [middle, end] = self.end_parts();
         parts.push(middle);
         parts.push(end);
-        self.layout.parts = parts;
+        self.layout = Layout { parts, end: End::Laid };
     }
 
-    /// Lays the parts behind the artifacts anew: they change with every mutation.
+    /// Takes note that the parts behind the artifacts have changed.
     pub(super) fn relay_end(&mut self) {
+        self.layout.end = End::Stale;
+    }
+
+    fn lay_end(&mut self) {
+        if self.layout.end == End::Laid {
+            return;
+        }
+        self.layout.end = End::Laid;
         let at = self.layout.parts.len() - END_PARTS;
         let [middle, end] = self.end_parts();
         self.layout.parts.replace(at, middle);

@@ -158,11 +158,11 @@ impl<P: Phase> State<P> {
 
     /// Returns the digest of the canonical form. Costs what has changed since it was last asked.
     pub fn digest(&mut self) -> Digest {
-        self.core.layout.digest()
+        self.core.digest()
     }
 
     /// Returns the canonical form.
     pub fn canonical(&self) -> Canonical {
-        self.core.layout.canonical()
+        self.core.canonical()
     }
 }

@@ -114,12 +114,17 @@ proptest! {
             profile.artifacts = crate::ArtifactRule::Overwrite;
         }
         let mut state = pending(profile);
+        let mut unasked = pending(profile);
         prop_assert_eq!(state.digest(), state.canonical().digest());
         for (mutation, (key, size, skip)) in steps.into_iter().enumerate() {
             let outcome = if skip { Outcome::Skipped } else { success(&format!("[\"{}\"]", "x".repeat(size))) };
-            state = state.apply(&key, &result("S", mutation as u64 + 1, outcome)).unwrap();
+            let result = result("S", mutation as u64 + 1, outcome);
+            state = state.apply(&key, &result).unwrap();
+            unasked = unasked.apply(&key, &result).unwrap();
             prop_assert_eq!(state.digest(), state.canonical().digest());
+            prop_assert_eq!(unasked.canonical(), state.canonical());
             prop_assert_eq!(state.step_index().get(), mutation as u64 + 1);
         }
+        prop_assert_eq!(unasked.digest(), state.digest());
     }
 }

@@ -22,9 +22,9 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     goals::run(dir, report)?;
     reproduce::run(dir, report)?;
     grade::run(dir, report)?;
+    import::run(dir, report)?;
     formulas::run(dir, report)?;
     gallery::run(dir, report)?;
     verdicts::run(dir, report)?;
-    embedded::run(dir, report)?;
-    import::run(dir, report)
+    embedded::run(dir, report)
 }

@@ -297,7 +297,8 @@ fn a_wave_of_items_is_called_whole_and_no_other_follows_a_failure() {
 
 #[test]
 fn the_limit_of_attempts_holds_whatever_a_document_says() {
-    let steps = r#"[{"id": "a", "uses": "c", "config": {"retry": {"max_attempts": 100000, "backoff_seconds": 0}}}]"#;
+    let steps =
+        r#"[{"id": "a", "uses": "c", "config": {"retry": {"max_attempts": 100000, "backoff_seconds": 0}}}]"#;
     let mut world = World::default().with("c", "{}", &["!no"]);
     world.run(steps, request("{}"));
     assert_eq!(world.calls.len() as u64, crate::skill::RETRY_ATTEMPTS_MAX);

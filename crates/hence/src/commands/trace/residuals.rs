@@ -1,5 +1,6 @@
 //! `hence trace residuals`: what a trace does not establish, worst first.
 
+use hence_canon::Value;
 use hence_review::residuals::{DerivedResidual, by_severity, derive_residuals};
 use hence_review::vocabulary::ResidualStatus;
 use hence_review::wire::Residual;
@@ -67,6 +68,8 @@ impl ResidualRow {
     }
 
     fn derived(residual: &DerivedResidual) -> Self {
+        let written = Value::from(residual);
+        let id = written.get("target").and_then(|target| target.get("target_id")?.as_str()).unwrap_or("");
         Self {
             id: residual.id.clone(),
             derived: true,
@@ -75,7 +78,7 @@ impl ResidualRow {
             status: "open".to_owned(),
             statement: residual.statement.clone(),
             suggested_check: Some(residual.suggested_check.clone()),
-            target: Some(format!("{} {}", residual.target_type, residual.target_artifact)),
+            target: Some(format!("{} {id}", residual.target.target_type()).trim().to_owned()),
             rank: (false, std::cmp::Reverse(Some(residual.severity))),
         }
     }

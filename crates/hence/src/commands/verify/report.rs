@@ -116,7 +116,9 @@ impl VerifyReport {
     /// Says which records hold and which cannot be judged.
     fn extent(&self) -> Option<String> {
         let is_broken_inside = self.intact < self.records || self.broken("replay");
-        if self.holds || self.records == 0 || !is_broken_inside {
+        // A whole chain of another problem holds as a chain, so nothing is said of its records.
+        let is_of_another = self.intact == 0 && !self.broken("chain") && !self.broken("bytes");
+        if self.holds || self.records == 0 || !is_broken_inside || is_of_another {
             return None;
         }
         let span = |first: u64, last: u64| {

@@ -1,0 +1,31 @@
+//! The benchmarks, one file each.
+
+mod append;
+mod canonical;
+mod growth;
+mod lanes;
+mod resume;
+mod start;
+mod state_hash;
+mod verify;
+
+use crate::Error;
+use crate::table::Table;
+
+/// A benchmark by name.
+pub(crate) struct Bench {
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(&mut Table) -> Result<(), Error>,
+}
+
+/// All benchmarks, in the order of the page.
+pub(crate) const ALL: &[Bench] = &[
+    Bench { name: "state-hash", run: state_hash::run },
+    Bench { name: "verify", run: verify::run },
+    Bench { name: "lanes", run: lanes::run },
+    Bench { name: "canonical", run: canonical::run },
+    Bench { name: "growth", run: growth::run },
+    Bench { name: "resume", run: resume::run },
+    Bench { name: "append", run: append::run },
+    Bench { name: "start", run: start::run },
+];

@@ -1,0 +1,28 @@
+//! `docs/benchmarks.md`.
+
+use std::path::Path;
+
+use crate::table::Table;
+use crate::{Error, machine};
+
+/// Writes the page of the last complete run.
+pub(crate) fn write(table: &Table) -> Result<(), Error> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks.md");
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, text(table))?;
+    Ok(())
+}
+
+fn text(table: &Table) -> String {
+    format!(
+        "# Benchmarks\n\n\
+         Written by `cargo run --release -p bench` (after `cargo build --release`, which makes the binary that is started). Machine: {}.\n\n\
+         Figures are ratios between two things timed turn by turn in one run (medians of 11 to 201 turns), so that they \
+         carry over to other machines; the absolute times beside them do not. \"Raw SHA-256\" is the library's \
+         hash of the same bytes on one thread.\n\n{}",
+        machine::describe(),
+        table.as_markdown(),
+    )
+}

@@ -1,0 +1,109 @@
+//! Runs of any length to measure on.
+
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+use hence_engine::{Engine, MemorySink, Plan, Request, Run, Sink, Step, Unseen, View};
+use hence_state::{Profile, StepError};
+
+use crate::Error;
+
+/// A step that does next to nothing: what a run of many such costs is the record.
+struct Trivial {
+    name: String,
+}
+
+impl Step for Trivial {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn artifact_key(&self) -> &str {
+        &self.name
+    }
+
+    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+        Ok(object([("step_index", view.step_index().get().into())]))
+    }
+
+    fn run(&self, _: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
+        Ok(object([
+            ("input", input.clone()),
+            ("note", "nothing to do, and that was done".into()),
+            ("score", hence_canon::Float::new(0.25).map_or(Value::Null, Value::Float)),
+        ]))
+    }
+}
+
+/// Plans a run of `count` registered steps, each with its own artifact. Names sort in the order of execution.
+pub(crate) fn trivial_steps(count: usize) -> Result<Plan, Error> {
+    let mut engine = Engine::new();
+    let names: Vec<String> = (0..count).map(|number| format!("step-{number:06}")).collect();
+    for name in &names {
+        engine.register_step(Arc::new(Trivial { name: name.clone() }))?;
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    engine.register_policy("trivial", &names)?;
+    plan(&engine, object([("policy_profile", "trivial".into())]))
+}
+
+/// Plans a loop of the built-in skill that runs until it has executed about `count` steps.
+///
+/// Evidence runs out early and the stop condition is never met: every iteration costs the same.
+pub(crate) fn loop_steps(count: usize) -> Result<Plan, Error> {
+    let iterations = count.div_ceil(3);
+    let settings = object([
+        ("evidence_batch", 1.into()),
+        (
+            "loop",
+            object([
+                ("enabled", true.into()),
+                ("start_step", "AcquireEvidence".into()),
+                ("end_step", "Verify".into()),
+                ("max_iterations", iterations.into()),
+                (
+                    "stop_condition",
+                    object([
+                        ("path", "artifacts.verification.checks.evidence_count".into()),
+                        ("operator", "gte".into()),
+                        ("value", 1_000.into()),
+                    ]),
+                ),
+            ]),
+        ),
+    ]);
+    plan(&Engine::new(), settings)
+}
+
+fn plan(engine: &Engine, settings: Value) -> Result<Plan, Error> {
+    let evidence: Vec<Value> =
+        (0..8).map(|number| object([("source", format!("note {number}").into())])).collect();
+    let problem = object([
+        ("version", "1.0.0".into()),
+        ("id", "bench".into()),
+        ("created_at", "2026-01-01T00:00:00Z".into()),
+        (
+            "inputs",
+            object([
+                ("prompt", "How long does a record take?".into()),
+                ("context", object([("evidence", evidence.into())])),
+            ]),
+        ),
+        ("settings", settings),
+    ]);
+    Ok(engine.plan(&Request::of_value(problem, Profile::STRICT))?)
+}
+
+/// Runs a plan and returns its journal.
+pub(crate) fn journal(plan: Plan) -> Result<Vec<u8>, Error> {
+    let (run, header) = Run::start(plan)?;
+    let mut sink = MemorySink::default();
+    sink.append(&header)?;
+    run.finish(&mut sink, |_| {})?;
+    Ok(sink.journal)
+}
+
+/// Makes an object of members.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().collect::<Object>().into()
+}
