@@ -36,6 +36,7 @@ mod history;
 mod interactive;
 mod metrics;
 mod model;
+mod outline;
 mod plan;
 mod policies;
 mod replay;
@@ -57,6 +58,7 @@ pub use interactive::{
 };
 pub use metrics::Metrics;
 pub use model::Model;
+pub use outline::StepOutline;
 pub use plan::Plan;
 pub use policies::{DEFAULT_POLICY, RegisterError};
 pub use replay::{Difference, RecordedSteps, Replay, ReplayError};

@@ -2,6 +2,8 @@
 
 mod policy;
 pub(crate) mod repl;
+mod review;
+mod trace;
 pub(crate) mod vars;
 
 use std::path::PathBuf;
@@ -15,6 +17,14 @@ use hence_state::ProfileName;
 pub(crate) use policy::{
     FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
+};
+pub(crate) use review::{
+    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs,
+    ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
+};
+pub(crate) use trace::{
+    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,
+    TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -64,6 +74,12 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Take a bundle into the store
     Import(ImportArgs),
+    /// Read, judge and compare review traces; write a run as one
+    #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
+    Trace(TraceCommand),
+    /// Review a trace: comments, items, waivers and approval in a journal of their own
+    #[command(subcommand, after_help = "Example: hence review open trace.json --author ada")]
+    Review(ReviewCommand),
     /// Print the digest of a JSON document's canonical form
     Hash(HashArgs),
     /// Count what the store holds, or what a run did

@@ -81,6 +81,10 @@ codes! {
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.
     NotATrace = "E0602", "the document is not a trace";
+    /// A rule of reviews refuses it.
+    ReviewRefused = "E0701", "the review does not allow it";
+    /// A review does not hold.
+    ReviewBroken = "E0702", "the review does not hold";
 }
 
 impl Code {

@@ -12,12 +12,14 @@ mod policy;
 mod repl;
 mod replay;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod schema;
 mod show;
 mod state;
 mod stats;
+mod trace;
 mod vars;
 mod verify;
 
@@ -44,6 +46,8 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Import(args) => import::run(context, &args),
         Command::Vars(args) => vars::run(context, &args),
         Command::Repl(args) => repl::run(context, &args),
+        Command::Review(command) => review::run(context, &command),
+        Command::Trace(command) => trace::run(context, &command),
         Command::Hash(args) => hash::run(context, &args),
         Command::Stats(args) => stats::run(context, &args),
         Command::Doctor(args) => doctor::run(context, &args),

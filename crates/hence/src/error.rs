@@ -55,7 +55,9 @@ impl CliError {
             | Code::Bundle
             | Code::Variables
             | Code::Document
-            | Code::NotATrace => Exit::No,
+            | Code::NotATrace
+            | Code::ReviewRefused
+            | Code::ReviewBroken => Exit::No,
         }
     }
 

@@ -30,6 +30,10 @@ pub(crate) fn for_code(code: Code) -> String {
             "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show what is there"
         }
         Code::Document => "mend what is listed; nothing was stored",
+        Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
+        Code::ReviewBroken => {
+            "`hence review status REVIEW` says how far it holds; nothing can be added to it"
+        }
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",

@@ -18,6 +18,7 @@
 //! - [`handoff`] prepares a review and [`journal`] records it, hash-chained and bound to the trace by its
 //!   [`ContentHash`]. [`diff`] compares two traces by meaning, [`curate`] regroups actions.
 //! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
+//! - [`docket`] is the review journal the command line keeps: it begins with a header and records where times came from.
 //!
 //! It does no I/O, reads no clock, runs nothing and evaluates no policies.
 //!
@@ -46,6 +47,7 @@
 
 pub mod curate;
 pub mod diff;
+pub mod docket;
 pub mod export;
 pub mod goals;
 pub mod grade;

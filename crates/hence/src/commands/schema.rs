@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::run::RunReport;
 use super::{
-    completions, diff, doctor, explain, export, hash, import, log, policy, replay, runs, show, state, stats,
-    verify,
+    completions, diff, doctor, explain, export, hash, import, log, policy, replay, review, runs, show, state,
+    stats, trace, verify,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -49,7 +49,12 @@ pub(super) fn schema_of<T: JsonSchema>() -> Schema {
 
 /// Every name: those of this level and those of families of commands.
 fn all() -> impl Iterator<Item = &'static Named> {
-    SCHEMAS.iter().chain(super::vars::SCHEMAS).chain(policy::SCHEMAS)
+    SCHEMAS
+        .iter()
+        .chain(super::vars::SCHEMAS)
+        .chain(policy::SCHEMAS)
+        .chain(trace::SCHEMAS)
+        .chain(review::SCHEMAS)
 }
 
 #[derive(Serialize)]

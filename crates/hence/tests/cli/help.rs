@@ -5,7 +5,9 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 22] = [
+    "vars",
+    "repl",
     "run",
     "runs",
     "log",
@@ -17,6 +19,8 @@ const COMMANDS: [&str; 18] = [
     "resume",
     "export",
     "import",
+    "trace",
+    "review",
     "hash",
     "stats",
     "doctor",
@@ -45,6 +49,8 @@ fn help_lists_commands_examples_and_exit_codes() {
       resume       Take a run up where its record ends
       export       Write a run as a portable bundle
       import       Take a bundle into the store
+      trace        Read, judge and compare review traces; write a run as one
+      review       Review a trace: comments, items, waivers and approval in a journal of their own
       hash         Print the digest of a JSON document's canonical form
       stats        Count what the store holds, or what a run did
       doctor       Check the store and what lies in it
@@ -139,6 +145,8 @@ fn every_code_has_a_title_and_a_page() {
     E0502  the state document is refused
     E0601  the policies cannot be loaded
     E0602  the document is not a trace
+    E0701  the review does not allow it
+    E0702  the review does not hold
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {

@@ -19,6 +19,7 @@ pub(crate) mod record;
 mod reproduction;
 mod residual;
 mod review;
+mod review_event;
 pub(crate) mod schema;
 mod trace;
 mod upgrade;
@@ -53,6 +54,10 @@ pub use reproduction::{
 };
 pub use residual::{Residual, Target, TargetPart};
 pub use review::{Comment, Policy, PolicyEvaluation, ReviewItem, TraceLineage, TraceLink};
+pub use review_event::{
+    CheckEvent, CheckOutcome, CommentEvent, DecisionEvent, GapEvent, ItemEvent, ReviewEvent, SubjectEvent,
+    SubjectType,
+};
 pub use schema::json_schema;
 pub(crate) use schema::{Definitions, words_schema};
 pub use trace::{Metrics, Outcome, OutcomeType, Trace, TraceMembers, Trigger, TriggerType};

@@ -1,0 +1,149 @@
+//! Where reviews are kept: a store of their own inside the store's folder.
+//!
+//! A review is a journal like a run's — one writer, compare-and-append, durable before it is reported — so the same
+//! store keeps it, with the trace beside it as an attachment. It lies in `reviews/`, not among the runs: a review may be
+//! about a trace that no run of this store made, and nothing that lists or verifies runs should meet it.
+
+use std::path::PathBuf;
+
+use hence_canon::{Value, parse};
+use hence_journal::Head;
+use hence_review::docket::{
+    Broken, Judgement, ReadReview, Refusal, Review, ReviewEntry, ReviewHead, SealedReview, Stamp,
+    read_review, seal_entry,
+};
+use hence_review::model::ReviewEvent;
+use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _, StoreError};
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::hint;
+
+/// The attachment that holds the trace under review.
+const TRACE: &str = "trace.json";
+
+/// The reviews of a store.
+pub(super) struct Desk {
+    pub(super) store: FileStore,
+}
+
+/// A review as it lies there.
+pub(super) struct Laid {
+    pub(super) id: RunId,
+    pub(super) read: ReadReview,
+}
+
+/// An entry that was recorded.
+pub(super) struct Recorded {
+    pub(super) id: RunId,
+    pub(super) head: ReviewHead,
+    pub(super) event: ReviewEvent,
+    pub(super) judgement: Judgement,
+}
+
+pub(super) fn trace_name() -> AttachmentName {
+    AttachmentName::new(TRACE).expect("the name is plain")
+}
+
+fn folder(context: &Context) -> PathBuf {
+    context.folder.join("reviews")
+}
+
+impl Desk {
+    /// Opens the reviews, which must be there.
+    pub(super) fn open(context: &Context) -> Result<Self, CliError> {
+        match FileStore::open(folder(context)) {
+            Ok(store) => Ok(Self { store }),
+            Err(StoreError::NotAStore { path, .. }) if !path.exists() => {
+                let message = format!("{} holds no reviews", context.folder.display());
+                Err(CliError::new(Code::NoSuchRun, message)
+                    .advise("`hence review open TRACE` opens one; --store names another folder"))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens the reviews, made if there are none.
+    pub(super) fn open_or_new(context: &Context) -> Result<Self, CliError> {
+        context.store_or_new()?;
+        Ok(Self { store: FileStore::open_or_create(folder(context))? })
+    }
+
+    /// Reads a review by its id or a prefix of it.
+    pub(super) fn read(&self, name: &str) -> Result<Laid, CliError> {
+        let id = self.find(name)?;
+        let trace = self.trace(&id)?;
+        let read = read_review(&self.store.journal_bytes(&id)?, &trace);
+        Ok(Laid { id, read })
+    }
+
+    /// Reads a review that must hold.
+    pub(super) fn read_whole(&self, name: &str) -> Result<(RunId, Review), CliError> {
+        let Laid { id, read } = self.read(name)?;
+        match (read.broken, read.review) {
+            (None, Some(review)) => Ok((id, review)),
+            (broken, _) => Err(broken_error(&id, broken.as_ref())),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<RunId, CliError> {
+        self.store.find(name).map_err(|error| match error {
+            StoreError::PrefixNotFound { prefix } => {
+                CliError::new(Code::NoSuchRun, format!("no review's id begins with {prefix:?}"))
+                    .advise("`hence review status` lists the reviews")
+            }
+            other => other.into(),
+        })
+    }
+
+    fn trace(&self, id: &RunId) -> Result<Value, CliError> {
+        let bytes = self.store.attachment(id, &trace_name())?;
+        // A trace that is no JSON any more has another content hash: reading the review says so.
+        Ok(parse(&bytes).unwrap_or_default())
+    }
+
+    /// Records what `make` makes of the review as it stands, if the rules allow it.
+    pub(super) fn record(
+        &self,
+        context: &Context,
+        name: &str,
+        stamp: Stamp,
+        make: impl FnOnce(&Review) -> Result<ReviewEvent, CliError>,
+    ) -> Result<Recorded, CliError> {
+        let id = self.find(name)?;
+        // The lease is held from reading to writing: nobody adds an obstacle between the judgement and the approval.
+        let mut opened = self.store.open(&id)?;
+        if let Some(cut) = &opened.cut {
+            context.say(format!("review {id}: {cut}"));
+        }
+        let trace = self.trace(&id)?;
+        let read = read_review(&self.store.journal_bytes(&id)?, &trace);
+        let (None, Some(mut review), Some(behind)) = (&read.broken, read.review, read.head) else {
+            return Err(broken_error(&id, read.broken.as_ref()));
+        };
+        let event = make(&review)?;
+        let entry = ReviewEntry { stamp, event: event.clone() };
+        let SealedReview { line, head } = seal_entry(&entry, behind);
+        review.admit(entry).map_err(|refusal| refused(&id, &review, &refusal))?;
+        let expected: Head = opened.writer.head();
+        opened.writer.append(expected, &line, Durability::Synced)?;
+        Ok(Recorded { id, head, event, judgement: review.judgement() })
+    }
+}
+
+fn refused(id: &RunId, review: &Review, refusal: &Refusal) -> CliError {
+    let mut error = CliError::new(Code::ReviewRefused, format!("review {id}: {refusal}"));
+    if matches!(refusal, Refusal::NotApprovable { .. }) {
+        let obstacles = review.judgement().obstacles;
+        error.findings =
+            obstacles.iter().map(|found| format!("{}: {}", found.subject, found.reason)).collect();
+    }
+    error.advise(format!("`hence review handoff {}` shows what is open", hint::word(id.as_str())))
+}
+
+fn broken_error(id: &RunId, broken: Option<&Broken>) -> CliError {
+    let reason = broken.map_or_else(|| "it cannot be read".to_owned(), ToString::to_string);
+    CliError::new(Code::ReviewBroken, format!("review {id} does not hold: {reason}"))
+        .advise(format!("`hence review status {}` says how far it holds", hint::word(id.as_str())))
+}

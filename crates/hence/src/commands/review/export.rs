@@ -1,0 +1,31 @@
+//! `hence review export`: trace and review as one document.
+
+use hence_review::docket::merged;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::desk::Desk;
+use crate::args::ReviewNameArgs;
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::CliError;
+use crate::escape::escape_json;
+use crate::exit::Exit;
+use crate::report::Text;
+
+/// The merged view. Its JSON form is the document itself.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct MergedReport(Data);
+
+impl Text for MergedReport {
+    fn text(&self) -> String {
+        escape_json(&hence_canon::pretty(&self.0.0))
+    }
+}
+
+pub(super) fn run(context: &Context, args: &ReviewNameArgs) -> Result<Exit, CliError> {
+    let (_, review) = Desk::open(context)?.read_whole(&args.review)?;
+    context.print(&MergedReport(Data(merged(&review))))?;
+    Ok(Exit::Yes)
+}

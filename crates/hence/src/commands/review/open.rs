@@ -1,0 +1,93 @@
+//! `hence review open`: bind a review to the content of a trace.
+
+use std::path::Path;
+
+use hence_canon::{Canonical, Value};
+use hence_review::ContentHash;
+use hence_review::docket::{ReviewHeader, seal_header};
+use hence_review::model;
+use hence_review::wire::Trace;
+use hence_store::{NewRun, RunId, Store as _, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::desk::{Desk, trace_name};
+use super::stamp::stamp;
+use crate::args::ReviewOpenArgs;
+use crate::code::Code;
+use crate::commands::trace::document::Document;
+use crate::commands::trace::export::exported;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape;
+use crate::exit::Exit;
+use crate::report::{Text, pairs};
+
+/// A review that was opened.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OpenReport {
+    /// The review's id.
+    review: String,
+    /// The trace's id.
+    trace_id: String,
+    /// The content it is bound to.
+    content_hash: String,
+    /// The hash of its first record.
+    head: String,
+}
+
+impl Text for OpenReport {
+    fn text(&self) -> String {
+        pairs(&[
+            ("review", escape(&self.review)),
+            ("trace", escape(&self.trace_id)),
+            ("content", self.content_hash.clone()),
+            ("head", self.head.clone()),
+        ])
+    }
+}
+
+pub(super) fn run(context: &Context, args: &ReviewOpenArgs) -> Result<Exit, CliError> {
+    let trace = read_trace(context, &args.trace)?;
+    let trace_id = Trace::read(&trace).trace_id().unwrap_or("").to_owned();
+    let review_id = args.id.clone().unwrap_or_else(|| trace_id.clone());
+    let id = RunId::new(&review_id).map_err(|_| {
+        CliError::new(Code::ReviewRefused, "the trace has no id that could name the review")
+            .advise("choose one with --id")
+    })?;
+    let content_hash = ContentHash::of(&trace);
+    let header = ReviewHeader {
+        review_id: review_id.as_str().into(),
+        trace_id: trace_id.as_str().into(),
+        content_hash,
+        stamp: stamp(&args.stamp)?,
+    };
+    let sealed = seal_header(&header);
+    let desk = Desk::open_or_new(context)?;
+    let mut bytes = Canonical::of(&trace).bytes().to_vec();
+    bytes.push(b'\n');
+    let new = NewRun { id, attachments: vec![(trace_name(), bytes)], lines: sealed.line };
+    desk.store.create(new).map_err(|error| match error {
+        StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
+            CliError::new(Code::ReviewRefused, format!("a review {run} is open already"))
+                .advise("choose another id with --id; the review there was not touched")
+        }
+        other => other.into(),
+    })?;
+    context.print(&OpenReport {
+        review: review_id,
+        trace_id,
+        content_hash: content_hash.to_string(),
+        head: sealed.head.hash.to_string(),
+    })?;
+    Ok(Exit::Yes)
+}
+
+/// Reads a trace's file, or shows a run of the store as a trace.
+fn read_trace(context: &Context, name: &str) -> Result<Value, CliError> {
+    if name == "-" || Path::new(name).is_file() {
+        return Ok(Document::required(name)?.value);
+    }
+    let (_, trace) = exported(context, name)?;
+    Ok(model::encode(&trace))
+}

@@ -1,0 +1,191 @@
+//! The commands that add an entry to a review.
+
+use std::sync::Arc;
+
+use hence_canon::Object;
+use hence_review::docket::Review;
+use hence_review::model::{
+    ArtifactId, CheckEvent, CommentEvent, CommentId, DecisionEvent, GapEvent, ItemEvent, ResidualId,
+    ReviewEvent, ReviewItemId, SubjectEvent,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::desk::{Desk, Recorded};
+use super::stamp::stamp;
+use crate::args::{
+    ReviewCheckArgs, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs, ReviewSubjectArgs,
+    StampArgs,
+};
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape;
+use crate::exit::Exit;
+use crate::hint;
+use crate::report::{Text, pairs};
+
+/// An entry that was recorded.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EntryReport {
+    /// The review's id.
+    review: String,
+    /// What was done.
+    event: &'static str,
+    /// The id of what it was done to or what it made.
+    id: Option<String>,
+    /// How many records the journal has.
+    records: u64,
+    /// The hash of the last one.
+    head: String,
+    /// What the review comes to now: `approve`, `request-changes` or `escalate-to-human`.
+    disposition: &'static str,
+    /// How many things stand in the way of an approval.
+    obstacles: usize,
+}
+
+impl Text for EntryReport {
+    fn text(&self) -> String {
+        let what = match &self.id {
+            Some(id) => format!("{} {}", self.event, escape(id)),
+            None => self.event.to_owned(),
+        };
+        pairs(&[
+            ("review", escape(&self.review)),
+            ("recorded", what),
+            ("head", format!("{}:{}", self.head, self.records)),
+            ("verdict", self.disposition.to_owned()),
+            ("obstacles", self.obstacles.to_string()),
+        ])
+    }
+}
+
+fn record(
+    context: &Context,
+    review: &str,
+    by: &StampArgs,
+    make: impl FnOnce(&Review) -> Result<ReviewEvent, CliError>,
+) -> Result<Exit, CliError> {
+    let stamp = stamp(by)?;
+    let Recorded { id, head, event, judgement } =
+        Desk::open(context)?.record(context, review, stamp, make)?;
+    context.print(&EntryReport {
+        review: id.as_str().to_owned(),
+        event: event.word(),
+        id: subject(&event),
+        records: head.records,
+        head: head.hash.to_string(),
+        disposition: judgement.disposition.as_str(),
+        obstacles: judgement.obstacles.len(),
+    })?;
+    Ok(Exit::Yes)
+}
+
+fn subject(event: &ReviewEvent) -> Option<String> {
+    match event {
+        ReviewEvent::Comment(event) => Some(event.comment_id.to_string()),
+        ReviewEvent::Item(event) => Some(event.review_item_id.to_string()),
+        ReviewEvent::Gap(event) => Some(event.residual_id.to_string()),
+        ReviewEvent::Check(event) => Some(event.artifact_id.to_string()),
+        ReviewEvent::Acknowledge(event) | ReviewEvent::Resolve(event) | ReviewEvent::Waive(event) => {
+            Some(event.subject_id.to_string())
+        }
+        ReviewEvent::Approve(_) | ReviewEvent::Reject(_) => None,
+    }
+}
+
+fn text(words: &Option<String>) -> Option<Arc<str>> {
+    words.as_deref().map(Into::into)
+}
+
+pub(super) fn comment(context: &Context, args: &ReviewCommentArgs) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |review| {
+        Ok(ReviewEvent::Comment(CommentEvent {
+            comment_id: CommentId::new(review.free_id('c')),
+            target: args.on.0.clone(),
+            body: args.body.as_str().into(),
+            thread_parent_id: args.reply_to.as_deref().map(CommentId::new),
+            extra: Object::new(),
+        }))
+    })
+}
+
+pub(super) fn item(context: &Context, args: &ReviewItemArgs) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |review| {
+        Ok(ReviewEvent::Item(ItemEvent {
+            review_item_id: ReviewItemId::new(review.free_id('i')),
+            target: args.on.0.clone(),
+            title: args.title.as_str().into(),
+            body: text(&args.body),
+            assignee: text(&args.assignee),
+            blocking: args.blocking,
+            extra: Object::new(),
+        }))
+    })
+}
+
+pub(super) fn gap(context: &Context, args: &ReviewGapArgs) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |review| {
+        Ok(ReviewEvent::Gap(GapEvent {
+            residual_id: ResidualId::new(review.free_id('g')),
+            kind: args.kind,
+            severity: args.severity,
+            statement: args.statement.as_str().into(),
+            target: args.on.0.clone(),
+            suggested_check: text(&args.check),
+            extra: Object::new(),
+        }))
+    })
+}
+
+pub(super) fn check(context: &Context, args: &ReviewCheckArgs) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |_| {
+        Ok(ReviewEvent::Check(CheckEvent {
+            artifact_id: ArtifactId::new(args.artifact.as_str()),
+            outcome: args.outcome,
+            note: text(&args.note),
+            extra: Object::new(),
+        }))
+    })
+}
+
+/// Says what happens to the thing an id names.
+fn on_subject(
+    context: &Context,
+    args: &ReviewSubjectArgs,
+    event: fn(SubjectEvent) -> ReviewEvent,
+) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |review| {
+        let subject_type = review.subject(&args.id).ok_or_else(|| {
+            let message = format!("no item, gap or comment has the id {:?}", args.id);
+            CliError::new(Code::NoSuchPlace, message)
+                .advise(format!("`hence review handoff {}` lists them", hint::word(&args.review)))
+        })?;
+        let subject_id = args.id.as_str().into();
+        Ok(event(SubjectEvent { subject_type, subject_id, note: text(&args.note), extra: Object::new() }))
+    })
+}
+
+pub(super) fn acknowledge(context: &Context, args: &ReviewSubjectArgs) -> Result<Exit, CliError> {
+    on_subject(context, args, ReviewEvent::Acknowledge)
+}
+
+pub(super) fn resolve(context: &Context, args: &ReviewSubjectArgs) -> Result<Exit, CliError> {
+    on_subject(context, args, ReviewEvent::Resolve)
+}
+
+pub(super) fn waive(context: &Context, args: &ReviewSubjectArgs) -> Result<Exit, CliError> {
+    on_subject(context, args, ReviewEvent::Waive)
+}
+
+pub(super) fn approve(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |_| {
+        Ok(ReviewEvent::Approve(DecisionEvent { note: text(&args.note), extra: Object::new() }))
+    })
+}
+
+pub(super) fn reject(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+    record(context, &args.review, &args.stamp, |_| {
+        Ok(ReviewEvent::Reject(DecisionEvent { note: text(&args.note), extra: Object::new() }))
+    })
+}

@@ -1,0 +1,32 @@
+//! Who does something, and when: from the call, else from the environment and the clock, and the record says which.
+
+use hence_review::docket::{Stamp, TimeSource};
+use hence_state::Timestamp;
+
+use crate::args::StampArgs;
+use crate::code::Code;
+use crate::error::CliError;
+
+/// Variables that name a person, the first that says something counts.
+const AUTHORS: [&str; 3] = ["HENCE_AUTHOR", "USER", "LOGNAME"];
+
+pub(super) fn stamp(args: &StampArgs) -> Result<Stamp, CliError> {
+    let named = args.author.clone().or_else(|| {
+        let said = |name: &&str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        AUTHORS.iter().find_map(said)
+    });
+    let author = named.filter(|author| !author.trim().is_empty()).ok_or_else(|| {
+        CliError::new(Code::ReviewRefused, "nobody says who does this").advise("name yourself with --author")
+    })?;
+    let (at, time_source) = match &args.now {
+        Some(given) => {
+            let time = Timestamp::parse(given).map_err(|error| {
+                CliError::new(Code::ReviewRefused, format!("--now: {error}"))
+                    .advise("write a time as 2026-02-02T00:00:00Z")
+            })?;
+            (time.as_str().to_owned(), TimeSource::Given)
+        }
+        None => (jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), TimeSource::System),
+    };
+    Ok(Stamp { author: author.into(), at: at.into(), time_source })
+}

@@ -1,0 +1,198 @@
+//! `hence review status`: where a review stands, and whether its journal holds.
+
+use hence_review::docket::{ItemState, ReadReview, Review};
+use hence_review::vocabulary::ResidualStatus;
+use hence_store::Store as _;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::desk::Desk;
+use crate::args::ReviewStatusArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape;
+use crate::exit::Exit;
+use crate::report::{Text, columns, pairs};
+
+/// Where a review stands.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatusReport {
+    /// The review's id.
+    review: String,
+    /// Whether the journal holds and the trace is the one it is bound to.
+    holds: bool,
+    /// The first thing that does not hold.
+    broken: Option<String>,
+    /// How many records hold.
+    records: u64,
+    /// How many lines the journal has.
+    lines: u64,
+    /// The hash of the last record that holds.
+    head: Option<String>,
+    /// Everything else, as far as the records hold.
+    standing: Option<Standing>,
+}
+
+/// What the records say.
+#[derive(Serialize, JsonSchema)]
+struct Standing {
+    /// The trace's id.
+    trace_id: String,
+    /// The content the review is bound to.
+    content_hash: String,
+    /// `approved`, `rejected` or `undecided`.
+    decision: &'static str,
+    /// Who decided.
+    decided_by: Option<String>,
+    /// What the review comes to now.
+    disposition: &'static str,
+    /// What stands in the way of an approval.
+    obstacles: Vec<ObstacleRow>,
+    /// How many items are open or acknowledged, of how many.
+    items_open: [usize; 2],
+    /// How many gaps are open, of how many.
+    gaps_open: [usize; 2],
+    /// How many comments are open, of how many.
+    comments_open: [usize; 2],
+}
+
+/// Something that stands in the way.
+#[derive(Serialize, JsonSchema)]
+struct ObstacleRow {
+    /// What it is about.
+    subject: String,
+    /// What is wrong, and what would clear it.
+    reason: String,
+}
+
+/// All reviews.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ListReport {
+    /// In the order of their ids.
+    reviews: Vec<ListRow>,
+}
+
+/// One review.
+#[derive(Serialize, JsonSchema)]
+struct ListRow {
+    /// Its id.
+    review: String,
+    /// How many records hold.
+    records: u64,
+    /// `approved`, `rejected`, `undecided`, or `broken`.
+    decision: &'static str,
+}
+
+impl Text for ListReport {
+    fn text(&self) -> String {
+        if self.reviews.is_empty() {
+            return "no reviews\n".to_owned();
+        }
+        let row = |row: &ListRow| {
+            [escape(&row.review), format!("{} records", row.records), row.decision.to_owned()]
+        };
+        columns(&self.reviews.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Text for StatusReport {
+    fn text(&self) -> String {
+        let of = |[open, all]: [usize; 2]| format!("{open} of {all} open");
+        let held = match &self.broken {
+            None => format!("{} records hold", self.records),
+            Some(broken) => {
+                format!("{} of {} records hold; {}", self.records, self.lines, escape(broken))
+            }
+        };
+        let mut rows = vec![("review", escape(&self.review)), ("journal", held)];
+        if let Some(head) = &self.head {
+            rows.push(("head", format!("{head}:{}", self.records)));
+        }
+        let Some(standing) = &self.standing else { return pairs(&rows) };
+        let decision = match &standing.decided_by {
+            Some(author) => format!("{} by {}", standing.decision, escape(author)),
+            None => standing.decision.to_owned(),
+        };
+        rows.extend([
+            ("trace", escape(&standing.trace_id)),
+            ("content", standing.content_hash.clone()),
+            ("decision", decision),
+            ("items", of(standing.items_open)),
+            ("gaps", of(standing.gaps_open)),
+            ("comments", of(standing.comments_open)),
+            ("verdict", standing.disposition.to_owned()),
+        ]);
+        let mut text = pairs(&rows);
+        for obstacle in &standing.obstacles {
+            text.push_str(&format!("  {}: {}\n", escape(&obstacle.subject), escape(&obstacle.reason)));
+        }
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &ReviewStatusArgs) -> Result<Exit, CliError> {
+    let desk = Desk::open(context)?;
+    let Some(name) = &args.review else { return list(context, &desk) };
+    let laid = desk.read(name)?;
+    let report = describe(laid.id.as_str(), &laid.read);
+    context.print(&report)?;
+    Ok(if report.holds { Exit::Yes } else { Exit::No })
+}
+
+fn list(context: &Context, desk: &Desk) -> Result<Exit, CliError> {
+    let mut reviews = Vec::new();
+    for summary in desk.store.list()? {
+        let laid = desk.read(summary.run.as_str())?;
+        let decision = match (&laid.read.broken, &laid.read.review) {
+            (None, Some(review)) => decision(review),
+            _ => "broken",
+        };
+        let records = laid.read.head.map_or(0, |head| head.records);
+        reviews.push(ListRow { review: laid.id.as_str().to_owned(), records, decision });
+    }
+    context.print(&ListReport { reviews })?;
+    Ok(Exit::Yes)
+}
+
+fn decision(review: &Review) -> &'static str {
+    match review.decision() {
+        Some(decision) if decision.approved => "approved",
+        Some(_) => "rejected",
+        None => "undecided",
+    }
+}
+
+fn describe(id: &str, read: &ReadReview) -> StatusReport {
+    StatusReport {
+        review: id.to_owned(),
+        holds: read.broken.is_none(),
+        broken: read.broken.as_ref().map(ToString::to_string),
+        records: read.head.map_or(0, |head| head.records),
+        lines: read.lines,
+        head: read.head.map(|head| head.hash.to_string()),
+        standing: read.review.as_ref().map(standing),
+    }
+}
+
+fn standing(review: &Review) -> Standing {
+    let judgement = review.judgement();
+    let is_open = |state: ItemState| matches!(state, ItemState::Open | ItemState::Acknowledged);
+    let items_open = review.items().iter().filter(|item| is_open(item.state)).count();
+    let gaps_open = review.gaps().iter().filter(|gap| gap.status == ResidualStatus::Open).count();
+    let (comments, comments_open) = review.comment_counts();
+    let obstacle = |found: &hence_review::docket::Obstacle| ObstacleRow {
+        subject: found.subject.clone(),
+        reason: found.reason.clone(),
+    };
+    Standing {
+        trace_id: review.header().trace_id.to_string(),
+        content_hash: review.header().content_hash.to_string(),
+        decision: decision(review),
+        decided_by: review.decision().map(|decision| decision.stamp.author.to_string()),
+        disposition: judgement.disposition.as_str(),
+        obstacles: judgement.obstacles.iter().map(obstacle).collect(),
+        items_open: [items_open, review.items().len()],
+        gaps_open: [gaps_open, review.gaps().len()],
+        comments_open: [comments_open, comments],
+    }
+}

@@ -1,0 +1,96 @@
+//! A trace as a person names it: a file or standard input, JSON or YAML.
+
+use std::path::Path;
+
+use hence_canon::{JsonPointer, Value, parse};
+use hence_review::wire::Trace;
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::input;
+
+/// The largest document whose findings are given a line and a column.
+///
+/// Places are found by reading the text once more as YAML, which JSON is; above this size that would cost more
+/// than it helps, and the pointer says where to look.
+pub(crate) const PLACES_BYTES_MAX: usize = 1024 * 1024;
+
+/// A document that was read.
+pub(crate) struct Document {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+    bytes: Vec<u8>,
+}
+
+/// Bytes that are neither JSON nor YAML.
+pub(crate) struct Unreadable {
+    pub(crate) message: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// Where something stands in a text, counted from 1.
+#[derive(Clone, Copy)]
+pub(crate) struct LineColumn {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl Document {
+    /// Reads a document.
+    ///
+    /// The outer error is about the file, the inner one about its content.
+    pub(crate) fn read(name: &str) -> Result<Result<Self, Unreadable>, CliError> {
+        let bytes = input::read_document(name)?;
+        Ok(parse_any(name, &bytes).map(|value| Self { name: name.to_owned(), value, bytes }))
+    }
+
+    /// Reads a document that must be readable.
+    pub(crate) fn required(name: &str) -> Result<Self, CliError> {
+        Self::read(name)?
+            .map_err(|unreadable| CliError::new(Code::NotJson, format!("{name}: {}", unreadable.message)))
+    }
+
+    /// Reads the document as a trace: any JSON can be read.
+    pub(crate) fn trace(&self) -> Trace {
+        Trace::read(&self.value)
+    }
+
+    /// Returns where pointers lead in the text, if it is small enough to look.
+    pub(crate) fn places(&self) -> impl Fn(&JsonPointer) -> Option<LineColumn> + use<> {
+        let small = self.bytes.len() <= PLACES_BYTES_MAX;
+        let document = small.then(|| hence_yaml::parse(&self.bytes).ok()).flatten();
+        move |pointer| {
+            let start = document.as_ref()?.place(pointer).head().start;
+            Some(LineColumn { line: start.line, column: start.column })
+        }
+    }
+}
+
+/// A name ending in `.yaml` or `.yml` is YAML, one ending in `.json` is JSON; otherwise the first letter decides.
+fn parse_any(name: &str, bytes: &[u8]) -> Result<Value, Unreadable> {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let looks_like_json = || {
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        matches!(first, Some(b'{' | b'[') | None)
+    };
+    let is_yaml = match ending.as_deref() {
+        Some("yaml" | "yml") => true,
+        Some("json") => false,
+        _ => !looks_like_json(),
+    };
+    if is_yaml {
+        return hence_yaml::parse(bytes).map(|document| document.value().clone()).map_err(|error| {
+            Unreadable {
+                message: error.to_string(),
+                line: error.position.line,
+                column: error.position.column,
+            }
+        });
+    }
+    parse(bytes).map_err(|error| Unreadable {
+        message: error.to_string(),
+        line: error.position.line,
+        column: error.position.column,
+    })
+}

@@ -1,0 +1,159 @@
+//! `hence trace lineage`: what an artifact was made from, and what was made from it.
+
+use std::collections::BTreeSet;
+
+use hence_review::lineage::Lineage;
+use hence_review::wire::Trace;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::Document;
+use super::graph;
+use crate::args::TraceLineageArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape;
+use crate::exit::Exit;
+use crate::report::{Text, columns};
+
+/// The lineage of one artifact.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LineageReport {
+    /// The trace's id, if it has one.
+    trace_id: Option<String>,
+    /// The artifact.
+    pub(super) artifact: NodeRow,
+    /// What it was made from, directly or not; nothing when only `--down` was asked.
+    pub(super) ancestors: Option<Vec<NodeRow>>,
+    /// What was made from it, directly or not; nothing when only `--up` was asked.
+    pub(super) descendants: Option<Vec<NodeRow>>,
+    /// Immediate derivations among all of these, from the source to what was made.
+    pub(super) edges: Vec<Edge>,
+}
+
+/// One artifact.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NodeRow {
+    /// Its id.
+    pub(super) id: String,
+    /// Whether the trace has an artifact of that id; a mere reference otherwise.
+    pub(super) known: bool,
+    /// Its type as written.
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    /// Its name.
+    pub(super) name: Option<String>,
+    /// The id of the action that made it.
+    producer_action_id: Option<i64>,
+    /// That action's type and label.
+    producer: Option<String>,
+}
+
+/// An immediate derivation.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Edge {
+    /// The source.
+    pub(super) from: String,
+    /// What was made from it.
+    pub(super) to: String,
+}
+
+impl NodeRow {
+    fn of(trace: &Trace, lineage: &Lineage, id: &str) -> Self {
+        let artifact = trace.artifact_by_id(id);
+        let producer = lineage.producer(id).and_then(|position| trace.action(position));
+        Self {
+            id: id.to_owned(),
+            known: artifact.is_some(),
+            kind: artifact.map(|artifact| artifact.type_word().to_owned()).unwrap_or_default(),
+            name: artifact.and_then(|artifact| artifact.name()).map(str::to_owned),
+            producer_action_id: producer.and_then(hence_review::wire::Action::id),
+            producer: producer
+                .map(|action| format!("{} {}", action.type_word(), action.label()).trim().to_owned()),
+        }
+    }
+
+    fn row(&self) -> [String; 4] {
+        let maker = match (&self.producer, self.producer_action_id) {
+            (Some(producer), Some(id)) => format!("by action {id}: {producer}"),
+            (Some(producer), None) => format!("by {producer}"),
+            (None, _) if self.known => "by no action".to_owned(),
+            (None, _) => "not in this trace".to_owned(),
+        };
+        [
+            format!("  {}", escape(&self.id)),
+            escape(&self.kind),
+            escape(self.name.as_deref().unwrap_or("")),
+            escape(&maker),
+        ]
+    }
+}
+
+impl Text for LineageReport {
+    fn text(&self) -> String {
+        let mut text = columns(&[self.artifact.row()]);
+        let mut section = |title: &str, none: &str, rows: &Option<Vec<NodeRow>>| {
+            let Some(rows) = rows else { return };
+            if rows.is_empty() {
+                text.push_str(&format!("{none}\n"));
+                return;
+            }
+            text.push_str(&format!("{title}\n"));
+            let rows: Vec<[String; 4]> = rows.iter().map(NodeRow::row).collect();
+            text.push_str(&columns(&rows));
+        };
+        section("made from", "made from nothing the trace names", &self.ancestors);
+        section("from it were made", "nothing was made from it", &self.descendants);
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &TraceLineageArgs) -> Result<Exit, CliError> {
+    let document = Document::required(&args.file)?;
+    let trace = document.trace();
+    let lineage = Lineage::of(&trace);
+    let artifact = args.artifact.as_str();
+    let (above, below) = (lineage.ancestors(artifact), lineage.descendants(artifact));
+    if trace.artifact_by_id(artifact).is_none() && above.is_empty() && below.is_empty() {
+        let message = format!("{}: no artifact has the id {artifact:?}", args.file);
+        return Err(
+            CliError::new(Code::NoSuchPlace, message).advise("`hence trace show FILE` lists the artifacts")
+        );
+    }
+    let rows = |ids: &[&str]| ids.iter().map(|id| NodeRow::of(&trace, &lineage, id)).collect::<Vec<_>>();
+    let (wants_up, wants_down) = (!args.down, !args.up);
+    let mut shown: BTreeSet<&str> = BTreeSet::from([artifact]);
+    if wants_up {
+        shown.extend(&above);
+    }
+    if wants_down {
+        shown.extend(&below);
+    }
+    let report = LineageReport {
+        trace_id: trace.trace_id().map(str::to_owned),
+        artifact: NodeRow::of(&trace, &lineage, artifact),
+        ancestors: wants_up.then(|| rows(&above)),
+        descendants: wants_down.then(|| rows(&below)),
+        edges: edges(&trace, &shown),
+    };
+    if args.dot {
+        context.write_document(&graph::dot(&report))?;
+    } else if args.mermaid {
+        context.write_document(&graph::mermaid(&report))?;
+    } else {
+        context.print(&report)?;
+    }
+    Ok(Exit::Yes)
+}
+
+fn edges(trace: &Trace, shown: &BTreeSet<&str>) -> Vec<Edge> {
+    let mut pairs = BTreeSet::new();
+    for artifact in trace.artifacts() {
+        let Some(id) = artifact.id().filter(|id| shown.contains(id)) else { continue };
+        for source in artifact.derived_from().filter(|source| shown.contains(source)) {
+            pairs.insert((source, id));
+        }
+    }
+    pairs.into_iter().map(|(from, to)| Edge { from: from.to_owned(), to: to.to_owned() }).collect()
+}

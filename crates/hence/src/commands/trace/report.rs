@@ -1,0 +1,36 @@
+//! `hence trace report`: a trace in Markdown, for a pull request.
+
+use hence_review::grade::Compliance;
+use hence_review::markdown_report;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::Document;
+use super::grade::graded;
+use crate::args::TraceFileArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::Text;
+
+/// A report in Markdown.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MarkdownReport {
+    /// The text; what comes from the trace is escaped in it.
+    markdown: String,
+}
+
+impl Text for MarkdownReport {
+    fn text(&self) -> String {
+        self.markdown.clone()
+    }
+}
+
+pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
+    let document = Document::required(&args.file)?;
+    let trace = document.trace();
+    let grade = graded(&document, &trace);
+    let markdown = markdown_report(&trace, &grade, Compliance::recorded(&trace).as_ref());
+    context.print(&MarkdownReport { markdown })?;
+    Ok(Exit::Yes)
+}

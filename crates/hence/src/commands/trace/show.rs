@@ -1,0 +1,179 @@
+//! `hence trace show`: what a trace holds, at a glance.
+
+use hence_review::ContentHash;
+use hence_review::validate::{readiness, validate};
+use hence_review::wire::{Action, Artifact, Event};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::Document;
+use crate::args::TraceFileArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape;
+use crate::exit::Exit;
+use crate::report::{Text, columns, one_line, pairs};
+
+/// How much of a summary a line of text shows.
+const SUMMARY_CHARACTERS_MAX: usize = 100;
+
+/// A trace at a glance.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ShowReport {
+    /// The trace's id, if it has one.
+    trace_id: Option<String>,
+    /// The version it declares.
+    spec_version: Option<String>,
+    /// Its content hash.
+    content_hash: String,
+    /// How it began.
+    trigger: Option<EventRow>,
+    /// How it ended.
+    outcome: Option<EventRow>,
+    /// What was done, in order.
+    actions: Vec<ActionRow>,
+    /// What it was done with.
+    artifacts: Vec<ArtifactRow>,
+    /// How many gaps it declares.
+    residuals: usize,
+    /// How many errors and warnings validation finds.
+    findings: [usize; 2],
+    /// Whether a reviewer can start: structure, outcome, a reason for each action, at least one declared gap.
+    review_ready: bool,
+}
+
+/// The beginning or the end.
+#[derive(Serialize, JsonSchema)]
+struct EventRow {
+    /// Its type.
+    #[serde(rename = "type")]
+    kind: String,
+    /// What it says.
+    text: String,
+}
+
+/// One action.
+#[derive(Serialize, JsonSchema)]
+struct ActionRow {
+    /// Its id.
+    id: Option<i64>,
+    /// Its type as written.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Its label.
+    label: String,
+    /// What it consumed.
+    inputs: Vec<String>,
+    /// What it produced.
+    outputs: Vec<String>,
+}
+
+/// One artifact.
+#[derive(Serialize, JsonSchema)]
+struct ArtifactRow {
+    /// Its id.
+    id: Option<String>,
+    /// Its type as written.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Its summary, or its name.
+    about: String,
+}
+
+impl EventRow {
+    fn of(event: &Event) -> Self {
+        let text = ["summary", "description", "reason"].iter().find_map(|key| event.text(key));
+        Self { kind: event.text("type").unwrap_or("").to_owned(), text: text.unwrap_or("").to_owned() }
+    }
+}
+
+impl ActionRow {
+    fn of(action: &Action) -> Self {
+        Self {
+            id: action.id(),
+            kind: action.type_word().to_owned(),
+            label: action.label().to_owned(),
+            inputs: action.inputs().map(str::to_owned).collect(),
+            outputs: action.outputs().map(str::to_owned).collect(),
+        }
+    }
+
+    fn row(&self) -> [String; 4] {
+        let flow = match (self.inputs.is_empty(), self.outputs.is_empty()) {
+            (true, true) => String::new(),
+            _ => format!("{} → {}", self.inputs.join(", "), self.outputs.join(", ")),
+        };
+        [
+            format!("  {}", self.id.map_or_else(|| "?".to_owned(), |id| id.to_string())),
+            escape(&self.kind),
+            one_line(&self.label, SUMMARY_CHARACTERS_MAX),
+            escape(flow.trim()),
+        ]
+    }
+}
+
+impl ArtifactRow {
+    fn of(artifact: &Artifact) -> Self {
+        Self {
+            id: artifact.id().map(str::to_owned),
+            kind: artifact.type_word().to_owned(),
+            about: artifact.about().to_owned(),
+        }
+    }
+
+    fn row(&self) -> [String; 3] {
+        [
+            format!("  {}", escape(self.id.as_deref().unwrap_or("?"))),
+            escape(&self.kind),
+            one_line(&self.about, SUMMARY_CHARACTERS_MAX),
+        ]
+    }
+}
+
+impl Text for ShowReport {
+    fn text(&self) -> String {
+        let event = |event: &Option<EventRow>| {
+            event.as_ref().map_or_else(
+                || "not recorded".to_owned(),
+                |event| one_line(&format!("{} {}", event.kind, event.text), SUMMARY_CHARACTERS_MAX),
+            )
+        };
+        let [errors, warnings] = self.findings;
+        let mut text = pairs(&[
+            ("trace", escape(self.trace_id.as_deref().unwrap_or("without an id"))),
+            ("version", escape(self.spec_version.as_deref().unwrap_or("undeclared"))),
+            ("content", self.content_hash.clone()),
+            ("trigger", event(&self.trigger)),
+            ("outcome", event(&self.outcome)),
+            ("gaps", format!("{} declared", self.residuals)),
+            ("findings", format!("{errors} errors, {warnings} warnings")),
+            ("review", if self.review_ready { "ready" } else { "not ready" }.to_owned()),
+        ]);
+        text.push_str("actions\n");
+        let rows: Vec<[String; 4]> = self.actions.iter().map(ActionRow::row).collect();
+        text.push_str(&columns(&rows));
+        text.push_str("artifacts\n");
+        let rows: Vec<[String; 3]> = self.artifacts.iter().map(ArtifactRow::row).collect();
+        text.push_str(&columns(&rows));
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
+    let document = Document::required(&args.file)?;
+    let trace = document.trace();
+    let found = validate(&document.value);
+    context.print(&ShowReport {
+        trace_id: trace.trace_id().map(str::to_owned),
+        spec_version: trace.entry().text("spec_version").map(str::to_owned),
+        content_hash: ContentHash::of(&document.value).to_string(),
+        trigger: trace.trigger().as_ref().map(EventRow::of),
+        outcome: trace.outcome().as_ref().map(EventRow::of),
+        actions: trace.actions().iter().map(ActionRow::of).collect(),
+        artifacts: trace.artifacts().iter().map(ArtifactRow::of).collect(),
+        residuals: trace.residuals().count(),
+        findings: [found.errors().count(), found.warnings().count()],
+        review_ready: readiness(&trace, &found).is_ready(),
+    })?;
+    Ok(Exit::Yes)
+}
