@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest};
 use hence_cognition::run::{Prepared, StepOutcome};
+use hence_cognition::skill::{Flow, Step, Uses};
 use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
 use hence_journal::{Reader, Record, Sealed, verify};
 use hence_state::ProblemSpec;
@@ -37,7 +38,7 @@ pub fn replay(
     journal: &[u8],
     blobs: &dyn Blobs,
 ) -> Result<SkillReplay, ResumeSkillError> {
-    let outcomes = recorded(journal, host, blobs)?;
+    let outcomes = recorded(journal, prepared, host, blobs)?;
     let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
     let read = outcomes.len() as u64;
     run.read_outcomes_from(outcomes);
@@ -56,6 +57,7 @@ pub fn replay(
 /// Reads the outcomes of steps that called something a replay must not call again.
 fn recorded(
     journal: &[u8],
+    prepared: &Prepared,
     host: &dyn Host,
     blobs: &dyn Blobs,
 ) -> Result<BTreeMap<Arc<str>, StepOutcome>, ResumeSkillError> {
@@ -69,11 +71,44 @@ fn recorded(
         }
         let outcome = kept::read(&record.result, blobs)
             .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
-        if outcome.called.keys().any(|id| host.determinism(id) == Determinism::Recorded) {
+        if asks_the_world(&outcome, prepared, host) {
             outcomes.insert(outcome.step_id.clone(), outcome);
         }
     }
     Ok(outcomes)
+}
+
+/// Tells whether executing a step again would ask something that may answer otherwise.
+///
+/// Gates are no calls of a step, and one that denied leaves no call at all; so what they would be asked through is
+/// looked up in the contracts of everything the step may call.
+fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -> bool {
+    let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
+    if outcome.called.keys().any(|id| is_recorded(id)) {
+        return true;
+    }
+    let step = prepared.skill().step(&outcome.step_id);
+    let specs = step.into_iter().flat_map(may_call).filter_map(|id| host.capability(&id));
+    specs.into_iter().any(|spec| {
+        spec.safety.before.iter().chain(&spec.safety.after).any(|gate| is_recorded(&gate.capability))
+    })
+}
+
+/// Returns every capability a step may call.
+fn may_call(step: &Step) -> Vec<Arc<str>> {
+    let mut uses = vec![step.uses.clone()];
+    if let Some(router) = &step.control.router {
+        uses.extend(router.cases.iter().map(|(_, uses)| uses.clone()));
+        uses.extend(router.default.clone());
+    }
+    if let Flow::Scatter(scatter) = &step.control.flow {
+        uses.extend(scatter.branches.iter().cloned());
+    }
+    let capability = |uses: Uses| match uses {
+        Uses::Capability(id) => Some(id),
+        Uses::Skill(_) => None,
+    };
+    uses.into_iter().filter_map(capability).collect()
 }
 
 /// Keeps the replay's journal in memory and reads large values where they are kept.
