@@ -16,6 +16,7 @@ mod hint;
 mod input;
 mod report;
 mod sink;
+mod skills;
 mod target;
 
 use clap::Parser as _;

@@ -26,7 +26,7 @@ pub struct SkillReplay {
     pub read: u64,
 }
 
-/// Runs a recorded skill again and compares every byte.
+/// Runs a recorded skill again, compares every byte, and puts the journal it made into `written`.
 ///
 /// # Errors
 /// [`ResumeSkillError`] when the run cannot even be made.
@@ -37,6 +37,7 @@ pub fn replay(
     host: &dyn Host,
     journal: &[u8],
     blobs: &dyn Blobs,
+    written: &mut Vec<u8>,
 ) -> Result<SkillReplay, ResumeSkillError> {
     let outcomes = recorded(journal, prepared, host, blobs)?;
     let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
@@ -51,6 +52,7 @@ pub fn replay(
         Err(error) => return Err(error.into()),
     }
     let first_difference = verify::first_difference(journal, &sink.memory.journal);
+    *written = sink.memory.journal;
     Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
 }
 

@@ -19,6 +19,7 @@ mod pipe;
 mod run;
 mod same_bytes;
 mod schema;
+mod skill;
 mod store;
 mod strange_ids;
 mod verify;

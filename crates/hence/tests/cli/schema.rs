@@ -56,7 +56,7 @@ fn every_command_keeps_to_its_schema() {
     other["settings"]["loop"]["max_iterations"] = 1.into();
     world.write("problem.json", other.to_string());
     world.write("copy/broken.ndjson", "{}\n");
-    let commands: [(&str, &[&str]); 21] = [
+    let commands: [(&str, &[&str]); 25] = [
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
         ("runs", &["runs"]),
@@ -78,10 +78,17 @@ fn every_command_keeps_to_its_schema() {
         ("explain", &["explain"]),
         ("explain", &["explain", "E0101"]),
         ("completions", &["completions", "bash"]),
+        ("run-skill", &["run", "skill.yaml", "--run-id", "three"]),
+        ("check", &["check", "skill.yaml"]),
+        ("blame", &["blame", "three", "outputs.text"]),
+        ("impact", &["impact", "three", "join"]),
     ];
+    let steps = r#"[{"id": "join", "uses": "text.join", "input": {"parts": ["a"]}, "output": {"text": "outputs.text"}}]"#;
+    world.write("skill.yaml", format!("{{id: x, version: 1.0.0, name: X, description: Joins, inputs: {{}}, outputs: {{}}, steps: {steps}}}"));
     let names = world.ask(&["schema", "--json"]).json();
     for name in names.as_array().unwrap() {
-        let is_tried = commands.iter().any(|(command, _)| name == command) || name == "error";
+        let is_tried =
+            commands.iter().any(|(command, _)| name == command) || name == "error" || name == "skill";
         assert!(is_tried, "no output was checked against {name}");
     }
     for (name, arguments) in commands {
