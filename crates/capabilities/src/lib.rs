@@ -2,6 +2,8 @@
 //!
 //! - A [`Library`] holds built-in functions on text, data, tables, numbers, dates, digests, decisions, rules and
 //!   evidence. They are pure: the same input gives the same output, so a replay calls them again.
+//! - [`Commands`] are programs that a person declared. Each call starts one without a shell, hands it JSON, and returns
+//!   on time; what it said is recorded, so a replay never starts it.
 //!
 //! It keeps no journal and knows no run. Built-in functions read no clock, no files and no environment.
 //!
@@ -19,6 +21,7 @@
 mod amount;
 mod arguments;
 mod builtin;
+mod command;
 mod data;
 mod date;
 mod decision;
@@ -33,6 +36,7 @@ mod table;
 mod text;
 mod worker;
 
+pub use command::{Commands, InvalidCommands, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX};
 pub use library::Library;
 pub use refusal::Refusal;
 

@@ -13,6 +13,7 @@ use hence_skills::Host;
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
+use crate::command::Commands;
 use crate::refusal::Refusal;
 use crate::worker::Worker;
 use crate::{data, date, decision, digest, evidence, number, rules, table, text};
@@ -30,18 +31,24 @@ const FAMILIES: [&[&BuiltIn]; 9] = [
     evidence::ALL,
 ];
 
-/// What a skill can call.
+/// What a skill can call: built-in capabilities, and commands a person declared.
 pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
+    commands: Commands,
     started: Instant,
 }
 
 impl Library {
     /// Returns the built-in capabilities.
     pub fn built_in() -> Self {
+        Self::with_commands(Commands::default())
+    }
+
+    /// Returns the built-in capabilities and declared commands, none of which has the id of a built-in one.
+    pub fn with_commands(commands: Commands) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
-        Self { built_in, started: Instant::now() }
+        Self { built_in, commands, started: Instant::now() }
     }
 
     /// Iterates over the built-in capabilities by id, each with what it does.
@@ -58,6 +65,10 @@ impl Library {
         Some((built_in.call)(&Arguments(object)))
     }
 
+    pub(crate) fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
     pub(crate) fn started(&self) -> Instant {
         self.started
     }
@@ -65,7 +76,8 @@ impl Library {
 
 impl Registry for Library {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        self.built_in.get(id).map(|(_, spec)| spec.clone())
+        let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
+        built_in.or_else(|| self.commands.get(id).map(|command| command.spec.clone()))
     }
 
     fn skill(&self, _: &str) -> Option<Arc<Skill>> {

@@ -31,9 +31,12 @@ impl Capabilities for Worker<'_> {
         match self.0.call_built_in(call.capability, call.input) {
             Some(Ok(output)) => Ok(Reply { output: output.into(), meta: Object::new() }),
             Some(Err(refusal)) => Err(failed(refusal)),
-            None => {
-                Err(failed(Refusal::new("NotFound", format_args!("no capability `{}`", call.capability))))
-            }
+            None => match self.0.commands().get(call.capability) {
+                Some(command) => command.call(call),
+                None => {
+                    Err(failed(Refusal::new("NotFound", format_args!("no capability `{}`", call.capability))))
+                }
+            },
         }
     }
 
