@@ -171,3 +171,31 @@ fn a_failing_step_fails_the_run_and_says_where() {
     assert_eq!(world.ask(&["verify", run]).code, 0, "{}", world.cli(&["verify", run]));
     assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
 }
+
+/// How often a run is killed.
+const KILLS: usize = 20;
+
+#[test]
+fn a_killed_run_of_a_skill_goes_on_to_the_bytes_of_an_undisturbed_one() {
+    let whole = triage().journal("triage");
+    let arguments = [&RUN_TRIAGE[..], &NOW[..]].concat();
+    for kill in 0..KILLS {
+        let world = World::new();
+        example(&world, "incident-triage");
+        let mut child = world.command(&arguments).spawn().unwrap();
+        let path = world.path(".hence/runs/triage/trace.ndjson");
+        // Killed as soon as the journal is that long, at a place of its own each time.
+        let bytes = (whole.len() * kill / KILLS) as u64;
+        while std::fs::metadata(&path).map_or(0, |metadata| metadata.len()) <= bytes
+            && child.try_wait().unwrap().is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(whole.starts_with(&world.journal("triage")), "kill {kill} left other bytes");
+        let answer = world.ask(&["resume", "triage"]);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        assert!(world.journal("triage") == whole, "kill {kill}");
+    }
+}
