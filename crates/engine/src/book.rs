@@ -124,7 +124,7 @@ impl Book {
     }
 
     /// Turns an output into what a result holds: the value, or a reference when it is large, or a failure when it
-    /// nests too deep to be stored.
+    /// nests too deep to be stored or is neither an object nor a list.
     ///
     /// # Errors
     /// [`BookError::Sink`] when a large value could not be kept.
@@ -133,6 +133,11 @@ impl Book {
         if depth > NESTING_MAX {
             let message = format!("output nests {depth} deep, limit is {NESTING_MAX}");
             return Ok(Outcome::Failed(vec![StepError::new("output_too_deep", message)]));
+        }
+        // A record holds an object or a list; anything else would be written and then refused by every reader.
+        if !matches!(output.bytes().first(), Some(b'{' | b'[')) {
+            let message = format!("expected an object or a list, found {}", output.value().kind());
+            return Ok(Outcome::Failed(vec![StepError::new("output_not_container", message)]));
         }
         let large = output.bytes().len() > INLINE_VALUE_BYTES_MAX;
         if !large || self.profile.large_values == LargeValueRule::Inline {

@@ -167,6 +167,17 @@ fn an_output_nests_up_to_its_limit_and_fails_beyond_it() {
 }
 
 #[test]
+fn an_output_that_no_record_can_hold_fails_its_step() {
+    let mut engine = Engine::new();
+    engine.register_step(Arc::new(Deep(0))).unwrap();
+    engine.register_policy("p", &["Deep"]).unwrap();
+    let (sink, finished) = run(&engine, &problem(r#"{"policy_profile":"p"}"#, 0), Profile::STRICT);
+    assert_eq!(finished.state.errors()[0].code.as_ref(), "output_not_container");
+    let chain = hence_journal::verify::check_chain(&sink.journal, std::num::NonZeroUsize::MIN);
+    assert!(chain.outcome.holds());
+}
+
+#[test]
 fn an_output_above_the_inline_limit_is_kept_by_its_digest() {
     let long = "x".repeat(11_000);
     let json = format!(

@@ -3,6 +3,7 @@
 mod policy;
 pub(crate) mod repl;
 mod review;
+pub(crate) mod skill;
 mod trace;
 pub(crate) mod vars;
 
@@ -52,8 +53,10 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a problem and keep its record
+    /// Run a problem or a skill and keep its record
     Run(RunArgs),
+    /// Say everything that is wrong with a skill, without running it
+    Check(skill::CheckArgs),
     /// List the runs of the store
     Runs(RunsArgs),
     /// List the records of a run
@@ -66,6 +69,10 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Run a recorded problem again and compare every byte
     Replay(ReplayArgs),
+    /// Say which steps of a skill's run wrote a value, and from what
+    Blame(skill::BlameArgs),
+    /// Say what in a skill's run depends on a value or a step
+    Impact(skill::ImpactArgs),
     /// Compare two runs: the first divergence, then each step and path
     Diff(DiffArgs),
     /// Take a run up where its record ends
@@ -104,12 +111,12 @@ pub(crate) enum Command {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence run examples/vendor-choice.json --trace-id first-look")]
 pub(crate) struct RunArgs {
-    /// The problem's file, or - for standard input
+    /// The file of a problem or a skill, or - for standard input
     pub(crate) problem: String,
-    /// The run's id [default: the problem's id]
-    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    /// The run's id [default: the problem's id, or the skill's with a digest of what it is given]
+    #[arg(long, visible_alias = "run-id", value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) trace_id: Option<String>,
-    /// When the run is created, as 2026-02-02T00:00:00Z [default: the problem's created_at]
+    /// When the run is created, as 2026-02-02T00:00:00Z [default: the problem's created_at; for a skill, now]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// The engine version to record [default: this engine's]
@@ -121,6 +128,8 @@ pub(crate) struct RunArgs {
     /// Write the journal's bytes there too, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<String>,
+    #[command(flatten)]
+    pub(crate) skill: skill::SkillRunArgs,
 }
 
 #[derive(ClapArgs)]
@@ -166,6 +175,9 @@ pub(crate) struct StateArgs {
     /// Leave references to large values as they are hashed
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Show the execution state of a skill's run: inputs, vars, outputs, working memory, events, trace
+    #[arg(long, conflicts_with_all = ["at", "raw"])]
+    pub(crate) cognition: bool,
 }
 
 #[derive(ClapArgs)]

@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod check;
 mod completions;
 mod diff;
 mod doctor;
@@ -7,6 +8,7 @@ mod explain;
 mod export;
 mod hash;
 mod import;
+mod lineage;
 mod log;
 mod policy;
 mod repl;
@@ -34,6 +36,9 @@ pub(crate) use show::find_record;
 pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError> {
     match command {
         Command::Run(args) => run::run(context, &args),
+        Command::Check(args) => check::run(context, &args),
+        Command::Blame(args) => lineage::blame(context, &args),
+        Command::Impact(args) => lineage::impact(context, &args),
         Command::Runs(args) => runs::run(context, &args),
         Command::Log(args) => log::run(context, &args),
         Command::Show(args) => show::run(context, &args),

@@ -17,6 +17,7 @@ mod input;
 mod interactive;
 mod report;
 mod sink;
+mod skills;
 mod target;
 
 use clap::Parser as _;

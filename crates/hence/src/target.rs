@@ -10,7 +10,7 @@ use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::{bundle, hint, input};
+use crate::{bundle, hint, input, skills};
 
 /// The attachment that holds the problem.
 pub(crate) const PROBLEM: &str = "problem.json";
@@ -20,6 +20,8 @@ pub(crate) struct Journal {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
     pub(crate) problem: Option<Vec<u8>>,
+    /// The document of the skill it is a run of, if it is one.
+    pub(crate) skill: Option<Vec<u8>>,
     /// The store it lies in; a file lies in none.
     pub(crate) store: Option<FileStore>,
 }
@@ -40,12 +42,9 @@ impl Journal {
         let store = context.store()?;
         let run = find_run(&store, name)?;
         let bytes = store.journal_bytes(&run)?;
-        let problem = match store.attachment(&run, &problem_name()) {
-            Ok(problem) => Some(problem),
-            Err(StoreError::NoSuchAttachment { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        Ok(Self { name: run.as_str().to_owned(), bytes, problem, store: Some(store) })
+        let problem = attachment(&store, &run, &problem_name())?;
+        let skill = attachment(&store, &run, &skills::attachment_name())?;
+        Ok(Self { name: run.as_str().to_owned(), bytes, problem, skill, store: Some(store) })
     }
 
     /// Reads a file if there is one of that name, a run of the store otherwise.
@@ -63,7 +62,13 @@ impl Journal {
             });
         }
         let bytes = input::read_file(path)?;
-        Ok(Self { name: name.to_owned(), bytes, problem: beside(path)?, store: None })
+        Ok(Self {
+            name: name.to_owned(),
+            bytes,
+            problem: beside(path, PROBLEM)?,
+            skill: beside(path, skills::SKILL)?,
+            store: None,
+        })
     }
 
     /// Returns the profile the journal's header names; strict when there is no header to ask.
@@ -92,8 +97,17 @@ impl Journal {
     }
 }
 
-/// Reads `problem.json` beside a journal's file: an exported bundle has it there.
-fn beside(path: &Path) -> Result<Option<Vec<u8>>, CliError> {
-    let problem: PathBuf = path.with_file_name(PROBLEM);
-    if problem.is_file() { input::read_file(&problem).map(Some) } else { Ok(None) }
+/// Reads an attachment beside a journal's file: an exported bundle has it there.
+fn beside(path: &Path, name: &str) -> Result<Option<Vec<u8>>, CliError> {
+    let attachment: PathBuf = path.with_file_name(name);
+    if attachment.is_file() { input::read_file(&attachment).map(Some) } else { Ok(None) }
+}
+
+/// Reads an attachment of a run, which need not be there.
+fn attachment(store: &FileStore, run: &RunId, name: &AttachmentName) -> Result<Option<Vec<u8>>, CliError> {
+    match store.attachment(run, name) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(StoreError::NoSuchAttachment { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest};
 use hence_cognition::run::{Prepared, StepOutcome};
+use hence_cognition::skill::{Flow, Step, Uses};
 use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
 use hence_journal::{Reader, Record, Sealed, verify};
 use hence_state::ProblemSpec;
@@ -25,7 +26,7 @@ pub struct SkillReplay {
     pub read: u64,
 }
 
-/// Runs a recorded skill again and compares every byte.
+/// Runs a recorded skill again, compares every byte, and puts the journal it made into `written`.
 ///
 /// # Errors
 /// [`ResumeSkillError`] when the run cannot even be made.
@@ -36,8 +37,9 @@ pub fn replay(
     host: &dyn Host,
     journal: &[u8],
     blobs: &dyn Blobs,
+    written: &mut Vec<u8>,
 ) -> Result<SkillReplay, ResumeSkillError> {
-    let outcomes = recorded(journal, host, blobs)?;
+    let outcomes = recorded(journal, prepared, host, blobs)?;
     let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
     let read = outcomes.len() as u64;
     run.read_outcomes_from(outcomes);
@@ -50,12 +52,14 @@ pub fn replay(
         Err(error) => return Err(error.into()),
     }
     let first_difference = verify::first_difference(journal, &sink.memory.journal);
+    *written = sink.memory.journal;
     Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
 }
 
 /// Reads the outcomes of steps that called something a replay must not call again.
 fn recorded(
     journal: &[u8],
+    prepared: &Prepared,
     host: &dyn Host,
     blobs: &dyn Blobs,
 ) -> Result<BTreeMap<Arc<str>, StepOutcome>, ResumeSkillError> {
@@ -69,11 +73,44 @@ fn recorded(
         }
         let outcome = kept::read(&record.result, blobs)
             .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
-        if outcome.called.keys().any(|id| host.determinism(id) == Determinism::Recorded) {
+        if asks_the_world(&outcome, prepared, host) {
             outcomes.insert(outcome.step_id.clone(), outcome);
         }
     }
     Ok(outcomes)
+}
+
+/// Tells whether executing a step again would ask something that may answer otherwise.
+///
+/// Gates are no calls of a step, and one that denied leaves no call at all; so what they would be asked through is
+/// looked up in the contracts of everything the step may call.
+fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -> bool {
+    let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
+    if outcome.called.keys().any(|id| is_recorded(id)) {
+        return true;
+    }
+    let step = prepared.skill().step(&outcome.step_id);
+    let specs = step.into_iter().flat_map(may_call).filter_map(|id| host.capability(&id));
+    specs.into_iter().any(|spec| {
+        spec.safety.before.iter().chain(&spec.safety.after).any(|gate| is_recorded(&gate.capability))
+    })
+}
+
+/// Returns every capability a step may call.
+fn may_call(step: &Step) -> Vec<Arc<str>> {
+    let mut uses = vec![step.uses.clone()];
+    if let Some(router) = &step.control.router {
+        uses.extend(router.cases.iter().map(|(_, uses)| uses.clone()));
+        uses.extend(router.default.clone());
+    }
+    if let Flow::Scatter(scatter) = &step.control.flow {
+        uses.extend(scatter.branches.iter().cloned());
+    }
+    let capability = |uses: Uses| match uses {
+        Uses::Capability(id) => Some(id),
+        Uses::Skill(_) => None,
+    };
+    uses.into_iter().filter_map(capability).collect()
 }
 
 /// Keeps the replay's journal in memory and reads large values where they are kept.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
 use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
+use hence_cognition::state::ExecutionState;
 use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink};
 use hence_journal::{Head, Sealed};
 use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError};
@@ -20,6 +21,9 @@ use crate::pinned::{InvalidFrame, Pinned};
 
 /// The step that reports outputs a skill declares and no step produced.
 pub const OUTPUTS_STEP: &str = "$outputs";
+
+/// The member of a provider's report that says how long a call took.
+const LATENCY_KEY: &str = "latency_ms";
 
 /// A skill run under way.
 pub struct SkillRun<'a> {
@@ -107,6 +111,23 @@ impl<'a> SkillRun<'a> {
         matches!(self.book.state().status(), Status::Completed | Status::Failed)
     }
 
+    /// Returns the execution state so far.
+    pub fn execution(&self) -> &ExecutionState {
+        self.progress.state()
+    }
+
+    /// Returns the outcomes so far, in the order of the record.
+    pub fn outcomes(&self) -> &[StepOutcome] {
+        self.progress.outcomes()
+    }
+
+    /// Reports a run that has ended, as its record says. Nothing is written.
+    pub fn ended(self) -> FinishedSkill {
+        let head = self.book.head();
+        let report = self.progress.end();
+        FinishedSkill { finished: Finished { state: self.book.into_state(), head }, report }
+    }
+
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
         self.recorded = recorded;
     }
@@ -117,8 +138,11 @@ impl<'a> SkillRun<'a> {
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
     ) -> Result<StepOutcome, SkillRunError> {
-        // Time as the wall saw it belongs to no record.
+        // Time as the wall saw it belongs to no record, whoever reports it.
         outcome.metrics.elapsed_ms = 0;
+        if outcome.meta.contains_key(LATENCY_KEY) {
+            outcome.meta = outcome.meta.without(LATENCY_KEY);
+        }
         let settled = self.progress.settle(outcome)?.clone();
         let (held, beside) = match Kept::of(&settled, self.pinned.on_failure) {
             Kept::Output(value) => (self.book.store(Canonical::of(&value), sink)?, None),

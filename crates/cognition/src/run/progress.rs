@@ -97,6 +97,11 @@ impl<'a> Progress<'a> {
         &self.state
     }
 
+    /// Returns the settled outcomes so far, in the order in which they took effect.
+    pub fn outcomes(&self) -> &[StepOutcome] {
+        &self.outcomes
+    }
+
     /// Takes the next step that may start now. It is executed on a snapshot of the memory of this moment.
     pub fn start(&mut self) -> Option<&'a Step> {
         if self.denied.is_some() {

@@ -61,6 +61,10 @@ impl Text for ReplayReport {
 
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_target(context, &args.run)?;
+    if let Some(kept) = crate::skills::Kept::of(&journal)? {
+        let replay = crate::skills::replay(&kept, &journal)?;
+        return tell(context, args, &journal, replay);
+    }
     let problem = journal.required_problem()?;
     let store_blobs = journal.store.as_ref().map(|store| StoreBlobs(store));
     let blobs: &dyn Blobs = match &store_blobs {
@@ -70,6 +74,10 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError
     let replay = Engine::new()
         .replay(&journal.bytes, &problem.value, blobs, RecordedSteps::FromJournal)
         .map_err(|error| CliError::replay(&journal.name, error))?;
+    tell(context, args, &journal, replay)
+}
+
+fn tell(context: &Context, args: &ReplayArgs, journal: &Journal, replay: Replay) -> Result<Exit, CliError> {
     let equal = replay.difference.is_none();
     context.print(&describe(&journal.name, replay))?;
     if !equal {

@@ -11,6 +11,9 @@ use crate::target::Journal;
 
 pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
+    if let Some(kept) = crate::skills::Kept::of(&journal)? {
+        return crate::skills::resume(context, &kept, &journal);
+    }
     let problem = journal.required_problem()?;
     let plan = Engine::new()
         .plan_of_journal(&journal.bytes, &problem)

@@ -32,8 +32,12 @@ enum Beginning {
 }
 
 pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
-    let profile = Profile::named(args.profile);
     let bytes = input::read_document(&args.problem)?;
+    if crate::skills::is_skill(&args.problem, &bytes) {
+        return crate::skills::run(context, args, &bytes);
+    }
+    crate::skills::refuse_options(args)?;
+    let profile = Profile::named(args.profile);
     let document = input::parse_problem(&args.problem, &bytes, &profile)?;
     let mut request = Request::new(document, profile);
     request.trace_id.clone_from(&args.trace_id);

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::run::RunReport;
 use super::{
-    completions, diff, doctor, explain, export, hash, import, log, policy, replay, review, runs, show, state,
-    stats, trace, verify,
+    check, completions, diff, doctor, explain, export, hash, import, lineage, log, policy, replay, review,
+    runs, show, state, stats, trace, verify,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -23,6 +23,10 @@ pub(super) type Named = (&'static str, fn() -> Schema);
 const SCHEMAS: &[Named] = &[
     ("run", schema_of::<RunReport>),
     ("resume", schema_of::<RunReport>),
+    ("run-skill", schema_of::<crate::skills::SkillRunReport>),
+    ("check", schema_of::<check::CheckReport>),
+    ("blame", schema_of::<lineage::LineageReport>),
+    ("impact", schema_of::<lineage::LineageReport>),
     ("runs", schema_of::<runs::RunsReport>),
     ("log", schema_of::<log::LogReport>),
     ("show", schema_of::<show::ShowReport>),
@@ -40,6 +44,8 @@ const SCHEMAS: &[Named] = &[
     ("completions", schema_of::<completions::CompletionsReport>),
     // Not a command: what every command prints to stderr when it is refused.
     ("error", schema_of::<ErrorReport<'_>>),
+    // Not a command either: what people write, for their editors.
+    ("skill", skill_document),
 ];
 
 /// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
@@ -55,6 +61,12 @@ fn all() -> impl Iterator<Item = &'static Named> {
         .chain(policy::SCHEMAS)
         .chain(trace::SCHEMAS)
         .chain(review::SCHEMAS)
+}
+
+/// Returns the schema of skill documents.
+fn skill_document() -> Schema {
+    let text = hence_cognition::skill::json_schema().to_string();
+    serde_json::from_str(&text).expect("a JSON Schema is an object")
 }
 
 #[derive(Serialize)]

@@ -35,6 +35,10 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
             .advise("write a place as /artifacts/verification/status")
     })?;
     let journal = Journal::of_run(context, &args.run)?;
+    if args.cognition {
+        let state = crate::skills::cognition(&journal)?;
+        return print_part(context, &journal, &state, &pointer);
+    }
     let problem = journal.required_problem()?;
     let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
     let state = Engine::new()
@@ -48,7 +52,16 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         }
         .map_err(|error| error.advise(hint::raw_state(&journal.name)))?;
     }
-    let Some(part) = value.pointer(&pointer).cloned() else {
+    print_part(context, &journal, &value, &pointer)
+}
+
+fn print_part(
+    context: &Context,
+    journal: &Journal,
+    value: &Value,
+    pointer: &JsonPointer,
+) -> Result<Exit, CliError> {
+    let Some(part) = value.pointer(pointer).cloned() else {
         let message = format!("run {}: nothing is at {pointer} in the state", journal.name);
         return Err(CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name)));
     };

@@ -37,7 +37,10 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
         recorded: RecordedSteps::FromJournal,
         threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
-    let report = Engine::new().verify(&evidence, args.level);
+    let report = match crate::skills::Kept::of(&journal)? {
+        Some(kept) => crate::skills::verify(&kept, &evidence, args.level),
+        None => Engine::new().verify(&evidence, args.level),
+    };
     context.print(&describe(&journal.name, &report))?;
     advise(context, args, &journal, &report);
     Ok(if report.holds() { Exit::Yes } else { Exit::No })

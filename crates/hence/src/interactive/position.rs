@@ -31,6 +31,7 @@ impl Position {
             return Ok(Self { then: None, checkpoint: Some(name.to_owned()), state });
         }
         let journal = Journal {
+            skill: None,
             name: session.id.as_str().to_owned(),
             bytes: session.journal()?,
             problem: None,

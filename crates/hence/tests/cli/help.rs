@@ -5,10 +5,13 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 25] = [
     "vars",
     "repl",
     "run",
+    "check",
+    "blame",
+    "impact",
     "runs",
     "log",
     "show",
@@ -38,13 +41,16 @@ fn help_lists_commands_examples_and_exit_codes() {
     Usage: hence [OPTIONS] <COMMAND>
 
     Commands:
-      run          Run a problem and keep its record
+      run          Run a problem or a skill and keep its record
+      check        Say everything that is wrong with a skill, without running it
       runs         List the runs of the store
       log          List the records of a run
       show         Show one record of a run
       state        Show the state of a run, or part of it
       verify       Say what holds of a record, where it first breaks, and what it cannot show
       replay       Run a recorded problem again and compare every byte
+      blame        Say which steps of a skill's run wrote a value, and from what
+      impact       Say what in a skill's run depends on a value or a step
       diff         Compare two runs: the first divergence, then each step and path
       resume       Take a run up where its record ends
       export       Write a run as a portable bundle

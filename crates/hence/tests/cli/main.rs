@@ -21,6 +21,7 @@ mod review;
 mod run;
 mod same_bytes;
 mod schema;
+mod skill;
 mod store;
 mod strange_ids;
 mod trace;

@@ -1,0 +1,59 @@
+//! One built-in capability: its contract and the function behind it.
+
+use std::sync::Arc;
+
+use hence_canon::Object;
+use hence_cognition::capability::CapabilitySpec;
+use hence_cognition::skill::{Field, Need};
+
+use crate::arguments::Arguments;
+use crate::refusal::Refusal;
+
+/// A pure capability.
+pub(crate) struct BuiltIn {
+    pub(crate) id: &'static str,
+    /// What it does, in a line.
+    pub(crate) does: &'static str,
+    pub(crate) takes: &'static [Member],
+    pub(crate) gives: &'static [Member],
+    pub(crate) call: fn(&Arguments<'_>) -> Result<Object, Refusal>,
+}
+
+/// One declared input or output.
+pub(crate) struct Member {
+    name: &'static str,
+    kind: &'static str,
+    need: Need,
+    about: &'static str,
+}
+
+/// An input that must be there, or an output that always is.
+pub(crate) const fn required(name: &'static str, kind: &'static str, about: &'static str) -> Member {
+    Member { name, kind, need: Need::Required, about }
+}
+
+/// An input that may be absent.
+pub(crate) const fn optional(name: &'static str, kind: &'static str, about: &'static str) -> Member {
+    Member { name, kind, need: Need::Optional, about }
+}
+
+impl BuiltIn {
+    /// Returns the contract.
+    pub(crate) fn spec(&self) -> CapabilitySpec {
+        CapabilitySpec {
+            inputs: fields(self.takes),
+            outputs: fields(self.gives),
+            ..CapabilitySpec::default()
+        }
+    }
+}
+
+fn fields(members: &[Member]) -> Vec<(Arc<str>, Field)> {
+    let field = |member: &Member| Field {
+        kind: member.kind.into(),
+        need: member.need,
+        description: Some(member.about.into()),
+        default: None,
+    };
+    members.iter().map(|member| (Arc::from(member.name), field(member))).collect()
+}

@@ -1,0 +1,156 @@
+//! Everything a skill can call here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hence_canon::{Object, Value};
+use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::run::Capabilities;
+use hence_cognition::skill::Skill;
+use hence_engine::Determinism;
+use hence_skills::Host;
+
+use crate::arguments::Arguments;
+use crate::builtin::BuiltIn;
+use crate::command::Commands;
+use crate::refusal::Refusal;
+use crate::worker::Worker;
+use crate::{data, date, decision, digest, evidence, number, rules, table, text};
+
+/// The families of built-in capabilities.
+const FAMILIES: [&[&BuiltIn]; 9] = [
+    text::ALL,
+    data::ALL,
+    table::ALL,
+    number::ALL,
+    date::ALL,
+    digest::ALL,
+    decision::ALL,
+    rules::ALL,
+    evidence::ALL,
+];
+
+/// What a skill can call: built-in capabilities, and commands a person declared.
+pub struct Library {
+    built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
+    commands: Commands,
+    started: Instant,
+}
+
+impl Library {
+    /// Returns the built-in capabilities.
+    pub fn built_in() -> Self {
+        Self::with_commands(Commands::default())
+    }
+
+    /// Returns the built-in capabilities and declared commands, none of which has the id of a built-in one.
+    pub fn with_commands(commands: Commands) -> Self {
+        let all = FAMILIES.into_iter().flatten();
+        let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
+        Self { built_in, commands, started: Instant::now() }
+    }
+
+    /// Iterates over the built-in capabilities by id, each with what it does.
+    pub fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.built_in.values().map(|(one, _)| (one.id, one.does))
+    }
+
+    /// Calls a built-in capability; `None` when there is none of that id.
+    pub fn call_built_in(&self, id: &str, input: &Value) -> Option<Result<Object, Refusal>> {
+        let (built_in, _) = self.built_in.get(id)?;
+        let Value::Object(object) = input else {
+            return Some(Err(Refusal::input(format_args!("an input is an object, found {}", input.kind()))));
+        };
+        Some((built_in.call)(&Arguments(object)))
+    }
+
+    pub(crate) fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    pub(crate) fn started(&self) -> Instant {
+        self.started
+    }
+}
+
+impl Registry for Library {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
+        built_in.or_else(|| self.commands.get(id).map(|command| command.spec.clone()))
+    }
+
+    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
+        None
+    }
+}
+
+impl Host for Library {
+    fn determinism(&self, capability: &str) -> Determinism {
+        // What is not known to be pure is never called again.
+        if self.built_in.contains_key(capability) {
+            Determinism::Deterministic
+        } else {
+            Determinism::Recorded
+        }
+    }
+
+    fn worker(&self) -> Box<dyn Capabilities + Send + '_> {
+        Box::new(Worker(self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use hence_cognition::capability::breach;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_capability_has_an_id_of_its_own_and_says_what_it_does() {
+        let all: Vec<&BuiltIn> = FAMILIES.into_iter().flatten().copied().collect();
+        let ids: BTreeSet<&str> = all.iter().map(|one| one.id).collect();
+        assert_eq!(ids.len(), all.len());
+        assert!(all.iter().all(|one| one.id.contains('.') && !one.does.ends_with('.')));
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>()
+                .prop_filter_map("finite", |real| hence_canon::Float::new(real).ok())
+                .prop_map(Value::from),
+            "[a-z/~{}.,\n0-9é]{0,12}".prop_map(Value::from),
+            Just(Value::from("inputs.a == 1")),
+            Just(Value::from("a")),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-d]|name|weight|better|id|expect", inner), 0..4)
+                    .prop_map(|members| members.into_iter().collect::<Object>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Whatever a capability is given, it gives what it promises or refuses.
+        #[test]
+        fn nothing_panics_and_outputs_keep_their_contract(values in prop::collection::vec(any_value(), 8)) {
+            let library = Library::built_in();
+            for (id, (_, spec)) in &library.built_in {
+                let names = spec.inputs.iter().map(|(name, _)| name.clone());
+                let input: Object = names.zip(values.iter().cloned()).collect();
+                if let Some(Ok(output)) = library.call_built_in(id, &input.into()) {
+                    prop_assert_eq!(breach(&spec.outputs, &output), None, "{}", id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A skill as a person wrote it, with everything that is wrong with it.
+
+use hence_canon::{Canonical, JsonPointer, Value, parse};
+use hence_capabilities::Library;
+use hence_cognition::capability::Registry as _;
+use hence_cognition::plan::check;
+use hence_cognition::run::Prepared;
+use hence_cognition::skill::{Problem, Rule, Severity, Skill, Step, Uses};
+use hence_yaml::Document;
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::input;
+
+/// A skill document that has been read.
+pub(crate) struct SkillDocument {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) document: Document,
+    /// Everything that was found, in the order of the document.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Tells whether a document is meant to be a skill: it has steps, or it is written in YAML.
+pub(crate) fn is_skill(name: &str, bytes: &[u8]) -> bool {
+    let has_steps = |value: &Value| value.get("steps").is_some();
+    match parse(bytes) {
+        Ok(value) => has_steps(&value),
+        Err(_) if name.ends_with(".yaml") || name.ends_with(".yml") => true,
+        Err(_) => hence_yaml::parse(bytes).is_ok_and(|document| has_steps(document.value())),
+    }
+}
+
+/// Reports what nobody can call. A skill without a plan is not checked further, but this can be said of it too.
+fn unknown_calls(skill: &Skill, library: &Library) -> Vec<Problem> {
+    let steps = skill.steps.iter().enumerate();
+    let unknown = steps.filter(|(_, step)| match &step.uses {
+        Uses::Capability(id) => library.capability(id).is_none(),
+        Uses::Skill(id) => library.skill(id).is_none(),
+    });
+    let problem = |(index, step): (usize, &Step)| Problem {
+        rule: Rule::UnknownCapability,
+        pointer: JsonPointer::root().child("steps").child(index).child("uses"),
+        message: format!("nothing here is called `{}`", step.uses),
+    };
+    unknown.map(problem).collect()
+}
+
+impl SkillDocument {
+    /// Reads a skill and checks it against what is there to be called.
+    pub(crate) fn read(name: &str, bytes: &[u8], library: &Library) -> Result<Self, CliError> {
+        let name = input::shown_name(name).to_owned();
+        let document = hence_yaml::parse(bytes)
+            .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))?;
+        let reading = Skill::read(document.value());
+        let mut problems = reading.problems;
+        if let Some(skill) = &reading.skill {
+            match Prepared::of(skill, library) {
+                Ok(ready) => problems.extend(check(ready.skill(), ready.plan(), Some(library))),
+                Err(more) => {
+                    problems.extend(more);
+                    problems.extend(unknown_calls(skill, library));
+                }
+            }
+        }
+        // One rule may be found on two roads.
+        let mut seen = std::collections::BTreeSet::new();
+        problems.retain(|problem| seen.insert(problem.to_string()));
+        problems.sort_by_key(|problem| document.place(&problem.pointer).head().start.offset);
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        Ok(Self { name, text, document, problems })
+    }
+
+    /// Returns the skill, if nothing keeps it from running.
+    ///
+    /// It is read from its canonical form: the order in which a person wrote the members of a mapping shows in
+    /// records, and the digest that a run pins does not cover it.
+    pub(crate) fn runnable(self, library: &Library) -> Result<(Prepared, Canonical), CliError> {
+        let errors: Vec<&Problem> =
+            self.problems.iter().filter(|problem| problem.rule.severity() == Severity::Error).collect();
+        let source = Canonical::of(self.document.value());
+        let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(&self.name, &error))?;
+        match super::prepare(&canonical, library) {
+            Some(prepared) if errors.is_empty() => Ok((prepared, source)),
+            _ => {
+                let things = if errors.len() == 1 { "finding" } else { "findings" };
+                let message = format!("{} is refused: {} {things}", self.name, errors.len());
+                let mut error = CliError::new(Code::Refused, message).advise(format!(
+                    "`hence check {}` shows each in its line; nothing was run or stored",
+                    crate::hint::word(&self.name)
+                ));
+                let line = |problem: &&Problem| {
+                    let at = self.document.place(&problem.pointer).head().start;
+                    format!("{}:{}: {}: {}", at.line, at.column, problem.rule, problem.message)
+                };
+                error.findings = errors.iter().map(line).collect();
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a person gives a skill: inputs and frame.
+
+use hence_canon::{Object, Value};
+use hence_cognition::skill::{Skill, TypeName};
+
+use crate::args::skill::SkillRunArgs;
+use crate::code::Code;
+use crate::error::CliError;
+use crate::input;
+
+/// Reads the inputs: those of the file, then single ones in their place.
+pub(super) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliError> {
+    let mut inputs = match &args.inputs {
+        None => Object::new(),
+        Some(file) => object("--inputs", file)?,
+    };
+    for given in &args.input {
+        let (name, value) = given
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| refused(format!("--input is NAME=VALUE, found {given:?}")))?;
+        inputs = inputs.with(name, one(skill, name, value)?);
+    }
+    let unknown = inputs.keys().find(|name| !skill.inputs.iter().any(|(declared, _)| declared == *name));
+    match unknown {
+        None => Ok(inputs),
+        Some(name) => {
+            let declared: Vec<&str> = skill.inputs.iter().map(|(name, _)| &**name).collect();
+            let declared = if declared.is_empty() { "none".to_owned() } else { declared.join(", ") };
+            Err(refused(format!("the skill has no input `{name}`; it declares {declared}")))
+        }
+    }
+}
+
+/// Reads the frame.
+pub(super) fn frame(args: &SkillRunArgs) -> Result<Option<Object>, CliError> {
+    args.frame.as_deref().map(|file| object("--frame", file)).transpose()
+}
+
+/// A text is taken as it is, anything else as YAML or JSON.
+fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
+    let declared = skill.inputs.iter().find(|(declared, _)| &**declared == name);
+    let is_text = declared.is_some_and(|(_, field)| TypeName::find(&field.kind) == Some(TypeName::String));
+    let (source, bytes) = match value.strip_prefix('@') {
+        Some(file) => (file.to_owned(), input::read_document(file)?),
+        None => (format!("--input {name}"), value.as_bytes().to_vec()),
+    };
+    if is_text {
+        let text = String::from_utf8(bytes);
+        return text.map(Value::from).map_err(|_| refused(format!("{source}: expected a text in UTF-8")));
+    }
+    document(&source, &bytes)
+}
+
+fn object(option: &str, file: &str) -> Result<Object, CliError> {
+    let value = document(input::shown_name(file), &input::read_document(file)?)?;
+    match value {
+        Value::Object(object) => Ok(object),
+        other => Err(refused(format!("{option} {file}: expected an object, found {}", other.kind()))),
+    }
+}
+
+fn document(name: &str, bytes: &[u8]) -> Result<Value, CliError> {
+    let document = hence_yaml::parse(bytes);
+    document
+        .map(|document| document.value().clone())
+        .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))
+}
+
+fn refused(message: String) -> CliError {
+    CliError::new(Code::Refused, message)
+}

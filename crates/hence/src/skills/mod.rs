@@ -1,0 +1,153 @@
+//! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
+
+mod document;
+mod end;
+mod given;
+mod run;
+mod verify;
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Value, parse};
+use hence_capabilities::Library;
+use hence_cognition::checkpoint;
+use hence_cognition::run::{Prepared, StepOutcome};
+use hence_cognition::skill::Skill;
+use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
+use hence_journal::{Lines, RecordIndex};
+use hence_skills::{Pinned, ResumeSkillError, SkillRun};
+use hence_state::{ProblemSpec, Profile};
+use hence_store::AttachmentName;
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::hint;
+use crate::sink::StoreBlobs;
+use crate::target::{Journal, PROBLEM};
+
+pub(crate) use document::{SkillDocument, is_skill};
+pub(crate) use end::SkillRunReport;
+pub(crate) use run::{refuse_options, resume, run};
+pub(crate) use verify::verify;
+
+/// The attachment that holds the skill.
+pub(crate) const SKILL: &str = "skill.json";
+
+/// Returns the name of the skill's attachment.
+pub(crate) fn attachment_name() -> AttachmentName {
+    AttachmentName::new(SKILL).expect("the name is plain")
+}
+
+/// A stored run of a skill: its problem and its program.
+pub(crate) struct Kept {
+    pub(crate) problem: Arc<ProblemSpec>,
+    pub(crate) prepared: Prepared,
+    pub(crate) source: Canonical,
+    pub(crate) library: Library,
+}
+
+impl Kept {
+    /// Reads what a run is made of; `None` when its problem pins no skill.
+    pub(crate) fn of(journal: &Journal) -> Result<Option<Self>, CliError> {
+        let Some(bytes) = &journal.problem else { return Ok(None) };
+        // What is not JSON is judged by those who need a problem.
+        let Ok(problem) = parse(bytes) else { return Ok(None) };
+        if Pinned::of_value(&problem).is_none() {
+            return Ok(None);
+        }
+        let problem = ProblemSpec::decode(&problem, &Profile::STRICT)
+            .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
+        let Some(skill) = &journal.skill else {
+            let message = format!("{}: its skill is not at hand", journal.name);
+            let advice = format!("put the skill beside the journal as {SKILL}");
+            return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
+        };
+        let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
+        let library = Library::built_in();
+        let prepared = prepare(&document, &library).ok_or_else(|| {
+            let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
+            CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
+        })?;
+        Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
+    }
+
+    /// Reads what is there of the run back.
+    pub(crate) fn read_back(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<SkillRun<'_>, ResumeSkillError> {
+        let problem = self.problem.clone();
+        SkillRun::resume(problem, &self.prepared, &self.source, &self.library, journal, blobs)
+    }
+}
+
+fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
+    let reading = Skill::read(document);
+    let skill = reading.skill.as_ref().filter(|_| !reading.is_refused())?;
+    Prepared::of(skill, library).ok()
+}
+
+/// Runs `with` on the place where a journal's large values are.
+pub(crate) fn with_blobs<T>(journal: &Journal, with: impl FnOnce(&dyn Blobs) -> T) -> T {
+    match &journal.store {
+        Some(store) => with(&StoreBlobs(store)),
+        None => with(&NoBlobs),
+    }
+}
+
+/// Reads a journal back, as far as its records are whole.
+fn read_whole<'k>(kept: &'k Kept, journal: &Journal) -> Result<SkillRun<'k>, CliError> {
+    let whole = whole_records(&journal.bytes);
+    let run = with_blobs(journal, |blobs| kept.read_back(whole, blobs));
+    run.map_err(|error| CliError::resume_skill(&journal.name, error))
+}
+
+/// Returns a journal without the torn tail of an append that was never finished.
+pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
+    let torn = hence_journal::read_tail(journal).map_or(0, |tail| tail.torn_bytes);
+    journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
+}
+
+/// Returns the execution state of a run, in the form in which it is exchanged.
+pub(crate) fn cognition(journal: &Journal) -> Result<Value, CliError> {
+    let kept = required(journal)?;
+    let run = read_whole(&kept, journal)?;
+    Ok(checkpoint::save(run.execution()))
+}
+
+/// Returns a run's program and its outcomes so far.
+pub(crate) fn outcomes(journal: &Journal) -> Result<(Kept, Vec<StepOutcome>), CliError> {
+    let kept = required(journal)?;
+    let outcomes = read_whole(&kept, journal)?.outcomes().to_vec();
+    Ok((kept, outcomes))
+}
+
+fn required(journal: &Journal) -> Result<Kept, CliError> {
+    Kept::of(journal)?.ok_or_else(|| {
+        let message = format!("{} is not a run of a skill", journal.name);
+        CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name))
+    })
+}
+
+/// Runs a skill again and compares every byte.
+pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
+    let Kept { problem, prepared, source, library } = kept;
+    let mut written = Vec::new();
+    let replay = with_blobs(journal, |blobs| {
+        hence_skills::replay(problem.clone(), prepared, source, library, &journal.bytes, blobs, &mut written)
+    });
+    let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
+    let difference = replay.first_difference.map(|line| {
+        let value = |bytes| Lines::of(bytes).get(RecordIndex::new(line)).and_then(|line| parse(line).ok());
+        let (recorded, replayed) = (value(&journal.bytes), value(&written));
+        let members = match (&recorded, &replayed) {
+            (Some(recorded), Some(replayed)) => {
+                changes(recorded, replayed).into_iter().map(|change| change.pointer.to_string()).collect()
+            }
+            _ => Vec::new(),
+        };
+        Difference { line, recorded, replayed, members }
+    });
+    Ok(Replay { difference, executed: replay.executed, read: replay.read })
+}

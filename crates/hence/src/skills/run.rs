@@ -1,0 +1,194 @@
+//! Running a skill, and taking a run of one up.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Object, Value};
+use hence_capabilities::Library;
+use hence_cognition::run::Prepared;
+use hence_cognition::schedule::FailureMode;
+use hence_skills::{FinishedSkill, NewSkillRun, Pinned, SkillRun, SkillRunError};
+use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
+use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+
+use super::end::{self, Beginning};
+use super::{Kept, SkillDocument, attachment_name, given, whole_records};
+use crate::args::RunArgs;
+use crate::code::Code;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::hint;
+use crate::sink::{StoreBlobs, StoreSink};
+use crate::target::{Journal, problem_name};
+
+/// How many steps run at a time. What they write does not depend on it.
+const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
+
+/// Refuses options that mean nothing for a problem.
+pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
+    if args.skill.is_empty() {
+        return Ok(());
+    }
+    let message =
+        "--input, --inputs, --frame and --on-failure are for skills, and this document has no steps";
+    Err(CliError::new(Code::Refused, message))
+}
+
+/// Runs a skill.
+pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exit, CliError> {
+    if args.profile != ProfileName::Strict || args.engine_version.is_some() {
+        return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
+    }
+    let library = Library::built_in();
+    let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
+    let store = context.store_or_new()?;
+    let asked = asked(args, &prepared, &source, &store)?;
+    let value = asked.problem(prepared.skill(), &source);
+    let problem = ProblemSpec::decode(&value, &Profile::STRICT)
+        .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
+    let kept = Kept { problem: Arc::new(problem), prepared, source, library };
+    let id = RunId::new(&asked.id).map_err(|error| {
+        CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
+    })?;
+    let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
+        .map_err(|error| stopped(&id, error))?;
+    let new = NewRun {
+        id: id.clone(),
+        attachments: vec![
+            (problem_name(), Canonical::of(&value).bytes().to_vec()),
+            (attachment_name(), kept.source.bytes().to_vec()),
+        ],
+        lines: header.line().to_vec(),
+    };
+    match store.create(new) {
+        Ok(writer) => {
+            let ended = finish(context, &store, run, &kept, writer)?;
+            end::report(context, &store, &id, &ended, Beginning::Here, args.journal.as_deref())
+        }
+        // The same skill with the same inputs under the same id is the same run: it is taken up.
+        Err(StoreError::AlreadyCreated { .. }) => {
+            take_up(context, &store, &kept, &id, args.journal.as_deref())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Gathers what a run is asked to do.
+fn asked(
+    args: &RunArgs,
+    prepared: &Prepared,
+    source: &Canonical,
+    store: &FileStore,
+) -> Result<NewSkillRun, CliError> {
+    let skill = prepared.skill();
+    let inputs = given::inputs(&args.skill, skill)?;
+    let frame = given::frame(&args.skill)?;
+    let on_failure = match args.skill.on_failure.as_deref() {
+        Some("continue") => FailureMode::Continue,
+        _ => FailureMode::FailFast,
+    };
+    let id = args.trace_id.clone().unwrap_or_else(|| {
+        let what = [
+            ("skill", Value::from(source.digest())),
+            ("inputs", inputs.clone().into()),
+            ("frame", frame.clone().into()),
+            ("on_failure", format!("{on_failure:?}").into()),
+        ];
+        let digest = Canonical::of(&Object::from_iter(what).into()).digest();
+        format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
+    });
+    let created_at = match &args.now {
+        Some(text) => {
+            Timestamp::parse(text).map_err(|error| CliError::new(Code::Refused, format!("--now: {error}")))?
+        }
+        // A run that is there keeps its time, so that it is found again.
+        None => stored_time(store, &id).unwrap_or_else(now),
+    };
+    Ok(NewSkillRun { id, created_at, inputs, frame, on_failure })
+}
+
+fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
+    let bytes = store.attachment(&RunId::new(id).ok()?, &problem_name()).ok()?;
+    let problem = hence_canon::parse(&bytes).ok()?;
+    Pinned::of_value(&problem)?;
+    Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
+}
+
+/// The time of creation is something a run is given, by whoever creates it; from there on no clock is read.
+fn now() -> Timestamp {
+    let text = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    Timestamp::parse(&text).expect("the format is the one that is read")
+}
+
+/// Takes a stored run up.
+pub(crate) fn resume(context: &Context, kept: &Kept, journal: &Journal) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let id = crate::target::find_run(&store, &journal.name)?;
+    take_up(context, &store, kept, &id, None)
+}
+
+/// Takes a run up where its record ends. The record is judged before the run is opened for writing.
+fn take_up(
+    context: &Context,
+    store: &FileStore,
+    kept: &Kept,
+    id: &RunId,
+    copy: Option<&str>,
+) -> Result<Exit, CliError> {
+    if let Condition::Damaged(reason) = store.summary(id)?.condition {
+        return Err(StoreError::Damaged { run: id.clone(), reason }.into());
+    }
+    let read_back = || -> Result<(SkillRun<'_>, bool), CliError> {
+        let journal = store.journal_bytes(id)?;
+        let whole = whole_records(&journal);
+        let run = kept.read_back(whole, &StoreBlobs(store));
+        Ok((run.map_err(|error| CliError::resume_skill(id.as_str(), error))?, whole.len() < journal.len()))
+    };
+    let (run, torn) = read_back()?;
+    if run.has_ended() && !torn {
+        context.say(format_args!("run {id} had ended already; nothing was run again"));
+        return end::report(context, store, id, &run.ended(), Beginning::Before(None), copy);
+    }
+    let opened = store.open(id)?;
+    if let Some(cut) = &opened.cut {
+        context.say(format_args!("run {id}: {cut}"));
+    }
+    // Somebody may have written between the reading and the opening; from here on nobody else does.
+    let run = if run.head() == opened.writer.head() { run } else { read_back()?.0 };
+    let cut: Option<Cut> = opened.cut;
+    let ended = match run.has_ended() {
+        true => run.ended(),
+        false => finish(context, store, run, kept, opened.writer)?,
+    };
+    end::report(context, store, id, &ended, Beginning::Before(cut), copy)
+}
+
+/// Runs to the end, each record durable before the next.
+fn finish(
+    context: &Context,
+    store: &FileStore,
+    run: SkillRun<'_>,
+    kept: &Kept,
+    writer: Box<dyn RunWriter>,
+) -> Result<FinishedSkill, CliError> {
+    let id = writer.run().clone();
+    let mut sink = StoreSink::new(store, writer);
+    let watched = context.is_watched();
+    let finished = run.finish(&kept.library, WORKERS, &mut sink, |outcome| {
+        if watched {
+            context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));
+        }
+    });
+    finished.map_err(|error| stopped(&id, error))
+}
+
+fn stopped(id: &RunId, error: SkillRunError) -> CliError {
+    match error {
+        SkillRunError::Book(_) | SkillRunError::Outcome(_) | SkillRunError::Waiting(_) => {
+            CliError::new(Code::Stopped, error.to_string())
+                .advise(format!("mend the cause, then {}", hint::resume(id.as_str())))
+        }
+        other => CliError::new(Code::Refused, other.to_string()),
+    }
+}

@@ -1,0 +1,201 @@
+//! Skills from the command line: checked, run, resumed, replayed, verified, explained.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::world::World;
+
+const NOW: [&str; 2] = ["--now", "2026-02-02T00:00:00Z"];
+
+fn example(world: &World, name: &str) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/skills").join(name);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        world.write(path.file_name().unwrap().to_str().unwrap(), std::fs::read(&path).unwrap());
+    }
+}
+
+fn triage() -> World {
+    let world = World::new();
+    example(&world, "incident-triage");
+    let answer = world.ask(&[&RUN_TRIAGE[..], &NOW[..]].concat());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    world
+}
+
+const RUN_TRIAGE: [&str; 6] = ["run", "skill.yaml", "--input", "log=@service.log", "--run-id", "triage"];
+
+fn json(world: &World, arguments: &[&str]) -> Value {
+    let answer = world.ask(&[arguments, &["--json"]].concat());
+    serde_json::from_slice(&answer.stdout).unwrap_or_else(|_| panic!("{}", answer.stderr))
+}
+
+#[test]
+fn the_triage_cites_every_error_line() {
+    let world = triage();
+    let report = json(&world, &["run", "skill.yaml", "--input", "log=@service.log", "--run-id", "triage"]);
+    assert_eq!((&report["resumed"], &report["status"]), (&true.into(), &"completed".into()));
+    assert_eq!(report["outputs"]["services"][0], serde_json::json!({"key": "billing", "count": 3}));
+    let text = report["outputs"]["report"].as_str().unwrap();
+    assert!(text.starts_with("5 error lines. First failure: database at 2026-02-02T10:07:58Z"), "{text}");
+    assert!(text.contains("- [E5] service.log:9  2026-02-02T10:08:09Z FATAL [gateway]"), "{text}");
+    assert_eq!(report["outputs"]["supported"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn vendors_are_ranked_and_exclusions_have_reasons() {
+    let world = World::new();
+    example(&world, "vendor-comparison");
+    let report = json(&world, &["run", "skill.yaml", "--input", "table=@vendors.csv"]);
+    assert_eq!(report["outputs"]["best"], "Ember");
+    assert_eq!(report["outputs"]["excluded"][0]["vendor"], "Cairn");
+    let anywhere = ["run", "skill.yaml", "--input", "table=@vendors.csv", "--input", "regions=[eu, us]"];
+    assert_eq!(json(&world, &anywhere)["outputs"]["best"], "Delta");
+}
+
+#[test]
+fn a_skill_run_verifies_replays_and_shows() {
+    let world = triage();
+    for arguments in [
+        &["verify", "triage"][..],
+        &["replay", "triage"],
+        &["log", "triage"],
+        &["show", "triage", "report"],
+        &["state", "triage", "/artifacts/report"],
+    ] {
+        assert_eq!(world.ask(arguments).code, 0, "{}", world.cli(arguments));
+    }
+    let levels = json(&world, &["verify", "triage"])["levels"].clone();
+    let verdicts: Vec<&str> =
+        levels.as_array().unwrap().iter().map(|row| row["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["holds", "holds", "holds", "holds", "holds", "not_checked"]);
+    let outputs = json(&world, &["state", "triage", "/outputs/services/0/key", "--cognition"]);
+    assert_eq!(outputs, "billing");
+}
+
+#[test]
+fn lineage_leads_back_to_the_caller_and_on_to_the_report() {
+    let world = triage();
+    let steps = |arguments: &[&str]| -> Vec<String> {
+        let report = json(&world, arguments);
+        report["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|step| step["step"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        steps(&["blame", "triage", "outputs.services"]),
+        ["rank", "by-service", "errors", "shape", "read"]
+    );
+    assert_eq!(steps(&["blame", "triage", "/outputs/services"]).len(), 5);
+    assert_eq!(steps(&["impact", "triage", "rank"]), ["list-services", "report"]);
+    assert_eq!(steps(&["impact", "triage", "inputs.log"]).len(), 11);
+    assert_eq!(world.ask(&["blame", "triage", "nowhere"]).code, 2);
+    assert_eq!(world.ask(&["blame", "triage", "vars.nothing"]).code, 1);
+}
+
+#[test]
+fn a_journal_cut_at_any_record_resumes_to_the_same_bytes() {
+    let world = triage();
+    let whole = world.journal("triage");
+    let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').map(|at| at + 1).collect();
+    for end in ends.into_iter().chain([whole.len() - 3]) {
+        world.set_journal("triage", &whole[..end]);
+        let answer = world.ask(&["resume", "triage"]);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        assert!(world.journal("triage") == whole, "cut at byte {end}");
+    }
+}
+
+#[test]
+fn check_shows_every_finding_in_its_line_and_nothing_runs() {
+    let world = World::new();
+    let skill = "id: x\nversion: 1.0.0\nname: X\ndescription: A skill with mistakes\ninputs: {}\noutputs: {}\nsteps:\n  - id: a\n    uses: text.spilt\n    input: {text: hello}\n    output: {parts: inputs.parts}\n    colour: red\n";
+    world.write("bad.yaml", skill);
+    assert_snapshot!(world.cli(&["check", "bad.yaml"]), @r"
+    error[unknown-capability]: nothing here is called `text.spilt`
+     --> bad.yaml:9:11
+      |
+    9 |     uses: text.spilt
+      |           ^^^^^^^^^^
+
+    error[target-namespace]: `inputs` is read-only
+      --> bad.yaml:11:21
+       |
+    11 |     output: {parts: inputs.parts}
+       |                     ^^^^^^^^^^^^
+
+    error[unknown-key]: a step has no `colour`
+      --> bad.yaml:12:5
+       |
+    12 |     colour: red
+       |     ^^^^^^
+
+    bad.yaml: cannot run; 3 errors, 0 warnings
+    [exit 1]
+    ");
+    let answer = world.ask(&["run", "bad.yaml"]);
+    assert_eq!(answer.code, 1);
+    assert!(answer.stderr.contains("E0102"), "{}", answer.stderr);
+    assert!(!world.path(".hence").exists());
+}
+
+#[test]
+fn what_is_given_must_fit_the_skill() {
+    let world = World::new();
+    example(&world, "incident-triage");
+    for arguments in [
+        &["run", "skill.yaml"][..],
+        &["run", "skill.yaml", "--input", "log"],
+        &["run", "skill.yaml", "--input", "log=x", "--input", "colour=red"],
+        &["run", "skill.yaml", "--input", "log=x", "--profile", "compat"],
+    ] {
+        let answer = world.ask(arguments);
+        assert_eq!(answer.code, 1, "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains("error[E0102]"), "{}", answer.stderr);
+    }
+    assert_eq!(world.ask(&["run", "skill.yaml", "--input", "log=@missing.log"]).code, 2);
+}
+
+#[test]
+fn a_failing_step_fails_the_run_and_says_where() {
+    let world = World::new();
+    world.write("skill.yaml", "id: x\nversion: 1.0.0\nname: X\ndescription: Divides\ninputs: {by: {type: integer, required: true}}\noutputs: {}\nsteps:\n  - id: divide\n    uses: number.calculate\n    input: {left: 1, operator: divide, right: inputs.by}\n    output: {value: outputs.value}\n");
+    let report = json(&world, &["run", "skill.yaml", "--input", "by=0"]);
+    assert_eq!((&report["status"], &report["failure"]["step"]), (&"failed".into(), &"divide".into()));
+    let run = report["run"].as_str().unwrap();
+    assert_eq!(world.ask(&["verify", run]).code, 0, "{}", world.cli(&["verify", run]));
+    assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
+}
+
+/// How often a run is killed.
+const KILLS: usize = 20;
+
+#[test]
+fn a_killed_run_of_a_skill_goes_on_to_the_bytes_of_an_undisturbed_one() {
+    let whole = triage().journal("triage");
+    let arguments = [&RUN_TRIAGE[..], &NOW[..]].concat();
+    for kill in 0..KILLS {
+        let world = World::new();
+        example(&world, "incident-triage");
+        let mut child = world.command(&arguments).spawn().unwrap();
+        let path = world.path(".hence/runs/triage/trace.ndjson");
+        // Killed as soon as the journal is that long, at a place of its own each time.
+        let bytes = (whole.len() * kill / KILLS) as u64;
+        while std::fs::metadata(&path).map_or(0, |metadata| metadata.len()) <= bytes
+            && child.try_wait().unwrap().is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(whole.starts_with(&world.journal("triage")), "kill {kill} left other bytes");
+        let answer = world.ask(&["resume", "triage"]);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        assert!(world.journal("triage") == whole, "kill {kill}");
+    }
+}

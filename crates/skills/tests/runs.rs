@@ -1,0 +1,287 @@
+//! Runs of skills as journals: timing never shows, a cut journal is taken up, a replay asks nobody.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop"
+)]
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
+use hence_cognition::schedule::FailureMode;
+use hence_cognition::skill::Skill;
+use hence_engine::{Determinism, MemorySink, Sink};
+use hence_journal::verify::{check_chain, check_linked, check_spec};
+use hence_skills::{FinishedSkill, Host, NewSkillRun, SkillProgram, SkillRun, replay};
+use hence_state::{ProblemSpec, Profile, Status, Timestamp};
+
+/// `echo` gives its input back after a while, `ask` too but is recorded, `fail` fails, `big` gives 20 KiB.
+#[derive(Default)]
+struct World {
+    calls: AtomicU64,
+    asked: AtomicU64,
+    jitter: u64,
+}
+
+impl Registry for World {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        ["echo", "ask", "fail", "big", "count"].contains(&id).then(|| Arc::new(CapabilitySpec::default()))
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        (id == "inner").then(|| {
+            let steps =
+                r#"[{"id": "n", "uses": "echo", "input": {"x": "inputs.x"}, "output": {"x": "outputs.x"}}]"#;
+            Arc::new(Skill::read(&document("inner", steps)).skill.unwrap())
+        })
+    }
+}
+
+impl Host for World {
+    fn determinism(&self, capability: &str) -> Determinism {
+        if capability == "ask" { Determinism::Recorded } else { Determinism::Deterministic }
+    }
+
+    fn worker(&self) -> Box<dyn Capabilities + Send + '_> {
+        Box::new(Worker(self))
+    }
+}
+
+struct Worker<'a>(&'a World);
+
+impl Registry for Worker<'_> {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        self.0.capability(id)
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.0.skill(id)
+    }
+}
+
+impl Capabilities for Worker<'_> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let number = self.0.calls.fetch_add(1, Ordering::SeqCst);
+        if self.0.jitter > 0 {
+            // Delays that differ from call to call and from run to run.
+            let mixed = (number + self.0.jitter).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54;
+            std::thread::sleep(Duration::from_micros(mixed));
+        }
+        let meta = Object::from_iter([("latency_ms", number)]);
+        let output = match &**call.capability {
+            "fail" => return Err(CallError::Failed { class: "Broken".into(), message: "no".into() }),
+            "ask" => {
+                self.0.asked.fetch_add(1, Ordering::SeqCst);
+                call.input.clone()
+            }
+            "big" => Object::from_iter([("text", "x".repeat(20 * 1024))]).into(),
+            "count" => {
+                let next = call.input.get("n").and_then(Value::as_u64).unwrap_or(0) + 1;
+                Object::from_iter([("n", next)]).into()
+            }
+            _ => call.input.clone(),
+        };
+        Ok(Reply { output, meta: if &**call.capability == "ask" { meta } else { Object::new() } })
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        one_by_one(self, tasks)
+    }
+
+    fn wait(&mut self, _: Float) {}
+
+    fn elapsed_seconds(&mut self) -> Float {
+        Float::new(0.0).unwrap()
+    }
+}
+
+fn document(id: &str, steps: &str) -> Value {
+    let text = format!(
+        r#"{{"id": "{id}", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
+    );
+    parse(text.as_bytes()).unwrap()
+}
+
+struct Case {
+    problem: Arc<ProblemSpec>,
+    prepared: Prepared,
+    source: Canonical,
+}
+
+impl Case {
+    fn new(steps: &str, on_failure: FailureMode) -> Self {
+        let source = Canonical::of(&document("main", steps));
+        let skill = Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap();
+        let prepared = Prepared::of(&skill, &World::default()).unwrap();
+        let asked = NewSkillRun {
+            id: "run-1".into(),
+            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
+            inputs: Object::new(),
+            frame: None,
+            on_failure,
+        };
+        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
+        Self { problem: Arc::new(problem), prepared, source }
+    }
+
+    fn run(&self, world: &World, workers: usize) -> (FinishedSkill, MemorySink) {
+        let (run, header) =
+            SkillRun::start(self.problem.clone(), &self.prepared, &self.source, world).unwrap();
+        let mut sink = MemorySink::default();
+        sink.append(&header).unwrap();
+        let finished = run.finish(world, NonZeroUsize::new(workers).unwrap(), &mut sink, |_| {}).unwrap();
+        (finished, sink)
+    }
+
+    /// Checks everything that must hold of any run: levels, replay, and resuming from every record.
+    fn check(&self, expected: Status) -> MemorySink {
+        let world = World::default();
+        let (finished, sink) = self.run(&world, 4);
+        assert_eq!(finished.finished.state.status(), expected);
+        let journal = &sink.journal;
+        assert!(check_chain(journal, NonZeroUsize::MIN).outcome.holds());
+        let program = SkillProgram {
+            prepared: &self.prepared,
+            source: &self.source,
+            registry: &world,
+            blobs: sink.blobs(),
+        };
+        assert!(check_linked(journal, &program).outcome.holds());
+        let spec = check_spec(journal, &program, &self.problem);
+        assert!(spec.outcome.holds() && spec.unchecked.is_empty(), "{:?} {:?}", spec.outcome, spec.unchecked);
+
+        let again = World::default();
+        let mut written = Vec::new();
+        let found = replay(
+            self.problem.clone(),
+            &self.prepared,
+            &self.source,
+            &again,
+            journal,
+            sink.blobs(),
+            &mut written,
+        )
+        .unwrap();
+        assert_eq!(found.first_difference, None);
+        assert!(&written == journal);
+        assert_eq!(again.asked.load(Ordering::SeqCst), 0, "a replay asks nobody");
+
+        let ends: Vec<usize> =
+            (0..journal.len()).filter(|at| journal[*at] == b'\n').map(|at| at + 1).collect();
+        let asked_in_all = world.asked.load(Ordering::SeqCst);
+        for (records, end) in ends.iter().enumerate() {
+            let world = World::default();
+            let part = &journal[..*end];
+            let run = SkillRun::resume(
+                self.problem.clone(),
+                &self.prepared,
+                &self.source,
+                &world,
+                part,
+                sink.blobs(),
+            )
+            .unwrap();
+            let mut onward = MemorySink { journal: part.to_vec(), blobs: sink.blobs.clone() };
+            if run.has_ended() {
+                assert_eq!(records + 1, ends.len());
+            } else {
+                run.finish(&world, NonZeroUsize::new(2).unwrap(), &mut onward, |_| {}).unwrap();
+            }
+            assert!(&onward.journal == journal, "taken up behind record {records}");
+            assert!(world.asked.load(Ordering::SeqCst) <= asked_in_all);
+        }
+        sink
+    }
+}
+
+const PARALLEL: &str = r#"[
+    {"id": "a", "uses": "echo", "input": {"v": 1}, "output": {"v": "vars.a"}, "config": {"depends_on": []}},
+    {"id": "b", "uses": "ask", "input": {"v": 2}, "output": {"v": "vars.b"}, "config": {"depends_on": []}},
+    {"id": "c", "uses": "echo", "input": {"v": 3}, "output": {"v": "vars.c"}, "config": {"depends_on": []}},
+    {"id": "d", "uses": "ask", "input": {"v": 4}, "output": {"v": "vars.d"}, "config": {"depends_on": []}},
+    {"id": "e", "uses": "echo", "input": {"l": "vars.a", "r": "vars.d"}, "output": {"l": "vars.e"}, "config": {"depends_on": ["a", "d"]}},
+    {"id": "f", "uses": "echo", "input": {"l": "vars.b", "r": "vars.c"}, "output": {"r": "vars.f"}, "config": {"depends_on": ["b", "c"]}},
+    {"id": "g", "uses": "echo", "input": {"l": "vars.e", "r": "vars.f"}, "output": {"l": "outputs.l", "r": "outputs.r"}, "config": {"depends_on": ["e", "f"]}}
+]"#;
+
+#[test]
+fn a_parallel_skill_gives_one_journal_whatever_the_timing() {
+    let case = Case::new(PARALLEL, FailureMode::FailFast);
+    let journal = |workers: usize, jitter: u64| {
+        let world = World { jitter, ..World::default() };
+        case.run(&world, workers).1.journal
+    };
+    let first = Canonical::of(&Value::from(String::from_utf8(journal(1, 0)).unwrap())).digest();
+    for round in 0..100 {
+        let workers = [1, 2, 8][round % 3];
+        let found = journal(workers, round as u64 + 1);
+        let digest = Canonical::of(&Value::from(String::from_utf8(found).unwrap())).digest();
+        assert_eq!(digest, first, "round {round} with {workers} workers");
+    }
+}
+
+#[test]
+fn a_parallel_skill_holds_in_every_way() {
+    Case::new(PARALLEL, FailureMode::FailFast).check(Status::Completed);
+}
+
+#[test]
+fn a_failing_step_ends_the_run_or_only_its_branch() {
+    let steps = r#"[
+        {"id": "a", "uses": "ask", "input": {"v": 1}, "output": {"v": "vars.a"}, "config": {"depends_on": []}},
+        {"id": "bad", "uses": "fail", "config": {"depends_on": []}},
+        {"id": "behind", "uses": "echo", "config": {"depends_on": ["bad"]}},
+        {"id": "apart", "uses": "echo", "input": {"v": "vars.a"}, "output": {"v": "outputs.v"}, "config": {"depends_on": ["a"]}}
+    ]"#;
+    Case::new(steps, FailureMode::FailFast).check(Status::Failed);
+    let sink = Case::new(steps, FailureMode::Continue).check(Status::Completed);
+    let text = String::from_utf8(sink.journal).unwrap();
+    assert!(text.contains(r#""step_id":"apart""#) && !text.contains(r#""step_id":"behind""#));
+}
+
+#[test]
+fn every_kind_of_flow_holds_in_every_way() {
+    let steps = r#"[
+        {"id": "start", "uses": "count", "input": {"n": 0}, "output": {"n": "vars.n"}},
+        {"id": "skipped", "uses": "ask", "config": {"condition": "vars.n > 5"}},
+        {"id": "each", "uses": "echo", "input": {}, "output": {"item": "vars.items"}, "config": {"foreach": {"items": "[1, 2, 3]", "parallel": 2}}},
+        {"id": "loop", "uses": "count", "input": {"n": "vars.n"}, "output": {"n": "vars.n"}, "config": {"while": {"condition": "vars.n < 4", "max_iterations": 9}}},
+        {"id": "route", "uses": "echo", "input": {"v": 1}, "output": {"v": "vars.routed"}, "config": {"router": {"on": "vars.n", "cases": {"4": "ask"}, "default": "echo"}}},
+        {"id": "spread", "uses": "echo", "input": {"v": 1}, "config": {"scatter": {"capabilities": ["echo", "ask"]}}},
+        {"id": "nested", "uses": "skill:inner", "input": {"x": 7}, "output": {"x": "outputs.x"}}
+    ]"#;
+    Case::new(steps, FailureMode::FailFast).check(Status::Completed);
+}
+
+#[test]
+fn a_large_output_is_kept_outside_the_journal() {
+    let steps = r#"[{"id": "a", "uses": "big", "output": {"text": "vars.t"}}, {"id": "b", "uses": "echo", "input": {"v": 1}}]"#;
+    let sink = Case::new(steps, FailureMode::FailFast).check(Status::Completed);
+    assert_eq!(sink.blobs.len(), 1);
+    assert!(sink.journal.len() < 20 * 1024);
+}
+
+#[test]
+fn an_altered_outcome_is_found_even_when_the_chain_is_mended_by_no_one() {
+    let case = Case::new(PARALLEL, FailureMode::FailFast);
+    let (_, sink) = case.run(&World::default(), 2);
+    let text = String::from_utf8(sink.journal).unwrap().replacen(r#""v":2"#, r#""v":9"#, 1);
+    assert!(!check_chain(text.as_bytes(), NonZeroUsize::MIN).outcome.holds());
+    let world = World::default();
+    let resumed = SkillRun::resume(
+        case.problem.clone(),
+        &case.prepared,
+        &case.source,
+        &world,
+        text.as_bytes(),
+        &sink.blobs,
+    );
+    assert!(resumed.is_err());
+}
