@@ -54,7 +54,8 @@ pub use book::{Book, BookError, BookStart};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use interactive::{
-    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, variables_problem,
+    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
+    variables_problem,
 };
 pub use metrics::Metrics;
 pub use model::Model;

@@ -22,8 +22,8 @@ use hence_variables::{
 
 pub use events::events;
 pub(crate) use follow::InteractiveProgram;
-pub use pin::{VARIABLES_SKILL, VARIABLES_SKILL_VERSION, variables_problem};
-pub(crate) use pin::{driven, is_pinned, reads_like_one};
+pub use pin::{VARIABLES_SKILL, VARIABLES_SKILL_VERSION, is_pinned, variables_problem};
+pub(crate) use pin::{driven, reads_like_one};
 pub(crate) use replay::replayed;
 
 use crate::book::{Book, BookError};

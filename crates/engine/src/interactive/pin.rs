@@ -28,7 +28,7 @@ pub fn variables_problem(id: &str, created_at: &str, prompt: &str) -> Value {
 }
 
 /// Returns whether a problem pins an interactive run.
-pub(crate) fn is_pinned(problem: &Value) -> bool {
+pub fn is_pinned(problem: &Value) -> bool {
     pinned(problem, "id").and_then(Value::as_str) == Some(VARIABLES_SKILL)
 }
 

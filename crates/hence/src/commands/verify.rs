@@ -51,7 +51,12 @@ fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Repo
     let target = hint::word(&args.target);
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
-    let is_resumable = journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished);
+    // A run that is driven from outside has no next step of its own to resume with.
+    let is_driven = journal
+        .parsed_problem()
+        .is_ok_and(|problem| problem.is_some_and(|problem| hence_engine::is_interactive(&problem.value)));
+    let is_resumable =
+        journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && !is_driven;
     let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
     let is_cut_perhaps = is_unfinished && is_bare;
     if is_resumable {

@@ -5,9 +5,7 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 25] = [
-    "vars",
-    "repl",
+const COMMANDS: [&str; 23] = [
     "run",
     "check",
     "blame",
@@ -60,6 +58,8 @@ fn help_lists_commands_examples_and_exit_codes() {
       hash         Print the digest of a JSON document's canonical form
       stats        Count what the store holds, or what a run did
       doctor       Check the store and what lies in it
+      vars         Keep named variables on a journal: set, read, checkpoint, roll back, finish
+      repl         Type commands of `hence vars` at a prompt, or pipe them in
       policy       Check traces against policies, and look at policies
       explain      Explain an error code
       schema       Print the JSON Schema of a command's --json output
