@@ -1,7 +1,7 @@
 //! The cognitive side of a run: its state, how steps read and write it, and the skills that say what happens.
 //!
 //! - [`state`]: the execution state of a run and the [`Memory`](state::Memory) its steps see, with typed slots.
-//! - [`reference`]: names such as `working.entities.0.name`, with one meaning everywhere.
+//! - [`mod@reference`]: names such as `working.entities.0.name`, with one meaning everywhere.
 //! - [`mapping`]: step inputs made from memory, step outputs written to it, all or nothing.
 //! - [`expression`]: the language of conditions, loops and routers, read once, bounded in every direction.
 //! - [`skill`]: programs of steps, read from documents with every finding reported at its place.
