@@ -6,7 +6,8 @@
 //! - [`Engine::replay`] runs it again and compares every byte; [`Engine::verify`] judges a journal level by level.
 //! - [`Interactive`] is a run without a plan: each operation on variables is one step of its journal.
 //! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
-//!   register your own (`examples/own_steps.rs`).
+//!   register your own (`examples/own_steps.rs`). A problem's settings can bind built-in steps to capabilities, which
+//!   come through [`Callees`].
 //!
 //! The engine touches no disk, no network and no clock: a sink, a model and times come from the caller.
 //!
@@ -29,6 +30,7 @@
 
 mod blob;
 mod book;
+mod bound;
 mod cursor;
 mod diff;
 mod engine;
@@ -51,6 +53,7 @@ pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart};
+pub use bound::{BoundCall, BoundReply, Callees};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use interactive::{
@@ -66,5 +69,5 @@ pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{MemorySink, Sink, SinkError};
-pub use step::{Determinism, Step, Unseen, View};
+pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
 pub use verify::{Evidence, without_defects};

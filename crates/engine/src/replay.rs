@@ -74,7 +74,7 @@ impl Engine {
             return interactive::replayed(journal, problem, blobs);
         }
         let history = History::read(journal)?;
-        let plan = self.plan(&history.request(problem.clone()))?;
+        let plan = self.plan_to_read(&history.request(problem.clone()))?;
         let recorded_steps = count_recorded(&plan, &history, recorded);
         let (mut run, header) = Run::start(plan)?;
         if recorded == RecordedSteps::FromJournal {
@@ -85,9 +85,12 @@ impl Engine {
         let mut steps = 0;
         let finished =
             run.finish(&mut sink, |event| steps += u64::from(matches!(event, crate::Event::Step { .. })));
-        // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
+        // A recorded clock that was altered can run out before the run ends, and a step that asked the world may have
+        // no result yet; the bytes so far say where.
         match finished {
-            Ok(_) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
+            Ok(_)
+            | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. }) | RunError::Stopped { .. }) => {
+            }
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
