@@ -4,6 +4,7 @@ mod append;
 mod canonical;
 mod growth;
 mod resume;
+mod skills;
 mod start;
 mod state_hash;
 mod verify;
@@ -24,6 +25,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "canonical", run: canonical::run },
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
+    Bench { name: "skills", run: skills::run },
     Bench { name: "append", run: append::run },
     Bench { name: "start", run: start::run },
 ];
