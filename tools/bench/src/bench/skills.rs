@@ -8,7 +8,7 @@ use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{MemorySink, Sink};
-use hence_skills::{NewSkillRun, SkillRun};
+use hence_skills::{FinishedSkill, NewSkillRun, SkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 use crate::measure::{exponent, time_of};
@@ -113,15 +113,15 @@ impl Case {
         Ok(Self { library, prepared, source, problem: Arc::new(problem) })
     }
 
-    fn run(&self) -> Result<usize, Error> {
+    fn run(&self) -> Result<(FinishedSkill, MemorySink), Error> {
         let (run, header) =
             SkillRun::start(self.problem.clone(), &self.prepared, &self.source, &self.library)?;
         let mut sink = MemorySink::default();
         sink.append(&header)?;
         let finished = run.finish(&self.library, machine::threads(), &mut sink, |_| {})?;
-        match finished.report.failure {
+        match &finished.report.failure {
             Some(failure) => Err(failure.failure.message.to_string().into()),
-            None => Ok(sink.journal.len()),
+            None => Ok((finished, sink)),
         }
     }
 }
