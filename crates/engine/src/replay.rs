@@ -7,9 +7,9 @@ use hence_state::Findings;
 use crate::blob::Blobs;
 use crate::book::BookError;
 use crate::history::History;
-use crate::run::{Run, RunError};
+use crate::run::{Advanced, Run, RunError};
 use crate::sink::{MemorySink, Sink, SinkError};
-use crate::{Determinism, Engine, interactive};
+use crate::{Determinism, Engine, GateError, VERDICTS_STEP, blob, interactive};
 
 /// What a replay does with steps that asked the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,15 +83,55 @@ impl Engine {
         let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
         sink.memory.journal.extend_from_slice(header.line());
         let mut steps = 0;
-        let finished =
-            run.finish(&mut sink, |event| steps += u64::from(matches!(event, crate::Event::Step { .. })));
+        let finished = run_again(run, &history, &mut sink, &mut steps);
         // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
         match finished {
-            Ok(_) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
+            Ok(())
+            | Err(RunError::Book(
+                BookError::Clock(_)
+                | BookError::Fold { .. }
+                | BookError::Untimely { .. }
+                | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
+            )) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
         Ok(Replay { difference: difference(journal, &sink.memory.journal), executed: steps - read, read })
+    }
+}
+
+/// Runs to the end. What somebody decided outside is read from the journal: which policies to go by, and to try again
+/// what they blocked.
+fn run_again(
+    run: Run,
+    history: &History,
+    sink: &mut ReplaySink<'_>,
+    steps: &mut u64,
+) -> Result<(), RunError> {
+    let mut run = run;
+    loop {
+        if let Some(policies) = history.policies.get(&run.next_index()) {
+            let policies = blob::resolve(policies, sink)?;
+            run.lay_policies(&policies, sink)?;
+            continue;
+        }
+        match run.advance(sink)? {
+            Advanced::Going(going, event) => {
+                *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                run = *going;
+            }
+            Advanced::Blocked(going, blocked) => {
+                *steps += u64::from(&*blocked.step != VERDICTS_STEP);
+                if going.next_index() > history.last {
+                    return Ok(());
+                }
+                run = *going;
+            }
+            Advanced::Ended(_, event) => {
+                *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                return Ok(());
+            }
+        }
     }
 }
 
