@@ -15,7 +15,7 @@ use hence_state::{
 };
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
-use crate::gate::{Custody, Gate, GateError, Role, Untimely};
+use crate::gate::{self, Custody, GateError, Role, Untimely};
 use crate::sink::{Sink, SinkError};
 
 /// What a run has recorded so far, and how the next record is made.
@@ -29,9 +29,7 @@ pub struct Book {
     pub(crate) clock: Clock,
     pub(crate) mutations: u64,
     pub(crate) head: Head,
-    header: Header,
     custody: Custody,
-    gate: Option<Box<dyn Gate>>,
 }
 
 /// What a new book needs to know.
@@ -104,9 +102,9 @@ impl Book {
         let mut fold = Fold::new(&header, start.problem);
         let state_hash = fold.state_mut().digest();
         header.initial_state_hash = state_hash;
-        let sealed = Record::Header(header.clone()).seal(None);
+        let sealed = Record::Header(header).seal(None);
         let (profile, clock, head) = (start.profile, start.clock, sealed.head());
-        let book = Self { profile, fold, state_hash, clock, mutations: 0, head, header, custody, gate: None };
+        let book = Self { profile, fold, state_hash, clock, mutations: 0, head, custody };
         Ok((book, sealed))
     }
 
@@ -240,7 +238,9 @@ impl Book {
         let index = self.next_index();
         sink.append(&sealed).map_err(|source| BookError::Sink { index, source })?;
         self.head = sealed.head();
-        self.tell_gate(index, record, sink.blobs());
+        if let Some(gate) = sink.gate().filter(|_| gate::is_seen(record)) {
+            gate.take_in(index, record);
+        }
         Ok(index)
     }
 

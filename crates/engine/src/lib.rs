@@ -58,7 +58,7 @@ pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
     BLOCKED_MEMBER, Blocked, Custody, FinalJudgement, Gate, GateError, Gates, Judgement, Opening,
-    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt,
+    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen,
 };
 pub use interactive::{
     Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
@@ -72,6 +72,6 @@ pub use policies::{DEFAULT_POLICY, RegisterError};
 pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
-pub use sink::{MemorySink, Sink, SinkError};
+pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Determinism, Step, Unseen, View};
 pub use verify::{Evidence, without_defects};

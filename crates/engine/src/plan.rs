@@ -12,7 +12,7 @@ use hence_state::{
 use crate::book::{Book, BookError, BookStart};
 use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
-use crate::{Gates, Model, Step, interactive};
+use crate::{Model, Step, interactive};
 
 /// A run that may begin.
 #[derive(Clone)]
@@ -24,7 +24,6 @@ pub struct Plan {
     pub(crate) clock: Clock,
     pub(crate) steps: Vec<Arc<dyn Step>>,
     pub(crate) model: Option<Arc<dyn Model>>,
-    pub(crate) gates: Option<Arc<dyn Gates>>,
 }
 
 impl Plan {
@@ -126,7 +125,6 @@ fn check(
             clock,
             steps,
             model: model.cloned(),
-            gates: None,
         }),
         (Some(findings), ..) => Err(findings),
         (None, ..) => Err(Findings::one(args_finding("request", "a part of the request could not be read"))),

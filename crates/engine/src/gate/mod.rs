@@ -9,15 +9,15 @@ mod custody;
 
 use std::sync::Arc;
 
-use hence_canon::Value;
-use hence_journal::{Header, Record, RecordIndex};
+use hence_canon::{Canonical, Value};
+use hence_journal::{Control, Header, Reader, Record, RecordIndex};
 use hence_state::{ProblemSpec, StepError, StepResult};
 
 pub use blocked::{Blocked, attempt};
 pub(crate) use blocked::{block, remark};
 pub use custody::{Custody, Role, Untimely};
 
-use crate::Blobs;
+use crate::{Blobs, blob};
 
 /// The step whose output is the policies a run goes by: its first record, and every amendment.
 pub const POLICIES_STEP: &str = "$policies";
@@ -52,41 +52,80 @@ pub struct FinalJudgement {
 /// Judges a run while it happens.
 ///
 /// The same records give the same judgements: a replay asks again and compares every byte.
-pub trait Gate: Send {
-    /// Judges a result before it becomes record `index`. Nothing changes.
-    fn judge(&mut self, index: RecordIndex, result: &StepResult, blobs: &dyn Blobs) -> Judgement;
-
-    /// Takes in a record that was kept: a result that was not blocked, or a loop's decision.
-    fn take_in(&mut self, index: RecordIndex, record: &Record, blobs: &dyn Blobs);
-
-    /// Judges the run as it would be if it completed now. Nothing changes.
-    fn judge_end(&mut self, blobs: &dyn Blobs) -> FinalJudgement;
-
-    /// Goes on by other policies.
+pub trait Gate {
+    /// Goes by these policies from here on: the ones a run begins with, or amended ones.
     ///
     /// # Errors
-    /// [`GateError`] when they cannot be enforced; the old ones then stay.
-    fn amend(&mut self, policies: &Value) -> Result<(), GateError>;
+    /// [`GateError`] when they cannot be enforced; the ones before, if there were any, then stay.
+    fn go_by(&mut self, policies: &Value) -> Result<(), GateError>;
+
+    /// Judges a result before it becomes record `index`. Nothing changes.
+    fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
+
+    /// Takes in a record that was kept: a result that was not blocked, or a loop's decision.
+    fn take_in(&mut self, index: RecordIndex, record: &Record);
+
+    /// Judges the run as it would be if it completed now. Nothing changes.
+    fn judge_end(&mut self) -> FinalJudgement;
 }
 
 /// What a gate is told of a run before its first record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Opening<'a> {
     /// The header of the run.
     pub header: &'a Header,
     /// Its problem.
     pub problem: &'a Arc<ProblemSpec>,
-    /// The policies it goes by.
-    pub policies: &'a Value,
+    /// Where its large values are.
+    pub blobs: &'a dyn Blobs,
 }
 
 /// Makes gates.
 pub trait Gates: Send + Sync {
-    /// Makes the gate of a run.
+    /// Makes the gate of a run, which knows no policies yet.
     ///
     /// # Errors
-    /// [`GateError`] when the policies cannot be enforced: a run never goes on without them.
-    fn open(&self, opening: Opening<'_>) -> Result<Box<dyn Gate>, GateError>;
+    /// [`GateError`] when the run cannot be judged: it never goes on without a gate.
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Result<Box<dyn Gate + 'a>, GateError>;
+}
+
+/// Shows a gate everything a journal records, policies first.
+///
+/// # Errors
+/// [`GateError`] when the policies are not at hand or cannot be enforced.
+pub fn catch_up(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -> Result<(), GateError> {
+    let unread = |error: &dyn std::fmt::Display| GateError::Policies(error.to_string());
+    let (_, reader) = Reader::open(journal).map_err(|error| unread(&error))?;
+    for chained in reader {
+        let chained = chained.map_err(|error| unread(&error))?;
+        if let Some(output) = laid(&chained.record) {
+            let policies = blob::resolve(output, blobs).map_err(|error| unread(&error))?;
+            gate.go_by(&policies)?;
+        } else if is_seen(&chained.record) {
+            gate.take_in(chained.index, &chained.record);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the policies a record lays down.
+fn laid(record: &Record) -> Option<&Canonical> {
+    match record {
+        Record::Step(step) if &**step.result.step() == POLICIES_STEP => step.result.outcome().output(),
+        _ => None,
+    }
+}
+
+/// Returns whether a record is something policies speak of: what was done, not what was said about it or blocked.
+pub fn is_seen(record: &Record) -> bool {
+    match record {
+        Record::Step(step) => {
+            let is_aside = [POLICIES_STEP, VERDICTS_STEP].contains(&&**step.result.step());
+            !is_aside && !step.result.outcome().is_blocked()
+        }
+        Record::Control(control) => matches!(control, Control::Loop(_)),
+        Record::Header(_) => false,
+    }
 }
 
 /// Policies that cannot be enforced.

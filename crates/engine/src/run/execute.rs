@@ -14,7 +14,7 @@ impl Run {
         let (started_at, finished_at) = self.book.next_times()?;
         let (input, outcome) = self.outcome(step, sink)?;
         let result = StepResult::new(step.name(), &input, started_at, finished_at, outcome);
-        let result = self.book.judge(result, sink.blobs())?;
+        let result = self.book.judge(result, sink)?;
         if self.book.custody().is_pinned() && result.outcome().is_blocked() {
             return self.keep_blocked(step, result, sink);
         }

@@ -17,7 +17,7 @@ pub use resume::{ResumeError, Resumed};
 use crate::blob::BlobError;
 use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
-use crate::gate::{Blocked, GateError, Role};
+use crate::gate::{Blocked, Role};
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::step::Tally;
@@ -155,8 +155,7 @@ impl Run {
     /// # Errors
     /// [`RunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
     pub fn lay_policies(&mut self, policies: &Value, sink: &mut dyn Sink) -> Result<RecordIndex, RunError> {
-        let gates = self.plan.gates.clone().ok_or(BookError::Gate(GateError::Unguarded))?;
-        Ok(self.book.lay_policies(&*gates, policies, sink)?)
+        Ok(self.book.lay_policies(policies, sink)?)
     }
 
     /// Executes the next step, or records the next decision.

@@ -73,13 +73,7 @@ impl Run {
             last = chained;
         }
         run.check_end(&last)?;
-        let resumed = run.into_resumed();
-        // A run that has ended asks nobody any more.
-        let Resumed::Going(mut run) = resumed else { return Ok(resumed) };
-        if let Some(gates) = run.plan.gates.clone() {
-            run.book.guard(&*gates, journal, blobs).map_err(RunError::from)?;
-        }
-        Ok(Resumed::Going(run))
+        Ok(run.into_resumed())
     }
 
     fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
