@@ -65,6 +65,6 @@ pub use policies::{DEFAULT_POLICY, RegisterError};
 pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
-pub use sink::{MemorySink, Sink, SinkError};
+pub use sink::{MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Determinism, Step, Unseen, View};
 pub use verify::{Evidence, without_defects};

@@ -8,7 +8,7 @@ use crate::blob::Blobs;
 use crate::book::BookError;
 use crate::history::History;
 use crate::run::{Run, RunError};
-use crate::sink::{MemorySink, Sink, SinkError};
+use crate::sink::ReplaySink;
 use crate::{Determinism, Engine, interactive};
 
 /// What a replay does with steps that asked the world.
@@ -80,8 +80,7 @@ impl Engine {
         if recorded == RecordedSteps::FromJournal {
             run.read_outcomes_from(history.outcomes.clone());
         }
-        let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
-        sink.memory.journal.extend_from_slice(header.line());
+        let mut sink = ReplaySink::new(&header, blobs);
         let mut steps = 0;
         let finished =
             run.finish(&mut sink, |event| steps += u64::from(matches!(event, crate::Event::Step { .. })));
@@ -91,7 +90,7 @@ impl Engine {
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
-        Ok(Replay { difference: difference(journal, &sink.memory.journal), executed: steps - read, read })
+        Ok(Replay { difference: difference(journal, &sink.into_journal()), executed: steps - read, read })
     }
 }
 
@@ -103,35 +102,6 @@ fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps
         plan.find_step(name).is_some_and(|step| step.determinism(&plan.problem) == Determinism::Recorded)
     };
     history.steps.iter().filter(|name| is_recorded(name)).count() as u64
-}
-
-/// Keeps the replay's journal in memory and reads large values where they are kept.
-struct ReplaySink<'a> {
-    memory: MemorySink,
-    blobs: &'a dyn Blobs,
-}
-
-impl Sink for ReplaySink<'_> {
-    fn append(&mut self, record: &hence_journal::Sealed) -> Result<(), SinkError> {
-        self.memory.append(record)
-    }
-
-    fn put_blob(&mut self, value: &hence_canon::Canonical) -> Result<(), SinkError> {
-        self.memory.put_blob(value)
-    }
-
-    fn blobs(&self) -> &dyn Blobs {
-        self
-    }
-}
-
-impl Blobs for ReplaySink<'_> {
-    fn get(&self, digest: &hence_canon::Digest) -> Result<Option<Vec<u8>>, SinkError> {
-        match Blobs::get(&self.memory.blobs, digest)? {
-            Some(bytes) => Ok(Some(bytes)),
-            None => self.blobs.get(digest),
-        }
-    }
 }
 
 pub(crate) fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {

@@ -53,3 +53,45 @@ impl Sink for MemorySink {
         &self.blobs
     }
 }
+
+/// Keeps the journal of a replay in memory and reads large values where they are kept.
+pub struct ReplaySink<'a> {
+    memory: MemorySink,
+    kept: &'a dyn Blobs,
+}
+
+impl<'a> ReplaySink<'a> {
+    /// Returns a sink whose journal begins with a header, beside large values that are kept.
+    pub fn new(header: &Sealed, kept: &'a dyn Blobs) -> Self {
+        let journal = header.line().to_vec();
+        Self { memory: MemorySink { journal, ..MemorySink::default() }, kept }
+    }
+
+    /// Returns the journal so far.
+    pub fn into_journal(self) -> Vec<u8> {
+        self.memory.journal
+    }
+}
+
+impl Sink for ReplaySink<'_> {
+    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.memory.append(record)
+    }
+
+    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
+        self.memory.put_blob(value)
+    }
+
+    fn blobs(&self) -> &dyn Blobs {
+        self
+    }
+}
+
+impl Blobs for ReplaySink<'_> {
+    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
+        match Blobs::get(&self.memory.blobs, digest)? {
+            Some(bytes) => Ok(Some(bytes)),
+            None => self.kept.get(digest),
+        }
+    }
+}
