@@ -28,6 +28,7 @@ pub fn json_schema() -> Value {
                 "The steps; each waits for the one before unless it says otherwise",
             ),
         ),
+        ("capabilities", described(files(), "Files that declare what it calls, from the folder of this one")),
         ("metadata", described(kind("object"), "Anything else worth keeping")),
     ];
     let required = ["id", "version", "name", "description", "inputs", "outputs", "steps"];
@@ -36,6 +37,11 @@ pub fn json_schema() -> Value {
         schema,
         [("$schema", "https://json-schema.org/draft/2020-12/schema".into()), ("title", "Skill".into())],
     )
+}
+
+fn files() -> Value {
+    let forms = vec![non_empty(), list_of(non_empty())];
+    Object::from_iter([("oneOf", Value::from(forms))]).into()
 }
 
 fn fields() -> Value {
