@@ -201,6 +201,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct ReplayArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]
@@ -220,6 +222,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]

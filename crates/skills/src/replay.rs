@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use hence_canon::{Canonical, Digest};
+use hence_canon::Canonical;
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::{Flow, Step, Uses};
-use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
-use hence_journal::{Reader, Record, Sealed, verify};
-use hence_state::ProblemSpec;
+use hence_engine::{Blobs, Determinism, ReplaySink};
+use hence_journal::{Reader, Record, verify};
+use hence_state::{ProblemSpec, StepStatus};
 
+use crate::calls::{Desk, Ledger, Outside};
 use crate::host::Host;
 use crate::kept;
 use crate::run::{OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+use crate::stop::NeverStop;
 
 /// What a replay found.
 #[derive(Clone, Debug)]
@@ -43,16 +45,25 @@ pub fn replay(
     let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
     let read = outcomes.len() as u64;
     run.read_outcomes_from(outcomes);
-    let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
-    sink.memory.journal.extend_from_slice(header.line());
+    let mut sink = ReplaySink::new(&header, blobs);
     let mut steps = 0;
-    match run.finish(host, NonZeroUsize::MIN, &mut sink, |_| steps += 1) {
+    let ledger = Ledger::empty();
+    let skill = prepared.skill();
+    let (outside, trouble) = (Outside::Closed, Mutex::new(None));
+    let desk = Desk { host, skill, ledger: &ledger, stop: &NeverStop, outside, trouble };
+    let driven = run.drive_at(&desk, NonZeroUsize::MIN, &mut sink, |_| steps += 1);
+    let mut replayed = sink.into_journal();
+    match driven {
+        // What a run that has not ended would go on to do is no difference.
+        Ok(_) if is_unfinished(journal) && replayed.starts_with(journal) => replayed.truncate(journal.len()),
         // What a state refuses, the journal cannot hold either: the bytes so far say where they part.
         Ok(_) | Err(SkillRunError::Book(_) | SkillRunError::Outcome(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    let first_difference = verify::first_difference(journal, &sink.memory.journal);
-    *written = sink.memory.journal;
+    let first_difference = verify::first_difference(journal, &replayed);
+    *written = replayed;
+    let recorded_steps = count_steps(journal);
+    let steps = if first_difference.is_none() { recorded_steps } else { steps };
     Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
 }
 
@@ -113,31 +124,24 @@ fn may_call(step: &Step) -> Vec<Arc<str>> {
     uses.into_iter().filter_map(capability).collect()
 }
 
-/// Keeps the replay's journal in memory and reads large values where they are kept.
-struct ReplaySink<'a> {
-    memory: MemorySink,
-    blobs: &'a dyn Blobs,
-}
-
-impl Sink for ReplaySink<'_> {
-    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
-        self.memory.append(record)
-    }
-
-    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
-        self.memory.put_blob(value)
-    }
-
-    fn blobs(&self) -> &dyn Blobs {
-        self
+/// Tells whether a journal ends before its run does.
+fn is_unfinished(journal: &[u8]) -> bool {
+    let Ok((_, reader)) = Reader::open(journal) else { return false };
+    match reader.last() {
+        None => true,
+        Some(Ok(chained)) => match &chained.record {
+            Record::Step(record) => record.result.outcome().status() != StepStatus::Failed,
+            Record::Control(_) => false,
+            Record::Header(_) => true,
+        },
+        Some(Err(_)) => false,
     }
 }
 
-impl Blobs for ReplaySink<'_> {
-    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
-        match Blobs::get(&self.memory.blobs, digest)? {
-            Some(bytes) => Ok(Some(bytes)),
-            None => self.blobs.get(digest),
-        }
-    }
+/// Counts the steps a journal records.
+fn count_steps(journal: &[u8]) -> u64 {
+    let Ok((_, reader)) = Reader::open(journal) else { return 0 };
+    let is_step =
+        |record: &Record| matches!(record, Record::Step(step) if &**step.result.step() != OUTPUTS_STEP);
+    reader.map_while(Result::ok).filter(|chained| is_step(&chained.record)).count() as u64
 }

@@ -10,10 +10,11 @@ use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
 use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
 use hence_cognition::state::ExecutionState;
-use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink};
+use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink, SinkError};
 use hence_journal::{Head, Sealed};
 use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError};
 
+pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
 use crate::kept::{self, Kept};
@@ -69,7 +70,10 @@ pub enum SkillRunError {
     Book(#[from] BookError),
     /// A step waits for an answer. Nothing was recorded for it; resume the run once the answer is there.
     #[error("the run waits for an answer")]
-    Waiting(hence_cognition::run::Waiting),
+    Waiting(Vec<hence_cognition::run::Waiting>),
+    /// What is under way could not be kept beside the journal.
+    #[error("what is under way could not be kept: {0}")]
+    CallLog(SinkError),
     /// The interpreter refuses an outcome.
     #[error(transparent)]
     Outcome(#[from] hence_cognition::run::FoldError),

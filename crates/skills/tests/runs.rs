@@ -121,6 +121,7 @@ impl Case {
         let skill = Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap();
         let prepared = Prepared::of(&skill, &World::default()).unwrap();
         let asked = NewSkillRun {
+            capabilities: None,
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             inputs: Object::new(),

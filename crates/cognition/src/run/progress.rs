@@ -92,6 +92,11 @@ impl<'a> Progress<'a> {
         Ok(progress)
     }
 
+    /// Returns the skill that is run.
+    pub fn skill(&self) -> &'a Skill {
+        self.prepared.skill()
+    }
+
     /// Returns the state so far.
     pub fn state(&self) -> &ExecutionState {
         &self.state
