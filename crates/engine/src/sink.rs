@@ -106,6 +106,11 @@ impl<'a> ReplaySink<'a> {
     }
 
     /// Returns the journal so far.
+    pub fn journal(&self) -> &[u8] {
+        &self.memory.journal
+    }
+
+    /// Returns the journal.
     pub fn into_journal(self) -> Vec<u8> {
         self.memory.journal
     }
