@@ -16,7 +16,7 @@ mod run;
 
 pub use follow::SkillProgram;
 pub use host::Host;
-pub use kept::KeptError;
+pub use kept::{KeptError, read as kept_outcome};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
-pub use replay::{SkillReplay, replay};
+pub use replay::{SkillReplay, asks_the_world, replay};
 pub use run::{FinishedSkill, OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};

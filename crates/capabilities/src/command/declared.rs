@@ -14,7 +14,7 @@ use super::{Command, Commands, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX};
 #[error("{}", .0.join("; "))]
 pub struct InvalidCommands(pub Vec<String>);
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "description",
     "command",
     "directory",
@@ -24,6 +24,7 @@ const KEYS: [&str; 9] = [
     "inputs",
     "outputs",
     "safety",
+    "action",
 ];
 
 impl Commands {

@@ -80,7 +80,13 @@ impl Command {
                 let output = hence_canon::parse(&output).map_err(|error| {
                     failed("CommandOutputInvalid", format!("{name} gave no JSON: {error}"))
                 })?;
-                Ok(Reply { output, meta: Object::from_iter([("tool_calls", Value::from(1))]) })
+                // What the call is to a reviewer enters the record: whoever reads it later need not have the declaration.
+                let meta = Object::from_iter([("tool_calls", Value::from(1))]);
+                let meta = match &self.spec.action {
+                    Some(action) => meta.with("action", action.clone()),
+                    None => meta,
+                };
+                Ok(Reply { output, meta })
             }
         }
     }
