@@ -26,7 +26,7 @@ pub use follow::SkillProgram;
 pub use host::{Effect, Host};
 pub use kept::{KeptError, read as kept_outcome};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
-pub use replay::{Recorded, SkillReplay, replay};
+pub use replay::{Recorded, SkillReplay, asks_the_world, replay};
 pub use run::{
     Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,
 };

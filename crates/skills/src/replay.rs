@@ -121,7 +121,7 @@ impl History {
                 _ => {}
             }
             let outcome = kept::read(&attempt(&record.result), blobs).map_err(kept)?;
-            if asks_the_world(&outcome, prepared, host) {
+            if asks_the_world(&outcome, prepared.skill().step(&outcome.step_id), host) {
                 history.read += 1;
                 history.outcomes.entry(outcome.step_id.clone()).or_default().push_back(outcome);
             }
@@ -159,16 +159,16 @@ impl History {
     }
 }
 
-/// Tells whether executing a step again would ask something that may answer otherwise.
+/// Tells whether executing a step again would ask something that may answer otherwise: a replay reads such an outcome
+/// from the journal.
 ///
 /// Gates are no calls of a step, and one that denied leaves no call at all; so what they would be asked through is
 /// looked up in the contracts of everything the step may call.
-fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -> bool {
+pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
     let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
     if outcome.called.keys().any(|id| is_recorded(id)) {
         return true;
     }
-    let step = prepared.skill().step(&outcome.step_id);
     let specs = step.into_iter().flat_map(may_call).filter_map(|id| host.capability(&id));
     specs.into_iter().any(|spec| {
         spec.safety.before.iter().chain(&spec.safety.after).any(|gate| is_recorded(&gate.capability))
