@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 ///
 /// Line breaks become spaces, control characters become visible, and what Markdown or HTML would read as markup
 /// is escaped, so that a statement cannot forge a heading, a link or a script.
-pub(crate) fn text(raw: &str) -> String {
+pub fn markdown_text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for letter in raw.chars() {
         match letter {
@@ -17,7 +17,7 @@ pub(crate) fn text(raw: &str) -> String {
             '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '!' => out.extend(['\\', letter]),
             // A mention would notify a stranger.
             '@' => out.push_str("&#64;"),
-            control if control.is_control() || is_invisible(control) => {
+            control if super::is_hidden(control) || is_invisible(control) => {
                 let _ = write!(out, "\\\\u{{{:x}}}", u32::from(control));
             }
             plain => out.push(plain),
@@ -26,9 +26,9 @@ pub(crate) fn text(raw: &str) -> String {
     out
 }
 
-/// Characters that reorder or hide what stands around them.
+/// Characters that cannot be seen.
 fn is_invisible(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(letter, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn markup_becomes_text() {
-        assert_eq!(text("a*b*<i>\u{1b}[0m"), "a\\*b\\*&lt;i&gt;\\\\u{1b}\\[0m");
-        assert_eq!(text("x\ny @me \u{202e}"), "x y &#64;me \\\\u{202e}");
+        assert_eq!(markdown_text("a*b*<i>\u{1b}[0m"), "a\\*b\\*&lt;i&gt;\\\\u{1b}\\[0m");
+        assert_eq!(markdown_text("x\ny @me \u{202e}"), "x y &#64;me \\\\u{202e}");
     }
 }
