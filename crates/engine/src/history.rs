@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Lenient, Object, Value};
+use hence_canon::{Canonical, Lenient, Object, Value};
 use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
     RecordIndex,
 };
 use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
 
+use crate::gate::{POLICIES_STEP, attempt};
 use crate::{Engine, Plan, Request, ResumeError, interactive};
 
 /// What a journal says about one step that a replay cannot compute.
@@ -25,6 +26,10 @@ pub(crate) struct History {
     pub(crate) header: Header,
     pub(crate) outcomes: BTreeMap<RecordIndex, Recorded>,
     pub(crate) steps: Vec<Arc<str>>,
+    /// The policies somebody laid down, by record.
+    pub(crate) policies: BTreeMap<RecordIndex, Canonical>,
+    /// The last record that can be read.
+    pub(crate) last: RecordIndex,
     /// The times the caller gave, when the header says they were given.
     times: Option<Vec<Timestamp>>,
 }
@@ -40,14 +45,21 @@ impl History {
             return Err(ReadError { index: RecordIndex::HEADER, error: DecodeError::Line(LineError::Blank) });
         };
         let mut times = vec![header.created_at.clone()];
-        let (mut outcomes, mut steps) = (BTreeMap::new(), Vec::new());
+        let (mut outcomes, mut steps, mut policies) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let mut last = RecordIndex::HEADER;
         // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
         for Chained { record, index, .. } in reader.map_while(Result::ok) {
+            last = index;
             match record {
                 Record::Step(record) => {
                     times.push(record.result.finished_at().clone());
                     steps.push(record.result.step().clone());
-                    let (outcome, others) = (record.result.outcome().clone(), record.result.others().clone());
+                    if &**record.result.step() == POLICIES_STEP {
+                        policies
+                            .extend(record.result.outcome().output().map(|output| (index, output.clone())));
+                    }
+                    let made = attempt(&record.result);
+                    let (outcome, others) = (made.outcome().clone(), made.others().clone());
                     outcomes.insert(index, Recorded { outcome, others });
                 }
                 Record::Control(Control::Complete { at, .. }) => times.push(at),
@@ -56,7 +68,7 @@ impl History {
             }
         }
         let times = (header.clock == Some(ClockSource::Given)).then_some(times);
-        Ok(Self { header, outcomes, steps, times })
+        Ok(Self { header, outcomes, steps, policies, last, times })
     }
 
     /// Makes the request that the run must have come from.
