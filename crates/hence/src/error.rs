@@ -54,6 +54,7 @@ impl CliError {
             | Code::BadRecord
             | Code::Diverged
             | Code::Capabilities
+            | Code::BoundStep
             | Code::OtherCapabilities
             | Code::Bundle
             | Code::Variables
@@ -186,6 +187,7 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
+            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

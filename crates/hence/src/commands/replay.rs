@@ -71,7 +71,7 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError
         Some(blobs) => blobs,
         None => &NoBlobs,
     };
-    let replay = Engine::new()
+    let replay = crate::bound::to_read(Engine::new(), &journal, &args.capabilities.capabilities)?
         .replay(&journal.bytes, &problem.value, blobs, RecordedSteps::FromJournal)
         .map_err(|error| CliError::replay(&journal.name, error))?;
     tell(context, args, &journal, replay)

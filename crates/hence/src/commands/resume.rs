@@ -15,7 +15,7 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
         return crate::skills::resume(context, &kept, &journal);
     }
     let problem = journal.required_problem()?;
-    let plan = Engine::new()
+    let plan = crate::bound::to_resume(Engine::new(), &journal, &args.capabilities.capabilities)?
         .plan_of_journal(&journal.bytes, &problem)
         .map_err(|error| CliError::resume(&journal.name, error))?;
     let store = context.store()?;

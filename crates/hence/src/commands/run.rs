@@ -9,11 +9,12 @@ use hence_state::{Profile, Status};
 use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
 
 use crate::args::RunArgs;
+use crate::bound::{self, Ready};
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::sink::StoreSink;
-use crate::{hint, input, target};
+use crate::{hint, input};
 
 pub(crate) use report::RunReport;
 
@@ -39,21 +40,18 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     crate::skills::refuse_options(args)?;
     let profile = Profile::named(args.profile);
     let document = input::parse_problem(&args.problem, &bytes, &profile)?;
+    let name = input::shown_name(&args.problem);
+    let Ready { document, engine, attachments } =
+        bound::ready(Engine::new(), name, document, bytes, &args.skill.capabilities.capabilities, &profile)?;
     let mut request = Request::new(document, profile);
     request.trace_id.clone_from(&args.trace_id);
     request.now.clone_from(&args.now);
     request.engine_version.clone_from(&args.engine_version);
-    let plan = Engine::new()
-        .plan(&request)
-        .map_err(|findings| CliError::refused(input::shown_name(&args.problem), &findings))?;
+    let plan = engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
     let id = run_id(plan.trace_id())?;
     let store = context.store_or_new()?;
     let (run, header) = Run::start(plan.clone())?;
-    let new = NewRun {
-        id: id.clone(),
-        attachments: vec![(target::problem_name(), bytes)],
-        lines: header.line().to_vec(),
-    };
+    let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
     let ended = match store.create(new) {
         Ok(writer) => Ended { finished: finish(context, &store, run, writer)?, beginning: Beginning::Here },
         // The same problem under the same id is the same run: it is taken up, never executed twice.
@@ -157,6 +155,8 @@ fn line(event: &Event) -> String {
         Event::Decision { index, action, iteration } => {
             format!("{:>5}  loop iteration {iteration}: {}", index.get(), action.as_str())
         }
+        Event::Blocked(blocked) => format!("{:>5}  {}  blocked", blocked.index.get(), escape(&blocked.step)),
+        Event::Policies { index, .. } => format!("{:>5}  policies judged", index.get()),
         Event::Completed { index } => match index {
             Some(index) => format!("{:>5}  completed", index.get()),
             None => "       completed".to_owned(),

@@ -9,7 +9,7 @@ mod verify;
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value, parse};
+use hence_canon::{Canonical, Digest, Value, parse};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::checkpoint;
 use hence_cognition::run::{Prepared, StepOutcome};
@@ -26,7 +26,9 @@ use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
 
-pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
+pub(crate) use capabilities::{
+    CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
+};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use run::{refuse_options, resume, run};
@@ -68,7 +70,7 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = library_of(journal, files, &pinned)?;
+        let library = library_pinned(journal, files, pinned.capabilities)?;
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
@@ -88,8 +90,12 @@ impl Kept {
 }
 
 /// Returns what a run may call: what was kept beside it, unless files are named that say the same.
-fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Library, CliError> {
-    let kept = || match pinned.capabilities {
+pub(crate) fn library_pinned(
+    journal: &Journal,
+    files: &[String],
+    pinned: Option<Digest>,
+) -> Result<Library, CliError> {
+    let kept = || match pinned {
         None => Ok(Declarations::default()),
         Some(digest) => capabilities::read_kept(&journal.name, journal.capabilities.as_deref(), digest),
     };
@@ -97,7 +103,7 @@ fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Li
         return kept().map(Library::with);
     }
     let before = kept().ok();
-    capabilities::read_again(&journal.name, files, pinned.capabilities, before.as_ref()).map(Library::with)
+    capabilities::read_again(&journal.name, files, pinned, before.as_ref()).map(Library::with)
 }
 
 fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
@@ -153,7 +159,8 @@ pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError>
     let Kept { problem, prepared, source, library } = kept;
     let mut written = Vec::new();
     let replay = with_blobs(journal, |blobs| {
-        hence_skills::replay(problem.clone(), prepared, source, library, &journal.bytes, blobs, &mut written)
+        let recorded = hence_skills::Recorded { journal: &journal.bytes, blobs, gate: None };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
     });
     let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
     let difference = replay.first_difference.map(|line| {

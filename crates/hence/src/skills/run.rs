@@ -30,7 +30,8 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure and --capabilities are for skills, and this document has no steps";
+    let message =
+        "--input, --inputs, --frame and --on-failure are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -118,7 +119,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, inputs, frame, on_failure })
+    Ok(NewSkillRun { id, created_at, capabilities, policies: None, inputs, frame, on_failure })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

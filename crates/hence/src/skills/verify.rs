@@ -49,7 +49,8 @@ fn replayed(kept: &Kept, journal: &[u8], blobs: &dyn Blobs) -> Outcome {
     let Kept { problem, prepared, source, library } = kept;
     let broken = |line: u64, reason: Reason| Outcome::Broken(Break { line, reasons: vec![reason] });
     let mut written = Vec::new();
-    match hence_skills::replay(problem.clone(), prepared, source, library, journal, blobs, &mut written) {
+    let recorded = hence_skills::Recorded { journal, blobs, gate: None };
+    match hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written) {
         Ok(replay) => match replay.first_difference {
             None => Outcome::Holds,
             Some(line) => broken(line, Reason::new(ReasonCode::BytesDiffer)),
