@@ -55,6 +55,7 @@ impl CliError {
             | Code::Diverged
             | Code::Capabilities
             | Code::OtherCapabilities
+            | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document

@@ -9,6 +9,7 @@
 )]
 
 mod bundle;
+mod capabilities;
 mod changed;
 mod document;
 mod hash;
@@ -21,6 +22,7 @@ mod review;
 mod run;
 mod same_bytes;
 mod schema;
+mod secrets;
 mod skill;
 mod store;
 mod strange_ids;
