@@ -57,7 +57,11 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
             ));
         }
     }
-    Ok(reply)
+    // What the call is to a reviewer enters the record: whoever reads it later need not have the declaration.
+    Ok(match &declared.spec.action {
+        Some(action) => Reply { meta: reply.meta.with("action", action.clone()), ..reply },
+        None => reply,
+    })
 }
 
 /// Takes secrets out of whatever a call came to.

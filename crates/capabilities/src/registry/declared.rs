@@ -101,6 +101,7 @@ pub(super) fn read(
     let (inputs, outputs) = (fields(&input).unwrap_or_default(), fields(&output).unwrap_or_default());
     let hints = members.value("hints").map(CognitiveHints::read).unwrap_or_default();
     let safety = safety(&mut members);
+    let action = members.text("action");
     let (determinism, effects, recovery) = class(&mut members, usual);
     let given = given(&mut members);
     if determinism == Determinism::Deterministic && !(secrets.is_empty() && given.is_empty()) {
@@ -113,7 +114,7 @@ pub(super) fn read(
     members.finish();
     Some(Declared {
         description: description?,
-        spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints }),
+        spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints, action }),
         determinism,
         effects,
         recovery,

@@ -5,7 +5,7 @@
 use hence_canon::{Object, Value};
 
 use super::control::{self, ITERATIONS_MAX, PARALLEL_MAX, RETRY_ATTEMPTS_MAX};
-use super::{ScatterMerge, document, field, step};
+use super::{Recovery, ScatterMerge, document, field, step};
 use crate::mapping::MergeStrategy;
 
 /// Returns the JSON Schema (draft 2020-12) of a skill document.
@@ -100,8 +100,17 @@ fn config() -> Value {
             ("while", whiles()),
             ("router", router()),
             ("scatter", scatter()),
+            ("recovery", recovery()),
         ],
         &[],
+    )
+}
+
+fn recovery() -> Value {
+    let names: Value = Recovery::ALL.map(Recovery::name).into_iter().collect();
+    described(
+        Object::from_iter([("enum", names)]).into(),
+        "What becomes of a call of which, after a crash, nobody knows whether it happened",
     )
 }
 
