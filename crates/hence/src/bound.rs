@@ -150,6 +150,9 @@ impl Callees for Means {
                  harm, declare `effects: reads` or `recovery: retry`"
             ));
         }
+        if let Some(missing) = self.0.missing_secrets(capability).first() {
+            return Err(format!("`{capability}` cannot be called: {missing}"));
+        }
         Ok(self.0.determinism(capability))
     }
 
@@ -177,8 +180,8 @@ impl Callees for Means {
         if let Some(breach) = breach(&spec.outputs, output) {
             return Err(format!("its output does not keep the contract: {breach}"));
         }
-        // Time as the wall saw it belongs to no record.
-        let metrics = reply.meta.without("latency_ms");
+        // Time as the wall saw it belongs to no record; what the call is to a reviewer is no measure.
+        let metrics = reply.meta.without("latency_ms").without("action");
         Ok(BoundReply { output: reply.output, metrics })
     }
 }

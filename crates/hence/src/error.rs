@@ -56,6 +56,7 @@ impl CliError {
             | Code::Capabilities
             | Code::BoundStep
             | Code::OtherCapabilities
+            | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document

@@ -27,6 +27,7 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::OtherCapabilities => {
             "leave --capabilities out to go on with what the run was made with, which is kept beside it"
         }
+        Code::SecretMissing => "set what is listed and do it again; nothing was run",
         Code::BoundStep => "mend the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",

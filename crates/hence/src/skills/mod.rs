@@ -5,6 +5,7 @@ mod document;
 mod end;
 mod given;
 mod run;
+mod secrets;
 mod verify;
 
 use std::sync::Arc;
@@ -70,11 +71,12 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = library_pinned(journal, files, pinned.capabilities)?;
+        let mut library = library_pinned(journal, files, pinned.capabilities)?;
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
+        secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
         Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
     }
 

@@ -12,7 +12,7 @@ use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, St
 
 use super::capabilities::{self, CAPABILITIES, capabilities_name};
 use super::end::{self, Beginning};
-use super::{Kept, SkillDocument, attachment_name, given, library_for, whole_records};
+use super::{Kept, SkillDocument, attachment_name, given, library_for, secrets, whole_records};
 use crate::args::RunArgs;
 use crate::code::Code;
 use crate::context::{Context, escape};
@@ -40,12 +40,15 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     if args.profile != ProfileName::Strict || args.engine_version.is_some() {
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
-    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?;
+    let mut library = library_for(&args.problem, bytes, &args.skill.capabilities)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
-    let asked = asked(args, &prepared, (&source, pinned), &store)?;
+    let inputs =
+        secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
+    let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    let asked = asked(args, &prepared, (&source, pinned), &store, (inputs, frame))?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
@@ -55,6 +58,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     })?;
     let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
         .map_err(|error| stopped(&id, error))?;
+    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, &[])?;
     let mut attachments = vec![
         (problem_name(), Canonical::of(&value).bytes().to_vec()),
         (attachment_name(), kept.source.bytes().to_vec()),
@@ -93,10 +97,9 @@ fn asked(
     prepared: &Prepared,
     (source, capabilities): (&Canonical, Option<Digest>),
     store: &FileStore,
+    (inputs, frame): (Object, Option<Object>),
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
-    let inputs = given::inputs(&args.skill, skill)?;
-    let frame = given::frame(&args.skill)?;
     let on_failure = match args.skill.on_failure.as_deref() {
         Some("continue") => FailureMode::Continue,
         _ => FailureMode::FailFast,
@@ -163,6 +166,9 @@ fn take_up(
     if run.has_ended() && !torn {
         context.say(format_args!("run {id} had ended already; nothing was run again"));
         return end::report(context, store, id, &run.ended(), Beginning::Before(None), copy);
+    }
+    if let Some(pinned) = Pinned::of(&kept.problem) {
+        secrets::require(&kept.library, kept.prepared.skill(), &pinned.inputs, run.outcomes())?;
     }
     let opened = store.open(id)?;
     if let Some(cut) = &opened.cut {

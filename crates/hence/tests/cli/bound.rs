@@ -160,7 +160,10 @@ fn a_summary_comes_from_a_model_with_what_it_cost_and_replays_without_it() {
         let endpoint = Endpoint::with(script);
         asking_a_model(&world, voice, &endpoint.url());
         let report = json(&world, &RUN);
-        assert_eq!((&report["answer"]["summary"], &report["status"]), (&"because".into(), &"completed".into()));
+        assert_eq!(
+            (&report["answer"]["summary"], &report["status"]),
+            (&"because".into(), &"completed".into())
+        );
         let asked = endpoint.requests().first().unwrap().body.to_string();
         assert!(asked.contains(r#"Sum up Why?: [\"a\",\"b\"]"#), "{asked}");
         drop(endpoint);

@@ -98,11 +98,57 @@ fn a_model_that_cannot_be_used_fails_its_step_with_a_class() {
         let endpoint = Endpoint::with(script);
         let world = world(Voice::OpenAi, &endpoint.url(), "stream: false");
         let models = String::from_utf8(world.read("models.yaml")).unwrap();
-        world.write("models.yaml", models.replace("effects: reads", "effects: reads\n    timeout_seconds: 1"));
+        world
+            .write("models.yaml", models.replace("effects: reads", "effects: reads\n    timeout_seconds: 1"));
         let answer = world.ask(&RUN);
         assert_eq!(answer.code, 1, "{}", answer.stderr);
         let journal = String::from_utf8(world.journal("sorted")).unwrap();
         assert!(journal.contains(class), "{class}: {journal}");
+        assert_eq!(json(&world, &["replay", "sorted"])["equal"], true);
+    }
+}
+
+#[test]
+fn no_key_of_a_model_reaches_a_record_or_a_message() {
+    const KEY: &str = "sk-test-0123456789";
+    let says = |voice: Voice| voice.whole(&format!(r#"{{"topic": "money", "key": "{KEY}"}}"#));
+    for script in [
+        vec![error("401 Unauthorized", &format!("{KEY} is not known"))],
+        vec![says(Voice::OpenAi)],
+        vec![Voice::OpenAi.whole(GOOD)],
+    ] {
+        let endpoint = Endpoint::with(script);
+        let world = world(Voice::OpenAi, &endpoint.url(), "key: {$secret: MODEL_KEY}\n      stream: false");
+        let models = String::from_utf8(world.read("models.yaml")).unwrap();
+        world.write("models.yaml", format!("{models}secrets:\n  MODEL_KEY: {{environment: MODEL_KEY}}\n"));
+        let refused = world.ask(&RUN);
+        assert!(refused.stderr.contains("MODEL_KEY"), "{}", refused.stderr);
+        let output = world.command(&RUN).env("MODEL_KEY", KEY).output().unwrap();
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let request = endpoint.requests().pop().unwrap_or_else(|| panic!("{out}{err}"));
+        assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
+        let mut looked_at = 0;
+        let mut folders = vec![world.path(".hence")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                looked_at += 1;
+                let bytes = std::fs::read(&path).unwrap();
+                assert!(
+                    !bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()),
+                    "{}",
+                    path.display()
+                );
+            }
+        }
+        assert!(looked_at >= 4);
+        // A replay needs no key.
         assert_eq!(json(&world, &["replay", "sorted"])["equal"], true);
     }
 }

@@ -11,6 +11,7 @@
 #[cfg(feature = "models")]
 mod bound;
 mod bundle;
+mod capabilities;
 mod changed;
 mod document;
 #[cfg(feature = "models")]
@@ -33,6 +34,7 @@ mod same_bytes;
 #[path = "../../../models/tests/endpoint/says.rs"]
 mod says;
 mod schema;
+mod secrets;
 mod skill;
 mod store;
 mod strange_ids;

@@ -136,7 +136,7 @@ impl<'a> Reading<'a> {
 
     fn key(&mut self) -> Option<Arc<str>> {
         let value = self.find("key")?;
-        let name = hence_capabilities::secret::reference(value);
+        let name = hence_cognition::secret::secret_reference(value).cloned();
         if name.is_none() {
             // What stands there may be a key, so it is not repeated.
             self.say("key", r#"expected {"$secret": NAME}"#);
