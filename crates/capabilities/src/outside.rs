@@ -15,17 +15,12 @@ pub(crate) fn call(declared: &Declared, call: &Call<'_>) -> Result<Reply, CallEr
     declared.provider.call(&ProviderCall {
         input: call.input,
         key: &key,
-        idempotency_key: without_attempt(&key),
+        idempotency_key: &call.idempotency_key(),
         timeout: declared.timeout.map_or(seconds, |own| own.min(seconds)),
         output_bytes_max: declared.output_bytes_max,
         output_schema: declared.output.as_ref(),
         secrets: &NoSecrets,
     })
-}
-
-/// Returns a call's key without the attempt at its end.
-fn without_attempt(key: &str) -> &str {
-    key.rsplit_once('/').map_or(key, |(before, _)| before)
 }
 
 struct NoSecrets;

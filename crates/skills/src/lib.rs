@@ -14,6 +14,7 @@ mod follow;
 mod host;
 mod kept;
 mod pinned;
+mod reach;
 mod replay;
 mod run;
 mod stop;
@@ -26,6 +27,7 @@ pub use follow::SkillProgram;
 pub use host::{Effect, Host};
 pub use kept::KeptError;
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
+pub use reach::reaches_out;
 pub use replay::{SkillReplay, replay};
 pub use run::{
     Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,

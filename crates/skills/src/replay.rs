@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use hence_canon::Canonical;
 use hence_cognition::run::{Prepared, StepOutcome};
-use hence_cognition::skill::{Flow, Step, Uses};
 use hence_engine::{Blobs, Determinism, ReplaySink};
 use hence_journal::{Reader, Record, verify};
 use hence_state::{ProblemSpec, StepStatus};
@@ -14,6 +13,7 @@ use hence_state::{ProblemSpec, StepStatus};
 use crate::calls::{Desk, Ledger, Outside};
 use crate::host::Host;
 use crate::kept;
+use crate::reach::{gates_of, may_call};
 use crate::run::{OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
 use crate::stop::NeverStop;
 
@@ -101,27 +101,8 @@ fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -
         return true;
     }
     let step = prepared.skill().step(&outcome.step_id);
-    let specs = step.into_iter().flat_map(may_call).filter_map(|id| host.capability(&id));
-    specs.into_iter().any(|spec| {
-        spec.safety.before.iter().chain(&spec.safety.after).any(|gate| is_recorded(&gate.capability))
-    })
-}
-
-/// Returns every capability a step may call.
-fn may_call(step: &Step) -> Vec<Arc<str>> {
-    let mut uses = vec![step.uses.clone()];
-    if let Some(router) = &step.control.router {
-        uses.extend(router.cases.iter().map(|(_, uses)| uses.clone()));
-        uses.extend(router.default.clone());
-    }
-    if let Flow::Scatter(scatter) = &step.control.flow {
-        uses.extend(scatter.branches.iter().cloned());
-    }
-    let capability = |uses: Uses| match uses {
-        Uses::Capability(id) => Some(id),
-        Uses::Skill(_) => None,
-    };
-    uses.into_iter().filter_map(capability).collect()
+    let mut gates = step.into_iter().flat_map(may_call).flat_map(|id| gates_of(&id, host));
+    gates.any(|gate| is_recorded(&gate))
 }
 
 /// Tells whether a journal ends before its run does.

@@ -120,6 +120,11 @@ impl<'a> SkillRun<'a> {
         self.progress.state()
     }
 
+    /// Returns the step whose outcome is to be recorded next, if any is left.
+    pub fn due(&self) -> Option<&Arc<str>> {
+        self.progress.due().map(|step| &step.id)
+    }
+
     /// Returns the outcomes so far, in the order of the record.
     pub fn outcomes(&self) -> &[StepOutcome] {
         self.progress.outcomes()

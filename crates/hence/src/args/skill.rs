@@ -10,6 +10,20 @@ pub(crate) struct CapabilitiesArgs {
     pub(crate) capabilities: Vec<String>,
 }
 
+/// When a run is to stop.
+#[derive(ClapArgs)]
+pub(crate) struct DeadlineArgs {
+    /// Stop after this many seconds: calls under way end, nothing new begins, `hence resume` continues
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) deadline: Option<std::time::Duration>,
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    std::time::Duration::try_from_secs_f64(seconds)
+        .map_err(|_| "expected a number of seconds from 0 on".to_owned())
+}
+
 /// What a run of a skill is given. A problem takes none of it.
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Options for skills")]
@@ -28,6 +42,8 @@ pub(crate) struct SkillRunArgs {
     pub(crate) on_failure: Option<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) deadline: DeadlineArgs,
 }
 
 impl SkillRunArgs {
@@ -38,6 +54,7 @@ impl SkillRunArgs {
             && self.frame.is_none()
             && self.on_failure.is_none()
             && self.capabilities.capabilities.is_empty()
+            && self.deadline.deadline.is_none()
     }
 }
 
@@ -48,6 +65,34 @@ pub(crate) struct CheckArgs {
     pub(crate) skill: String,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence answer refund-42 approve --value '\"yes\"' --by ada --resume")]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["value", "done", "retry", "fail"]))]
+pub(crate) struct AnswerArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
+    /// The step that waits, or the key of one of its calls
+    pub(crate) step: String,
+    /// The value that was asked for: JSON, or @FILE for what a file holds
+    #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
+    pub(crate) value: Option<String>,
+    /// An undecided call happened, and gave this: JSON, or @FILE
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub(crate) done: Option<String>,
+    /// Make an undecided call again, with the same idempotency key
+    #[arg(long)]
+    pub(crate) retry: bool,
+    /// Take an undecided call as failed
+    #[arg(long)]
+    pub(crate) fail: bool,
+    /// Who answers
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Go on with the run at once
+    #[arg(long)]
+    pub(crate) resume: bool,
 }
 
 #[derive(ClapArgs)]

@@ -1,11 +1,15 @@
 //! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
 
+mod answer;
+mod calls;
 mod capabilities;
 mod document;
 mod end;
 mod given;
+mod going;
 mod run;
 mod verify;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -26,11 +30,14 @@ use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
 
+pub(crate) use answer::{AnswerReport, answer};
+pub(crate) use calls::history;
 pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
+pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
 pub(crate) const SKILL: &str = "skill.json";
@@ -125,6 +132,11 @@ fn read_whole<'k>(kept: &'k Kept, journal: &Journal) -> Result<SkillRun<'k>, Cli
 pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     let torn = hence_journal::read_tail(journal).map_or(0, |tail| tail.torn_bytes);
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
+}
+
+/// Returns the step that is due in a run that has not ended.
+pub(crate) fn due_step(kept: &Kept, journal: &Journal) -> Result<Option<String>, CliError> {
+    Ok(read_whole(kept, journal)?.due().map(ToString::to_string))
 }
 
 /// Returns the execution state of a run, in the form in which it is exchanged.

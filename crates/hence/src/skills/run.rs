@@ -1,36 +1,32 @@
 //! Running a skill, and taking a run of one up.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
-use hence_skills::{FinishedSkill, NewSkillRun, Pinned, SkillRun, SkillRunError};
+use hence_skills::{NewSkillRun, Pinned, SkillRun};
 use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
-use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+use hence_store::{FileStore, NewRun, RunId, Store, StoreError};
 
 use super::capabilities::{self, CAPABILITIES, capabilities_name};
-use super::end::{self, Beginning};
-use super::{Kept, SkillDocument, attachment_name, given, library_for, whole_records};
+use super::end::Beginning;
+use super::going::{Going, stopped};
+use super::{Kept, SkillDocument, attachment_name, given, library_for};
 use crate::args::RunArgs;
 use crate::code::Code;
-use crate::context::{Context, escape};
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
-use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::{Journal, problem_name};
-
-/// How many steps run at a time. What they write does not depend on it.
-const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 
 /// Refuses options that mean nothing for a problem.
 pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure and --capabilities are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --capabilities and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -62,20 +58,17 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     attachments
         .extend(pinned.map(|_| (capabilities_name(), capabilities::kept(kept.library.declarations()))));
     let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
+    let (copy, deadline) = (args.journal.as_deref(), args.skill.deadline.deadline);
+    let going = Going { context, store: &store, kept: &kept, id: &id, copy, deadline };
     match store.create(new) {
-        Ok(writer) => {
-            let ended = finish(context, &store, run, &kept, writer)?;
-            end::report(context, &store, &id, &ended, Beginning::Here, args.journal.as_deref())
-        }
+        Ok(writer) => going.go(run, writer, Beginning::Here),
         // The same skill with the same inputs under the same id is the same run: it is taken up.
-        Err(StoreError::AlreadyCreated { .. }) => {
-            take_up(context, &store, &kept, &id, args.journal.as_deref())
-        }
+        Err(StoreError::AlreadyCreated { .. }) => going.take_up(),
         // So it is when only the folder of the capabilities is another: the header names what they say.
         Err(StoreError::RunConflict { differs, .. })
             if differs.contains(CAPABILITIES) && begins_with(&store, &id, header.line()) =>
         {
-            take_up(context, &store, &kept, &id, args.journal.as_deref())
+            going.take_up()
         }
         Err(error) => Err(error.into()),
     }
@@ -135,73 +128,13 @@ fn now() -> Timestamp {
 }
 
 /// Takes a stored run up.
-pub(crate) fn resume(context: &Context, kept: &Kept, journal: &Journal) -> Result<Exit, CliError> {
+pub(crate) fn resume(
+    context: &Context,
+    kept: &Kept,
+    journal: &Journal,
+    deadline: Option<Duration>,
+) -> Result<Exit, CliError> {
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    take_up(context, &store, kept, &id, None)
-}
-
-/// Takes a run up where its record ends. The record is judged before the run is opened for writing.
-fn take_up(
-    context: &Context,
-    store: &FileStore,
-    kept: &Kept,
-    id: &RunId,
-    copy: Option<&str>,
-) -> Result<Exit, CliError> {
-    if let Condition::Damaged(reason) = store.summary(id)?.condition {
-        return Err(StoreError::Damaged { run: id.clone(), reason }.into());
-    }
-    let read_back = || -> Result<(SkillRun<'_>, bool), CliError> {
-        let journal = store.journal_bytes(id)?;
-        let whole = whole_records(&journal);
-        let run = kept.read_back(whole, &StoreBlobs(store));
-        Ok((run.map_err(|error| CliError::resume_skill(id.as_str(), error))?, whole.len() < journal.len()))
-    };
-    let (run, torn) = read_back()?;
-    if run.has_ended() && !torn {
-        context.say(format_args!("run {id} had ended already; nothing was run again"));
-        return end::report(context, store, id, &run.ended(), Beginning::Before(None), copy);
-    }
-    let opened = store.open(id)?;
-    if let Some(cut) = &opened.cut {
-        context.say(format_args!("run {id}: {cut}"));
-    }
-    // Somebody may have written between the reading and the opening; from here on nobody else does.
-    let run = if run.head() == opened.writer.head() { run } else { read_back()?.0 };
-    let cut: Option<Cut> = opened.cut;
-    let ended = match run.has_ended() {
-        true => run.ended(),
-        false => finish(context, store, run, kept, opened.writer)?,
-    };
-    end::report(context, store, id, &ended, Beginning::Before(cut), copy)
-}
-
-/// Runs to the end, each record durable before the next.
-fn finish(
-    context: &Context,
-    store: &FileStore,
-    run: SkillRun<'_>,
-    kept: &Kept,
-    writer: Box<dyn RunWriter>,
-) -> Result<FinishedSkill, CliError> {
-    let id = writer.run().clone();
-    let mut sink = StoreSink::new(store, writer);
-    let watched = context.is_watched();
-    let finished = run.finish(&kept.library, WORKERS, &mut sink, |outcome| {
-        if watched {
-            context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));
-        }
-    });
-    finished.map_err(|error| stopped(&id, error))
-}
-
-fn stopped(id: &RunId, error: SkillRunError) -> CliError {
-    match error {
-        SkillRunError::Book(_) | SkillRunError::Outcome(_) | SkillRunError::Waiting(_) => {
-            CliError::new(Code::Stopped, error.to_string())
-                .advise(format!("mend the cause, then {}", hint::resume(id.as_str())))
-        }
-        other => CliError::new(Code::Refused, other.to_string()),
-    }
+    Going { context, store: &store, kept, id: &id, copy: None, deadline }.take_up()
 }

@@ -56,20 +56,14 @@ impl Desk<'_> {
         })
     }
 
-    /// Returns what the step says about calls of which nobody knows whether they happened.
-    ///
-    /// Where it says nothing, a person is asked: calling again may do it twice, giving up may lose what was done,
-    /// and only who can look outside knows which.
+    /// Returns what the step says about calls of which nobody knows whether they happened, or else the host.
     fn recovery(&self, call: &Call<'_>) -> Recovery {
         let nested = if call.place.path.is_empty() { None } else { self.host.skill(call.skill_id) };
         let step = match &nested {
             Some(skill) => skill.step(call.step_id),
             None => self.skill.step(call.step_id),
         };
-        step.and_then(|step| step.recovery).unwrap_or(match self.host.effect(call.capability) {
-            Effect::Pure | Effect::Reads => Recovery::Retry,
-            Effect::Acts | Effect::Asks => Recovery::Ask,
-        })
+        step.and_then(|step| step.recovery).unwrap_or_else(|| self.host.recovery(call.capability))
     }
 }
 
@@ -88,9 +82,6 @@ impl<'a> Recorder<'a> {
 
     /// Makes a call whose intent is kept, or that needs none.
     fn make(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        if self.desk.is_stopping() {
-            return Err(CallError::Waiting("the run is to stop".into()));
-        }
         let reply = self.inner.call(call);
         let entry = match &reply {
             Err(CallError::Waiting(_)) => {
@@ -103,10 +94,8 @@ impl<'a> Recorder<'a> {
         self.desk.note(entry, Promise::Kept).and(reply)
     }
 
+    /// Says what is about to be done, and does it: who asks to stop in between comes too late.
     fn intend(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        if self.desk.is_stopping() {
-            return Err(CallError::Waiting("the run is to stop".into()));
-        }
         let entry = Entry::Intent {
             call: name.clone(),
             input: Canonical::of(call.input).digest(),
@@ -172,11 +161,12 @@ impl Capabilities for Recorder<'_> {
                 self.from_kept = true;
                 reply
             }
-            Some(Standing::Begun) => self.decide(call, name),
             Some(Standing::Asked(question)) => Err(match question.kind {
                 QuestionKind::Undecided => undecided(call),
                 QuestionKind::Value => CallError::Waiting("no answer yet".into()),
             }),
+            _ if self.desk.is_stopping() => Err(CallError::Waiting("the run is to stop".into())),
+            Some(Standing::Begun) => self.decide(call, name),
             Some(Standing::Again) => self.make(call, name),
             None if effect == Effect::Acts => self.intend(call, name),
             None => self.make(call, name),
