@@ -24,6 +24,7 @@ pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
     human: Arc<CapabilitySpec>,
     declared: Declarations,
+    skills: BTreeMap<Arc<str>, Arc<Skill>>,
     started: Instant,
 }
 
@@ -37,7 +38,20 @@ impl Library {
     pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
-        Self { built_in, human: Arc::new(human::spec()), declared, started: Instant::now() }
+        Self {
+            built_in,
+            human: Arc::new(human::spec()),
+            declared,
+            skills: BTreeMap::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Adds skills that may be nested.
+    #[must_use]
+    pub fn with_skills(mut self, skills: impl IntoIterator<Item = Arc<Skill>>) -> Self {
+        self.skills.extend(skills.into_iter().map(|skill| (skill.id.clone(), skill)));
+        self
     }
 
     /// Iterates over the built-in capabilities by id, each with what it does.
@@ -89,8 +103,8 @@ impl Registry for Library {
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
 
-    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
-        None
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.skills.get(id).cloned()
     }
 }
 

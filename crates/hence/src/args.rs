@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Why(WhyArgs),
     /// Answer what a run waits for
     Answer(skill::AnswerArgs),
+    /// Start a run that shares everything before a step of another one
+    Fork(skill::ForkArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
     /// Take a bundle into the store

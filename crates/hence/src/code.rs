@@ -75,6 +75,10 @@ codes! {
     Calls = "E0308", "what is under way in the run cannot be read";
     /// The run was stopped by a person or its deadline.
     Interrupted = "E0309", "the run was stopped before its end";
+    /// A nested skill cannot be used.
+    Nested = "E0310", "a nested skill is refused or cannot be had";
+    /// A run cannot be forked there.
+    Fork = "E0311", "the run cannot be forked there";
     /// A capabilities file is refused.
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.

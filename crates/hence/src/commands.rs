@@ -48,6 +48,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Why(args) => why::run(context, &args),
         Command::Replay(args) => replay::run(context, &args),
         Command::Diff(args) => diff::run(context, &args),
+        Command::Fork(args) => crate::skills::fork(context, &args),
         Command::Answer(args) => crate::skills::answer(context, &args),
         Command::Resume(args) => resume::run(context, &args),
         Command::Export(args) => export::run(context, &args),

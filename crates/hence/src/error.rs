@@ -59,6 +59,8 @@ impl CliError {
             | Code::BadRecord
             | Code::Diverged
             | Code::NotAsked
+            | Code::Nested
+            | Code::Fork
             | Code::Answered
             | Code::Answer
             | Code::Capabilities

@@ -33,6 +33,8 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Calls => {
             "keep a copy of the file for whoever looks into it; `hence explain` says what may be done"
         }
+        Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
+        Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
         Code::Interrupted => "`hence resume RUN` continues it; nothing that is done is done again",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",

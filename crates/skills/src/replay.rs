@@ -5,12 +5,13 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use hence_canon::Canonical;
-use hence_cognition::run::{Prepared, StepOutcome};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
 use hence_engine::{Blobs, Determinism, ReplaySink};
 use hence_journal::{Reader, Record, verify};
 use hence_state::{ProblemSpec, StepStatus};
 
 use crate::calls::{Desk, Ledger, Outside};
+use crate::child::NoChildRuns;
 use crate::host::Host;
 use crate::kept;
 use crate::reach::{gates_of, may_call};
@@ -49,8 +50,9 @@ pub fn replay(
     let mut steps = 0;
     let ledger = Ledger::empty();
     let skill = prepared.skill();
-    let (outside, trouble) = (Outside::Closed, Mutex::new(None));
-    let desk = Desk { host, skill, ledger: &ledger, stop: &NeverStop, outside, trouble };
+    let (outside, family, trouble) = (Outside::Closed, run.family(), Mutex::new(None));
+    let (ledger, stop, children) = (&ledger, &NeverStop, &NoChildRuns);
+    let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
     let driven = run.drive_at(&desk, NonZeroUsize::MIN, &mut sink, |_| steps += 1);
     let mut replayed = sink.into_journal();
     match driven {
@@ -97,7 +99,9 @@ fn recorded(
 /// looked up in the contracts of everything the step may call.
 fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -> bool {
     let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
-    if outcome.called.keys().any(|id| is_recorded(id)) {
+    // A run that was nested is named by its own journal, which a replay does not write again.
+    let has_nested = outcome.meta.contains_key(NESTED_RUNS_KEY);
+    if has_nested || outcome.called.keys().any(|id| is_recorded(id)) {
         return true;
     }
     let step = prepared.skill().step(&outcome.step_id);

@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
-use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
-use hence_cognition::state::ExecutionState;
+use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome, settle};
+use hence_cognition::state::{ExecutionState, Memory};
 use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink, SinkError};
 use hence_journal::{Head, Sealed};
-use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError};
+use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, Timestamp};
 
 pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
+use crate::child::Family;
 use crate::kept::{self, Kept};
 use crate::pinned::{InvalidFrame, Pinned};
 
@@ -29,6 +30,7 @@ const LATENCY_KEY: &str = "latency_ms";
 /// A skill run under way.
 pub struct SkillRun<'a> {
     pinned: Pinned,
+    created_at: Timestamp,
     request: RunRequest,
     progress: Progress<'a>,
     book: Book,
@@ -92,6 +94,7 @@ impl<'a> SkillRun<'a> {
     ) -> Result<(Self, Sealed), SkillRunError> {
         let pinned = check_pin(&problem, prepared, source)?;
         let trace_id = problem.id().clone();
+        let created_at = problem.created_at().clone();
         let request = pinned.request(&trace_id)?;
         let progress = Progress::begin(prepared, &request, registry)?;
         let clock = Clock::ticking(problem.created_at().clone());
@@ -102,7 +105,7 @@ impl<'a> SkillRun<'a> {
             profile: Profile::STRICT,
             clock,
         })?;
-        Ok((Self { pinned, request, progress, book, recorded: BTreeMap::new() }, header))
+        Ok((Self { pinned, created_at, request, progress, book, recorded: BTreeMap::new() }, header))
     }
 
     /// Returns where the journal ends.
@@ -137,12 +140,29 @@ impl<'a> SkillRun<'a> {
         FinishedSkill { finished: Finished { state: self.book.into_state(), head }, report }
     }
 
+    pub(crate) fn pinned(&self) -> &Pinned {
+        &self.pinned
+    }
+
+    /// Returns the memory after an outcome of the step that is due, which is not taken in.
+    pub(crate) fn memory_after(&self, outcome: &StepOutcome) -> Memory {
+        let memory = &self.progress.state().memory;
+        match self.progress.due() {
+            Some(step) => settle(step, outcome.clone(), memory).memory,
+            None => memory.clone(),
+        }
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        Family { created_at: self.created_at.clone(), pinned: self.pinned.clone() }
+    }
+
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
         self.recorded = recorded;
     }
 
     /// Settles the outcome of the step that is due and keeps it as a record.
-    fn commit(
+    pub(crate) fn commit(
         &mut self,
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
@@ -164,7 +184,7 @@ impl<'a> SkillRun<'a> {
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.
-    fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
+    pub(crate) fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
         let (report, mut book) = (self.progress.end(), self.book);
         if book.state().status() == Status::Running {
             match &report.failure {

@@ -21,8 +21,8 @@ use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
 use hence_journal::Sealed;
 use hence_skills::{
-    Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, NeverStop, NewSkillRun, Pause,
-    Promise, SkillRun, Standing, Stop, reaches_out, replay,
+    Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, Links, NeverStop, NewSkillRun,
+    NoChildRuns, Pause, Promise, SkillRun, Standing, Stop, reaches_out, replay,
 };
 use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 
@@ -238,6 +238,7 @@ impl Case {
             frame: None,
             on_failure: FailureMode::FailFast,
             capabilities: None,
+            links: Links::default(),
         };
         let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
         Self { problem: Arc::new(problem), prepared, source, recovery }
@@ -272,7 +273,7 @@ impl Case {
         if run.has_ended() {
             status = Some(run.ended().finished.state.status());
         } else {
-            let driver = Driver { host: &world, workers, ledger: &ledger, stop };
+            let driver = Driver { host: &world, workers, ledger: &ledger, stop, children: &NoChildRuns };
             match run.drive(&driver, &mut sink, |_| {}).unwrap() {
                 Driven::Finished(finished) => status = Some(finished.finished.state.status()),
                 Driven::Paused(_, why) => pause = Some(why),
@@ -534,7 +535,7 @@ fn nothing_is_called_whose_intent_cannot_be_kept() {
     sink.append(&header).unwrap();
     let ledger = Ledger::new(CallHistory::default(), &Full);
     let workers = NonZeroUsize::new(4).unwrap();
-    let driver = Driver { host: &world, workers, ledger: &ledger, stop: &NeverStop };
+    let driver = Driver { host: &world, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
     let error = run.drive(&driver, &mut sink, |_| {}).err().unwrap();
     assert_eq!(error.to_string(), "what is under way could not be kept: no space left");
     assert!(world.events.all().is_empty());

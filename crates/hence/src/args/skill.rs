@@ -10,6 +10,14 @@ pub(crate) struct CapabilitiesArgs {
     pub(crate) capabilities: Vec<String>,
 }
 
+/// Skills that a skill nests.
+#[derive(ClapArgs)]
+pub(crate) struct NestedArgs {
+    /// A file with a skill that may be nested as skill:ID, beside those the document names in `skills`; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) skill: Vec<String>,
+}
+
 /// When a run is to stop.
 #[derive(ClapArgs)]
 pub(crate) struct DeadlineArgs {
@@ -43,6 +51,8 @@ pub(crate) struct SkillRunArgs {
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
     #[command(flatten)]
+    pub(crate) nested: NestedArgs,
+    #[command(flatten)]
     pub(crate) deadline: DeadlineArgs,
 }
 
@@ -54,6 +64,7 @@ impl SkillRunArgs {
             && self.frame.is_none()
             && self.on_failure.is_none()
             && self.capabilities.capabilities.is_empty()
+            && self.nested.skill.is_empty()
             && self.deadline.deadline.is_none()
     }
 }
@@ -62,9 +73,12 @@ impl SkillRunArgs {
 #[command(after_help = "Example: hence check examples/skills/incident-triage/skill.yaml")]
 pub(crate) struct CheckArgs {
     /// The skill's file, or - for standard input
-    pub(crate) skill: String,
+    #[arg(value_name = "FILE")]
+    pub(crate) document: String,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) nested: NestedArgs,
 }
 
 #[derive(ClapArgs)]
@@ -93,6 +107,25 @@ pub(crate) struct AnswerArgs {
     /// Go on with the run at once
     #[arg(long)]
     pub(crate) resume: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence fork triage --from rank --set vars.limit=3")]
+pub(crate) struct ForkArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
+    /// The first step that is executed anew
+    #[arg(long, value_name = "STEP")]
+    pub(crate) from: String,
+    /// Set a place of the memory before that step, as vars.limit=3 or /inputs/log=@FILE; may be repeated
+    #[arg(long, value_name = "PLACE=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Go on with this skill; it must be the same before the step
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Option<String>,
+    /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]
+    #[arg(long, value_name = "ID")]
+    pub(crate) run_id: Option<String>,
 }
 
 #[derive(ClapArgs)]

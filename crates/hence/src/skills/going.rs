@@ -8,6 +8,7 @@ use hence_store::{Condition, FileStore, RunId, RunWriter, Store, StoreError};
 
 use super::calls::{self, StoreCallLog};
 use super::end::{self, Beginning};
+use super::nested::StoreChildren;
 use super::{Kept, WaitingRow, whole_records};
 use crate::code::Code;
 use crate::context::{Context, escape};
@@ -81,7 +82,10 @@ impl Going<'_> {
         let interrupt = Interrupt::listen(self.deadline);
         let mut sink = StoreSink::new(self.store, writer);
         let watched = self.context.is_watched();
-        let driver = Driver { host, workers: WORKERS, ledger: &ledger, stop: &interrupt };
+        let shared = super::run::shared_attachments(self.kept);
+        let children = StoreChildren { store: self.store, shelf: &self.kept.shelf, shared };
+        let (ledger, stop) = (&ledger, &interrupt);
+        let driver = Driver { host, workers: WORKERS, ledger, stop, children: &children };
         let driven = run.drive(&driver, &mut sink, |outcome| {
             if watched {
                 self.context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));

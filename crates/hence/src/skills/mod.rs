@@ -5,8 +5,10 @@ mod calls;
 mod capabilities;
 mod document;
 mod end;
+mod fork;
 mod given;
 mod going;
+mod nested;
 mod run;
 mod verify;
 mod waiting;
@@ -35,6 +37,8 @@ pub(crate) use calls::history;
 pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
+pub(crate) use fork::fork;
+pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
 pub(crate) use waiting::WaitingRow;
@@ -53,6 +57,7 @@ pub(crate) struct Kept {
     pub(crate) prepared: Prepared,
     pub(crate) source: Canonical,
     pub(crate) library: Library,
+    pub(crate) shelf: Shelf,
 }
 
 impl Kept {
@@ -75,12 +80,19 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = library_of(journal, files, &pinned)?;
+        let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
+        let library = library_of(journal, files, &pinned)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
-        Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
+        Ok(Some(Self {
+            problem: Arc::new(problem),
+            prepared,
+            source: Canonical::of(&document),
+            library,
+            shelf,
+        }))
     }
 
     /// Reads what is there of the run back.
@@ -162,7 +174,7 @@ fn required(journal: &Journal) -> Result<Kept, CliError> {
 
 /// Runs a skill again and compares every byte.
 pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
-    let Kept { problem, prepared, source, library } = kept;
+    let Kept { problem, prepared, source, library, .. } = kept;
     let mut written = Vec::new();
     let replay = with_blobs(journal, |blobs| {
         hence_skills::replay(problem.clone(), prepared, source, library, &journal.bytes, blobs, &mut written)

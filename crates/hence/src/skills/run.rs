@@ -6,14 +6,14 @@ use std::time::Duration;
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
-use hence_skills::{NewSkillRun, Pinned, SkillRun};
+use hence_skills::{Links, NewSkillRun, Pinned, SkillRun};
 use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
-use hence_store::{FileStore, NewRun, RunId, Store, StoreError};
+use hence_store::{AttachmentName, FileStore, NewRun, RunId, Store, StoreError};
 
 use super::capabilities::{self, CAPABILITIES, capabilities_name};
 use super::end::Beginning;
 use super::going::{Going, stopped};
-use super::{Kept, SkillDocument, attachment_name, given, library_for};
+use super::{Kept, Shelf, SkillDocument, attachment_name, given, library_for};
 use crate::args::RunArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -26,7 +26,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --capabilities and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --capabilities, --skill and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -35,28 +35,25 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     if args.profile != ProfileName::Strict || args.engine_version.is_some() {
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
-    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?;
+    let shelf = Shelf::read(&args.problem, bytes, &args.skill.nested)?;
+    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
+    shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
-    let asked = asked(args, &prepared, (&source, pinned), &store)?;
+    let links = Links { nested: shelf.pins(), ..Links::default() };
+    let asked = asked(args, &prepared, (&source, pinned), links, &store)?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
-    let kept = Kept { problem: Arc::new(problem), prepared, source, library };
+    let kept = Kept { problem: Arc::new(problem), prepared, source, library, shelf };
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
     let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
         .map_err(|error| stopped(&id, error))?;
-    let mut attachments = vec![
-        (problem_name(), Canonical::of(&value).bytes().to_vec()),
-        (attachment_name(), kept.source.bytes().to_vec()),
-    ];
-    // A new deployment must not break runs in flight: what may be called is kept as it was.
-    attachments
-        .extend(pinned.map(|_| (capabilities_name(), capabilities::kept(kept.library.declarations()))));
+    let attachments = attachments(&kept, &value);
     let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
     let (copy, deadline) = (args.journal.as_deref(), args.skill.deadline.deadline);
     let going = Going { context, store: &store, kept: &kept, id: &id, copy, deadline };
@@ -74,6 +71,24 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     }
 }
 
+/// Returns what lies beside the journal of a new run.
+pub(super) fn attachments(kept: &Kept, problem: &Value) -> Vec<(AttachmentName, Vec<u8>)> {
+    let mut attachments = vec![
+        (problem_name(), Canonical::of(problem).bytes().to_vec()),
+        (attachment_name(), kept.source.bytes().to_vec()),
+    ];
+    attachments.extend(shared_attachments(kept));
+    attachments
+}
+
+/// Returns what lies beside the journals of a run and of the runs it nests.
+pub(super) fn shared_attachments(kept: &Kept) -> Vec<(AttachmentName, Vec<u8>)> {
+    let declared = kept.library.declarations();
+    // A new deployment must not break runs in flight: what may be called is kept as it was.
+    let capabilities = (!declared.is_empty()).then(|| (capabilities_name(), capabilities::kept(declared)));
+    capabilities.into_iter().chain(kept.shelf.attachment()).collect()
+}
+
 /// Tells whether a stored run begins with a header.
 fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
     store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
@@ -84,6 +99,7 @@ fn asked(
     args: &RunArgs,
     prepared: &Prepared,
     (source, capabilities): (&Canonical, Option<Digest>),
+    links: Links,
     store: &FileStore,
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
@@ -101,6 +117,9 @@ fn asked(
             ("on_failure", format!("{on_failure:?}").into()),
         ];
         what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        if !links.nested.is_empty() {
+            what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
+        }
         let digest = Canonical::of(&Object::from_iter(what).into()).digest();
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
     });
@@ -111,7 +130,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, inputs, frame, on_failure })
+    Ok(NewSkillRun { id, created_at, capabilities, inputs, frame, on_failure, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

@@ -13,6 +13,7 @@ use hence_engine::Sink;
 
 use super::{FinishedSkill, SkillRun, SkillRunError};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
+use crate::child::{ChildRuns, NoChildRuns};
 use crate::host::Host;
 use crate::stop::{NeverStop, Stop};
 
@@ -32,6 +33,8 @@ pub struct Driver<'a> {
     pub ledger: &'a Ledger<'a>,
     /// Whether the run is to stop.
     pub stop: &'a dyn Stop,
+    /// Where nested runs are kept.
+    pub children: &'a dyn ChildRuns,
 }
 
 /// How far a run was driven.
@@ -67,8 +70,9 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'a>, SkillRunError> {
         let skill = self.progress.skill();
-        let (host, ledger, stop) = (driver.host, driver.ledger, driver.stop);
-        let desk = Desk { host, skill, ledger, stop, outside: Outside::Open, trouble: Mutex::new(None) };
+        let Driver { host, ledger, stop, children, .. } = *driver;
+        let (outside, family, trouble) = (Outside::Open, self.family(), Mutex::new(None));
+        let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
         self.drive_at(&desk, driver.workers, sink, observe)
     }
 
@@ -84,7 +88,7 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<FinishedSkill, SkillRunError> {
         let ledger = Ledger::empty();
-        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop };
+        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
         match self.drive(&driver, sink, observe)? {
             Driven::Finished(finished) => Ok(*finished),
             Driven::Paused(_, Pause::Waiting(waiting)) => Err(SkillRunError::Waiting(waiting)),
@@ -124,7 +128,9 @@ impl<'a> SkillRun<'a> {
                         let _ = send.send((step.id.clone(), outcome));
                     });
                 }
-                if let Some(outcome) = self.take_due(&mut ready) {
+                // Behind a line or a nested run that could not be kept nothing is recorded.
+                let due = if desk.has_trouble() { None } else { self.take_due(&mut ready) };
+                if let Some(outcome) = due {
                     observe(&self.commit(outcome, sink)?);
                 } else if active == 0 {
                     return Ok::<(), SkillRunError>(());
@@ -134,6 +140,9 @@ impl<'a> SkillRun<'a> {
                 }
             }
         })?;
+        if let Some(error) = desk.take_trouble() {
+            return Err(SkillRunError::CallLog(error));
+        }
         self.pause_or_end(desk, ready, sink)
     }
 
@@ -155,9 +164,6 @@ impl<'a> SkillRun<'a> {
         ready: BTreeMap<Arc<str>, Executed>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'a>, SkillRunError> {
-        if let Some(error) = desk.take_trouble() {
-            return Err(SkillRunError::CallLog(error));
-        }
         if self.progress.due().is_none() {
             return Ok(Driven::Finished(Box::new(self.end(sink)?)));
         }
