@@ -20,8 +20,8 @@ pub(crate) use policy::{
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
 };
 pub(crate) use review::{
-    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs,
-    ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
+    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewHandoffArgs,
+    ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
     FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,

@@ -79,6 +79,8 @@ impl ChildRun {
             id: id.to_string(),
             created_at: family.created_at.clone(),
             capabilities: family.pinned.capabilities,
+            // What a nested run does is judged with the step that runs it.
+            policies: None,
             inputs: run.inputs.clone(),
             frame: None,
             on_failure: family.pinned.on_failure,
@@ -94,7 +96,7 @@ impl ChildRun {
         let mut sink = MemorySink::default();
         sink.append(&header).ok()?;
         for outcome in &run.outcomes {
-            child.commit(outcome.clone(), &mut sink).ok()?;
+            child.commit(outcome.clone(), &mut sink).ok()?.ok()?;
         }
         let head = child.end(&mut sink).ok()?.finished.head;
         let MemorySink { journal, blobs } = sink;

@@ -105,7 +105,7 @@ impl<'a> SkillRun<'a> {
             None => (None, outcomes),
         };
         for outcome in before {
-            run.commit(outcome.clone(), sink)?;
+            run.carry(outcome, sink)?;
         }
         if let Some(change) = change {
             // The change is made with the last outcome; whether it can be is asked of the memory without it.
@@ -116,8 +116,15 @@ impl<'a> SkillRun<'a> {
             change.apply(&memory)?;
         }
         if let Some(last) = last {
-            run.commit(last.clone(), sink)?;
+            run.carry(last, sink)?;
         }
         Ok(run)
+    }
+
+    fn carry(&mut self, outcome: &StepOutcome, sink: &mut dyn Sink) -> Result<(), ForkError> {
+        match self.commit(outcome.clone(), sink)? {
+            Ok(_) => Ok(()),
+            Err(blocked) => Err(SkillRunError::from(blocked).into()),
+        }
     }
 }

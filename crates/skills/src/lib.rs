@@ -30,11 +30,11 @@ pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use follow::SkillProgram;
 pub use fork::{ForkError, shared_before};
 pub use host::{Effect, Host};
-pub use kept::KeptError;
+pub use kept::{KeptError, read as kept_outcome};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
 pub use reach::reaches_out;
-pub use replay::{SkillReplay, replay};
+pub use replay::{Recorded, SkillReplay, asks_the_world, replay};
 pub use run::{
     Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,
 };

@@ -41,6 +41,8 @@ pub struct NewSkillRun {
     pub created_at: Timestamp,
     /// The digest of the declarations of what it may call, if it is given any.
     pub capabilities: Option<Digest>,
+    /// The digest of the policies every step must keep, if there are any.
+    pub policies: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
     /// Why the run exists: an object of the frame's fields, or nothing.
@@ -81,6 +83,7 @@ impl NewSkillRun {
         let pinned = |digest: Digest| object(vec![("sha256", digest.into())]);
         settings.extend(self.capabilities.map(|digest| ("capabilities", pinned(digest))));
         settings.extend(self.links.settings());
+        settings.extend(self.policies.map(|digest| ("policies", pinned(digest))));
         object(vec![
             ("version", "1.0.0".into()),
             ("id", self.id.as_str().into()),

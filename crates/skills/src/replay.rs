@@ -1,13 +1,14 @@
 //! Replay of a skill run: deterministic steps are executed again, the others are read from the journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use hence_canon::Canonical;
+use hence_canon::{Canonical, Value};
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
-use hence_engine::{Blobs, Determinism, ReplaySink};
-use hence_journal::{Reader, Record, verify};
+use hence_cognition::skill::Step;
+use hence_engine::{Blobs, Determinism, Gate, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve};
+use hence_journal::{Reader, Record, RecordIndex, verify};
 use hence_state::{ProblemSpec, StepStatus};
 
 use crate::calls::{Desk, Ledger, Outside};
@@ -15,7 +16,7 @@ use crate::child::NoChildRuns;
 use crate::host::Host;
 use crate::kept;
 use crate::reach::{gates_of, may_call};
-use crate::run::{OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+use crate::run::{Driven, OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
 use crate::stop::NeverStop;
 
 /// What a replay found.
@@ -38,22 +39,29 @@ pub fn replay(
     prepared: &Prepared,
     source: &Canonical,
     host: &dyn Host,
-    journal: &[u8],
-    blobs: &dyn Blobs,
+    recorded: Recorded<'_>,
     written: &mut Vec<u8>,
 ) -> Result<SkillReplay, ResumeSkillError> {
-    let outcomes = recorded(journal, prepared, host, blobs)?;
-    let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
-    let read = outcomes.len() as u64;
-    run.read_outcomes_from(outcomes);
-    let mut sink = ReplaySink::new(&header, blobs);
+    let Recorded { journal, blobs, gate } = recorded;
+    let mut history = History::read(journal, prepared, host, blobs)?;
+    let (run, header) = SkillRun::start(problem.clone(), prepared, source, host)?;
+    let read = history.read;
+    let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
     let mut steps = 0;
     let ledger = Ledger::empty();
     let skill = prepared.skill();
     let (outside, family, trouble) = (Outside::Closed, run.family(), Mutex::new(None));
     let (ledger, stop, children) = (&ledger, &NeverStop, &NoChildRuns);
     let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
-    let driven = run.drive_at(&desk, NonZeroUsize::MIN, &mut sink, |_| steps += 1);
+    let mut driven = history.drive_again(run, &desk, &mut sink, &mut steps);
+    // Whoever took the run up again after it was blocked decided so; the journal says how often, and with what.
+    while let Ok(Driven::Blocked(_)) = driven
+        && history.goes_on(sink.journal())
+    {
+        let written = sink.journal().to_vec();
+        let run = SkillRun::resume(problem.clone(), prepared, source, host, &written, &sink)?;
+        driven = history.drive_again(run, &desk, &mut sink, &mut steps);
+    }
     let mut replayed = sink.into_journal();
     match driven {
         // What a run that has not ended would go on to do is no difference.
@@ -69,42 +77,103 @@ pub fn replay(
     Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
 }
 
-/// Reads the outcomes of steps that called something a replay must not call again.
-fn recorded(
-    journal: &[u8],
-    prepared: &Prepared,
-    host: &dyn Host,
-    blobs: &dyn Blobs,
-) -> Result<BTreeMap<Arc<str>, StepOutcome>, ResumeSkillError> {
-    let (_, reader) = Reader::open(journal)?;
-    let mut outcomes = BTreeMap::new();
-    // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
-    for chained in reader.map_while(Result::ok) {
-        let Record::Step(record) = &chained.record else { continue };
-        if &**record.result.step() == OUTPUTS_STEP {
-            continue;
-        }
-        let outcome = kept::read(&record.result, blobs)
-            .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
-        if asks_the_world(&outcome, prepared, host) {
-            outcomes.insert(outcome.step_id.clone(), outcome);
-        }
-    }
-    Ok(outcomes)
+/// A run as it was recorded, to be run again.
+pub struct Recorded<'a> {
+    /// Its journal.
+    pub journal: &'a [u8],
+    /// Where its large values are.
+    pub blobs: &'a dyn Blobs,
+    /// Who judges its results, if its problem pins policies; no policies are laid down yet.
+    pub gate: Option<Box<dyn Gate + 'a>>,
 }
 
-/// Tells whether executing a step again would ask something that may answer otherwise.
+/// What a journal says that cannot be computed again.
+struct History {
+    /// Outcomes of steps that called something a replay must not call again, attempt by attempt.
+    outcomes: BTreeMap<Arc<str>, VecDeque<StepOutcome>>,
+    /// The policies somebody laid down, by record.
+    policies: BTreeMap<RecordIndex, Value>,
+    /// How many outcomes are read from the journal.
+    read: u64,
+    records: u64,
+}
+
+impl History {
+    fn read(
+        journal: &[u8],
+        prepared: &Prepared,
+        host: &dyn Host,
+        blobs: &dyn Blobs,
+    ) -> Result<Self, ResumeSkillError> {
+        let (_, reader) = Reader::open(journal)?;
+        let mut history = Self { outcomes: BTreeMap::new(), policies: BTreeMap::new(), read: 0, records: 1 };
+        // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
+        for chained in reader.map_while(Result::ok) {
+            history.records += 1;
+            let Record::Step(record) = &chained.record else { continue };
+            let kept = |source| ResumeSkillError::Kept { index: chained.index, source };
+            match &**record.result.step() {
+                OUTPUTS_STEP | VERDICTS_STEP => continue,
+                POLICIES_STEP => {
+                    if let Some(output) = record.result.outcome().output() {
+                        let policies = resolve(output, blobs).map_err(|error| kept(error.into()))?;
+                        history.policies.insert(chained.index, policies);
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            let outcome = kept::read(&attempt(&record.result), blobs).map_err(kept)?;
+            if asks_the_world(&outcome, prepared.skill().step(&outcome.step_id), host) {
+                history.read += 1;
+                history.outcomes.entry(outcome.step_id.clone()).or_default().push_back(outcome);
+            }
+        }
+        Ok(history)
+    }
+
+    /// Returns whether more was recorded than was written again.
+    fn goes_on(&self, written: &[u8]) -> bool {
+        (written.iter().filter(|byte| **byte == b'\n').count() as u64) < self.records
+    }
+
+    /// Runs on from where a run stands, until it ends or is blocked.
+    fn drive_again<'r>(
+        &mut self,
+        mut run: SkillRun<'r>,
+        desk: &Desk<'_>,
+        sink: &mut ReplaySink<'_>,
+        steps: &mut u64,
+    ) -> Result<Driven<'r>, SkillRunError> {
+        while let Some(policies) = self.policies.get(&run.head().records.next_index()) {
+            run.lay_policies(policies, sink)?;
+        }
+        let due: Vec<Arc<str>> = run.outcomes().iter().map(|outcome| outcome.step_id.clone()).collect();
+        let next = self.outcomes.iter().filter(|(step, _)| !due.contains(step));
+        run.read_outcomes_from(
+            next.filter_map(|(step, left)| Some((step.clone(), left.front()?.clone()))).collect(),
+        );
+        let driven = run.drive_at(desk, NonZeroUsize::MIN, sink, |_| *steps += 1);
+        if let Ok(Driven::Blocked(blocked)) = &driven {
+            // What was blocked is not what the next attempt gave.
+            self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+        }
+        driven
+    }
+}
+
+/// Tells whether executing a step again would ask something that may answer otherwise: a replay reads such an outcome
+/// from the journal.
 ///
 /// Gates are no calls of a step, and one that denied leaves no call at all; so what they would be asked through is
 /// looked up in the contracts of everything the step may call.
-fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -> bool {
+pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
     let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
     // A run that was nested is named by its own journal, which a replay does not write again.
     let has_nested = outcome.meta.contains_key(NESTED_RUNS_KEY);
     if has_nested || outcome.called.keys().any(|id| is_recorded(id)) {
         return true;
     }
-    let step = prepared.skill().step(&outcome.step_id);
     let mut gates = step.into_iter().flat_map(may_call).flat_map(|id| gates_of(&id, host));
     gates.any(|gate| is_recorded(&gate))
 }
@@ -126,7 +195,8 @@ fn is_unfinished(journal: &[u8]) -> bool {
 /// Counts the steps a journal records.
 fn count_steps(journal: &[u8]) -> u64 {
     let Ok((_, reader)) = Reader::open(journal) else { return 0 };
+    let asides = [OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP];
     let is_step =
-        |record: &Record| matches!(record, Record::Step(step) if &**step.result.step() != OUTPUTS_STEP);
+        |record: &Record| matches!(record, Record::Step(step) if !asides.contains(&&**step.result.step()));
     reader.map_while(Result::ok).filter(|chained| is_step(&chained.record)).count() as u64
 }

@@ -22,7 +22,7 @@ use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
 use hence_journal::Sealed;
 use hence_skills::{
     Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, Links, NeverStop, NewSkillRun,
-    NoChildRuns, Pause, Promise, SkillRun, Standing, Stop, reaches_out, replay,
+    NoChildRuns, Pause, Promise, Recorded, SkillRun, Standing, Stop, reaches_out, replay,
 };
 use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 
@@ -238,6 +238,7 @@ impl Case {
             frame: None,
             on_failure: FailureMode::FailFast,
             capabilities: None,
+            policies: None,
             links: Links::default(),
         };
         let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
@@ -277,6 +278,7 @@ impl Case {
             match run.drive(&driver, &mut sink, |_| {}).unwrap() {
                 Driven::Finished(finished) => status = Some(finished.finished.state.status()),
                 Driven::Paused(_, why) => pause = Some(why),
+                Driven::Blocked(blocked) => panic!("{blocked}"),
             }
         }
         let events = events.all();
@@ -454,8 +456,15 @@ fn a_run_waits_for_an_answer_and_goes_on_without_doing_anything_again() {
     let world = World { recovery: "ask", ..World::default() };
     let (mut written, blobs) = (Vec::new(), MemorySink::default());
     let (problem, journal) = (case.problem.clone(), &ended.disk.journal);
-    let found =
-        replay(problem, &case.prepared, &case.source, &world, journal, blobs.blobs(), &mut written).unwrap();
+    let found = replay(
+        problem,
+        &case.prepared,
+        &case.source,
+        &world,
+        Recorded { journal, blobs: blobs.blobs(), gate: None },
+        &mut written,
+    )
+    .unwrap();
     assert_eq!((found.first_difference, world.events.all().len()), (None, 0));
 }
 
@@ -492,8 +501,15 @@ fn a_run_that_waits_replays_as_far_as_it_goes_and_calls_nobody() {
     let world = World { recovery: "ask", ..World::default() };
     let (mut written, blobs) = (Vec::new(), MemorySink::default());
     let (problem, journal) = (case.problem.clone(), &went.disk.journal);
-    let found =
-        replay(problem, &case.prepared, &case.source, &world, journal, blobs.blobs(), &mut written).unwrap();
+    let found = replay(
+        problem,
+        &case.prepared,
+        &case.source,
+        &world,
+        Recorded { journal, blobs: blobs.blobs(), gate: None },
+        &mut written,
+    )
+    .unwrap();
     assert_eq!((found.first_difference, found.read, found.executed), (None, 2, 1));
     assert!(world.events.all().is_empty());
 }

@@ -22,7 +22,7 @@ use hence_journal::verify::{Outcome, check_chain, check_spec};
 use hence_journal::{Chained, Control, Head, Reader, Record, StepRecord};
 use hence_skills::{
     ChildRun, ChildRuns, Driven, Driver, FinishedSkill, ForkError, Host, Ledger, Links, NestedPin, NeverStop,
-    NewSkillRun, OUTPUTS_STEP, Origin, Pinned, SkillProgram, SkillRun, replay, shared_before,
+    NewSkillRun, OUTPUTS_STEP, Origin, Pinned, Recorded, SkillProgram, SkillRun, replay, shared_before,
 };
 use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult, Timestamp};
 
@@ -143,6 +143,7 @@ impl Case {
             id: id.into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,
+            policies: None,
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
@@ -163,7 +164,15 @@ impl Case {
     fn replays(&self, journal: &[u8]) -> Option<u64> {
         let (world, mut written, blobs) = (World::default(), Vec::new(), MemorySink::default());
         let (problem, prepared, source) = (self.problem.clone(), &self.prepared, &self.source);
-        let found = replay(problem, prepared, source, &world, journal, blobs.blobs(), &mut written).unwrap();
+        let found = replay(
+            problem,
+            prepared,
+            source,
+            &world,
+            Recorded { journal, blobs: blobs.blobs(), gate: None },
+            &mut written,
+        )
+        .unwrap();
         let calls = world.calls.lock().unwrap();
         let outside = calls.iter().filter(|id| ["ask", "allow", "deny"].contains(&id.as_str())).count();
         assert_eq!(outside, 0, "a replay asks nobody");
@@ -185,6 +194,7 @@ fn drive(run: SkillRun<'_>, world: &World, children: &dyn ChildRuns, sink: &mut 
     match run.drive(&driver, sink, |_| {}).unwrap() {
         Driven::Finished(finished) => *finished,
         Driven::Paused(_, pause) => panic!("{pause:?}"),
+        Driven::Blocked(blocked) => panic!("{blocked}"),
     }
 }
 

@@ -94,6 +94,7 @@ pub(super) fn read(
     let outputs = output.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
     let hints = members.value("hints").map(CognitiveHints::read).unwrap_or_default();
     let safety = safety(&mut members);
+    let action = members.text("action");
     let (determinism, effects, recovery) = class(&mut members);
     let timeout = members.seconds("timeout_seconds");
     let output_bytes_max =
@@ -101,7 +102,7 @@ pub(super) fn read(
     members.finish();
     Some(Declared {
         description: description?,
-        spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints }),
+        spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints, action }),
         determinism,
         effects,
         recovery,

@@ -59,6 +59,7 @@ const FILE: &str = r##"{
       "properties": {
         "description": {"type": "string", "minLength": 1, "description": "What it does, in a line."},
         "provider": {"$ref": "#/$defs/provider"},
+        "action": {"type": "string", "minLength": 1, "description": "What calling it is to a reviewer, such as RunTests or GitCommit."},
         "input": {"type": ["object", "boolean"], "description": "The JSON Schema of its input."},
         "output": {"type": ["object", "boolean"], "description": "The JSON Schema of its output."},
         "determinism": {"enum": ["recorded", "deterministic"], "default": "recorded",

@@ -40,7 +40,8 @@ pub(crate) struct RunsReport {
 struct RunRow {
     /// The run's id.
     run: String,
-    /// `completed`, `failed`, `interactive` (driven from outside), `waiting`, `unfinished` or `damaged`.
+    /// `completed`, `failed`, `interactive` (driven from outside), `waiting`, `blocked` (by policies), `unfinished`
+    /// or `damaged`.
     status: String,
     /// How many records its journal holds.
     records: Option<u64>,
@@ -153,6 +154,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         {
             "failed"
         }
+        Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
         Some(Record::Step(step)) if step.result.step().starts_with("vars.") => "interactive",
         // The compat profile records no completion: its last step is its end.

@@ -26,7 +26,8 @@ pub(crate) struct WhyReport {
     run: String,
     /// `skill`, `reason` (the built-in program), `variables` (driven from outside) or `unknown`.
     kind: &'static str,
-    /// `completed`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `interactive`, `held` or `damaged`.
+    /// `completed`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
+    /// `held` or `damaged`.
     standing: &'static str,
     /// In a sentence.
     says: String,
@@ -125,6 +126,7 @@ impl Looked<'_> {
                 self.stands("completed", "it has ended; nothing is left to do".to_owned(), vec![next])
             }
             "failed" => self.failed(last.as_ref()),
+            "blocked" => self.blocked(last.as_ref()),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
             _ if self.report.kind == "variables" => {
                 let next = hint::command(self.context, &["vars", "status", self.id.as_str()]);
@@ -212,6 +214,21 @@ impl Looked<'_> {
             next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", name]));
         }
         self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)
+    }
+
+    fn blocked(self, last: Option<&Chained>) -> WhyReport {
+        let why = match last.map(|chained| &chained.record) {
+            Some(Record::Step(step)) => match step.result.outcome() {
+                Outcome::Failed(errors) => {
+                    let messages: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
+                    format!("policies block step {}: {}", step.result.step(), messages.join("; "))
+                }
+                _ => "policies block it".to_owned(),
+            },
+            _ => "policies block it".to_owned(),
+        };
+        let next = self.command(&["resume"]);
+        self.stands("blocked", why, vec![next])
     }
 
     fn damaged(self, says: String) -> WhyReport {

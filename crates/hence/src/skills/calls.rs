@@ -57,7 +57,8 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
 fn recorded_steps(journal: &[u8]) -> BTreeSet<Arc<str>> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return BTreeSet::new() };
     let step = |record: Record| match record {
-        Record::Step(step) => Some(step.result.step().clone()),
+        // What policies blocked took no effect, and is tried again.
+        Record::Step(step) if !step.result.outcome().is_blocked() => Some(step.result.step().clone()),
         _ => None,
     };
     reader.map_while(Result::ok).filter_map(|chained| step(chained.record)).collect()

@@ -83,6 +83,14 @@ fn asked(
 ) -> Result<NewSkillRun, CliError> {
     let pinned = Pinned::of(&origin.problem)
         .ok_or_else(|| CliError::new(Code::Refused, format!("{} pins no skill", journal.name)))?;
+    let settings = origin.problem.canonical().value().get("settings");
+    if settings.is_some_and(|settings| settings.get("policies").is_some()) {
+        let message =
+            format!("run {} pins policies, and a fork of it would not be judged by them", journal.name);
+        return Err(
+            CliError::new(Code::Fork, message).advise("run the skill anew with what should be different")
+        );
+    }
     let line = Lines::of(&journal.bytes).get(RecordIndex::new(record)).unwrap_or_default();
     let hash = record_hash(line).ok_or_else(|| {
         CliError::new(Code::BadRecord, format!("{}: record {record} has no hash", journal.name))
@@ -106,6 +114,7 @@ fn asked(
         id,
         created_at: origin.problem.created_at().clone(),
         capabilities: pinned.capabilities,
+        policies: None,
         inputs: pinned.inputs,
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,

@@ -100,6 +100,7 @@ impl Going<'_> {
                 }
                 end::report(self, &finished, beginning)
             }
+            Driven::Blocked(blocked) => Err(stopped(self.id, blocked.into())),
             Driven::Paused(run, Pause::Waiting(_)) => {
                 let waiting = WaitingRow::all(self.context, self.id.as_str(), &ledger.history());
                 end::report_waiting(self, &run, waiting, beginning)
@@ -118,6 +119,7 @@ impl Going<'_> {
 pub(super) fn stopped(id: &RunId, error: SkillRunError) -> CliError {
     match error {
         SkillRunError::Book(_)
+        | SkillRunError::Blocked(_)
         | SkillRunError::Outcome(_)
         | SkillRunError::Waiting(_)
         | SkillRunError::CallLog(_) => CliError::new(Code::Stopped, error.to_string())

@@ -22,7 +22,7 @@ use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, ResumeSkillError, SkillRun};
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillRun};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
@@ -177,7 +177,8 @@ pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError>
     let Kept { problem, prepared, source, library, .. } = kept;
     let mut written = Vec::new();
     let replay = with_blobs(journal, |blobs| {
-        hence_skills::replay(problem.clone(), prepared, source, library, &journal.bytes, blobs, &mut written)
+        let recorded = Recorded { journal: &journal.bytes, blobs, gate: None };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
     });
     let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
     let difference = replay.first_difference.map(|line| {

@@ -130,7 +130,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, inputs, frame, on_failure, links })
+    Ok(NewSkillRun { id, created_at, capabilities, policies: None, inputs, frame, on_failure, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

@@ -4,7 +4,7 @@ use hence_engine::{Blobs, Engine, Evidence};
 use hence_journal::verify::{
     Break, Level, LevelReport, Outcome, Reason, ReasonCode, Report, check_linked, check_spec,
 };
-use hence_skills::SkillProgram;
+use hence_skills::{Recorded, SkillProgram};
 
 use super::Kept;
 
@@ -49,7 +49,8 @@ fn replayed(kept: &Kept, journal: &[u8], blobs: &dyn Blobs) -> Outcome {
     let Kept { problem, prepared, source, library, .. } = kept;
     let broken = |line: u64, reason: Reason| Outcome::Broken(Break { line, reasons: vec![reason] });
     let mut written = Vec::new();
-    match hence_skills::replay(problem.clone(), prepared, source, library, journal, blobs, &mut written) {
+    let recorded = Recorded { journal, blobs, gate: None };
+    match hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written) {
         Ok(replay) => match replay.first_difference {
             None => Outcome::Holds,
             Some(line) => broken(line, Reason::new(ReasonCode::BytesDiffer)),

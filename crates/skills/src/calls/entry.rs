@@ -84,6 +84,11 @@ pub enum Entry {
     },
     /// A step has been executed, and an earlier one is not recorded yet.
     Outcome(Box<StepOutcome>),
+    /// Policies blocked a step. What it called is in its record, and is asked anew when it is tried again.
+    Blocked {
+        /// The step.
+        step: Arc<str>,
+    },
 }
 
 /// A line that is no entry.
@@ -169,6 +174,7 @@ impl Entry {
                 ("answer", members)
             }
             Self::Outcome(outcome) => ("outcome", vec![("outcome", outcome.to_value())]),
+            Self::Blocked { step } => ("blocked", vec![("step", step.clone().into())]),
         };
         members.push(("kind", kind.into()));
         members.into_iter().collect::<Object>().into()
@@ -198,7 +204,8 @@ impl Entry {
                 let outcome = value.get("outcome").ok_or_else(|| missing("outcome", "an outcome"))?;
                 Self::Outcome(Box::new(StepOutcome::from_value(outcome)?))
             }
-            _ => return Err(missing("kind", "intent, reply, question, answer or outcome")),
+            "blocked" => Self::Blocked { step: place.text("step")? },
+            _ => return Err(missing("kind", "intent, reply, question, answer, outcome or blocked")),
         })
     }
 }
@@ -328,6 +335,7 @@ mod tests {
             Entry::Answer { key: "k".into(), answer: Answer::Done(object), by: None },
             Entry::Answer { key: "k".into(), answer: Answer::Retry, by: None },
             Entry::Answer { key: "k".into(), answer: Answer::Fail, by: None },
+            Entry::Blocked { step: "a/b".into() },
         ];
         for entry in entries {
             let line = entry.line();

@@ -93,6 +93,7 @@ impl CallHistory {
             Entry::Outcome(outcome) => {
                 self.outcomes.insert(outcome.step_id.clone(), *outcome);
             }
+            Entry::Blocked { step } => self.forget(|known| known == &*step),
         }
     }
 

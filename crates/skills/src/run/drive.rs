@@ -9,7 +9,7 @@ use std::time::Duration;
 use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::Memory;
-use hence_engine::Sink;
+use hence_engine::{Blocked, Sink};
 
 use super::{FinishedSkill, SkillRun, SkillRunError};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
@@ -41,6 +41,8 @@ pub struct Driver<'a> {
 pub enum Driven<'a> {
     /// To its end.
     Finished(Box<FinishedSkill>),
+    /// Policies block the step that is due, or the end of the run. That is recorded; it can be taken up again.
+    Blocked(Blocked),
     /// Not to its end: it can be taken up again.
     Paused(Box<SkillRun<'a>>, Pause),
 }
@@ -93,6 +95,7 @@ impl<'a> SkillRun<'a> {
             Driven::Finished(finished) => Ok(*finished),
             Driven::Paused(_, Pause::Waiting(waiting)) => Err(SkillRunError::Waiting(waiting)),
             Driven::Paused(_, Pause::Stopped) => Err(SkillRunError::Waiting(Vec::new())),
+            Driven::Blocked(blocked) => Err(blocked.into()),
         }
     }
 
@@ -108,10 +111,12 @@ impl<'a> SkillRun<'a> {
         self.recorded.extend(desk.ledger.outcomes());
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
+        let mut blocked = None;
         std::thread::scope(|scope| {
             let mut active = 0usize;
             loop {
                 while active < workers.get()
+                    && blocked.is_none()
                     && !desk.stop.is_wanted()
                     && let Some(step) = self.progress.start()
                 {
@@ -129,9 +134,14 @@ impl<'a> SkillRun<'a> {
                     });
                 }
                 // Behind a line or a nested run that could not be kept nothing is recorded.
-                let due = if desk.has_trouble() { None } else { self.take_due(&mut ready) };
-                if let Some(outcome) = due {
-                    observe(&self.commit(outcome, sink)?);
+                if blocked.is_none()
+                    && !desk.has_trouble()
+                    && let Some(outcome) = self.take_due(&mut ready)
+                {
+                    match self.commit(outcome, sink)? {
+                        Ok(kept) => observe(&kept),
+                        Err(found) => blocked = Some(found),
+                    }
                 } else if active == 0 {
                     return Ok::<(), SkillRunError>(());
                 } else if let Some((step, outcome)) = hear(&receive) {
@@ -143,7 +153,7 @@ impl<'a> SkillRun<'a> {
         if let Some(error) = desk.take_trouble() {
             return Err(SkillRunError::CallLog(error));
         }
-        self.pause_or_end(desk, ready, sink)
+        self.pause_or_end(desk, ready, blocked, sink)
     }
 
     /// Takes the outcome of the step that is due, if it is there.
@@ -162,10 +172,20 @@ impl<'a> SkillRun<'a> {
         self,
         desk: &Desk<'_>,
         ready: BTreeMap<Arc<str>, Executed>,
+        blocked: Option<Blocked>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'a>, SkillRunError> {
-        if self.progress.due().is_none() {
-            return Ok(Driven::Finished(Box::new(self.end(sink)?)));
+        if let Some(blocked) = &blocked {
+            // What the step called is in its record; when it is tried again, everything is asked anew.
+            let entry = Entry::Blocked { step: blocked.step.clone() };
+            desk.ledger.note(entry, Promise::Kept).map_err(SkillRunError::CallLog)?;
+        }
+        if blocked.is_none() && self.progress.due().is_none() {
+            return match self.end(sink) {
+                Ok(finished) => Ok(Driven::Finished(Box::new(finished))),
+                Err(SkillRunError::Blocked(blocked)) => Ok(Driven::Blocked(blocked)),
+                Err(error) => Err(error),
+            };
         }
         let mut waiting = Vec::new();
         for executed in ready.into_values() {
@@ -176,6 +196,9 @@ impl<'a> SkillRun<'a> {
                     .map_err(SkillRunError::CallLog)?,
                 Err(wait) => waiting.push(wait),
             }
+        }
+        if let Some(blocked) = blocked {
+            return Ok(Driven::Blocked(blocked));
         }
         let pause = if desk.stop.is_wanted() { Pause::Stopped } else { Pause::Waiting(waiting) };
         Ok(Driven::Paused(Box::new(self), pause))

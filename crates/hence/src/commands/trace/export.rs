@@ -1,7 +1,7 @@
 //! `hence trace export`: a run as a review trace.
 
-use hence_engine::{Blobs, Engine, NoBlobs};
-use hence_projection::{ProjectError, RecordedRun, trace_of_run};
+use hence_engine::{Blobs, Engine, NoBlobs, is_interactive};
+use hence_projection::{Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::ContentHash;
 use hence_review::model::{self, Trace};
 use schemars::JsonSchema;
@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::hint;
 use crate::report::{Text, pairs};
 use crate::sink::StoreBlobs;
+use crate::skills::Kept;
 use crate::target::Journal;
 
 /// A trace that was written to a file.
@@ -73,8 +74,15 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
         Some(blobs) => blobs,
         None => &NoBlobs,
     };
-    let recorded = RecordedRun { journal: &journal.bytes, problem: &problem, blobs };
-    let trace = trace_of_run(&Engine::new(), &recorded).map_err(|error| refused(&journal.name, error))?;
+    let recorded = RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[] };
+    let engine = Engine::new();
+    let kept = Kept::of(&journal)?;
+    let program = match &kept {
+        Some(kept) => Program::Skill { prepared: &kept.prepared, source: &kept.source, host: &kept.library },
+        None if is_interactive(&problem.value) => Program::Variables,
+        None => Program::Reason(&engine),
+    };
+    let trace = trace_of_run(program, &recorded).map_err(|error| refused(&journal.name, error))?;
     Ok((journal.name, trace))
 }
 
