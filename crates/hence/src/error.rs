@@ -47,7 +47,8 @@ impl CliError {
             | Code::NoSuchPlace
             | Code::File
             | Code::Line
-            | Code::Policies => Exit::Usage,
+            | Code::Policies
+            | Code::SeveralTraces => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
@@ -58,7 +59,8 @@ impl CliError {
             | Code::Document
             | Code::NotATrace
             | Code::ReviewRefused
-            | Code::ReviewBroken => Exit::No,
+            | Code::ReviewBroken
+            | Code::NotALog => Exit::No,
         }
     }
 

@@ -75,7 +75,8 @@ impl Lines {
         let used = match parse(line) {
             Ok(row @ Value::Object(_)) => each(row),
             Ok(other) => Err(format!("expected an object, found {}", other.kind())),
-            Err(error) => Err(error.to_string()),
+            // The position is one in the log: its line is told beside it.
+            Err(error) => Err(format!("{} at column {}", error.kind, error.position.column)),
         };
         if let Err(reason) = used {
             self.skip(reason);

@@ -116,7 +116,7 @@ pub enum ImportError {
         limit: usize,
     },
     /// A document, but not of this format.
-    #[error("not a {format} log: {expected}", format = .format.as_str())]
+    #[error("not a {format} log: expected {expected}", format = .format.as_str())]
     Shape {
         /// The format asked for.
         format: Format,
