@@ -8,6 +8,7 @@ use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Reply, Tas
 use hence_cognition::skill::Skill;
 
 use crate::library::Library;
+use crate::outside;
 use crate::refusal::Refusal;
 
 /// How many calls of one step are made at once, each on a thread of its own.
@@ -31,8 +32,8 @@ impl Capabilities for Worker<'_> {
         match self.0.call_built_in(call.capability, call.input) {
             Some(Ok(output)) => Ok(Reply { output: output.into(), meta: Object::new() }),
             Some(Err(refusal)) => Err(failed(refusal)),
-            None => match self.0.commands().get(call.capability) {
-                Some(command) => command.call(call),
+            None => match self.0.declarations().get(call.capability) {
+                Some(declared) => outside::call(declared, call),
                 None => {
                     Err(failed(Refusal::new("NotFound", format_args!("no capability `{}`", call.capability))))
                 }

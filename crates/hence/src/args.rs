@@ -22,8 +22,8 @@ pub(crate) use policy::{
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
 };
 pub(crate) use review::{
-    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs,
-    ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
+    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewHandoffArgs,
+    ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
     FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
@@ -203,6 +203,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct ReplayArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]
@@ -222,6 +224,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]

@@ -65,6 +65,10 @@ codes! {
     Diverged = "E0302", "the record does not follow from its problem";
     /// A run stopped before its end.
     Stopped = "E0303", "the run stopped before its end";
+    /// A capabilities file is refused.
+    Capabilities = "E0320", "a capabilities file is refused";
+    /// The capabilities at hand are not those a run pins.
+    OtherCapabilities = "E0321", "the capabilities are not those the run pins";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.

@@ -54,6 +54,8 @@ impl CliError {
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
+            | Code::Capabilities
+            | Code::OtherCapabilities
             | Code::Bundle
             | Code::Variables
             | Code::Document

@@ -23,6 +23,10 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::BadRecord => "`hence verify RUN` says what holds up to there",
         Code::Diverged => "`hence verify RUN` says where the record first breaks",
         Code::Stopped => "mend the cause, then `hence resume RUN`",
+        Code::Capabilities => "mend what is listed; `hence schema capabilities` describes the file",
+        Code::OtherCapabilities => {
+            "leave --capabilities out to go on with what the run was made with, which is kept beside it"
+        }
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
         Code::Line => "`help` lists the commands",

@@ -4,12 +4,33 @@ use hence_cognition::capability::Registry;
 use hence_cognition::run::Capabilities;
 use hence_engine::Determinism;
 
+/// What calling a capability does to the world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Nothing, and the same input gives the same output: it is called whenever that is convenient.
+    Pure,
+    /// It looks at something that may change. What it gave is kept; asking again after a crash does no harm.
+    Reads,
+    /// It may change something. That it was called is on disk before it is.
+    Acts,
+    /// It asks a person, who may take days.
+    Asks,
+}
+
 /// A set of capabilities that runs can be driven with.
 ///
 /// A host is shared by the threads of a run; each executes its steps through a worker of its own.
 pub trait Host: Registry + Sync {
     /// Returns whether a replay calls a capability again or reads what it gave from the journal.
     fn determinism(&self, capability: &str) -> Determinism;
+
+    /// Returns what calling a capability does to the world. What is not known to be pure may do anything.
+    fn effect(&self, capability: &str) -> Effect {
+        match self.determinism(capability) {
+            Determinism::Deterministic => Effect::Pure,
+            Determinism::Recorded => Effect::Acts,
+        }
+    }
 
     /// Returns something that carries out calls, one at a time.
     fn worker(&self) -> Box<dyn Capabilities + Send + '_>;

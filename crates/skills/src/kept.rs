@@ -86,7 +86,10 @@ pub(crate) fn result(
 pub fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, KeptError> {
     let value = match result.outcome().output() {
         Some(output) => hence_engine::resolve(output, blobs)?,
-        None => result.others().get(OUTCOME_KEY).cloned().ok_or(KeptError::Nothing)?,
+        None => {
+            let kept = result.others().get(OUTCOME_KEY).cloned().ok_or(KeptError::Nothing)?;
+            hence_engine::resolve(&kept.into(), blobs)?
+        }
     };
     Ok(StepOutcome::from_value(&value)?)
 }

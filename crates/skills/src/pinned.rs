@@ -18,6 +18,8 @@ pub struct Pinned {
     pub version: Arc<str>,
     /// The digest of the skill document's canonical form.
     pub digest: Digest,
+    /// The digest of the declarations of what it may call, if it was given any.
+    pub capabilities: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
     /// Why the run exists.
@@ -33,6 +35,10 @@ pub struct NewSkillRun {
     pub id: String,
     /// When the run is created.
     pub created_at: Timestamp,
+    /// The digest of the declarations of what it may call, if it is given any.
+    pub capabilities: Option<Digest>,
+    /// The digest of the policies every step must keep, if there are any.
+    pub policies: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
     /// Why the run exists: an object of the frame's fields, or nothing.
@@ -65,6 +71,10 @@ impl NewSkillRun {
             ("version", skill.version.clone().into()),
             ("sha256", source.digest().into()),
         ]);
+        let mut settings = vec![("skill", pin)];
+        let pinned = |digest: Digest| object(vec![("sha256", digest.into())]);
+        settings.extend(self.capabilities.map(|digest| ("capabilities", pinned(digest))));
+        settings.extend(self.policies.map(|digest| ("policies", pinned(digest))));
         object(vec![
             ("version", "1.0.0".into()),
             ("id", self.id.as_str().into()),
@@ -73,7 +83,7 @@ impl NewSkillRun {
                 "inputs",
                 object(vec![("prompt", skill.description.clone().into()), ("context", object(context))]),
             ),
-            ("settings", object(vec![("skill", pin)])),
+            ("settings", object(settings)),
         ])
     }
 }
@@ -86,7 +96,13 @@ impl Pinned {
 
     /// Reads what a problem document pins; `None` when it pins no skill.
     pub fn of_value(problem: &Value) -> Option<Self> {
-        let pin = problem.get("settings")?.get("skill")?;
+        let settings = problem.get("settings")?;
+        let pin = settings.get("skill")?;
+        let capabilities = match settings.get("capabilities") {
+            None => None,
+            // What cannot be read must not be taken for nothing.
+            Some(declared) => Some(declared.get("sha256")?.as_str()?.parse().ok()?),
+        };
         let text = |key: &str| pin.get(key)?.as_str().map(Arc::from);
         let context = problem.get("inputs")?.get("context")?;
         let on_failure = match context.get("on_failure").and_then(Value::as_str) {
@@ -97,6 +113,7 @@ impl Pinned {
             id: text("id")?,
             version: text("version")?,
             digest: pin.get("sha256")?.as_str()?.parse().ok()?,
+            capabilities,
             inputs: context.get("inputs")?.as_object()?.clone(),
             frame: context.get("frame").cloned().unwrap_or_default(),
             on_failure,

@@ -10,10 +10,14 @@ use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
 use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
 use hence_cognition::state::ExecutionState;
-use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink};
-use hence_journal::{Head, Sealed};
-use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError};
+use hence_engine::{
+    Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
+    VERDICTS_STEP,
+};
+use hence_journal::{Head, RecordIndex, Sealed};
+use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, StepResult};
 
+pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
 use crate::kept::{self, Kept};
@@ -33,6 +37,8 @@ pub struct SkillRun<'a> {
     book: Book,
     /// Outcomes a replay reads instead of asking the world again, by step.
     recorded: BTreeMap<Arc<str>, StepOutcome>,
+    /// What the step that policies blocked last gave. Other policies judge it again; nothing is called twice for them.
+    blocked: Option<StepOutcome>,
 }
 
 /// A skill run that has ended.
@@ -61,15 +67,21 @@ pub enum SkillRunError {
     /// The frame is not one.
     #[error(transparent)]
     Frame(#[from] InvalidFrame),
-    /// A step uses an id the state keeps for itself.
-    #[error("step id `{ITERATIONS_KEY}` is reserved")]
-    ReservedStep,
+    /// A step uses an id the record keeps for itself.
+    #[error("step id `{0}` is reserved")]
+    ReservedStep(Arc<str>),
+    /// Policies block the step that is due, or the end of the run. Its record is kept.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
     /// A record could not be made or kept.
     #[error(transparent)]
     Book(#[from] BookError),
     /// A step waits for an answer. Nothing was recorded for it; resume the run once the answer is there.
     #[error("the run waits for an answer")]
-    Waiting(hence_cognition::run::Waiting),
+    Waiting(Vec<hence_cognition::run::Waiting>),
+    /// What is under way could not be kept beside the journal.
+    #[error("what is under way could not be kept: {0}")]
+    CallLog(SinkError),
     /// The interpreter refuses an outcome.
     #[error(transparent)]
     Outcome(#[from] hence_cognition::run::FoldError),
@@ -98,7 +110,7 @@ impl<'a> SkillRun<'a> {
             profile: Profile::STRICT,
             clock,
         })?;
-        Ok((Self { pinned, request, progress, book, recorded: BTreeMap::new() }, header))
+        Ok((Self { pinned, request, progress, book, recorded: BTreeMap::new(), blocked: None }, header))
     }
 
     /// Returns where the journal ends.
@@ -129,29 +141,63 @@ impl<'a> SkillRun<'a> {
     }
 
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
-        self.recorded = recorded;
+        self.recorded.extend(recorded);
     }
 
-    /// Settles the outcome of the step that is due and keeps it as a record.
+    /// Records the policies the run goes by from here on: the pinned ones at its beginning, others where it is blocked.
+    ///
+    /// What the blocked step gave is judged again by the new policies; it is not executed again for them.
+    ///
+    /// # Errors
+    /// [`SkillRunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
+    pub fn lay_policies(
+        &mut self,
+        policies: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, SkillRunError> {
+        let index = self.book.lay_policies(policies, sink)?;
+        self.judge_again();
+        Ok(index)
+    }
+
+    /// Returns where the run stands with its policies.
+    pub fn custody(&self) -> &Custody {
+        self.book.custody()
+    }
+
+    fn judge_again(&mut self) {
+        if let Some(outcome) = self.blocked.take() {
+            self.recorded.insert(outcome.step_id.clone(), outcome);
+        }
+    }
+
+    /// Settles the outcome of the step that is due and keeps it as a record, or keeps that policies block it.
     fn commit(
         &mut self,
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
-    ) -> Result<StepOutcome, SkillRunError> {
+    ) -> Result<Result<StepOutcome, Blocked>, SkillRunError> {
         // Time as the wall saw it belongs to no record, whoever reports it.
         outcome.metrics.elapsed_ms = 0;
         if outcome.meta.contains_key(LATENCY_KEY) {
             outcome.meta = outcome.meta.without(LATENCY_KEY);
         }
-        let settled = self.progress.settle(outcome)?.clone();
-        let (held, beside) = match Kept::of(&settled, self.pinned.on_failure) {
+        let proposed = self.progress.propose(outcome)?;
+        let settled = &proposed.outcome;
+        let (held, beside) = match Kept::of(settled, self.pinned.on_failure) {
             Kept::Output(value) => (self.book.store(Canonical::of(&value), sink)?, None),
             Kept::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
             Kept::Skipped(value) => (Outcome::Skipped, Some(value)),
         };
         let result = kept::result(&settled.step_id, &settled.input, self.book.next_times()?, held, beside);
-        self.book.record(&settled.step_id, result, sink)?;
-        Ok(settled)
+        let result = self.book.judge(result, sink)?;
+        let (step, errors) = (settled.step_id.clone(), blocking(&self.book, &result));
+        let index = self.book.record(&step, result, sink)?;
+        if let Some(errors) = errors {
+            self.blocked = Some(proposed.outcome);
+            return Ok(Err(Blocked { index, step, errors }));
+        }
+        Ok(Ok(self.progress.accept(proposed).clone()))
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.
@@ -166,12 +212,25 @@ impl<'a> SkillRun<'a> {
                     book.record(OUTPUTS_STEP, result, sink)?;
                 }
                 None => {
+                    if let Some(blocked) = book.judge_end(sink)? {
+                        return Err(blocked.into());
+                    }
                     book.complete(sink)?;
                 }
             }
         }
         let head = book.head();
         Ok(FinishedSkill { finished: Finished { state: book.into_state(), head }, report })
+    }
+}
+
+/// Returns what blocks a result, if policies do.
+fn blocking(book: &Book, result: &StepResult) -> Option<Vec<StepError>> {
+    match result.outcome() {
+        Outcome::Failed(errors) if book.custody().is_pinned() && result.outcome().is_blocked() => {
+            Some(errors.clone())
+        }
+        _ => None,
     }
 }
 
@@ -190,8 +249,9 @@ pub(crate) fn check_pin(
         let pin = format!("{} {} ({})", pinned.id, pinned.version, pinned.digest.short());
         return Err(SkillRunError::OtherSkill { pinned: pin, found });
     }
-    if skill.steps.iter().any(|step| &*step.id == ITERATIONS_KEY) {
-        return Err(SkillRunError::ReservedStep);
+    let reserved = [ITERATIONS_KEY, OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP];
+    if let Some(step) = skill.steps.iter().find(|step| reserved.contains(&&*step.id)) {
+        return Err(SkillRunError::ReservedStep(step.id.clone()));
     }
     Ok(pinned)
 }

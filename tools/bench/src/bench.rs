@@ -3,8 +3,8 @@
 mod append;
 mod canonical;
 mod growth;
-mod lanes;
 mod resume;
+mod skills;
 mod start;
 mod state_hash;
 mod verify;
@@ -22,10 +22,10 @@ pub(crate) struct Bench {
 pub(crate) const ALL: &[Bench] = &[
     Bench { name: "state-hash", run: state_hash::run },
     Bench { name: "verify", run: verify::run },
-    Bench { name: "lanes", run: lanes::run },
     Bench { name: "canonical", run: canonical::run },
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
+    Bench { name: "skills", run: skills::run },
     Bench { name: "append", run: append::run },
     Bench { name: "start", run: start::run },
 ];

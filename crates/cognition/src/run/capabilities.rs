@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Float, Object, Value};
+use hence_canon::{Digest, Float, Object, Value};
 
 use super::invoke::Invoking;
 use crate::capability::Registry;
@@ -68,6 +68,8 @@ pub struct Call<'a> {
 /// Where in a run a call is made. It depends on the skill and on replies, never on timing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallPlace {
+    /// The trace of the outermost run, which all runs of its tree share; empty when it has none.
+    pub trace: Arc<str>,
     /// The calls of the runs around this one, outermost first; empty in the outermost run.
     pub path: Arc<str>,
     /// Which iteration of a loop, from 0.
@@ -82,14 +84,29 @@ impl Call<'_> {
     ///
     /// A driver that takes up a step again answers calls from what it kept under their keys.
     pub fn key(&self) -> String {
-        let CallPlace { path, iteration, item } = self.place;
+        format!("{}/{}", self.intention(), self.attempt)
+    }
+
+    /// Returns a key by which a capability can tell that it was asked for the same effect before.
+    ///
+    /// It names what is wanted, not the try: it is the same for every attempt of a `retry` and for a call that is
+    /// made again after a crash, and another one in every other run, step, iteration and item.
+    pub fn idempotency_key(&self) -> String {
+        let (trace, intention) = (&self.place.trace, self.intention());
+        let parts: [&[u8]; 4] = [b"hence/idempotency/v1\0", trace.as_bytes(), b"\0", intention.as_bytes()];
+        Digest::of_parts(parts).to_string()
+    }
+
+    /// Returns what is wanted, where in the run.
+    fn intention(&self) -> String {
+        let CallPlace { path, iteration, item, .. } = self.place;
         let purpose = match self.purpose {
             CallPurpose::Step => "call",
             CallPurpose::GateBefore => "before",
             CallPurpose::GateAfter => "after",
         };
-        let (step, capability, attempt) = (key_part(self.step_id), key_part(self.capability), self.attempt);
-        format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}/{attempt}")
+        let (step, capability) = (key_part(self.step_id), key_part(self.capability));
+        format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}")
     }
 }
 

@@ -71,7 +71,8 @@ pub(super) struct Invoking {
 
 impl<'a, 'c> Caller<'a, 'c> {
     pub(super) fn new(step: &'a Step, context: &'a mut Context<'c>) -> Self {
-        let place = CallPlace { path: context.path.clone(), ..CallPlace::default() };
+        let trace = context.trace_id.clone().unwrap_or_default();
+        let place = CallPlace { trace, path: context.path.clone(), ..CallPlace::default() };
         Self { step, context, place, tally: Tally::default() }
     }
 

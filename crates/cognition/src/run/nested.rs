@@ -29,7 +29,7 @@ impl Caller<'_, '_> {
             run_id: None,
             parent_run_id: self.context.run_id.clone(),
         };
-        let CallPlace { path, iteration, item } = &self.place;
+        let CallPlace { path, iteration, item, .. } = &self.place;
         let (step, skill_id) = (key_part(&self.step.id), key_part(id));
         let path: Arc<str> = format!("{path}{step}/{iteration}.{item}/{skill_id}/{attempt}/").into();
         let report = run_in(&skill, &request, (lineage.clone(), path), self.context.capabilities);

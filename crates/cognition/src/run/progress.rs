@@ -92,6 +92,11 @@ impl<'a> Progress<'a> {
         Ok(progress)
     }
 
+    /// Returns the skill that is run.
+    pub fn skill(&self) -> &'a Skill {
+        self.prepared.skill()
+    }
+
     /// Returns the state so far.
     pub fn state(&self) -> &ExecutionState {
         &self.state
@@ -122,9 +127,18 @@ impl<'a> Progress<'a> {
     /// # Errors
     /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
     pub fn settle(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
-        let step = self.expect(&outcome)?;
-        let settled = settle(step, outcome, &self.state.memory);
+        let settled = self.propose(outcome)?;
         Ok(self.accept(settled))
+    }
+
+    /// Says what settling the outcome of the step that is due would give. Nothing changes until
+    /// [`accept`](Self::accept).
+    ///
+    /// # Errors
+    /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
+    pub fn propose(&self, outcome: StepOutcome) -> Result<Settled, FoldError> {
+        let step = self.expect(&outcome)?;
+        Ok(settle(step, outcome, &self.state.memory))
     }
 
     /// Takes in an outcome that was settled and kept before.
@@ -173,7 +187,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn accept(&mut self, settled: Settled) -> &StepOutcome {
+    /// Takes in what [`propose`](Self::propose) gave for the step that is due, and returns it as it is to be kept.
+    pub fn accept(&mut self, settled: Settled) -> &StepOutcome {
         let outcome = settled.outcome.clone();
         self.state.accept(settled);
         self.schedule.settle(outcome.status);

@@ -2,6 +2,14 @@
 
 use clap::Args as ClapArgs;
 
+/// Capabilities that a person declared.
+#[derive(ClapArgs)]
+pub(crate) struct CapabilitiesArgs {
+    /// A file that declares capabilities, YAML or JSON; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capabilities: Vec<String>,
+}
+
 /// What a run of a skill is given. A problem takes none of it.
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Options for skills")]
@@ -18,12 +26,18 @@ pub(crate) struct SkillRunArgs {
     /// What a failing step means for the others [default: fail_fast]
     #[arg(long, value_name = "fail_fast|continue", value_parser = ["fail_fast", "continue"])]
     pub(crate) on_failure: Option<String>,
+    #[command(flatten)]
+    pub(crate) capabilities: CapabilitiesArgs,
 }
 
 impl SkillRunArgs {
     /// Returns whether nothing of it was given.
     pub(crate) fn is_empty(&self) -> bool {
-        self.input.is_empty() && self.inputs.is_none() && self.frame.is_none() && self.on_failure.is_none()
+        self.input.is_empty()
+            && self.inputs.is_none()
+            && self.frame.is_none()
+            && self.on_failure.is_none()
+            && self.capabilities.capabilities.is_empty()
     }
 }
 
@@ -32,6 +46,8 @@ impl SkillRunArgs {
 pub(crate) struct CheckArgs {
     /// The skill's file, or - for standard input
     pub(crate) skill: String,
+    #[command(flatten)]
+    pub(crate) capabilities: CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]

@@ -11,7 +11,7 @@ use crate::target::Journal;
 
 pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
-    if let Some(kept) = crate::skills::Kept::of(&journal)? {
+    if let Some(kept) = crate::skills::Kept::of_given(&journal, &args.capabilities.capabilities)? {
         return crate::skills::resume(context, &kept, &journal);
     }
     let problem = journal.required_problem()?;

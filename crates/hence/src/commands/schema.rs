@@ -45,6 +45,7 @@ const SCHEMAS: &[Named] = &[
     ("error", schema_of::<ErrorReport<'_>>),
     // Not a command either: what people write, for their editors.
     ("skill", skill_document),
+    ("capabilities", capabilities_file),
 ];
 
 /// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
@@ -66,6 +67,12 @@ fn all() -> impl Iterator<Item = &'static Named> {
 /// Returns the schema of skill documents.
 fn skill_document() -> Schema {
     let text = hence_cognition::skill::json_schema().to_string();
+    serde_json::from_str(&text).expect("a JSON Schema is an object")
+}
+
+/// Returns the schema of capabilities files.
+fn capabilities_file() -> Schema {
+    let text = hence_capabilities::registry::json_schema(&crate::skills::kinds()).to_string();
     serde_json::from_str(&text).expect("a JSON Schema is an object")
 }
 

@@ -1,5 +1,6 @@
 //! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
 
+mod capabilities;
 mod document;
 mod end;
 mod given;
@@ -9,7 +10,7 @@ mod verify;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value, parse};
-use hence_capabilities::Library;
+use hence_capabilities::{Declarations, Library};
 use hence_cognition::checkpoint;
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
@@ -25,6 +26,7 @@ use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
 
+pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use run::{refuse_options, resume, run};
@@ -49,12 +51,15 @@ pub(crate) struct Kept {
 impl Kept {
     /// Reads what a run is made of; `None` when its problem pins no skill.
     pub(crate) fn of(journal: &Journal) -> Result<Option<Self>, CliError> {
+        Self::of_given(journal, &[])
+    }
+
+    /// Reads what a run is made of, with its capabilities from files a person names if there are any.
+    pub(crate) fn of_given(journal: &Journal, files: &[String]) -> Result<Option<Self>, CliError> {
         let Some(bytes) = &journal.problem else { return Ok(None) };
         // What is not JSON is judged by those who need a problem.
         let Ok(problem) = parse(bytes) else { return Ok(None) };
-        if Pinned::of_value(&problem).is_none() {
-            return Ok(None);
-        }
+        let Some(pinned) = Pinned::of_value(&problem) else { return Ok(None) };
         let problem = ProblemSpec::decode(&problem, &Profile::STRICT)
             .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
         let Some(skill) = &journal.skill else {
@@ -63,7 +68,7 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = Library::built_in();
+        let library = library_of(journal, files, &pinned)?;
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
@@ -80,6 +85,19 @@ impl Kept {
         let problem = self.problem.clone();
         SkillRun::resume(problem, &self.prepared, &self.source, &self.library, journal, blobs)
     }
+}
+
+/// Returns what a run may call: what was kept beside it, unless files are named that say the same.
+fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Library, CliError> {
+    let kept = || match pinned.capabilities {
+        None => Ok(Declarations::default()),
+        Some(digest) => capabilities::read_kept(&journal.name, journal.capabilities.as_deref(), digest),
+    };
+    if files.is_empty() {
+        return kept().map(Library::with);
+    }
+    let before = kept().ok();
+    capabilities::read_again(&journal.name, files, pinned.capabilities, before.as_ref()).map(Library::with)
 }
 
 fn prepare(document: &Value, library: &Library) -> Option<Prepared> {

@@ -3,16 +3,16 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Object, Value};
-use hence_capabilities::Library;
+use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_skills::{FinishedSkill, NewSkillRun, Pinned, SkillRun, SkillRunError};
 use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
 use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
 
+use super::capabilities::{self, CAPABILITIES, capabilities_name};
 use super::end::{self, Beginning};
-use super::{Kept, SkillDocument, attachment_name, given, whole_records};
+use super::{Kept, SkillDocument, attachment_name, given, library_for, whole_records};
 use crate::args::RunArgs;
 use crate::code::Code;
 use crate::context::{Context, escape};
@@ -30,8 +30,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message =
-        "--input, --inputs, --frame and --on-failure are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure and --capabilities are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -40,10 +39,12 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     if args.profile != ProfileName::Strict || args.engine_version.is_some() {
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
-    let library = Library::built_in();
+    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let store = context.store_or_new()?;
-    let asked = asked(args, &prepared, &source, &store)?;
+    let declared = library.declarations();
+    let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
+    let asked = asked(args, &prepared, (&source, pinned), &store)?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
@@ -53,14 +54,14 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     })?;
     let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
         .map_err(|error| stopped(&id, error))?;
-    let new = NewRun {
-        id: id.clone(),
-        attachments: vec![
-            (problem_name(), Canonical::of(&value).bytes().to_vec()),
-            (attachment_name(), kept.source.bytes().to_vec()),
-        ],
-        lines: header.line().to_vec(),
-    };
+    let mut attachments = vec![
+        (problem_name(), Canonical::of(&value).bytes().to_vec()),
+        (attachment_name(), kept.source.bytes().to_vec()),
+    ];
+    // A new deployment must not break runs in flight: what may be called is kept as it was.
+    attachments
+        .extend(pinned.map(|_| (capabilities_name(), capabilities::kept(kept.library.declarations()))));
+    let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
     match store.create(new) {
         Ok(writer) => {
             let ended = finish(context, &store, run, &kept, writer)?;
@@ -70,15 +71,26 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
         Err(StoreError::AlreadyCreated { .. }) => {
             take_up(context, &store, &kept, &id, args.journal.as_deref())
         }
+        // So it is when only the folder of the capabilities is another: the header names what they say.
+        Err(StoreError::RunConflict { differs, .. })
+            if differs.contains(CAPABILITIES) && begins_with(&store, &id, header.line()) =>
+        {
+            take_up(context, &store, &kept, &id, args.journal.as_deref())
+        }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Tells whether a stored run begins with a header.
+fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
+    store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
 }
 
 /// Gathers what a run is asked to do.
 fn asked(
     args: &RunArgs,
     prepared: &Prepared,
-    source: &Canonical,
+    (source, capabilities): (&Canonical, Option<Digest>),
     store: &FileStore,
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
@@ -89,12 +101,13 @@ fn asked(
         _ => FailureMode::FailFast,
     };
     let id = args.trace_id.clone().unwrap_or_else(|| {
-        let what = [
+        let mut what = vec![
             ("skill", Value::from(source.digest())),
             ("inputs", inputs.clone().into()),
             ("frame", frame.clone().into()),
             ("on_failure", format!("{on_failure:?}").into()),
         ];
+        what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest();
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
     });
@@ -105,7 +118,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, inputs, frame, on_failure })
+    Ok(NewSkillRun { id, created_at, capabilities, inputs, frame, on_failure })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
