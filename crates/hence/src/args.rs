@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod import;
 mod policy;
 pub(crate) mod repl;
 mod review;
@@ -15,6 +16,7 @@ use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
+pub(crate) use import::ImportArgs;
 pub(crate) use policy::{
     FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
@@ -24,7 +26,7 @@ pub(crate) use review::{
     ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
-    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,
+    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
     TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
@@ -85,7 +87,7 @@ pub(crate) enum Command {
     Fork(skill::ForkArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
-    /// Take a bundle into the store
+    /// Make a trace of another agent's log or telemetry, or take a bundle into the store
     Import(ImportArgs),
     /// Read, judge and compare review traces; write a run as one
     #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
@@ -250,13 +252,6 @@ pub(crate) struct ExportArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
     /// The folder to make; it must not hold anything
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence import /tmp/vendor-choice --store /srv/hence")]
-pub(crate) struct ImportArgs {
-    /// A folder that `hence export` made
     pub(crate) dir: PathBuf,
 }
 

@@ -103,6 +103,10 @@ codes! {
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.
     ReviewBroken = "E0702", "the review does not hold";
+    /// A file is no log that can be imported.
+    NotALog = "E0720", "the file is not a log that can be imported";
+    /// A log holds several traces.
+    SeveralTraces = "E0721", "the log holds several traces";
 }
 
 impl Code {

@@ -52,7 +52,8 @@ impl CliError {
             | Code::NoSuchPlace
             | Code::File
             | Code::Line
-            | Code::Policies => Exit::Usage,
+            | Code::Policies
+            | Code::SeveralTraces => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
@@ -70,7 +71,8 @@ impl CliError {
             | Code::Document
             | Code::NotATrace
             | Code::ReviewRefused
-            | Code::ReviewBroken => Exit::No,
+            | Code::ReviewBroken
+            | Code::NotALog => Exit::No,
         }
     }
 

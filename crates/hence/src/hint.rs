@@ -49,6 +49,8 @@ pub(crate) fn for_code(code: Code) -> String {
         }
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
+        Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",
+        Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",
     };
     text.to_owned()
