@@ -20,6 +20,7 @@ impl ReasonGates {
 
 impl Gates for ReasonGates {
     fn open<'a>(&'a self, opening: Opening<'a>) -> Result<Box<dyn Gate + 'a>, GateError> {
-        Ok(Box::new(Guard::begin(opening, Program::Reason(&self.engine))?))
+        let Opening { header, problem, blobs } = opening;
+        Ok(Box::new(Guard::begin(header, problem, Program::Reason(&self.engine), blobs)?))
     }
 }

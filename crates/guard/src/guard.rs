@@ -1,14 +1,16 @@
 //! A gate that shows the run to a monitor.
 
+use std::sync::Arc;
+
 use hence_canon::{Digest, Object, Value};
-use hence_engine::{FinalJudgement, Gate, GateError, Judgement, Opening};
-use hence_journal::{Control, Head, Record, RecordCount, RecordIndex};
+use hence_engine::{Blobs, FinalJudgement, Gate, GateError, Judgement};
+use hence_journal::{Control, Head, Header, Record, RecordCount, RecordIndex};
 use hence_policy::monitor::Monitor;
 use hence_policy::policy::Policy;
 use hence_policy::{Options, check};
 use hence_projection::{Piece, Program, Projection};
 use hence_review::model::{Action, Artifact, encode, encode_action, encode_artifact};
-use hence_state::{StepResult, Timestamp};
+use hence_state::{ProblemSpec, StepResult, Timestamp};
 
 use crate::{document, judged};
 
@@ -31,11 +33,15 @@ impl<'a> Guard<'a> {
     ///
     /// # Errors
     /// [`GateError::Policies`] when the run cannot be shown as a trace.
-    pub fn begin(opening: Opening<'a>, program: Program<'a>) -> Result<Self, GateError> {
-        let created_at = opening.header.created_at.clone();
-        let projection =
-            Projection::begin(opening.header.clone(), opening.problem.clone(), program, opening.blobs)
-                .map_err(|error| GateError::Policies(error.to_string()))?;
+    pub fn begin(
+        header: &Header,
+        problem: &Arc<ProblemSpec>,
+        program: Program<'a>,
+        blobs: &'a dyn Blobs,
+    ) -> Result<Self, GateError> {
+        let created_at = header.created_at.clone();
+        let projection = Projection::begin(header.clone(), problem.clone(), program, blobs)
+            .map_err(|error| GateError::Policies(error.to_string()))?;
         let monitor = Monitor::start(&Object::new(), [], Options::default());
         let last = RecordIndex::HEADER;
         Ok(Self { projection, created_at, policies: Vec::new(), monitor, pending: None, last, fault: None })

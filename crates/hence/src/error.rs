@@ -59,6 +59,8 @@ impl CliError {
             | Code::Variables
             | Code::Document
             | Code::NotATrace
+            | Code::Blocked
+            | Code::Gate
             | Code::ReviewRefused
             | Code::ReviewBroken => Exit::No,
         }
@@ -186,6 +188,7 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
+            RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -40,6 +40,8 @@ pub(crate) fn for_code(code: Code) -> String {
         }
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
+        Code::Blocked => "mend the cause, then `hence resume RUN`",
+        Code::Gate => "name the policies the run pins, or leave --policy out",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",
     };
     text.to_owned()
@@ -98,6 +100,14 @@ pub(crate) fn places(run: &str) -> String {
 /// Returns the advice to resume a run.
 pub(crate) fn resume(run: &str) -> String {
     format!("`hence resume {}` continues it", word(run))
+}
+
+/// The advice when policies block a run.
+pub(crate) fn blocked(run: &str) -> String {
+    let run = word(run);
+    format!(
+        "mend the cause, then `hence resume {run}`; `hence resume {run} --policy FILE` goes on by other policies"
+    )
 }
 
 /// The advice when a repair puts everything right.

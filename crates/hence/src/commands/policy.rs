@@ -18,6 +18,8 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 
+pub(crate) use source::load as policies_named;
+
 /// The schemas of the family.
 pub(super) const SCHEMAS: &[Named] = &[
     ("policy-check", schema_of::<check::CheckReport>),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
+use hence_engine::Sink;
 use hence_skills::{FinishedSkill, NewSkillRun, Pinned, SkillRun, SkillRunError};
 use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
-use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+use hence_store::{Condition, Cut, FileStore, NewRun, RunId, Store, StoreError};
 
 use super::capabilities::{self, CAPABILITIES, capabilities_name};
 use super::end::{self, Beginning};
@@ -18,9 +19,9 @@ use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::{Journal, problem_name};
+use crate::{guard, hint};
 
 /// How many steps run at a time. What they write does not depend on it.
 const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
@@ -44,7 +45,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
-    let asked = asked(args, &prepared, (&source, pinned), &store)?;
+    let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
+    let asked = asked(args, &prepared, (&source, pinned, policies.as_ref()), &store)?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
@@ -52,8 +54,9 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
-    let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
-        .map_err(|error| stopped(&id, error))?;
+    let (mut run, header) =
+        SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
+            .map_err(|error| stopped(&id, error))?;
     let mut attachments = vec![
         (problem_name(), Canonical::of(&value).bytes().to_vec()),
         (attachment_name(), kept.source.bytes().to_vec()),
@@ -61,21 +64,29 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     // A new deployment must not break runs in flight: what may be called is kept as it was.
     attachments
         .extend(pinned.map(|_| (capabilities_name(), capabilities::kept(kept.library.declarations()))));
-    let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
+    let blobs = StoreBlobs(&store);
+    let gate = guard::open(header.line(), &kept.problem, kept.program(), &blobs)
+        .map_err(|error| guard::refused(id.as_str(), &error))?;
+    let first = guard::begin(&header, gate, &store, |sink| {
+        let laid = run.lay_policies(policies.as_ref().unwrap_or(&Value::Null), sink);
+        laid.map(|_| ()).map_err(|error| stopped(&id, error))
+    })?;
+    let new = NewRun { id: id.clone(), attachments, lines: first.lines };
     match store.create(new) {
         Ok(writer) => {
-            let ended = finish(context, &store, run, &kept, writer)?;
+            let sink = guard::guarded(StoreSink::new(&store, writer), first.gate);
+            let ended = finish(context, &id, run, &kept, sink)?;
             end::report(context, &store, &id, &ended, Beginning::Here, args.journal.as_deref())
         }
         // The same skill with the same inputs under the same id is the same run: it is taken up.
         Err(StoreError::AlreadyCreated { .. }) => {
-            take_up(context, &store, &kept, &id, args.journal.as_deref())
+            take_up(context, &store, &kept, &id, (None, args.journal.as_deref()))
         }
         // So it is when only the folder of the capabilities is another: the header names what they say.
         Err(StoreError::RunConflict { differs, .. })
             if differs.contains(CAPABILITIES) && begins_with(&store, &id, header.line()) =>
         {
-            take_up(context, &store, &kept, &id, args.journal.as_deref())
+            take_up(context, &store, &kept, &id, (None, args.journal.as_deref()))
         }
         Err(error) => Err(error.into()),
     }
@@ -90,10 +101,11 @@ fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
 fn asked(
     args: &RunArgs,
     prepared: &Prepared,
-    (source, capabilities): (&Canonical, Option<Digest>),
+    (source, capabilities, policies): (&Canonical, Option<Digest>, Option<&Value>),
     store: &FileStore,
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
+    let policies = policies.map(|policies| Canonical::of(policies).digest());
     let inputs = given::inputs(&args.skill, skill)?;
     let frame = given::frame(&args.skill)?;
     let on_failure = match args.skill.on_failure.as_deref() {
@@ -108,6 +120,7 @@ fn asked(
             ("on_failure", format!("{on_failure:?}").into()),
         ];
         what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        what.extend(policies.map(|digest| ("policies", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest();
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
     });
@@ -118,7 +131,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, inputs, frame, on_failure })
+    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
@@ -135,10 +148,15 @@ fn now() -> Timestamp {
 }
 
 /// Takes a stored run up.
-pub(crate) fn resume(context: &Context, kept: &Kept, journal: &Journal) -> Result<Exit, CliError> {
+pub(crate) fn resume(
+    context: &Context,
+    kept: &Kept,
+    journal: &Journal,
+    amended: Option<&Value>,
+) -> Result<Exit, CliError> {
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    take_up(context, &store, kept, &id, None)
+    take_up(context, &store, kept, &id, (amended, None))
 }
 
 /// Takes a run up where its record ends. The record is judged before the run is opened for writing.
@@ -147,7 +165,7 @@ fn take_up(
     store: &FileStore,
     kept: &Kept,
     id: &RunId,
-    copy: Option<&str>,
+    (amended, copy): (Option<&Value>, Option<&str>),
 ) -> Result<Exit, CliError> {
     if let Condition::Damaged(reason) = store.summary(id)?.condition {
         return Err(StoreError::Damaged { run: id.clone(), reason }.into());
@@ -160,6 +178,7 @@ fn take_up(
     };
     let (run, torn) = read_back()?;
     if run.has_ended() && !torn {
+        guard::refuse_amendment(id.as_str(), amended)?;
         context.say(format_args!("run {id} had ended already; nothing was run again"));
         return end::report(context, store, id, &run.ended(), Beginning::Before(None), copy);
     }
@@ -168,11 +187,20 @@ fn take_up(
         context.say(format_args!("run {id}: {cut}"));
     }
     // Somebody may have written between the reading and the opening; from here on nobody else does.
-    let run = if run.head() == opened.writer.head() { run } else { read_back()?.0 };
+    let mut run = if run.head() == opened.writer.head() { run } else { read_back()?.0 };
     let cut: Option<Cut> = opened.cut;
     let ended = match run.has_ended() {
         true => run.ended(),
-        false => finish(context, store, run, kept, opened.writer)?,
+        false => {
+            let (journal, blobs) = (store.journal_bytes(id)?, StoreBlobs(store));
+            let gate = guard::open_behind(&journal, &kept.problem, kept.program(), &blobs)
+                .map_err(|error| guard::refused(id.as_str(), &error))?;
+            let mut sink = guard::guarded(StoreSink::new(store, opened.writer), gate);
+            if let Some(amended) = amended {
+                run.lay_policies(amended, &mut *sink).map_err(|error| stopped(id, error))?;
+            }
+            finish(context, id, run, kept, sink)?
+        }
     };
     end::report(context, store, id, &ended, Beginning::Before(cut), copy)
 }
@@ -180,24 +208,26 @@ fn take_up(
 /// Runs to the end, each record durable before the next.
 fn finish(
     context: &Context,
-    store: &FileStore,
+    id: &RunId,
     run: SkillRun<'_>,
     kept: &Kept,
-    writer: Box<dyn RunWriter>,
+    mut sink: Box<dyn Sink + '_>,
 ) -> Result<FinishedSkill, CliError> {
-    let id = writer.run().clone();
-    let mut sink = StoreSink::new(store, writer);
     let watched = context.is_watched();
-    let finished = run.finish(&kept.library, WORKERS, &mut sink, |outcome| {
+    let finished = run.finish(&kept.library, WORKERS, &mut *sink, |outcome| {
         if watched {
             context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));
         }
     });
-    finished.map_err(|error| stopped(&id, error))
+    finished.map_err(|error| stopped(id, error))
 }
 
 fn stopped(id: &RunId, error: SkillRunError) -> CliError {
     match error {
+        SkillRunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked),
+        SkillRunError::Book(ref book) if let Some(refused) = guard::refused_book(id.as_str(), book) => {
+            refused
+        }
         SkillRunError::Book(_) | SkillRunError::Outcome(_) | SkillRunError::Waiting(_) => {
             CliError::new(Code::Stopped, error.to_string())
                 .advise(format!("mend the cause, then {}", hint::resume(id.as_str())))

@@ -46,16 +46,13 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
 }
 
 fn replayed(kept: &Kept, journal: &[u8], blobs: &dyn Blobs) -> Outcome {
-    let Kept { problem, prepared, source, library } = kept;
     let broken = |line: u64, reason: Reason| Outcome::Broken(Break { line, reasons: vec![reason] });
     let mut written = Vec::new();
-    match hence_skills::replay(problem.clone(), prepared, source, library, journal, blobs, &mut written) {
+    match kept.replay("the journal", journal, blobs, &mut written) {
         Ok(replay) => match replay.first_difference {
             None => Outcome::Holds,
             Some(line) => broken(line, Reason::new(ReasonCode::BytesDiffer)),
         },
-        Err(error) => {
-            broken(0, Reason { found: Some(error.to_string()), ..Reason::new(ReasonCode::BadValue) })
-        }
+        Err(error) => broken(0, Reason { found: Some(error.message), ..Reason::new(ReasonCode::BadValue) }),
     }
 }
