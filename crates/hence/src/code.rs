@@ -89,6 +89,8 @@ codes! {
     Blocked = "E0603", "policies block the run";
     /// Policies of a run cannot be enforced.
     Gate = "E0604", "the policies of the run cannot be enforced";
+    /// Policies about gaps refuse an approval.
+    ApprovalBlocked = "E0605", "policies do not allow the approval";
     /// A rule of reviews refuses it.
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.

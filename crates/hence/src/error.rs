@@ -61,6 +61,7 @@ impl CliError {
             | Code::NotATrace
             | Code::Blocked
             | Code::Gate
+            | Code::ApprovalBlocked
             | Code::ReviewRefused
             | Code::ReviewBroken => Exit::No,
         }

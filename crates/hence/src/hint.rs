@@ -41,6 +41,9 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
         Code::Blocked => "mend the cause, then `hence resume RUN`",
+        Code::ApprovalBlocked => {
+            "acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy"
+        }
         Code::Gate => "name the policies the run pins, or leave --policy out",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",
     };

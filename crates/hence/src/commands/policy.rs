@@ -1,5 +1,6 @@
 //! `hence policy`: traces against rules, and the rules themselves.
 
+mod approval;
 mod check;
 mod explain;
 mod forms;
@@ -18,6 +19,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 
+pub(crate) use approval::approval_allowed;
 pub(crate) use source::load as policies_named;
 
 /// The schemas of the family.

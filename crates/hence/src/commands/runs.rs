@@ -106,6 +106,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         {
             "failed"
         }
+        Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
         Some(Record::Step(step)) if step.result.step().starts_with("vars.") => "interactive",
         // The compat profile records no completion: its last step is its end.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_guard::document;
+use hence_policy::lint::Weight;
 use hence_policy::policy::BUILT_IN;
 
 use crate::code::Code;
@@ -15,10 +16,17 @@ pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
     if names.is_empty() {
         return Ok(None);
     }
-    let policies = document::of(policies_named(names)?.policies());
+    let set = policies_named(names)?;
     // What could never block anything is refused before anything runs.
-    document::read(&policies).map_err(|error| CliError::new(Code::Policies, error.to_string()))?;
-    Ok(Some(policies))
+    for policy in set.policies() {
+        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.weight() == Weight::Error) {
+            let message = format!("{}: policy {}: {finding}", names.join(", "), policy.id());
+            return Err(
+                CliError::new(Code::Policies, message).advise("`hence policy lint FILE` says everything")
+            );
+        }
+    }
+    Ok(Some(document::of(set.policies())))
 }
 
 /// Reads the policies a skill names itself, from its own folder, and those the command line adds.

@@ -42,10 +42,10 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     }
     let library = library_for(&args.problem, bytes, &args.skill.capabilities)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
+    let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
     let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
-    let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
     let asked = asked(args, &prepared, (&source, pinned, policies.as_ref()), &store)?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
