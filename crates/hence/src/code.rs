@@ -83,6 +83,10 @@ codes! {
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.
     OtherCapabilities = "E0321", "the capabilities are not those the run pins";
+    /// A secret cannot be had.
+    SecretMissing = "E0322", "a secret is missing";
+    /// What a step is bound to gave nothing usable.
+    BoundStep = "E0335", "what a step is bound to gave nothing usable";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.

@@ -36,6 +36,8 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
         Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
         Code::Interrupted => "`hence resume RUN` continues it; nothing that is done is done again",
+        Code::SecretMissing => "set what is listed and do it again; nothing was run",
+        Code::BoundStep => "mend the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
         Code::Line => "`help` lists the commands",
