@@ -1,12 +1,18 @@
 //! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
 
+mod answer;
+mod calls;
 mod capabilities;
 mod document;
 mod end;
+mod fork;
 mod given;
+mod going;
+mod nested;
 mod run;
 mod secrets;
 mod verify;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -17,23 +23,30 @@ use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, ResumeSkillError, SkillRun};
+use hence_projection::Program;
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
 use crate::code::Code;
 use crate::error::CliError;
-use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
+use crate::{guard, hint};
 
+pub(crate) use answer::{AnswerReport, answer};
+pub(crate) use calls::history;
 pub(crate) use capabilities::{
     CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
 };
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
+pub(crate) use fork::fork;
+pub(crate) use going::Given;
+pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
+pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
 pub(crate) const SKILL: &str = "skill.json";
@@ -49,6 +62,7 @@ pub(crate) struct Kept {
     pub(crate) prepared: Prepared,
     pub(crate) source: Canonical,
     pub(crate) library: Library,
+    pub(crate) shelf: Shelf,
 }
 
 impl Kept {
@@ -71,13 +85,20 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let mut library = library_pinned(journal, files, pinned.capabilities)?;
+        let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
+        let mut library = library_pinned(journal, files, pinned.capabilities)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
         secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
-        Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
+        Ok(Some(Self {
+            problem: Arc::new(problem),
+            prepared,
+            source: Canonical::of(&document),
+            library,
+            shelf,
+        }))
     }
 
     /// Reads what is there of the run back.
@@ -88,6 +109,29 @@ impl Kept {
     ) -> Result<SkillRun<'_>, ResumeSkillError> {
         let problem = self.problem.clone();
         SkillRun::resume(problem, &self.prepared, &self.source, &self.library, journal, blobs)
+    }
+}
+
+impl Kept {
+    /// Returns the program of the run, as its trace shows it.
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program::Skill { prepared: &self.prepared, source: &self.source, host: &self.library }
+    }
+
+    /// Runs the skill again and puts the journal it made into `written`.
+    pub(crate) fn replay(
+        &self,
+        run: &str,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+        written: &mut Vec<u8>,
+    ) -> Result<SkillReplay, CliError> {
+        let gate = guard::open(journal, &self.problem, self.program(), blobs)
+            .map_err(|error| guard::refused(run, &error))?;
+        let Self { problem, prepared, source, library, .. } = self;
+        let recorded = Recorded { journal, blobs, gate };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
+            .map_err(|error| CliError::resume_skill(run, error))
     }
 }
 
@@ -135,6 +179,11 @@ pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
 }
 
+/// Returns the step that is due in a run that has not ended.
+pub(crate) fn due_step(kept: &Kept, journal: &Journal) -> Result<Option<String>, CliError> {
+    Ok(read_whole(kept, journal)?.due().map(ToString::to_string))
+}
+
 /// Returns the execution state of a run, in the form in which it is exchanged.
 pub(crate) fn cognition(journal: &Journal) -> Result<Value, CliError> {
     let kept = required(journal)?;
@@ -158,13 +207,9 @@ fn required(journal: &Journal) -> Result<Kept, CliError> {
 
 /// Runs a skill again and compares every byte.
 pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
-    let Kept { problem, prepared, source, library } = kept;
     let mut written = Vec::new();
-    let replay = with_blobs(journal, |blobs| {
-        let recorded = hence_skills::Recorded { journal: &journal.bytes, blobs, gate: None };
-        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
-    });
-    let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
+    let replay =
+        with_blobs(journal, |blobs| kept.replay(&journal.name, &journal.bytes, blobs, &mut written))?;
     let difference = replay.first_difference.map(|line| {
         let value = |bytes| Lines::of(bytes).get(RecordIndex::new(line)).and_then(|line| parse(line).ok());
         let (recorded, replayed) = (value(&journal.bytes), value(&written));

@@ -13,7 +13,7 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
     let mut report = Engine::new().verify(evidence, level.min(Level::Chain));
     let chain = report.outcome(Level::Chain).cloned();
     let chain = chain.unwrap_or_else(|| Outcome::NotChecked("the chain was not asked for".to_owned()));
-    let Kept { prepared, source, library, problem } = kept;
+    let Kept { prepared, source, library, problem, .. } = kept;
     let program = SkillProgram { prepared, source, registry: library, blobs: evidence.blobs };
     let mut levels = Vec::new();
     let judged =
@@ -46,17 +46,13 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
 }
 
 fn replayed(kept: &Kept, journal: &[u8], blobs: &dyn Blobs) -> Outcome {
-    let Kept { problem, prepared, source, library } = kept;
     let broken = |line: u64, reason: Reason| Outcome::Broken(Break { line, reasons: vec![reason] });
     let mut written = Vec::new();
-    let recorded = hence_skills::Recorded { journal, blobs, gate: None };
-    match hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written) {
+    match kept.replay("the journal", journal, blobs, &mut written) {
         Ok(replay) => match replay.first_difference {
             None => Outcome::Holds,
             Some(line) => broken(line, Reason::new(ReasonCode::BytesDiffer)),
         },
-        Err(error) => {
-            broken(0, Reason { found: Some(error.to_string()), ..Reason::new(ReasonCode::BadValue) })
-        }
+        Err(error) => broken(0, Reason { found: Some(error.message), ..Reason::new(ReasonCode::BadValue) }),
     }
 }

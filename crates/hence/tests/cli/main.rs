@@ -18,8 +18,10 @@ mod document;
 #[allow(dead_code, reason = "shared with the tests of models, which use all of it")]
 #[path = "../../../models/tests/endpoint/mod.rs"]
 mod endpoint;
+mod guard;
 mod hash;
 mod help;
+mod import;
 mod inspect;
 mod kill;
 #[cfg(feature = "models")]
