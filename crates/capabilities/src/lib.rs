@@ -33,6 +33,7 @@ mod digest;
 mod evidence;
 mod families;
 mod http;
+mod human;
 mod library;
 mod number;
 mod order;
@@ -47,6 +48,7 @@ mod table;
 mod text;
 mod worker;
 
+pub use human::{HUMAN_ASK, check_answer};
 pub use library::Library;
 pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};
 pub use refusal::Refusal;

@@ -9,11 +9,12 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::Skill;
 use hence_engine::Determinism;
-use hence_skills::Host;
+use hence_skills::{Effect, Host};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
 use crate::families::FAMILIES;
+use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects, Recovery};
 use crate::secret::{MissingSecret, Redactor, Vault};
@@ -22,8 +23,10 @@ use crate::worker::Worker;
 /// What a skill can call: built-in capabilities, and those a person declared.
 pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
+    human: Arc<CapabilitySpec>,
     declared: Declarations,
     vault: Vault,
+    skills: BTreeMap<Arc<str>, Arc<Skill>>,
     started: Instant,
 }
 
@@ -38,7 +41,21 @@ impl Library {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
         let vault = Vault::open(declared.secrets());
-        Self { built_in, declared, vault, started: Instant::now() }
+        Self {
+            built_in,
+            human: Arc::new(human::spec()),
+            declared,
+            vault,
+            skills: BTreeMap::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Adds skills that may be nested.
+    #[must_use]
+    pub fn with_skills(mut self, skills: impl IntoIterator<Item = Arc<Skill>>) -> Self {
+        self.skills.extend(skills.into_iter().map(|skill| (skill.id.clone(), skill)));
+        self
     }
 
     /// Iterates over the built-in capabilities by id, each with what it does.
@@ -110,6 +127,9 @@ impl Library {
 
 impl Registry for Library {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        if id == human::HUMAN_ASK {
+            return Some(self.human.clone());
+        }
         let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
@@ -123,8 +143,8 @@ impl Registry for Library {
         inside.map(|mismatch| (mismatch.pointer, mismatch.message)).collect()
     }
 
-    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
-        None
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.skills.get(id).cloned()
     }
 }
 
@@ -135,6 +155,24 @@ impl Host for Library {
             return Determinism::Deterministic;
         }
         self.declared.get(capability).map_or(Determinism::Recorded, |declared| declared.determinism)
+    }
+
+    fn effect(&self, capability: &str) -> Effect {
+        match (self.determinism(capability), self.effects(capability)) {
+            _ if capability == human::HUMAN_ASK => Effect::Asks,
+            (Determinism::Deterministic, _) => Effect::Pure,
+            (Determinism::Recorded, Effects::None | Effects::Reads) => Effect::Reads,
+            (Determinism::Recorded, Effects::Writes) => Effect::Acts,
+        }
+    }
+
+    fn recovery(&self, capability: &str) -> hence_cognition::skill::Recovery {
+        use hence_cognition::skill::Recovery as Step;
+        match Self::recovery(self, capability) {
+            Recovery::Retry => Step::Retry,
+            Recovery::Ask => Step::Ask,
+            Recovery::Fail => Step::Fail,
+        }
     }
 
     fn worker(&self) -> Box<dyn Capabilities + Send + '_> {

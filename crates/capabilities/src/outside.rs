@@ -42,7 +42,7 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
     let reply = declared.provider.call(&ProviderCall {
         input: &input,
         key: &key,
-        idempotency_key: without_attempt(&key),
+        idempotency_key: &call.idempotency_key(),
         timeout: declared.timeout.map_or(seconds, |own| own.min(seconds)),
         output_bytes_max: declared.output_bytes_max,
         output_schema: declared.output.as_ref().map(|schema| schema.source()),
@@ -90,11 +90,6 @@ fn cut(message: String) -> String {
     let start: String = message.chars().take(half).collect();
     let end: String = message.chars().skip(half + surplus).collect();
     format!("{start} … {end}")
-}
-
-/// Returns a call's key without the attempt at its end.
-fn without_attempt(key: &str) -> &str {
-    key.rsplit_once('/').map_or(key, |(before, _)| before)
 }
 
 impl Declared {

@@ -21,7 +21,7 @@ const _: () = assert!(STDERR_BYTES_MAX > 6 * crate::secret::SECRET_BYTES_MAX);
 /// The variable that names a call. A command that is started twice for one call sees the same name.
 const CALL_VARIABLE: &str = "HENCE_CALL";
 
-/// The variable that names what is to be done, the same for every attempt.
+/// The variable that names what is to be done: the same for every attempt, so that doing it twice can be noticed.
 const IDEMPOTENCY_VARIABLE: &str = "HENCE_IDEMPOTENCY_KEY";
 
 /// One declared command.

@@ -13,6 +13,7 @@ use hence_engine::{Blocked, Sink};
 
 use super::{FinishedSkill, SkillRun, SkillRunError};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
+use crate::child::{ChildRuns, NoChildRuns};
 use crate::host::Host;
 use crate::stop::{NeverStop, Stop};
 
@@ -32,6 +33,8 @@ pub struct Driver<'a> {
     pub ledger: &'a Ledger<'a>,
     /// Whether the run is to stop.
     pub stop: &'a dyn Stop,
+    /// Where nested runs are kept.
+    pub children: &'a dyn ChildRuns,
 }
 
 /// How far a run was driven.
@@ -69,8 +72,9 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'a>, SkillRunError> {
         let skill = self.progress.skill();
-        let (host, ledger, stop) = (driver.host, driver.ledger, driver.stop);
-        let desk = Desk { host, skill, ledger, stop, outside: Outside::Open, trouble: Mutex::new(None) };
+        let Driver { host, ledger, stop, children, .. } = *driver;
+        let (outside, family, trouble) = (Outside::Open, self.family(), Mutex::new(None));
+        let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
         self.drive_at(&desk, driver.workers, sink, observe)
     }
 
@@ -86,7 +90,7 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<FinishedSkill, SkillRunError> {
         let ledger = Ledger::empty();
-        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop };
+        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
         match self.drive(&driver, sink, observe)? {
             Driven::Finished(finished) => Ok(*finished),
             Driven::Paused(_, Pause::Waiting(waiting)) => Err(SkillRunError::Waiting(waiting)),
@@ -129,7 +133,9 @@ impl<'a> SkillRun<'a> {
                         let _ = send.send((step.id.clone(), outcome));
                     });
                 }
+                // Behind a line or a nested run that could not be kept nothing is recorded.
                 if blocked.is_none()
+                    && !desk.has_trouble()
                     && let Some(outcome) = self.take_due(&mut ready)
                 {
                     match self.commit(outcome, sink)? {
@@ -144,6 +150,9 @@ impl<'a> SkillRun<'a> {
                 }
             }
         })?;
+        if let Some(error) = desk.take_trouble() {
+            return Err(SkillRunError::CallLog(error));
+        }
         self.pause_or_end(desk, ready, blocked, sink)
     }
 
@@ -166,9 +175,6 @@ impl<'a> SkillRun<'a> {
         blocked: Option<Blocked>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'a>, SkillRunError> {
-        if let Some(error) = desk.take_trouble() {
-            return Err(SkillRunError::CallLog(error));
-        }
         if let Some(blocked) = &blocked {
             // What the step called is in its record; when it is tried again, everything is asked anew.
             let entry = Entry::Blocked { step: blocked.step.clone() };

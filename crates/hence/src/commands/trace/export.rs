@@ -1,6 +1,6 @@
 //! `hence trace export`: a run as a review trace.
 
-use hence_engine::{Blobs, Engine, NoBlobs, is_pinned};
+use hence_engine::{Blobs, Engine, NoBlobs, is_interactive};
 use hence_projection::{Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::ContentHash;
 use hence_review::model::{self, Trace};
@@ -79,7 +79,7 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
     let kept = Kept::of(&journal)?;
     let program = match &kept {
         Some(kept) => Program::Skill { prepared: &kept.prepared, source: &kept.source, host: &kept.library },
-        None if is_pinned(&problem.value) => Program::Variables,
+        None if is_interactive(&problem.value) => Program::Variables,
         None => Program::Reason(&engine),
     };
     let trace = trace_of_run(program, &recorded).map_err(|error| refused(&journal.name, error))?;
