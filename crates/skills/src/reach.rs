@@ -18,7 +18,8 @@ fn reaches(skill: &Skill, host: &dyn Host, seen: &mut BTreeSet<Arc<str>>) -> boo
     skill.steps.iter().flat_map(uses).any(|uses| match uses {
         Uses::Capability(id) => {
             let gates = gates_of(&id, host);
-            needs_person(&id, host) || gates.into_iter().chain([id]).any(|id| host.effect(&id) != Effect::Pure)
+            needs_person(&id, host)
+                || gates.into_iter().chain([id]).any(|id| host.effect(&id) != Effect::Pure)
         }
         // A skill that is seen again is being looked at already.
         Uses::Skill(id) => {

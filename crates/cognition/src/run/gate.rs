@@ -86,7 +86,9 @@ impl Caller<'_, '_> {
         let message = format!("gate `{}` denies: {reason}", gate.capability);
         match gate.on_denied {
             OnDenied::Block => Err(Failure::new(ErrorClass::SafetyGateFailed, message).into()),
-            OnDenied::RequireHuman => self.confirm(&format!("{message}. Go on all the same?"), about, &message),
+            OnDenied::RequireHuman => {
+                self.confirm(&format!("{message}. Go on all the same?"), about, &message)
+            }
             OnDenied::Degrade => Err(Stop::Degraded(message.into())),
             OnDenied::Warn => {
                 self.tally.notes.push(Note { kind: "safety_gate_warning".into(), message: message.into() });

@@ -127,7 +127,8 @@ impl<'a, 'c> Caller<'a, 'c> {
         Box::new(move |capabilities| {
             let path = place.path.clone();
             let mut context = Context { capabilities, options, skill_id, lineage, run_id, path, trace_id };
-            let mut caller = Caller { step, context: &mut context, place, tally: Tally::default(), questions: 0 };
+            let mut caller =
+                Caller { step, context: &mut context, place, tally: Tally::default(), questions: 0 };
             let result = caller.invoke(uses, &input);
             Invocation(Invoking { result, tally: caller.tally })
         })

@@ -121,6 +121,7 @@ fn asked(
         inputs: pinned.inputs,
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
+        trust: pinned.trust,
         links: Links { nested: pinned.links.nested, parent: None, origin: Some(link) },
     })
 }

@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use hence_skills::{CallLog, Driven, Driver, Ledger, NoCallLog, Pause, Pinned, SkillRun, SkillRunError, reaches_out};
+use hence_skills::{
+    CallLog, Driven, Driver, Ledger, NoCallLog, Pause, Pinned, SkillRun, SkillRunError, reaches_out,
+};
 use hence_store::{Condition, FileStore, RunId, RunWriter, Store, StoreError};
 
 use super::calls::{self, StoreCallLog};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_skills::{Links, NewSkillRun, Pinned, SkillRun};
@@ -36,7 +37,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
     let shelf = Shelf::read(&args.problem, bytes, &args.skill.nested)?;
-    let mut library = library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
+    let mut library =
+        library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
     shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let store = context.store_or_new()?;
@@ -120,6 +122,7 @@ fn asked(
             ("on_failure", format!("{on_failure:?}").into()),
         ];
         what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        what.extend(args.skill.trust.as_deref().map(|trust| ("trust", trust.into())));
         if !links.nested.is_empty() {
             what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
         }
@@ -133,7 +136,8 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, policies: None, inputs, frame, on_failure, links })
+    let trust = args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default();
+    Ok(NewSkillRun { id, created_at, capabilities, policies: None, inputs, frame, on_failure, trust, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

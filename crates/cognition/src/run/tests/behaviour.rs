@@ -224,9 +224,11 @@ fn a_nested_denial_is_a_denial() {
 #[test]
 fn a_person_confirms_each_call_where_one_can_be_asked() {
     let confirmed = |answers: &[&str]| {
-        World::default()
-            .with("c", r#"{"safety": {"requires_confirmation": true}}"#, &[])
-            .with("human.ask", "{}", answers)
+        World::default().with("c", r#"{"safety": {"requires_confirmation": true}}"#, &[]).with(
+            "human.ask",
+            "{}",
+            answers,
+        )
     };
     let steps = r#"[{"id": "a", "uses": "c", "input": {"x": 1}, "output": {"echo": "vars.a"}}]"#;
     let mut world = confirmed(&[r#"{"value": "yes"}"#]);
