@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_skills::{Links, NewSkillRun, Pinned, SkillRun};
@@ -27,7 +28,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --skill and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --trust, --skill and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -140,6 +141,7 @@ fn asked(
             ("on_failure", format!("{on_failure:?}").into()),
         ];
         what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        what.extend(args.skill.trust.as_deref().map(|trust| ("trust", trust.into())));
         if !links.nested.is_empty() {
             what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
         }
@@ -154,7 +156,8 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, links })
+    let trust = args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default();
+    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, trust, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

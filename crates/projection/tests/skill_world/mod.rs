@@ -129,6 +129,7 @@ impl Case {
         let prepared = Prepared::of(&reading.skill.unwrap(), &World).unwrap();
         let inputs = parse(br#"{"a": 1, "zero": 0, "list": [1, 2, 3], "empty": []}"#).unwrap();
         let new = NewSkillRun {
+            trust: Default::default(),
             id: "r".to_owned(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,
