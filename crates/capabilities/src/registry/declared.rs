@@ -90,8 +90,8 @@ pub(super) fn read(
     let description = members.required_text("description");
     let input = members.value("input").cloned();
     let output = members.value("output").cloned();
-    let inputs = input.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
-    let outputs = output.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
+    let inputs = input.as_ref().map(fields::of_schema).unwrap_or_default();
+    let outputs = output.as_ref().map(fields::of_schema).unwrap_or_default();
     let hints = members.value("hints").map(CognitiveHints::read).unwrap_or_default();
     let safety = safety(&mut members);
     let action = members.text("action");

@@ -11,10 +11,14 @@
 mod bundle;
 mod changed;
 mod document;
+mod effects;
 mod hash;
 mod help;
 mod inspect;
 mod kill;
+mod killed;
+mod linked;
+mod people;
 mod pipe;
 mod policy;
 mod review;
