@@ -31,7 +31,7 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Answered => "`hence resume RUN` goes on with the first answer; nothing was changed",
         Code::Answer => "nothing was kept; `hence why RUN` shows what is asked and what is allowed",
         Code::Calls => {
-            "keep a copy of the file for whoever looks into it; `hence explain` says what may be done"
+            "keep a copy of it before anything else; what is recorded in the journal is not touched by this"
         }
         Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
         Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
