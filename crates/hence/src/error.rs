@@ -58,7 +58,10 @@ impl CliError {
             | Code::Document
             | Code::NotATrace
             | Code::ReviewRefused
-            | Code::ReviewBroken => Exit::No,
+            | Code::ReviewBroken
+            | Code::TraceUnchanged
+            | Code::Scratch
+            | Code::NotBound => Exit::No,
         }
     }
 

@@ -25,5 +25,7 @@ mod skill;
 mod store;
 mod strange_ids;
 mod trace;
+mod trace_change;
+mod trace_outside;
 mod verify;
 mod world;
