@@ -1,15 +1,17 @@
 //! Replay: run it again and compare every byte.
 
+use std::sync::Arc;
+
 use hence_canon::Value;
 use hence_journal::{Lines, ReadError, RecordIndex, verify};
-use hence_state::Findings;
+use hence_state::{Findings, ProblemSpec};
 
 use crate::blob::Blobs;
 use crate::book::BookError;
 use crate::history::History;
-use crate::run::{Run, RunError};
-use crate::sink::{MemorySink, Sink, SinkError};
-use crate::{Determinism, Engine, interactive};
+use crate::run::{Advanced, Run, RunError};
+use crate::sink::ReplaySink;
+use crate::{Determinism, Engine, Gate, GateError, Opening, VERDICTS_STEP, blob, interactive};
 
 /// What a replay does with steps that asked the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,23 +77,81 @@ impl Engine {
         }
         let history = History::read(journal)?;
         let plan = self.plan(&history.request(problem.clone()))?;
+        let problem = plan.problem().clone();
         let recorded_steps = count_recorded(&plan, &history, recorded);
         let (mut run, header) = Run::start(plan)?;
         if recorded == RecordedSteps::FromJournal {
             run.read_outcomes_from(history.outcomes.clone());
         }
-        let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
-        sink.memory.journal.extend_from_slice(header.line());
+        let gate = self.gate(&history, &problem, blobs)?;
+        let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
         let mut steps = 0;
-        let finished =
-            run.finish(&mut sink, |event| steps += u64::from(matches!(event, crate::Event::Step { .. })));
+        let finished = run_again(run, &history, &mut sink, &mut steps);
         // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
         match finished {
-            Ok(_) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
+            Ok(())
+            | Err(RunError::Book(
+                BookError::Clock(_)
+                | BookError::Fold { .. }
+                | BookError::Untimely { .. }
+                | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
+            )) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
-        Ok(Replay { difference: difference(journal, &sink.memory.journal), executed: steps - read, read })
+        Ok(Replay { difference: difference(journal, &sink.into_journal()), executed: steps - read, read })
+    }
+}
+
+impl Engine {
+    /// Opens the gate of a run whose problem pins policies.
+    fn gate<'a>(
+        &'a self,
+        history: &'a History,
+        problem: &'a Arc<ProblemSpec>,
+        blobs: &'a dyn Blobs,
+    ) -> Result<Option<Box<dyn Gate + 'a>>, RunError> {
+        if problem.settings().policies.is_none() {
+            return Ok(None);
+        }
+        let gates = self.gates.as_ref().ok_or(BookError::Gate(GateError::Unguarded))?;
+        let opening = Opening { header: &history.header, problem, blobs };
+        Ok(Some(gates.open(opening).map_err(BookError::Gate)?))
+    }
+}
+
+/// Runs to the end. What somebody decided outside is read from the journal: which policies to go by, and to try again
+/// what they blocked.
+fn run_again(
+    run: Run,
+    history: &History,
+    sink: &mut ReplaySink<'_>,
+    steps: &mut u64,
+) -> Result<(), RunError> {
+    let mut run = run;
+    loop {
+        if let Some(policies) = history.policies.get(&run.next_index()) {
+            let policies = blob::resolve(policies, sink)?;
+            run.lay_policies(&policies, sink)?;
+            continue;
+        }
+        match run.advance(sink)? {
+            Advanced::Going(going, event) => {
+                *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                run = *going;
+            }
+            Advanced::Blocked(going, blocked) => {
+                *steps += u64::from(&*blocked.step != VERDICTS_STEP);
+                if going.next_index() > history.last {
+                    return Ok(());
+                }
+                run = *going;
+            }
+            Advanced::Ended(_, event) => {
+                *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -103,35 +163,6 @@ fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps
         plan.find_step(name).is_some_and(|step| step.determinism(&plan.problem) == Determinism::Recorded)
     };
     history.steps.iter().filter(|name| is_recorded(name)).count() as u64
-}
-
-/// Keeps the replay's journal in memory and reads large values where they are kept.
-struct ReplaySink<'a> {
-    memory: MemorySink,
-    blobs: &'a dyn Blobs,
-}
-
-impl Sink for ReplaySink<'_> {
-    fn append(&mut self, record: &hence_journal::Sealed) -> Result<(), SinkError> {
-        self.memory.append(record)
-    }
-
-    fn put_blob(&mut self, value: &hence_canon::Canonical) -> Result<(), SinkError> {
-        self.memory.put_blob(value)
-    }
-
-    fn blobs(&self) -> &dyn Blobs {
-        self
-    }
-}
-
-impl Blobs for ReplaySink<'_> {
-    fn get(&self, digest: &hence_canon::Digest) -> Result<Option<Vec<u8>>, SinkError> {
-        match Blobs::get(&self.memory.blobs, digest)? {
-            Some(bytes) => Ok(Some(bytes)),
-            None => self.blobs.get(digest),
-        }
-    }
 }
 
 pub(crate) fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {

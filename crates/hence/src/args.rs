@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod import;
 mod policy;
 pub(crate) mod repl;
 mod review;
@@ -15,6 +16,7 @@ use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
+pub(crate) use import::ImportArgs;
 pub(crate) use policy::{
     FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
@@ -26,7 +28,7 @@ pub(crate) use review::{
 pub(crate) use trace::{
     EditArgs, FindingsFormat, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs,
     MetaSplitArgs, ResidualsAddArgs, ResidualsChange, ResidualsDeriveArgs, TraceBindArgs, TraceChainArgs,
-    TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceGoalsArgs, TraceLineageArgs,
+    TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm, TraceGoalsArgs, TraceLineageArgs,
     TraceMetaCommand, TraceReproduceArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
@@ -79,9 +81,15 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Take a run up where its record ends
     Resume(ResumeArgs),
+    /// Say what a run waits for or where it stopped, since when, and what continues it
+    Why(WhyArgs),
+    /// Answer what a run waits for
+    Answer(skill::AnswerArgs),
+    /// Start a run that shares everything before a step of another one
+    Fork(skill::ForkArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
-    /// Take a bundle into the store
+    /// Make a trace of another agent's log or telemetry, or take a bundle into the store
     Import(ImportArgs),
     /// Read, judge and compare review traces; write a run as one
     #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
@@ -140,6 +148,9 @@ pub(crate) struct RunsArgs {
     /// Show at most this many; 0 shows all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
+    /// Show only runs that wait for someone, and what for
+    #[arg(long)]
+    pub(crate) waiting: bool,
 }
 
 #[derive(ClapArgs)]
@@ -203,6 +214,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct ReplayArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]
@@ -222,6 +235,17 @@ pub(crate) struct DiffArgs {
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) deadline: skill::DeadlineArgs,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence why refund-42")]
+pub(crate) struct WhyArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
 }
 
 #[derive(ClapArgs)]
@@ -230,13 +254,6 @@ pub(crate) struct ExportArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
     /// The folder to make; it must not hold anything
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence import /tmp/vendor-choice --store /srv/hence")]
-pub(crate) struct ImportArgs {
-    /// A folder that `hence export` made
     pub(crate) dir: PathBuf,
 }
 

@@ -39,20 +39,33 @@ impl CliError {
 
     pub(crate) fn exit(&self) -> Exit {
         match self.code {
-            Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
-                Exit::Store
-            }
+            Code::NotAStore
+            | Code::InUse
+            | Code::Damaged
+            | Code::Disk
+            | Code::Blob
+            | Code::Stopped
+            | Code::Calls => Exit::Store,
+            Code::Interrupted => Exit::Partial,
             Code::NoSuchRun
             | Code::Ambiguous
             | Code::NoSuchPlace
             | Code::File
             | Code::Line
-            | Code::Policies => Exit::Usage,
+            | Code::Policies
+            | Code::SeveralTraces => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
+            | Code::NotAsked
+            | Code::Nested
+            | Code::Fork
+            | Code::Answered
+            | Code::Answer
+            | Code::Capabilities
+            | Code::OtherCapabilities
             | Code::Bundle
             | Code::Variables
             | Code::Document
@@ -61,7 +74,8 @@ impl CliError {
             | Code::ReviewBroken
             | Code::TraceUnchanged
             | Code::Scratch
-            | Code::NotBound => Exit::No,
+            | Code::NotBound
+            | Code::NotALog => Exit::No,
         }
     }
 

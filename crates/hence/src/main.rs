@@ -16,6 +16,7 @@ mod git;
 mod hint;
 mod input;
 mod interactive;
+mod interrupt;
 mod report;
 mod sink;
 mod skills;

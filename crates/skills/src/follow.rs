@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hence_canon::Canonical;
+use hence_canon::{Canonical, Value};
 use hence_cognition::capability::Registry;
-use hence_cognition::run::{Prepared, Progress};
-use hence_engine::Blobs;
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress};
+use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, StepRecord};
-use hence_state::{ProblemSpec, ReasoningState, StepStatus};
+use hence_state::{ProblemSpec, ReasoningState, StepResult, StepStatus};
 
 use crate::kept;
 use crate::pinned::Pinned;
@@ -33,13 +33,22 @@ impl Program for SkillProgram<'_> {
         if problem.is_none() {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
-        Box::new(SkillFollower { progress, blobs: self.blobs, ended: false, unchecked })
+        let custody = problem.map(|problem| Custody::of(problem));
+        Box::new(SkillFollower { progress, custody, blobs: self.blobs, ended: false, unchecked })
     }
 }
 
 impl SkillProgram<'_> {
     fn begin(&self, problem: &ProblemSpec, unchecked: &mut Vec<String>) -> Option<Progress<'_>> {
         let pinned = Pinned::of(problem).filter(|pinned| pinned.digest == self.source.digest());
+        if let Some(origin) = pinned.as_ref().and_then(|pinned| pinned.links.origin.as_ref()) {
+            unchecked.push(format!(
+                "that what was carried over is what run {} recorded up to record {} ({})",
+                origin.run,
+                origin.record,
+                origin.hash.short()
+            ));
+        }
         let request = pinned.and_then(|pinned| pinned.request(problem.id()).ok());
         let progress =
             request.and_then(|request| Progress::begin(self.prepared, &request, self.registry).ok());
@@ -53,18 +62,51 @@ impl SkillProgram<'_> {
 
 struct SkillFollower<'a> {
     progress: Option<Progress<'a>>,
+    /// Where the run stands with its policies; the problem says whether it has any.
+    custody: Option<Custody>,
     blobs: &'a dyn Blobs,
     ended: bool,
     unchecked: Vec<String>,
 }
 
+impl SkillFollower<'_> {
+    /// The verdicts come when no step is left.
+    fn end_of_steps(&self) -> Vec<Reason> {
+        let left = self.progress.as_ref().and_then(|progress| progress.due());
+        left.map(|step| Reason::mismatch(ReasonCode::FlowViolation, &step.id, VERDICTS_STEP))
+            .into_iter()
+            .collect()
+    }
+
+    /// A blocked attempt is one of the step that is due.
+    fn other_step_is_due(&self, found: &str) -> Option<Reason> {
+        let due = self.progress.as_ref()?.due().map_or("nothing", |step| &*step.id);
+        (due != found).then(|| Reason::mismatch(ReasonCode::FlowViolation, due, found))
+    }
+}
+
+/// Without the problem nobody knows whether there are policies; the record reads as if there were.
+fn role_without_problem(result: &StepResult) -> Role {
+    if result.outcome().is_blocked() { Role::Blocked } else { Role::Own }
+}
+
 impl Follower for SkillFollower<'_> {
     fn step(&mut self, record: &StepRecord) -> Vec<Reason> {
-        let result = &record.result;
-        self.ended |= result.outcome().status() == StepStatus::Failed;
-        if &**result.step() == OUTPUTS_STEP {
-            return Vec::new();
+        let recorded = &record.result;
+        let role = match self.custody.as_mut().map(|custody| custody.take(recorded)).transpose() {
+            Ok(role) => role.unwrap_or_else(|| role_without_problem(recorded)),
+            Err(untimely) => {
+                let found = Some(untimely.to_string());
+                return vec![Reason { found, ..Reason::new(ReasonCode::FlowViolation) }];
+            }
+        };
+        self.ended |= role == Role::Own && recorded.outcome().status() == StepStatus::Failed;
+        match &**recorded.step() {
+            OUTPUTS_STEP | POLICIES_STEP => return Vec::new(),
+            VERDICTS_STEP => return self.end_of_steps(),
+            _ => {}
         }
+        let result = &attempt(recorded);
         let outcome = match kept::read(result, self.blobs) {
             Ok(outcome) => outcome,
             Err(kept::KeptError::Blob(error)) => {
@@ -74,6 +116,13 @@ impl Follower for SkillFollower<'_> {
             }
             Err(error) => return vec![refused(&error)],
         };
+        if let Some(nested) = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array) {
+            let count = nested.len();
+            self.unchecked.push(format!(
+                "the {count} nested runs of step {} (each is verified by itself)",
+                result.step()
+            ));
+        }
         let expected = Canonical::of(&outcome.input).digest();
         let mut reasons: Vec<Reason> =
             Reason::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash())
@@ -82,7 +131,9 @@ impl Follower for SkillFollower<'_> {
         if outcome.step_id != *result.step() {
             reasons.push(Reason::mismatch(ReasonCode::FlowViolation, result.step(), &outcome.step_id));
         }
-        if let Some(progress) = &mut self.progress {
+        if role == Role::Blocked {
+            reasons.extend(self.other_step_is_due(result.step()));
+        } else if let Some(progress) = &mut self.progress {
             match progress.take_in(outcome) {
                 Ok(_) => {}
                 Err(error @ hence_cognition::run::FoldError::Write { .. }) => reasons.push(refused(&error)),
@@ -96,7 +147,8 @@ impl Follower for SkillFollower<'_> {
     }
 
     fn control(&mut self, control: &Control) -> Vec<Reason> {
-        let left = self.progress.as_ref().is_some_and(|progress| progress.due().is_some());
+        let left = self.progress.as_ref().is_some_and(|progress| progress.due().is_some())
+            || self.custody.as_ref().is_some_and(Custody::owes_verdicts);
         match control {
             Control::Complete { .. } if !left && !self.ended => {
                 self.ended = true;

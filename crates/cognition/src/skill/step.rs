@@ -6,7 +6,7 @@ use hence_canon::{Float, JsonPointer, Object, Value};
 
 use super::control::Control;
 use super::problem::Problems;
-use super::{Rule, Uses};
+use super::{Recovery, Rule, Uses};
 use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
     UnknownStrategy,
@@ -14,7 +14,7 @@ use crate::mapping::{
 
 pub(super) const KEYS: [&str; 7] =
     ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
-pub(super) const CONFIG_KEYS: [&str; 9] = [
+pub(super) const CONFIG_KEYS: [&str; 10] = [
     "depends_on",
     "timeout_seconds",
     "merge_strategy",
@@ -24,6 +24,7 @@ pub(super) const CONFIG_KEYS: [&str; 9] = [
     "while",
     "router",
     "scatter",
+    "recovery",
 ];
 
 /// One step: what it calls, from what, to where, and when.
@@ -47,6 +48,8 @@ pub struct Step {
     pub depends_on: DependsOn,
     /// How long one call may take.
     pub timeout_seconds: Option<Float>,
+    /// What becomes of a call of which nobody knows whether it happened, if the step says so.
+    pub recovery: Option<Recovery>,
     /// Its control blocks.
     pub control: Control,
 }
@@ -107,6 +110,7 @@ impl Step {
             merge_strategy,
             depends_on: depends_on(&config, &config_pointer, problems),
             timeout_seconds: timeout(&config, &config_pointer, problems),
+            recovery: Recovery::read(&config, &config_pointer, problems),
             control: Control::read(&config, &config_pointer, problems),
         })
     }

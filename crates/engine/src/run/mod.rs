@@ -8,6 +8,7 @@ mod resume;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hence_canon::Value;
 use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
 use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
 
@@ -16,6 +17,7 @@ pub use resume::{ResumeError, Resumed};
 use crate::blob::BlobError;
 use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
+use crate::gate::{Blocked, Role};
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::step::Tally;
@@ -51,6 +53,15 @@ pub enum Event {
         /// The iteration just finished.
         iteration: u64,
     },
+    /// Policies blocked a step, or the completion; the run stands.
+    Blocked(Blocked),
+    /// Policies, or what they say of the whole run, were recorded.
+    Policies {
+        /// The record.
+        index: RecordIndex,
+        /// What it holds.
+        role: Role,
+    },
     /// The run completed.
     Completed {
         /// The record; the compat profile writes none.
@@ -62,6 +73,8 @@ pub enum Event {
 pub enum Advanced {
     /// More is to come.
     Going(Box<Run>, Event),
+    /// Policies block what comes next. Advancing again tries again.
+    Blocked(Box<Run>, Blocked),
     /// Nothing is.
     Ended(Finished, Event),
 }
@@ -100,6 +113,9 @@ pub enum RunError {
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
+    /// Policies block what comes next. Its record is kept.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
 }
 
 impl Run {
@@ -124,9 +140,22 @@ impl Run {
         self.book.head()
     }
 
+    /// Returns the record that comes next.
+    pub(crate) fn next_index(&self) -> RecordIndex {
+        self.book.next_index()
+    }
+
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Records the policies the run goes by from here on: the pinned ones at its beginning, others where it is blocked.
+    ///
+    /// # Errors
+    /// [`RunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
+    pub fn lay_policies(&mut self, policies: &Value, sink: &mut dyn Sink) -> Result<RecordIndex, RunError> {
+        Ok(self.book.lay_policies(policies, sink)?)
     }
 
     /// Executes the next step, or records the next decision.
@@ -141,6 +170,9 @@ impl Run {
         } else {
             self.complete(sink)?
         };
+        if let Event::Blocked(blocked) = event {
+            return Ok(Advanced::Blocked(Box::new(self), blocked));
+        }
         // A loop still decides after the last step, and completion still follows the last decision.
         let going = self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due();
         if going {
@@ -160,6 +192,10 @@ impl Run {
                 Advanced::Going(going, event) => {
                     observe(&event);
                     run = *going;
+                }
+                Advanced::Blocked(_, blocked) => {
+                    observe(&Event::Blocked(blocked.clone()));
+                    return Err(blocked.into());
                 }
                 Advanced::Ended(finished, event) => {
                     observe(&event);
@@ -187,6 +223,13 @@ impl Run {
         if self.plan.profile.completion == CompletionRule::Unrecorded {
             self.book.complete_unrecorded()?;
             return Ok(Event::Completed { index: None });
+        }
+        if self.book.custody().owes_verdicts() {
+            let index = self.book.next_index();
+            return Ok(match self.book.judge_end(sink)? {
+                Some(blocked) => Event::Blocked(blocked),
+                None => Event::Policies { index, role: Role::Verdicts },
+            });
         }
         let index = self.book.complete(sink)?;
         // The step list is exhausted, so completion is the one record the cursor still takes.
