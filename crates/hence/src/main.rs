@@ -13,6 +13,7 @@ mod error;
 mod escape;
 mod exit;
 mod git;
+mod guard;
 mod hint;
 mod input;
 mod interactive;
