@@ -28,6 +28,8 @@ mod store;
 mod strange_ids;
 mod trace;
 mod trace_change;
+mod trace_examples;
+mod trace_hostile;
 mod trace_outside;
 mod verify;
 mod world;
