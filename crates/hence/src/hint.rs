@@ -49,6 +49,9 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::ReviewBroken => {
             "`hence review status REVIEW` says how far it holds; nothing can be added to it"
         }
+        Code::TraceUnchanged => "nothing was written; `hence trace show FILE` shows what is there",
+        Code::Scratch => "make room, or name a smaller folder with --with",
+        Code::NotBound => "nothing was written; `hence trace bind FILE --check` says how it stands",
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
         Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",

@@ -165,6 +165,9 @@ fn every_code_has_a_title_and_a_page() {
     E0602  the document is not a trace
     E0701  the review does not allow it
     E0702  the review does not hold
+    E0703  the trace cannot be changed that way
+    E0704  the scratch folder cannot be used
+    E0705  the trace cannot be bound
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {

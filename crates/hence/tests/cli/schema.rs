@@ -62,7 +62,7 @@ fn every_command_keeps_to_its_schema() {
         r#"[{"id": "broken", "formula": "G("}, {"id": "kept", "formula": "G(GitCommit -> P(RunTests))"}]"#;
     world.write("rules.json", rules);
     world.write("log.jsonl", r#"{"type": "user", "message": {"content": "Mend the loader, please"}}"#);
-    let commands: [(&str, &[&str]); 58] = [
+    let commands: &[(&str, &[&str])] = &[
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
         ("runs", &["runs"]),
@@ -104,6 +104,10 @@ fn every_command_keeps_to_its_schema() {
         ("trace-goals", &["trace", "goals", "t.json"]),
         ("trace-residuals", &["trace", "residuals", "t.json"]),
         ("trace-chain", &["trace", "chain", "t.json"]),
+        ("trace-edit", &["trace", "meta", "drop", "t.json", "iteration-1", "--out", "t2.json"]),
+        ("trace-meta", &["trace", "meta", "list", "t.json"]),
+        ("trace-reproduce", &["trace", "reproduce", "t.json"]),
+        ("trace-bind", &["trace", "bind", "t.json", "--check"]),
         ("trace-diff", &["trace", "diff", "t.json", "problem.json"]),
         ("review-open", &["review", "open", "t.json", "--author", "ada"]),
         ("review-entry", &["review", "comment", "one", "x", "--author", "ada"]),
