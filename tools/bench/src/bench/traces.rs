@@ -7,10 +7,10 @@ use hence_review::import::{Format, Surroundings, import};
 use hence_review::model::Trace;
 
 use super::skills::{Case, chain};
+use crate::Error;
 use crate::measure::{compare, exponent, slope, time_of};
 use crate::sample::{self, object};
 use crate::table::{Budget, Row, Table};
-use crate::Error;
 
 /// Lengths of the runs that are shown, in steps.
 const STEPS: [usize; 3] = [1_000, 10_000, 100_000];
@@ -34,7 +34,8 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
         let (_, sink) = case.run()?;
         let problem = without_defects(case.problem.canonical().value().clone());
         Ok(Box::new(move || {
-            let program = Program::Skill { prepared: &case.prepared, source: &case.source, host: &case.library };
+            let program =
+                Program::Skill { prepared: &case.prepared, source: &case.source, host: &case.library };
             trace_of(program, &sink.journal, &problem)
         }))
     })?;
@@ -98,7 +99,8 @@ fn beside_parsing(table: &mut Table) -> Result<(), Error> {
 fn imported(table: &mut Table, format: Format, log: &[u8]) -> Result<(), Error> {
     let around = Surroundings::default();
     let found = import(log, format, &around)?;
-    let actions = found.traces.first().and_then(|trace| trace.get("actions")?.as_array()).map_or(0, <[Value]>::len);
+    let actions =
+        found.traces.first().and_then(|trace| trace.get("actions")?.as_array()).map_or(0, <[Value]>::len);
     if actions != CALLS {
         return Err(format!("{}: expected {CALLS} actions, found {actions}", format.as_str()).into());
     }
@@ -132,12 +134,8 @@ fn result(number: usize) -> Value {
 fn claude_call(number: usize) -> Vec<Value> {
     let id = Value::from(number.to_string());
     let input = object([("command", format!("cargo test case_{number}").into())]);
-    let call = object([
-        ("type", "tool_use".into()),
-        ("id", id.clone()),
-        ("name", "Bash".into()),
-        ("input", input),
-    ]);
+    let call =
+        object([("type", "tool_use".into()), ("id", id.clone()), ("name", "Bash".into()), ("input", input)]);
     let answer = object([("type", "tool_result".into()), ("tool_use_id", id), ("content", result(number))]);
     let row = |kind: &str, block: Value| {
         object([("type", kind.into()), ("message", object([("content", vec![block].into())]))])
@@ -160,9 +158,8 @@ fn codex_call(number: usize) -> Vec<Value> {
 }
 
 fn span(number: usize) -> Vec<Value> {
-    let attribute = |key: &str, value: Value| {
-        object([("key", key.into()), ("value", object([("stringValue", value)]))])
-    };
+    let attribute =
+        |key: &str, value: Value| object([("key", key.into()), ("value", object([("stringValue", value)]))]);
     let attributes = vec![
         attribute("gen_ai.tool.name", "search".into()),
         attribute("gen_ai.request.model", "model".into()),
