@@ -31,6 +31,7 @@ mod decision;
 mod digest;
 mod evidence;
 mod families;
+mod human;
 mod library;
 mod number;
 mod order;
@@ -44,6 +45,7 @@ mod table;
 mod text;
 mod worker;
 
+pub use human::{HUMAN_ASK, check_answer};
 pub use library::Library;
 pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};
 pub use refusal::Refusal;

@@ -9,11 +9,12 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::Skill;
 use hence_engine::Determinism;
-use hence_skills::Host;
+use hence_skills::{Effect, Host};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
 use crate::families::FAMILIES;
+use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects, Recovery};
 use crate::worker::Worker;
@@ -21,7 +22,9 @@ use crate::worker::Worker;
 /// What a skill can call: built-in capabilities, and those a person declared.
 pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
+    human: Arc<CapabilitySpec>,
     declared: Declarations,
+    skills: BTreeMap<Arc<str>, Arc<Skill>>,
     started: Instant,
 }
 
@@ -35,7 +38,20 @@ impl Library {
     pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
-        Self { built_in, declared, started: Instant::now() }
+        Self {
+            built_in,
+            human: Arc::new(human::spec()),
+            declared,
+            skills: BTreeMap::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Adds skills that may be nested.
+    #[must_use]
+    pub fn with_skills(mut self, skills: impl IntoIterator<Item = Arc<Skill>>) -> Self {
+        self.skills.extend(skills.into_iter().map(|skill| (skill.id.clone(), skill)));
+        self
     }
 
     /// Iterates over the built-in capabilities by id, each with what it does.
@@ -80,12 +96,15 @@ impl Library {
 
 impl Registry for Library {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        if id == human::HUMAN_ASK {
+            return Some(self.human.clone());
+        }
         let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
 
-    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
-        None
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.skills.get(id).cloned()
     }
 }
 
@@ -96,6 +115,24 @@ impl Host for Library {
             return Determinism::Deterministic;
         }
         self.declared.get(capability).map_or(Determinism::Recorded, |declared| declared.determinism)
+    }
+
+    fn effect(&self, capability: &str) -> Effect {
+        match (self.determinism(capability), self.effects(capability)) {
+            _ if capability == human::HUMAN_ASK => Effect::Asks,
+            (Determinism::Deterministic, _) => Effect::Pure,
+            (Determinism::Recorded, Effects::None | Effects::Reads) => Effect::Reads,
+            (Determinism::Recorded, Effects::Writes) => Effect::Acts,
+        }
+    }
+
+    fn recovery(&self, capability: &str) -> hence_cognition::skill::Recovery {
+        use hence_cognition::skill::Recovery as Step;
+        match Self::recovery(self, capability) {
+            Recovery::Retry => Step::Retry,
+            Recovery::Ask => Step::Ask,
+            Recovery::Fail => Step::Fail,
+        }
     }
 
     fn worker(&self) -> Box<dyn Capabilities + Send + '_> {

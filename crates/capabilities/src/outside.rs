@@ -15,7 +15,7 @@ pub(crate) fn call(declared: &Declared, call: &Call<'_>) -> Result<Reply, CallEr
     let reply = declared.provider.call(&ProviderCall {
         input: call.input,
         key: &key,
-        idempotency_key: without_attempt(&key),
+        idempotency_key: &call.idempotency_key(),
         timeout: declared.timeout.map_or(seconds, |own| own.min(seconds)),
         output_bytes_max: declared.output_bytes_max,
         output_schema: declared.output.as_ref(),
@@ -26,11 +26,6 @@ pub(crate) fn call(declared: &Declared, call: &Call<'_>) -> Result<Reply, CallEr
         Some(action) => Reply { meta: reply.meta.with("action", action.clone()), ..reply },
         None => reply,
     })
-}
-
-/// Returns a call's key without the attempt at its end.
-fn without_attempt(key: &str) -> &str {
-    key.rsplit_once('/').map_or(key, |(before, _)| before)
 }
 
 struct NoSecrets;

@@ -79,6 +79,12 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Take a run up where its record ends
     Resume(ResumeArgs),
+    /// Say what a run waits for or where it stopped, since when, and what continues it
+    Why(WhyArgs),
+    /// Answer what a run waits for
+    Answer(skill::AnswerArgs),
+    /// Start a run that shares everything before a step of another one
+    Fork(skill::ForkArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
     /// Make a trace of another agent's log or telemetry, or take a bundle into the store
@@ -140,6 +146,9 @@ pub(crate) struct RunsArgs {
     /// Show at most this many; 0 shows all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
+    /// Show only runs that wait for someone, and what for
+    #[arg(long)]
+    pub(crate) waiting: bool,
 }
 
 #[derive(ClapArgs)]
@@ -226,6 +235,15 @@ pub(crate) struct ResumeArgs {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) capabilities: skill::CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) deadline: skill::DeadlineArgs,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence why refund-42")]
+pub(crate) struct WhyArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
 }
 
 #[derive(ClapArgs)]

@@ -65,6 +65,20 @@ codes! {
     Diverged = "E0302", "the record does not follow from its problem";
     /// A run stopped before its end.
     Stopped = "E0303", "the run stopped before its end";
+    /// Nothing waits for that answer.
+    NotAsked = "E0305", "nothing waits for that answer";
+    /// A question is answered once.
+    Answered = "E0306", "the question has been answered already";
+    /// An answer does not fit.
+    Answer = "E0307", "the answer does not fit the question";
+    /// What is under way cannot be read.
+    Calls = "E0308", "what is under way in the run cannot be read";
+    /// The run was stopped by a person or its deadline.
+    Interrupted = "E0309", "the run was stopped before its end";
+    /// A nested skill cannot be used.
+    Nested = "E0310", "a nested skill is refused or cannot be had";
+    /// A run cannot be forked there.
+    Fork = "E0311", "the run cannot be forked there";
     /// A capabilities file is refused.
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.

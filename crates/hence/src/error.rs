@@ -39,9 +39,14 @@ impl CliError {
 
     pub(crate) fn exit(&self) -> Exit {
         match self.code {
-            Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
-                Exit::Store
-            }
+            Code::NotAStore
+            | Code::InUse
+            | Code::Damaged
+            | Code::Disk
+            | Code::Blob
+            | Code::Stopped
+            | Code::Calls => Exit::Store,
+            Code::Interrupted => Exit::Partial,
             Code::NoSuchRun
             | Code::Ambiguous
             | Code::NoSuchPlace
@@ -54,6 +59,11 @@ impl CliError {
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
+            | Code::NotAsked
+            | Code::Nested
+            | Code::Fork
+            | Code::Answered
+            | Code::Answer
             | Code::Capabilities
             | Code::OtherCapabilities
             | Code::Bundle

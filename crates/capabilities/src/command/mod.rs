@@ -19,6 +19,9 @@ const STDERR_BYTES_MAX: usize = 2048;
 /// The variable that names a call. A command that is started twice for one call sees the same name.
 const CALL_VARIABLE: &str = "HENCE_CALL";
 
+/// The variable that names what is to be done: the same for every attempt, so that doing it twice can be noticed.
+const IDEMPOTENCY_VARIABLE: &str = "HENCE_IDEMPOTENCY_KEY";
+
 /// One declared command.
 #[derive(Clone, Debug)]
 struct Command {
@@ -70,7 +73,7 @@ impl Command {
         let arguments = self.arguments.iter().map(|word| &**word);
         process.args(arguments).current_dir(&self.directory).env_clear();
         let given = self.environment.iter().filter_map(|name| Some((&**name, std::env::var_os(&**name)?)));
-        process.envs(given).env(CALL_VARIABLE, call.key);
+        process.envs(given).env(CALL_VARIABLE, call.key).env(IDEMPOTENCY_VARIABLE, call.idempotency_key);
         process
     }
 }

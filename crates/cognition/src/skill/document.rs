@@ -12,8 +12,18 @@ use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
 
-pub(super) const KEYS: [&str; 9] =
-    ["id", "version", "name", "description", "inputs", "outputs", "steps", "capabilities", "metadata"];
+pub(super) const KEYS: [&str; 10] = [
+    "id",
+    "version",
+    "name",
+    "description",
+    "inputs",
+    "outputs",
+    "steps",
+    "capabilities",
+    "skills",
+    "metadata",
+];
 
 /// A skill that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +44,8 @@ pub struct Skill {
     pub steps: Vec<Step>,
     /// The files that declare what it calls, from the folder of the document. Whoever reads the document reads them.
     pub capabilities: Vec<Arc<str>>,
+    /// The files of the skills it nests, from the folder of the document. Whoever reads the document reads them.
+    pub skills: Vec<Arc<str>>,
     /// Anything else the author wants to keep.
     pub metadata: Object,
 }
@@ -98,7 +110,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
             Object::new()
         }
     };
-    let capabilities = capabilities(object, problems);
+    let (capabilities, skills) = (files(object, "capabilities", problems), files(object, "skills", problems));
     let steps = steps(object, problems)?;
     Some(Skill {
         id: id?,
@@ -109,6 +121,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
         outputs: outputs?,
         steps,
         capabilities,
+        skills,
         metadata,
     })
 }
@@ -126,9 +139,9 @@ fn declared(object: &Object, key: &str, problems: &mut Problems) -> Option<Field
 }
 
 /// Reads the files a skill names: one, or a list.
-fn capabilities(object: &Object, problems: &mut Problems) -> Vec<Arc<str>> {
-    let pointer = JsonPointer::root().child("capabilities");
-    let items = match object.get("capabilities") {
+fn files(object: &Object, key: &str, problems: &mut Problems) -> Vec<Arc<str>> {
+    let pointer = JsonPointer::root().child(key);
+    let items = match object.get(key) {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(items)) => items.as_ref(),
         Some(one) => std::slice::from_ref(one),

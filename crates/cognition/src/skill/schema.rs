@@ -29,6 +29,7 @@ pub fn json_schema() -> Value {
             ),
         ),
         ("capabilities", described(files(), "Files that declare what it calls, from the folder of this one")),
+        ("skills", described(files(), "Files of the skills it nests, from the folder of this one")),
         ("metadata", described(kind("object"), "Anything else worth keeping")),
     ];
     let required = ["id", "version", "name", "description", "inputs", "outputs", "steps"];

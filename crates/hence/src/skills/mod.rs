@@ -1,11 +1,17 @@
 //! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
 
+mod answer;
+mod calls;
 mod capabilities;
 mod document;
 mod end;
+mod fork;
 mod given;
+mod going;
+mod nested;
 mod run;
 mod verify;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -16,7 +22,7 @@ use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, ResumeSkillError, SkillRun};
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillRun};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
@@ -26,11 +32,16 @@ use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
 
+pub(crate) use answer::{AnswerReport, answer};
+pub(crate) use calls::history;
 pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
+pub(crate) use fork::fork;
+pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
+pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
 pub(crate) const SKILL: &str = "skill.json";
@@ -46,6 +57,7 @@ pub(crate) struct Kept {
     pub(crate) prepared: Prepared,
     pub(crate) source: Canonical,
     pub(crate) library: Library,
+    pub(crate) shelf: Shelf,
 }
 
 impl Kept {
@@ -68,12 +80,19 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = library_of(journal, files, &pinned)?;
+        let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
+        let library = library_of(journal, files, &pinned)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
-        Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
+        Ok(Some(Self {
+            problem: Arc::new(problem),
+            prepared,
+            source: Canonical::of(&document),
+            library,
+            shelf,
+        }))
     }
 
     /// Reads what is there of the run back.
@@ -127,6 +146,11 @@ pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
 }
 
+/// Returns the step that is due in a run that has not ended.
+pub(crate) fn due_step(kept: &Kept, journal: &Journal) -> Result<Option<String>, CliError> {
+    Ok(read_whole(kept, journal)?.due().map(ToString::to_string))
+}
+
 /// Returns the execution state of a run, in the form in which it is exchanged.
 pub(crate) fn cognition(journal: &Journal) -> Result<Value, CliError> {
     let kept = required(journal)?;
@@ -150,10 +174,11 @@ fn required(journal: &Journal) -> Result<Kept, CliError> {
 
 /// Runs a skill again and compares every byte.
 pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
-    let Kept { problem, prepared, source, library } = kept;
+    let Kept { problem, prepared, source, library, .. } = kept;
     let mut written = Vec::new();
     let replay = with_blobs(journal, |blobs| {
-        hence_skills::replay(problem.clone(), prepared, source, library, &journal.bytes, blobs, &mut written)
+        let recorded = Recorded { journal: &journal.bytes, blobs, gate: None };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
     });
     let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
     let difference = replay.first_difference.map(|line| {

@@ -13,6 +13,7 @@ use hence_engine::{Blocked, Sink};
 
 use super::{FinishedSkill, SkillRun, SkillRunError};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
+use crate::child::{ChildRuns, NoChildRuns};
 use crate::host::Host;
 use crate::stop::{NeverStop, Stop};
 
@@ -32,6 +33,8 @@ pub struct Driver<'a> {
     pub ledger: &'a Ledger<'a>,
     /// Whether the run is to stop.
     pub stop: &'a dyn Stop,
+    /// Where nested runs are kept.
+    pub children: &'a dyn ChildRuns,
 }
 
 /// How far a run was driven.
@@ -69,8 +72,9 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'a>, SkillRunError> {
         let skill = self.progress.skill();
-        let (host, ledger, stop) = (driver.host, driver.ledger, driver.stop);
-        let desk = Desk { host, skill, ledger, stop, outside: Outside::Open, trouble: Mutex::new(None) };
+        let Driver { host, ledger, stop, children, .. } = *driver;
+        let (outside, family, trouble) = (Outside::Open, self.family(), Mutex::new(None));
+        let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
         self.drive_at(&desk, driver.workers, sink, observe)
     }
 
@@ -86,7 +90,7 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<FinishedSkill, SkillRunError> {
         let ledger = Ledger::empty();
-        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop };
+        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
         match self.drive(&driver, sink, observe)? {
             Driven::Finished(finished) => Ok(*finished),
             Driven::Paused(_, Pause::Waiting(waiting)) => Err(SkillRunError::Waiting(waiting)),
@@ -111,25 +115,29 @@ impl<'a> SkillRun<'a> {
         std::thread::scope(|scope| {
             let mut active = 0usize;
             loop {
-                while active < workers.get()
-                    && blocked.is_none()
-                    && !desk.stop.is_wanted()
-                    && let Some(step) = self.progress.start()
-                {
-                    if let Some(recorded) = self.recorded.get(&step.id) {
-                        ready.insert(step.id.clone(), Ok(recorded.clone()));
-                        continue;
+                let room = if blocked.is_some() { 0 } else { workers.get() - active };
+                let steps = self.take_startable(room, desk, &mut ready);
+                let memory = self.progress.state().memory.clone();
+                if let ([only], 0) = (steps.as_slice(), active) {
+                    // Nothing else can happen before it is done: handing it to a thread would only take longer.
+                    let outcome = execute_at(desk, only, &memory, &request, lineage.clone());
+                    ready.insert(only.id.clone(), outcome);
+                } else {
+                    active += steps.len();
+                    for step in steps {
+                        let (send, request) = (send.clone(), &request);
+                        let (memory, lineage) = (memory.clone(), lineage.clone());
+                        scope.spawn(move || {
+                            let outcome = execute_at(desk, step, &memory, request, lineage);
+                            // The receiver lives until every step that was started has been heard of, or the run
+                            // stopped.
+                            let _ = send.send((step.id.clone(), outcome));
+                        });
                     }
-                    active += 1;
-                    let memory = self.progress.state().memory.clone();
-                    let (send, request, lineage) = (send.clone(), &request, lineage.clone());
-                    scope.spawn(move || {
-                        let outcome = execute_at(desk, step, &memory, request, lineage);
-                        // The receiver lives until every step that was started has been heard of, or the run stopped.
-                        let _ = send.send((step.id.clone(), outcome));
-                    });
                 }
+                // Behind a line or a nested run that could not be kept nothing is recorded.
                 if blocked.is_none()
+                    && !desk.has_trouble()
                     && let Some(outcome) = self.take_due(&mut ready)
                 {
                     match self.commit(outcome, sink)? {
@@ -144,7 +152,30 @@ impl<'a> SkillRun<'a> {
                 }
             }
         })?;
+        if let Some(error) = desk.take_trouble() {
+            return Err(SkillRunError::CallLog(error));
+        }
         self.pause_or_end(desk, ready, blocked, sink)
+    }
+
+    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready.
+    fn take_startable(
+        &mut self,
+        room: usize,
+        desk: &Desk<'_>,
+        ready: &mut BTreeMap<Arc<str>, Executed>,
+    ) -> Vec<&'a Step> {
+        let mut steps = Vec::new();
+        while steps.len() < room
+            && !desk.stop.is_wanted()
+            && let Some(step) = self.progress.start()
+        {
+            match self.recorded.get(&step.id) {
+                Some(recorded) => drop(ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
+            }
+        }
+        steps
     }
 
     /// Takes the outcome of the step that is due, if it is there.
@@ -166,9 +197,6 @@ impl<'a> SkillRun<'a> {
         blocked: Option<Blocked>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'a>, SkillRunError> {
-        if let Some(error) = desk.take_trouble() {
-            return Err(SkillRunError::CallLog(error));
-        }
         if let Some(blocked) = &blocked {
             // What the step called is in its record; when it is tried again, everything is asked anew.
             let entry = Entry::Blocked { step: blocked.step.clone() };

@@ -108,6 +108,8 @@ impl Case {
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
+            capabilities: None,
+            policies: None,
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
         let library = Library::built_in();
