@@ -21,7 +21,7 @@ use hence_engine::{MemorySink, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
-use hence_skills::{NewSkillRun, SkillRun};
+use hence_skills::{Links, NewSkillRun, SkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 /// Gives each required text the content of a file of the example, those whose name it shares first.
@@ -54,6 +54,7 @@ fn shown(folder: &Path) -> Option<Value> {
         created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
         capabilities: None,
         policies: None,
+        links: Links::default(),
         inputs: inputs(&skill, folder),
         frame: None,
         on_failure: FailureMode::FailFast,

@@ -166,6 +166,7 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
             .declared();
         gaps.push(found.written());
     }
+    gaps.extend(set_by_hand(view));
     gaps.extend(unread(view, frame));
     if !view.pinned.inputs.is_empty() {
         let names: Vec<&str> = view.pinned.inputs.keys().map(|name| &**name).collect();
@@ -195,6 +196,20 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
         gaps.push(found.written());
     }
     gaps
+}
+
+/// What a fork sets before it goes its own way: no step gave it.
+fn set_by_hand(view: &SkillView<'_>) -> Vec<Residual> {
+    let set = view.pinned.links.origin.iter().flat_map(|origin| &origin.set);
+    let told = set.enumerate().map(|(number, (target, value))| {
+        let statement = format!("The fork sets {target} by hand: {}", word::shortened(&shown(value)));
+        gap(&format!("set-{}", number + 1), ResidualKind::Assumption, ResidualSeverity::Medium, statement)
+            .check("Ask why it was set, and what follows if it is not so.")
+            .on(TargetPart::Artifact(problem()))
+            .declared()
+            .written()
+    });
+    told.collect()
 }
 
 /// Outputs that no check looked at, neither at them nor at anything made from them.

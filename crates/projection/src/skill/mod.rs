@@ -25,6 +25,7 @@ use hence_state::{Outcome, ProblemSpec, StepResult};
 use crate::ProjectError;
 use crate::base::Base;
 use crate::ending::Ending;
+use crate::link::{RunLink, RunRelation};
 use crate::piece::{Facts, Piece};
 use crate::shelf::PROBLEM;
 use crate::view::{Conclusion, Scene, View};
@@ -45,6 +46,8 @@ pub(crate) struct SkillView<'a> {
     writers: Writers,
     /// What of the frame any step may read.
     frame_reads: BTreeSet<String>,
+    /// Whether the next outcomes were carried over from the run this one was forked from.
+    carrying: bool,
     /// Capabilities whose results a replay reads, with how many steps called them and the first such action.
     recorded: BTreeMap<Arc<str>, (u64, ActionId)>,
     /// Steps that ran, whatever came of it.
@@ -79,8 +82,9 @@ impl<'a> SkillView<'a> {
         let request = pinned.request(problem.id())?;
         let progress = Progress::begin(prepared, &request, host)?;
         let skill = prepared.skill();
+        let carrying = pinned.links.origin.is_some();
         let places = skill.steps.iter().enumerate().map(|(place, step)| (step.id.clone(), place)).collect();
-        Ok(Self {
+        let mut view = Self {
             prepared,
             host,
             pinned,
@@ -96,9 +100,25 @@ impl<'a> SkillView<'a> {
             outputs: Vec::new(),
             loops: 0,
             iterations_max: 0,
+            carrying,
             failed: None,
             completed: false,
-        })
+        };
+        view.set_out();
+        Ok(view)
+    }
+
+    /// Where a fork sets out on its own, what it sets comes from the problem.
+    fn set_out(&mut self) {
+        let due = self.progress.due().map(|step| step.id.clone());
+        let origin = self.pinned.links.origin.as_ref();
+        let Some(origin) = origin.filter(|origin| self.carrying && due.as_ref() == Some(&origin.from)) else {
+            return;
+        };
+        for (place, _) in &origin.set {
+            self.writers.write(place, &ArtifactId::new(PROBLEM), How::Replaces);
+        }
+        self.carrying = false;
     }
 
     fn skill(&self) -> &'a Skill {
@@ -226,6 +246,7 @@ impl View for SkillView<'_> {
                 self.progress.take_in((**outcome).clone())?;
                 self.groups.take(&piece.unit.id, &outcome.step_id);
                 self.remember(outcome, piece);
+                self.set_out();
             }
             Facts::MissingOutputs(reason) => {
                 self.failed.get_or_insert_with(|| reason.clone());
@@ -256,6 +277,29 @@ impl View for SkillView<'_> {
             loops: self.loops,
             iterations_max: self.iterations_max,
         }
+    }
+
+    fn links(&self) -> Vec<RunLink> {
+        let links = &self.pinned.links;
+        let forked = links.origin.as_ref().map(|origin| RunLink {
+            run: origin.run.clone(),
+            relation: RunRelation::ForkedFrom,
+            root: None,
+            note: Some(
+                format!(
+                    "shares the records up to {} ({}), runs {} anew",
+                    origin.record, origin.hash, origin.from
+                )
+                .into(),
+            ),
+        });
+        let nested = links.parent.as_ref().map(|parent| RunLink {
+            run: parent.run.clone(),
+            relation: RunRelation::StartedBy,
+            root: None,
+            note: Some(format!("its step {} runs this skill", parent.step).into()),
+        });
+        forked.into_iter().chain(nested).collect()
     }
 
     fn plan(&self, _: &Base<'_>) -> String {

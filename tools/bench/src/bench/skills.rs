@@ -8,7 +8,7 @@ use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{MemorySink, Sink};
-use hence_skills::{FinishedSkill, NewSkillRun, SkillRun};
+use hence_skills::{FinishedSkill, Links, NewSkillRun, SkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 use crate::measure::{exponent, time_of};
@@ -103,13 +103,12 @@ impl Case {
         let new = NewSkillRun {
             id: "bench".to_owned(),
             created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
-            capabilities: None,
-            policies: None,
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
             capabilities: None,
             policies: None,
+            links: Links::default(),
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
         let library = Library::built_in();
