@@ -99,6 +99,12 @@ codes! {
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.
     NotATrace = "E0602", "the document is not a trace";
+    /// Policies block what comes next.
+    Blocked = "E0603", "policies block the run";
+    /// Policies of a run cannot be enforced.
+    Gate = "E0604", "the policies of the run cannot be enforced";
+    /// Policies about gaps refuse an approval.
+    ApprovalBlocked = "E0605", "policies do not allow the approval";
     /// A rule of reviews refuses it.
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.

@@ -70,6 +70,9 @@ impl CliError {
             | Code::Variables
             | Code::Document
             | Code::NotATrace
+            | Code::Blocked
+            | Code::Gate
+            | Code::ApprovalBlocked
             | Code::ReviewRefused
             | Code::ReviewBroken
             | Code::NotALog => Exit::No,
@@ -198,6 +201,7 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
+            RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -12,6 +12,7 @@ mod data;
 mod error;
 mod escape;
 mod exit;
+mod guard;
 mod hint;
 mod input;
 mod interactive;

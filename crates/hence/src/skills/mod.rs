@@ -22,15 +22,16 @@ use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillRun};
+use hence_projection::Program;
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
 use crate::code::Code;
 use crate::error::CliError;
-use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
+use crate::{guard, hint};
 
 pub(crate) use answer::{AnswerReport, answer};
 pub(crate) use calls::history;
@@ -38,6 +39,7 @@ pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_fo
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use fork::fork;
+pub(crate) use going::Given;
 pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
@@ -103,6 +105,29 @@ impl Kept {
     ) -> Result<SkillRun<'_>, ResumeSkillError> {
         let problem = self.problem.clone();
         SkillRun::resume(problem, &self.prepared, &self.source, &self.library, journal, blobs)
+    }
+}
+
+impl Kept {
+    /// Returns the program of the run, as its trace shows it.
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program::Skill { prepared: &self.prepared, source: &self.source, host: &self.library }
+    }
+
+    /// Runs the skill again and puts the journal it made into `written`.
+    pub(crate) fn replay(
+        &self,
+        run: &str,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+        written: &mut Vec<u8>,
+    ) -> Result<SkillReplay, CliError> {
+        let gate = guard::open(journal, &self.problem, self.program(), blobs)
+            .map_err(|error| guard::refused(run, &error))?;
+        let Self { problem, prepared, source, library, .. } = self;
+        let recorded = Recorded { journal, blobs, gate };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
+            .map_err(|error| CliError::resume_skill(run, error))
     }
 }
 
@@ -174,13 +199,9 @@ fn required(journal: &Journal) -> Result<Kept, CliError> {
 
 /// Runs a skill again and compares every byte.
 pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
-    let Kept { problem, prepared, source, library, .. } = kept;
     let mut written = Vec::new();
-    let replay = with_blobs(journal, |blobs| {
-        let recorded = Recorded { journal: &journal.bytes, blobs, gate: None };
-        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
-    });
-    let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
+    let replay =
+        with_blobs(journal, |blobs| kept.replay(&journal.name, &journal.bytes, blobs, &mut written))?;
     let difference = replay.first_difference.map(|line| {
         let value = |bytes| Lines::of(bytes).get(RecordIndex::new(line)).and_then(|line| parse(line).ok());
         let (recorded, replayed) = (value(&journal.bytes), value(&written));

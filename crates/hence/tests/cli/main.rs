@@ -11,6 +11,7 @@
 mod bundle;
 mod changed;
 mod document;
+mod guard;
 mod hash;
 mod help;
 mod import;
