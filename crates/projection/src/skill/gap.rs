@@ -305,7 +305,11 @@ fn waiting(view: &SkillView<'_>, base: &Base<'_>) -> Option<Residual> {
     let statement = format!("Step {} waits for a person to say: {asked}{among}", due.id);
     let found =
         gap(&format!("question-{}", due.id), ResidualKind::OpenQuestion, ResidualSeverity::High, statement)
-            .check(&format!("Answer it, then {}", base.resume_command()))
+            .check(&format!("{}, then {}", answer_command(base, &due.id), base.resume_command()))
             .on(TargetPart::Trace);
     Some(found.written())
+}
+
+fn answer_command(base: &Base<'_>, step: &str) -> String {
+    format!("hence answer {} {} --value JSON", word::shell_word(base.run_id()), word::shell_word(step))
 }

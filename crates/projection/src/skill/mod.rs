@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::mapping::MergeStrategy;
-use hence_cognition::run::{Prepared, Progress, StepOutcome};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
 use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
@@ -46,6 +46,8 @@ pub(crate) struct SkillView<'a> {
     writers: Writers,
     /// What of the frame any step may read.
     frame_reads: BTreeSet<String>,
+    /// The runs its steps nested.
+    children: Vec<RunLink>,
     /// Whether the next outcomes were carried over from the run this one was forked from.
     carrying: bool,
     /// Capabilities whose results a replay reads, with how many steps called them and the first such action.
@@ -101,6 +103,7 @@ impl<'a> SkillView<'a> {
             loops: 0,
             iterations_max: 0,
             carrying,
+            children: Vec::new(),
             failed: None,
             completed: false,
         };
@@ -169,6 +172,7 @@ impl<'a> SkillView<'a> {
             }
         }
         let first = piece.actions.first().map_or(ActionId(0), |action| action.common.id);
+        self.children.extend(nested_runs(outcome));
         if self.determinism(outcome) == Determinism::Recorded {
             let calls = outcome.called.keys().filter(|id| self.host.determinism(id) == Determinism::Recorded);
             for id in calls.cloned().collect::<Vec<_>>() {
@@ -299,12 +303,27 @@ impl View for SkillView<'_> {
             root: None,
             note: Some(format!("its step {} runs this skill", parent.step).into()),
         });
-        forked.into_iter().chain(nested).collect()
+        forked.into_iter().chain(nested).chain(self.children.iter().cloned()).collect()
     }
 
     fn plan(&self, _: &Base<'_>) -> String {
         format!("skill {} {}", self.pinned.id, self.pinned.version)
     }
+}
+
+/// Returns the runs a step nested, as its outcome names them.
+fn nested_runs(outcome: &StepOutcome) -> Vec<RunLink> {
+    let named = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array).unwrap_or_default();
+    let link = |value: &Value| {
+        let head = value.get("head").and_then(Value::as_str).unwrap_or("unknown");
+        Some(RunLink {
+            run: value.get("run")?.as_str()?.into(),
+            relation: RunRelation::Started,
+            root: None,
+            note: Some(format!("nested by step {}, ends at {head}", outcome.step_id).into()),
+        })
+    };
+    named.iter().filter_map(link).collect()
 }
 
 /// Returns what a failed result says.
