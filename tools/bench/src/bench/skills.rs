@@ -104,8 +104,6 @@ impl Case {
         let new = NewSkillRun {
             id: "bench".to_owned(),
             created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
-            capabilities: None,
-            policies: None,
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
