@@ -260,7 +260,13 @@ fn policies_about_gaps_gate_an_approval() {
     let review = |arguments: &[&str]| world.ask(&[&["review"], arguments, &stamp].concat());
     world.write("bare.json", trace(""));
     assert_eq!(review(&["open", "bare.json"]).code, 0);
-    assert_snapshot!(world.refused(&[&["review", "approve", "t"], &stamp[..]].concat()), @r"");
+    assert_snapshot!(world.refused(&[&["review", "approve", "t"], &stamp[..]].concat()), @r"
+    --- stderr
+    error[E0605]: 1 of 4 policies about gaps do not allow the approval
+      policy assumptions-located: `r.kind = Assumption → r.target ≠ ∅ ∨ r.related_artifact_ids ≠ ∅` does not hold for `r1`
+    hint: acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy; `hence explain E0605` says more
+    [exit 1]
+    ");
     world.write("located.json", trace(r#", "target": {"target_type": "trace"}"#).replace(r#""t""#, r#""u""#));
     assert_eq!(review(&["open", "located.json"]).code, 0);
     let approved = review(&["approve", "u"]);

@@ -143,6 +143,8 @@ fn every_code_has_a_title_and_a_page() {
     E0301  a record cannot be read
     E0302  the record does not follow from its problem
     E0303  the run stopped before its end
+    E0320  a capabilities file is refused
+    E0321  the capabilities are not those the run pins
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be taken in
     E0403  nothing is at that place
@@ -151,6 +153,9 @@ fn every_code_has_a_title_and_a_page() {
     E0502  the state document is refused
     E0601  the policies cannot be loaded
     E0602  the document is not a trace
+    E0603  policies block the run
+    E0604  the policies of the run cannot be enforced
+    E0605  policies do not allow the approval
     E0701  the review does not allow it
     E0702  the review does not hold
     [exit 0]
