@@ -11,7 +11,7 @@ use hence_cognition::skill::Step;
 use hence_cognition::state::Memory;
 use hence_engine::{Blocked, Sink};
 
-use super::{FinishedSkill, SkillRun, SkillRunError};
+use super::{FinishedSkill, SkillRun, SkillRunError, acts};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
 use crate::host::Host;
 use crate::stop::{NeverStop, Stop};
@@ -107,29 +107,44 @@ impl<'a> SkillRun<'a> {
         self.recorded.extend(desk.ledger.outcomes());
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
-        let mut blocked = None;
+        let (mut blocked, mut held) = (None, BTreeMap::new());
+        let is_guarded = self.custody().is_pinned();
         std::thread::scope(|scope| {
             let mut active = 0usize;
+            let launch = |step: &'a Step, memory: Memory| {
+                let (send, request, lineage) = (send.clone(), &request, lineage.clone());
+                scope.spawn(move || {
+                    let outcome = execute_at(desk, step, &memory, request, lineage);
+                    // The receiver lives until every step that was started has been heard of, or the run stopped.
+                    let _ = send.send((step.id.clone(), outcome));
+                });
+            };
             loop {
                 while active < workers.get()
                     && blocked.is_none()
                     && !desk.stop.is_wanted()
                     && let Some(step) = self.progress.start()
                 {
-                    if let Some(recorded) = self.recorded.get(&step.id) {
+                    if is_guarded && acts(step, desk.host) {
+                        held.insert(step.id.clone(), step);
+                    } else if let Some(recorded) = self.recorded.get(&step.id) {
                         ready.insert(step.id.clone(), Ok(recorded.clone()));
-                        continue;
+                    } else {
+                        active += 1;
+                        launch(step, self.progress.state().memory.clone());
                     }
-                    active += 1;
-                    let memory = self.progress.state().memory.clone();
-                    let (send, request, lineage) = (send.clone(), &request, lineage.clone());
-                    scope.spawn(move || {
-                        let outcome = execute_at(desk, step, &memory, request, lineage);
-                        // The receiver lives until every step that was started has been heard of, or the run stopped.
-                        let _ = send.send((step.id.clone(), outcome));
-                    });
                 }
-                if blocked.is_none()
+                let is_going = blocked.is_none() && !desk.stop.is_wanted();
+                let due = self.progress.due().filter(|_| is_going).and_then(|step| held.remove(&step.id));
+                if let Some(step) = due {
+                    blocked = self.foresee(step, sink)?;
+                    if let Some(recorded) = self.recorded.get(&step.id).filter(|_| blocked.is_none()) {
+                        ready.insert(step.id.clone(), Ok(recorded.clone()));
+                    } else if blocked.is_none() {
+                        active += 1;
+                        launch(step, self.progress.state().memory.clone());
+                    }
+                } else if blocked.is_none()
                     && let Some(outcome) = self.take_due(&mut ready)
                 {
                     match self.commit(outcome, sink)? {
