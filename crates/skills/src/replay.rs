@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use hence_canon::{Canonical, Value};
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
 use hence_cognition::skill::Step;
-use hence_engine::{Blobs, Determinism, Gate, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve};
+use hence_engine::{
+    Blobs, Determinism, Gate, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve, was_started,
+};
 use hence_journal::{Reader, Record, RecordIndex, verify};
 use hence_state::{ProblemSpec, StepStatus};
 
@@ -123,6 +125,9 @@ impl History {
                 }
                 _ => {}
             }
+            if !was_started(&record.result) {
+                continue;
+            }
             let outcome = kept::read(&attempt(&record.result), blobs).map_err(kept)?;
             if asks_the_world(&outcome, prepared.skill().step(&outcome.step_id), host) {
                 history.read += 1;
@@ -155,8 +160,15 @@ impl History {
         );
         let driven = run.drive_at(desk, NonZeroUsize::MIN, sink, |_| *steps += 1);
         if let Ok(Driven::Blocked(blocked)) = &driven {
-            // What was blocked is not what the next attempt gave.
-            self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+            // What was blocked is not what the next attempt gave; what was never executed gave nothing.
+            let last = Reader::open(sink.journal()).ok().and_then(|(_, reader)| reader.last()?.ok());
+            let started = match last.map(|chained| chained.record) {
+                Some(Record::Step(record)) => was_started(&record.result),
+                _ => true,
+            };
+            if started {
+                self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+            }
         }
         driven
     }

@@ -3,6 +3,7 @@
 mod append;
 mod canonical;
 mod growth;
+mod policy;
 mod resume;
 mod skills;
 mod start;
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
     Bench { name: "traces", run: traces::run },
+    Bench { name: "policy", run: policy::run },
     Bench { name: "append", run: append::run },
     Bench { name: "start", run: start::run },
 ];

@@ -163,6 +163,9 @@ fn every_code_has_a_title_and_a_page() {
     E0502  the state document is refused
     E0601  the policies cannot be loaded
     E0602  the document is not a trace
+    E0603  policies block the run
+    E0604  the policies of the run cannot be enforced
+    E0605  policies do not allow the approval
     E0701  the review does not allow it
     E0702  the review does not hold
     E0703  the trace cannot be changed that way

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::Prepared;
-use hence_engine::{Blobs, Role, VERDICTS_STEP, attempt};
+use hence_engine::{Blobs, Role, VERDICTS_STEP, attempt, was_started};
 use hence_journal::verify::{Break, Outcome, Reason, check_chain};
 use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
 use hence_state::ProblemSpec;
@@ -108,9 +108,13 @@ impl<'a> SkillRun<'a> {
                         if self.progress.due().is_none_or(|due| due.id != *name) {
                             return Err(diverged("another step was due".to_owned()));
                         }
-                        let outcome = kept::read(&attempt(&record.result), blobs)
-                            .map_err(|source| ResumeSkillError::Kept { index, source })?;
-                        self.blocked = Some(outcome);
+                        self.blocked = match was_started(&record.result) {
+                            false => None,
+                            true => Some(
+                                kept::read(&attempt(&record.result), blobs)
+                                    .map_err(|source| ResumeSkillError::Kept { index, source })?,
+                            ),
+                        };
                     }
                 }
                 self.book.take_back_step(name, record).map_err(SkillRunError::from)?;
