@@ -41,12 +41,13 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
         library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
     shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
-    let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
     let inputs =
         secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
     let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    secrets::require(&library, prepared.skill(), &inputs, &[])?;
+    let store = context.store_or_new()?;
     let links = Links { nested: shelf.pins(), ..Links::default() };
     let asked = asked(args, &prepared, (&source, pinned), links, &store, (inputs, frame))?;
     let value = asked.problem(prepared.skill(), &source);
@@ -58,7 +59,6 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     })?;
     let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
         .map_err(|error| stopped(&id, error))?;
-    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, &[])?;
     let attachments = attachments(&kept, &value);
     let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
     let (copy, deadline) = (args.journal.as_deref(), args.skill.deadline.deadline);
