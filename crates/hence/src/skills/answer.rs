@@ -65,7 +65,13 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     }
     let history = calls::history(&store, &id)?.unwrap_or_default();
     let call = asked(context, id.as_str(), &history, &args.step)?;
-    let answer = read(args, &kept, &history, &call)?;
+    // Who answers may know a secret, and the record must not.
+    let redactor = kept.library.redactor();
+    let answer = match read(args, &kept, &history, &call)? {
+        Answer::Value(value) => Answer::Value(redactor.value(&value)),
+        Answer::Done(output) => Answer::Done(redactor.object(&output)),
+        decision @ (Answer::Retry | Answer::Fail) => decision,
+    };
     history.check(&call.key, &answer).map_err(|error| refused(id.as_str(), &error))?;
     let by = args.by.as_deref().map(Into::into);
     let report = AnswerReport {
