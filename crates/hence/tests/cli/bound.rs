@@ -37,6 +37,8 @@ fn holds_at_every_level(world: &World, run: &str) {
 fn evidence_comes_from_a_command_and_a_replay_never_starts_it() {
     let world = example();
     assert_snapshot!(world.cli(&RUN));
+    // Everybody who runs the example gets the head its page shows.
+    assert!(String::from_utf8(world.read("README.md")).unwrap().contains(&world.head("checkout-errors")));
     let evidence = json(&world, &["state", "checkout-errors", "/artifacts/evidence"]);
     assert_eq!(evidence.as_array().unwrap().len(), 3);
     assert_eq!(evidence[1]["claim"], r#"POST /checkout answered 503 after 2ms: pool "primary" is exhausted"#);

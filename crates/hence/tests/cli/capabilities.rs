@@ -125,7 +125,7 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
     assert!(world.refused(&["run", "skill.yaml"]).contains("E0401"));
     let problem = crate::world::problem("p");
     world.write("problem.json", problem.to_string());
-    assert!(world.refused(&["run", "problem.json", "--capabilities", "x"]).contains("are for skills"));
+    assert!(world.refused(&["run", "problem.json", "--capabilities", "x"]).contains("binds no step"));
 }
 
 #[test]

@@ -155,6 +155,8 @@ fn every_code_has_a_title_and_a_page() {
     E0311  the run cannot be forked there
     E0320  a capabilities file is refused
     E0321  the capabilities are not those the run pins
+    E0322  a secret is missing
+    E0335  what a step is bound to gave nothing usable
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be taken in
     E0403  nothing is at that place
@@ -171,6 +173,8 @@ fn every_code_has_a_title_and_a_page() {
     E0703  the trace cannot be changed that way
     E0704  the scratch folder cannot be used
     E0705  the trace cannot be bound
+    E0720  the file is not a log that can be imported
+    E0721  the log holds several traces
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {
