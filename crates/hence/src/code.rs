@@ -83,6 +83,10 @@ codes! {
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.
     OtherCapabilities = "E0321", "the capabilities are not those the run pins";
+    /// A secret cannot be had.
+    SecretMissing = "E0322", "a secret is missing";
+    /// What a step is bound to gave nothing usable.
+    BoundStep = "E0335", "what a step is bound to gave nothing usable";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.
@@ -109,6 +113,12 @@ codes! {
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.
     ReviewBroken = "E0702", "the review does not hold";
+    /// A trace cannot be changed that way.
+    TraceUnchanged = "E0703", "the trace cannot be changed that way";
+    /// Something cannot be reproduced here.
+    Scratch = "E0704", "the scratch folder cannot be used";
+    /// A trace cannot be bound.
+    NotBound = "E0705", "the trace cannot be bound";
     /// A file is no log that can be imported.
     NotALog = "E0720", "the file is not a log that can be imported";
     /// A log holds several traces.

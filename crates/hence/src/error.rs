@@ -65,7 +65,9 @@ impl CliError {
             | Code::Answered
             | Code::Answer
             | Code::Capabilities
+            | Code::BoundStep
             | Code::OtherCapabilities
+            | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document
@@ -75,6 +77,9 @@ impl CliError {
             | Code::ApprovalBlocked
             | Code::ReviewRefused
             | Code::ReviewBroken
+            | Code::TraceUnchanged
+            | Code::Scratch
+            | Code::NotBound
             | Code::NotALog => Exit::No,
         }
     }
@@ -202,6 +207,7 @@ impl From<RunError> for CliError {
         match error {
             RunError::Blob(error) => error.into(),
             RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
+            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -29,15 +29,24 @@ pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
         std::io::stdin().lock().take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
     } else {
         let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, &error))?;
+        // A file that says how large it is need not be read to be refused.
+        let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len());
+        if length > DOCUMENT_BYTES_MAX {
+            return Err(too_large(path));
+        }
         file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
     };
     read.map_err(|error| CliError::file("read", path, &error))?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
-        let message =
-            format!("{} has more than {DOCUMENT_BYTES_MAX} bytes, the limit of a document", path.display());
-        return Err(CliError::new(Code::File, message).advise("keep large values outside and refer to them"));
+        return Err(too_large(path));
     }
     Ok(bytes)
+}
+
+fn too_large(path: &Path) -> CliError {
+    let message =
+        format!("{} has more than {DOCUMENT_BYTES_MAX} bytes, the limit of a document", path.display());
+    CliError::new(Code::File, message).advise("keep large values outside and refer to them")
 }
 
 /// Reads a whole file, however large: journals are not documents.

@@ -121,6 +121,7 @@ impl Case {
         let skill = Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap();
         let prepared = Prepared::of(&skill, &World::default()).unwrap();
         let asked = NewSkillRun {
+            trust: Default::default(),
             capabilities: None,
             links: Links::default(),
             policies: None,

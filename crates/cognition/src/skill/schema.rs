@@ -63,6 +63,7 @@ fn fields() -> Value {
             ("required", kind("boolean")),
             ("description", kind("string")),
             ("default", described(Object::new().into(), "What stands for it when it is absent")),
+            ("secret", described(kind("boolean"), "Whether nobody may see an input: it is never recorded")),
         ],
         &["type"],
     );

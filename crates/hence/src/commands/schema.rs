@@ -24,6 +24,7 @@ const SCHEMAS: &[Named] = &[
     ("run", schema_of::<RunReport>),
     ("resume", schema_of::<RunReport>),
     ("run-skill", schema_of::<crate::skills::SkillRunReport>),
+    ("fork", schema_of::<crate::skills::SkillRunReport>),
     ("answer", schema_of::<crate::skills::AnswerReport>),
     ("check", schema_of::<check::CheckReport>),
     ("blame", schema_of::<lineage::LineageReport>),

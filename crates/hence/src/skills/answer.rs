@@ -163,13 +163,15 @@ fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) 
     // A text need not be quoted where only a text can be meant.
     let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
     let wants_more = question.get("options").is_some() || question.get("type").is_some();
+    let misfit = |value: &Value| {
+        let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
+        CliError::new(Code::Answer, format!("step {}: {why}", call.step))
+    };
     match (parsed, text) {
         (Ok(value), _) if judge(&value).is_ok() => Ok(Answer::Value(value)),
         (_, Some(text)) if wants_more && judge(&text).is_ok() => Ok(Answer::Value(text)),
-        (Ok(value), _) => {
-            let why = judge(&value).err().map(|refusal| refusal.message).unwrap_or_default();
-            Err(CliError::new(Code::Answer, format!("step {}: {why}", call.step)))
-        }
+        (Ok(value), _) => Err(misfit(&value)),
+        (Err(_), Some(text)) if wants_more => Err(misfit(&text)),
         (Err(error), _) => Err(error),
     }
 }

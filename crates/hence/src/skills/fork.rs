@@ -11,7 +11,7 @@ use hence_store::{NewRun, RunId, Store as _, StoreError};
 
 use super::end::Beginning;
 use super::going::{Given, Going};
-use super::{Kept, SkillDocument, given, read_whole, required, run};
+use super::{Kept, SkillDocument, given, read_whole, required, run, secrets};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -46,6 +46,7 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
+    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, carried)?;
     let mut sink = MemorySink::default();
     let Kept { problem, prepared, source, library, .. } = &kept;
     let forked = SkillRun::carry_over(problem.clone(), prepared, source, library, carried, &mut sink)
@@ -97,6 +98,8 @@ fn asked(
     })?;
     let set: Vec<(Arc<str>, Value)> =
         args.set.iter().map(|text| given::setting(text)).collect::<Result<_, _>>()?;
+    let redactor = kept.library.redactor();
+    let set = set.into_iter().map(|(place, value)| (place, redactor.value(&value))).collect();
     let link =
         Origin { run: journal.name.as_str().into(), record, hash, from: args.from.as_str().into(), set };
     let id = args.run_id.clone().unwrap_or_else(|| {
@@ -118,6 +121,7 @@ fn asked(
         inputs: pinned.inputs,
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
+        trust: pinned.trust,
         links: Links { nested: pinned.links.nested, parent: None, origin: Some(link) },
     })
 }

@@ -174,6 +174,7 @@ impl Case {
         assert!(!reading.is_refused(), "{:?}", reading.problems);
         let prepared = Prepared::of(&reading.skill.unwrap(), &World).unwrap();
         let new = NewSkillRun {
+            trust: Default::default(),
             id: id.to_owned(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
 use hence_capabilities::Library;
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
@@ -106,8 +107,7 @@ impl Case {
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
-            capabilities: None,
-            policies: None,
+            trust: TrustLevel::default(),
             links: Links::default(),
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
