@@ -94,7 +94,6 @@ impl Engine {
             return Err(diverged(RecordIndex::HEADER, "it names another problem".to_owned()));
         }
         let keys = self.artifact_keys(&spec);
-        let interactive = interactive::is_pinned(spec.canonical().value());
         let mut fold = Fold::new(&header, spec.into());
         let last = at.unwrap_or(RecordIndex::new(u64::MAX));
         let mut records = reader.peekable();
@@ -104,10 +103,7 @@ impl Engine {
         {
             let record = record?;
             let key = match &record.record {
-                Record::Step(_) if interactive => interactive::ARTIFACT.into(),
-                Record::Step(step) => {
-                    keys.get(step.result.step()).cloned().unwrap_or_else(|| step.result.step().clone())
-                }
+                Record::Step(step) => keys.of(step.result.step()),
                 _ => "".into(),
             };
             let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
@@ -117,10 +113,47 @@ impl Engine {
         Ok(fold.into_state())
     }
 
-    /// Returns which artifact each step of the problem's policy produces.
-    fn artifact_keys(&self, problem: &ProblemSpec) -> BTreeMap<Arc<str>, Arc<str>> {
+    /// Returns which artifact each step of the problem's program produces.
+    fn artifact_keys(&self, problem: &ProblemSpec) -> ArtifactKeys {
+        let document = problem.canonical().value();
+        if interactive::is_pinned(document) {
+            return ArtifactKeys::One(interactive::ARTIFACT.into());
+        }
+        if interactive::pins_document(document) {
+            return ArtifactKeys::OwnNames;
+        }
         let name = problem.settings().policy_profile.as_deref().unwrap_or(crate::DEFAULT_POLICY);
         let steps = self.policies.policy(name).unwrap_or_default();
-        steps.iter().map(|step| (step.name().into(), step.artifact_key().into())).collect()
+        ArtifactKeys::Named(
+            steps.iter().map(|step| (step.name().into(), step.artifact_key().into())).collect(),
+        )
+    }
+
+    /// Returns whether `step` is the last of the policy a problem asks for: the end of a run whose profile records
+    /// no completion.
+    pub fn is_last_step(&self, problem: &Value, step: &str) -> bool {
+        let named = problem.get("settings").and_then(|settings| settings.get("policy_profile")?.as_str());
+        let steps = self.policies.policy(named.unwrap_or(crate::DEFAULT_POLICY)).unwrap_or_default();
+        steps.last().is_some_and(|last| last.name() == step)
+    }
+}
+
+/// Which artifact a step's output belongs to. Only the program of a run knows.
+enum ArtifactKeys {
+    /// The built-in steps say it themselves.
+    Named(BTreeMap<Arc<str>, Arc<str>>),
+    /// Each step of a skill has its own, whatever it is called.
+    OwnNames,
+    /// All operations of an interactive run have one.
+    One(Arc<str>),
+}
+
+impl ArtifactKeys {
+    fn of(&self, step: &Arc<str>) -> Arc<str> {
+        match self {
+            Self::Named(keys) => keys.get(step).unwrap_or(step).clone(),
+            Self::OwnNames => step.clone(),
+            Self::One(key) => key.clone(),
+        }
     }
 }

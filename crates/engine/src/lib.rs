@@ -55,7 +55,7 @@ pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use interactive::{
     Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
-    variables_problem,
+    pins_document, variables_problem,
 };
 pub use metrics::Metrics;
 pub use model::Model;

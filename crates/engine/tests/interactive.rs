@@ -16,8 +16,8 @@ use hence_journal::verify::{Completeness, Level, Outcome, Report};
 use hence_journal::{RecordIndex, read_tail};
 use hence_state::Profile;
 use hence_variables::{
-    Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Set, SpillFile, StateId, Status, StorePath,
-    TakeCheckpoint,
+    Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Rollback, Set, SpillFile, StateId, Status,
+    StorePath, TakeCheckpoint,
 };
 use support::{at, records};
 
@@ -87,10 +87,10 @@ impl World {
 fn filled() -> World {
     let mut world = World::new();
     world.set("error_count", 3);
-    world.op(Op::Checkpoint(TakeCheckpoint { name: "before".into(), description: None })).unwrap();
+    world.op(Op::Checkpoint(TakeCheckpoint { name: "before".into(), ..TakeCheckpoint::default() })).unwrap();
     world.set("error_count", 4);
     world.op(Op::Get(Get { name: "error_count".into(), ..Get::default() })).unwrap();
-    world.op(Op::Rollback { to: "before".into() }).unwrap();
+    world.op(Op::Rollback(Rollback::to("before"))).unwrap();
     world
 }
 
@@ -241,4 +241,29 @@ fn the_two_kinds_of_runs_refuse_each_others_problems() {
     world.op(Op::Set(Set::final_answer("done"))).unwrap();
     let status = world.run.unwrap().workspace().state(STATE).unwrap().status();
     assert_eq!(status, Status::Complete);
+}
+
+#[test]
+fn a_record_altered_outside_its_state_is_refused_when_loading_and_when_catching_up() {
+    let mut world = filled();
+    let early = world.sink.journal.len();
+    world.set("more", true);
+    // The start of a step enters no state, so only the record's own hash tells that it was altered.
+    let altered = |bytes: &[u8], from: &str, to: &str| {
+        let text = std::str::from_utf8(bytes).unwrap();
+        assert!(text.contains(from));
+        text.replacen(from, to, 1).into_bytes()
+    };
+    let from = "\"started_at\":\"2026-02-02T00:00:01Z\"";
+    let journal = altered(&world.sink.journal, from, &from.replace("01Z", "00Z"));
+    let load = |journal: &[u8]| Interactive::load(journal, &world.document(), &world.sink.blobs);
+    let refused = load(&journal).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.starts_with("record 2 does not hold: record_hash_mismatch"), "{refused}");
+    let mut run = load(&world.sink.journal[..early]).unwrap();
+    let from = "\"started_at\":\"2026-02-02T00:00:06Z\"";
+    let lines = altered(&world.sink.journal[early..], from, &from.replace("06Z", "05Z"));
+    let refused = run.catch_up(&lines, &world.sink.blobs).unwrap_err().to_string();
+    assert!(refused.starts_with("record 7 does not hold: record_hash_mismatch"), "{refused}");
+    let then = Interactive::load_until(&journal, &world.document(), &world.sink.blobs, RecordIndex::new(1));
+    assert!(then.is_ok(), "what lies before the altered record still holds");
 }

@@ -188,7 +188,7 @@ fn a_damaged_record_stops_reading_and_writing_and_is_named() {
     std::fs::write(&path, journal.replacen("\"value\":3", "\"value\":7", 1)).unwrap();
     for line in ["vars get audit error_count", "vars set audit other 1", "vars list audit"] {
         let refused = world.hence(line);
-        assert!(refused.contains("error[E0302]: run audit: record 2 does not follow"), "{refused}");
+        assert!(refused.contains("error[E0301]: run audit: record 2 does not hold"), "{refused}");
     }
     assert!(world.hence("verify audit").contains("broken at record 2"));
 }
@@ -293,4 +293,43 @@ fn a_run_of_another_kind_is_refused_with_advice() {
     );
     world.out("run p.json");
     insta::assert_snapshot!(world.hence("vars list p"));
+}
+
+#[test]
+fn a_parent_fetches_the_answers_of_its_children_and_failed_ones_do_not_hold_it() {
+    let world = World::new();
+    world.out("vars init job 'whole task' --tree tree-00000001");
+    for part in ["first", "second", "third"] {
+        world.out(&format!("vars init job {part} --parent state-00000001"));
+    }
+    insta::assert_snapshot!(world.all(&[
+        "vars result job state-00000002",
+        "vars final job 42 -t number --state state-00000002",
+        "vars result job state-00000002",
+        "vars fail job --state state-00000003 --reason 'no source'",
+        "vars result job state-00000003",
+        "vars cancel job --state state-00000004",
+        "vars cancel job --state state-00000004",
+        "vars set job x 1 --state state-00000004",
+        "vars result job state-00000009",
+        "vars final job done",
+        "vars status job --state state-00000003",
+        "vars tree job",
+        "verify job --level linked",
+    ]));
+}
+
+#[test]
+fn checkpoints_and_rollbacks_decided_on_an_older_count_are_refused() {
+    let world = filled();
+    for line in [
+        "vars checkpoint audit late --if-mutation-count 2",
+        "vars rollback audit before --if-mutation-count 2",
+    ] {
+        let refused = world.hence(line);
+        assert!(refused.contains("conflict (rule CAS-1)") && refused.ends_with("[exit 1]\n"), "{refused}");
+    }
+    world.out("vars checkpoint audit late --if-mutation-count 3");
+    world.out("vars rollback audit before --if-mutation-count 3");
+    assert_eq!(world.out("vars get audit error_count"), "3\n");
 }

@@ -88,7 +88,7 @@ fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Res
         Op::Delete(delete) => remove::delete(sight, delete, now),
         Op::Rename(rename) => remove::rename(sight, rename, now),
         Op::Checkpoint(checkpoint) => rollback::checkpoint(sight, checkpoint, now),
-        Op::Rollback { to } => rollback::decide(sight, to, now),
+        Op::Rollback(rollback) => rollback::decide(sight, rollback, now),
         Op::Fail { reason } => finish::fail(sight, reason.as_ref(), now),
         Op::Cancel { reason } => finish::cancel(sight, reason.as_ref(), now),
         Op::CheckCompletion => Ok(Accepted::answer(Reply::Status(finish::completion(sight.state)))),
@@ -101,10 +101,18 @@ fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Res
 
 /// Refuses a write to a state that others changed meanwhile, or that is over.
 fn check_open(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refusal> {
+    check_unchanged(state, if_mutation_count)?;
+    if state.status.is_terminal() {
+        return Err(Refusal::Sealed { state: state.id, status: state.status });
+    }
+    Ok(())
+}
+
+/// Refuses what was decided on another count of mutations.
+fn check_unchanged(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refusal> {
     let found = state.mutation_count;
     match if_mutation_count {
         Some(expected) if expected != found => Err(Refusal::Conflict { expected, found }),
-        _ if state.status.is_terminal() => Err(Refusal::Sealed { state: state.id, status: state.status }),
         _ => Ok(()),
     }
 }

@@ -78,7 +78,7 @@ pub use memory::MemoryStore;
 pub use merge::{Tangled, merge};
 pub use mutation::{Mutation, Origin};
 pub use name::{InvalidName, Name, NameWarning};
-pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Set, TakeCheckpoint};
+pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Rollback, Set, TakeCheckpoint};
 pub use refusal::Refusal;
 pub use reply::{Reply, Written};
 pub use state::{DocumentExtra, State};

@@ -63,10 +63,7 @@ pub enum Op {
     /// Name the present position.
     Checkpoint(TakeCheckpoint),
     /// Return to a checkpoint.
-    Rollback {
-        /// The checkpoint's name.
-        to: Arc<str>,
-    },
+    Rollback(Rollback),
     /// End the task as failed.
     Fail {
         /// Why.
@@ -183,4 +180,22 @@ pub struct TakeCheckpoint {
     pub name: Arc<str>,
     /// What happened there.
     pub description: Option<Arc<str>>,
+    /// Refuse unless the state has had exactly this many mutations.
+    pub if_mutation_count: Option<u64>,
+}
+
+/// A return to a checkpoint.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rollback {
+    /// The checkpoint's name.
+    pub to: Arc<str>,
+    /// Refuse unless the state has had exactly this many mutations.
+    pub if_mutation_count: Option<u64>,
+}
+
+impl Rollback {
+    /// Returns the way back to a checkpoint, whatever happened since.
+    pub fn to(name: impl Into<Arc<str>>) -> Self {
+        Self { to: name.into(), if_mutation_count: None }
+    }
 }

@@ -22,7 +22,7 @@ use hence_variables::{
 
 pub use events::events;
 pub(crate) use follow::InteractiveProgram;
-pub use pin::{VARIABLES_SKILL, VARIABLES_SKILL_VERSION, is_pinned, variables_problem};
+pub use pin::{VARIABLES_SKILL, VARIABLES_SKILL_VERSION, is_pinned, pins_document, variables_problem};
 pub(crate) use pin::{driven, reads_like_one};
 pub(crate) use replay::replayed;
 

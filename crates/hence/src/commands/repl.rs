@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interactive::Session;
 
-const HELP: &str = "set get list rename rm checkpoint checkpoints rollback final status history diff tree export, \
+const HELP: &str = "set get list rename rm checkpoint checkpoints rollback final fail cancel result status history diff tree export, \
 as in `hence vars`, without the run; # starts a comment, quit ends";
 
 pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> {

@@ -1,5 +1,6 @@
 //! `hence runs`: what the store holds.
 
+use hence_engine::Engine;
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
 use hence_state::{Profile, StepStatus};
 use hence_store::{Condition, FileStore, RunSummary, Store};
@@ -11,6 +12,7 @@ use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::{Text, columns};
+use crate::target;
 
 /// The runs of a store.
 #[derive(Serialize, JsonSchema)]
@@ -107,14 +109,26 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
             "failed"
         }
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
-        Some(Record::Step(step)) if step.result.step().starts_with("vars.") => "interactive",
-        // The compat profile records no completion: its last step is its end.
-        Some(Record::Step(step)) if &**step.result.step() == "Audit" && !has_completion(profile) => {
-            "completed"
-        }
+        // What a step means for its run, only the program of the run can say.
+        Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
         Some(_) => "unfinished",
         None => "damaged",
     }
+}
+
+fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>, step: &str) -> &'static str {
+    let problem = store.attachment(&summary.run, &target::problem_name()).ok();
+    let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
+        return "unfinished";
+    };
+    if hence_engine::is_interactive(&problem.value) {
+        return "interactive";
+    }
+    // The compat profile records no completion: the last step of its policy is its end.
+    if !has_completion(profile) && Engine::new().is_last_step(&problem.value, step) {
+        return "completed";
+    }
+    "unfinished"
 }
 
 fn has_completion(profile: Option<Profile>) -> bool {

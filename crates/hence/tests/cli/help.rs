@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "run",
     "check",
     "blame",
@@ -25,6 +25,8 @@ const COMMANDS: [&str; 23] = [
     "hash",
     "stats",
     "doctor",
+    "vars",
+    "repl",
     "policy",
     "explain",
     "schema",
@@ -92,10 +94,27 @@ fn every_command_is_explained_in_the_imperative_with_an_example() {
         assert_eq!(answer.code, 0);
         let first = text.lines().next().unwrap();
         assert!(!first.ends_with('.') && first.starts_with(char::is_uppercase), "{command}: {first}");
-        assert!(
-            text.contains(&format!("Example: hence {command}")) || command == "hash",
-            "{command}: {text}"
-        );
+        let has_example = ["Example: ", "Examples:\n  ", "| "]
+            .into_iter()
+            .any(|before| text.contains(&format!("{before}hence {command}")));
+        assert!(has_example, "{command}: {text}");
+    }
+}
+
+#[test]
+fn every_command_of_variables_is_explained_in_the_imperative_with_an_example() {
+    let world = World::new();
+    let help = String::from_utf8(world.ask(&["vars", "--help"]).stdout).unwrap();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = listed.map_while(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() >= 20, "{help}");
+    for command in commands {
+        let text = String::from_utf8(world.ask(&["vars", command, "--help"]).stdout).unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(!first.ends_with('.') && first.starts_with(char::is_uppercase), "{command}: {first}");
+        let example = format!("Example: hence vars {command} ");
+        assert!(text.contains(&example) || text.contains("Example: hence vars cancel "), "{command}: {text}");
     }
 }
 

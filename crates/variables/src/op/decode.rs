@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use crate::op::{Delete, Form, Get, Init, Op, Rename, Set, TakeCheckpoint};
+use crate::op::{Delete, Form, Get, Init, Op, Rename, Rollback, Set, TakeCheckpoint};
 use crate::words::{Scope, UnknownWord, ValueType};
 use crate::{Origin, Refusal};
 
@@ -41,8 +41,12 @@ impl Op {
             "checkpoint" => Self::Checkpoint(TakeCheckpoint {
                 name: op.text("name")?.unwrap_or_default(),
                 description: op.text("description")?,
+                if_mutation_count: op.guard()?,
             }),
-            "rollback" => Self::Rollback { to: op.text("to")?.unwrap_or_default() },
+            "rollback" => Self::Rollback(Rollback {
+                to: op.text("to")?.unwrap_or_default(),
+                if_mutation_count: op.guard()?,
+            }),
             "fail" => Self::Fail { reason: op.text("reason")? },
             "cancel" => Self::Cancel { reason: op.text("reason")? },
             "check_completion" => Self::CheckCompletion,

@@ -1,11 +1,11 @@
 //! Commands that change variables: each is one record, durable before it is reported.
 
-use hence_variables::{Call, Delete, Op, Rename, Reply, Set, StateId, TakeCheckpoint};
+use hence_variables::{Call, Delete, Op, Rename, Reply, Rollback, Set, StateId, TakeCheckpoint};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::value;
-use crate::args::vars::{CheckpointArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
+use crate::args::vars::{CheckpointArgs, EndArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,15 +19,13 @@ pub(crate) struct ChangeReport {
     run: String,
     /// The state.
     state: String,
-    /// What was done: `init`, `create`, `update`, `rename`, `delete`, `checkpoint` or `rollback`.
+    /// What was done: `init`, `create`, `update`, `rename`, `delete`, `checkpoint`, `rollback`, `fail` or `cancel`.
     done: String,
     /// To which variable or checkpoint.
     name: Option<String>,
     /// The variables a rollback changed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     changed: Vec<String>,
     /// Advice about a new name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// How far the state is.
     status: String,
@@ -86,7 +84,8 @@ fn change(
 ) -> Result<Exit, CliError> {
     let state = session.state(named)?;
     let reply = session.call(&Call::On { state, op })?;
-    let mut report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, done, Some(name));
+    let name = Some(name).filter(|name| !name.is_empty());
+    let mut report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, done, name);
     match reply {
         Reply::Written(written) => {
             report.done = written.operation.to_string();
@@ -166,6 +165,7 @@ pub(super) fn checkpoint(
     let taken = TakeCheckpoint {
         name: args.name.as_str().into(),
         description: args.description.as_deref().map(Into::into),
+        if_mutation_count: args.if_mutation_count,
     };
     change(context, session, args.target.state, ("checkpoint", &args.name), Op::Checkpoint(taken))
 }
@@ -175,6 +175,17 @@ pub(super) fn rollback(
     session: &mut Session<'_>,
     args: &RollbackArgs,
 ) -> Result<Exit, CliError> {
-    let op = Op::Rollback { to: args.to.as_str().into() };
+    let to = args.to.as_str().into();
+    let op = Op::Rollback(Rollback { to, if_mutation_count: args.if_mutation_count });
     change(context, session, args.target.state, ("rollback to", &args.to), op)
+}
+
+pub(super) fn fail(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
+    let op = Op::Fail { reason: args.reason.as_deref().map(Into::into) };
+    change(context, session, args.target.state, ("fail", ""), op)
+}
+
+pub(super) fn cancel(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
+    let op = Op::Cancel { reason: args.reason.as_deref().map(Into::into) };
+    change(context, session, args.target.state, ("cancel", ""), op)
 }

@@ -5,7 +5,7 @@ use hence_variables::{Call, Form, Get, Name, Op, Refusal, Reply, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::args::vars::GetArgs;
+use crate::args::vars::{GetArgs, ResultArgs};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
@@ -16,7 +16,7 @@ use crate::report::Text;
 /// A value that was read.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct GetReport {
-    /// The variable.
+    /// The variable, or the child whose answer it is.
     name: String,
     /// Its value, or the reference to it with --raw.
     value: Data,
@@ -55,6 +55,21 @@ fn counted(session: &mut Session<'_>, args: &GetArgs) -> Result<(Value, String),
         Reply::Value { value, value_type, .. } => Ok((value, value_type.to_string())),
         _ => Ok((Value::Null, "null".to_owned())),
     }
+}
+
+/// Hands the answer of a child over; it is not a counted read.
+pub(super) fn result(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &ResultArgs,
+) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
+    let op = Op::ChildResult { child: args.child };
+    if let Reply::Value { value, value_type, .. } = session.call(&Call::On { state, op })? {
+        let (name, value_type) = (args.child.to_string(), value_type.to_string());
+        context.print(&GetReport { name, value: Data(value), value_type })?;
+    }
+    Ok(Exit::Yes)
 }
 
 /// Looks without leaving a trace, at any position.
