@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use hence_canon::{Digest, Message, Value, canonical_bytes, digest_each, parse, parse_lenient, scan};
+use hence_canon::{Digest, Value, canonical_bytes, parse, parse_lenient, scan};
 use hence_engine::{Engine, Evidence, NoBlobs};
 use hence_journal::verify::{Level, Outcome, check_bytes, check_chain};
 use hence_journal::{Chained, Lines, Reader, RecordIndex, read_tail};
@@ -72,15 +72,4 @@ pub fn verifier(bytes: &[u8]) {
         assert_eq!(record.get("prev_hash").and_then(Value::as_str), before.as_deref());
         before = Some(stored.to_owned());
     }
-}
-
-/// Digests computed side by side are those of the library. The first byte says how the rest is cut.
-pub fn lanes(bytes: &[u8]) {
-    let Some((step, bytes)) = bytes.split_first() else { return };
-    let messages: Vec<Message<'_>> =
-        bytes.chunks(usize::from(*step) + 1).map(|chunk| chunk.split_at(chunk.len() / 3).into()).collect();
-    let mut digests = Vec::new();
-    digest_each(&messages, &mut digests);
-    let expected: Vec<Digest> = messages.iter().map(|message| Digest::of(&message.concat())).collect();
-    assert_eq!(digests, expected);
 }

@@ -28,7 +28,6 @@
 mod canonical;
 mod digest;
 mod float;
-mod lanes;
 mod number;
 mod object;
 mod object_writer;
@@ -42,7 +41,6 @@ mod write;
 
 pub use canonical::Canonical;
 pub use digest::{Digest, InvalidDigest};
-pub use lanes::{Message, digest_each};
 pub use number::{Float, INT_DIGITS_MAX, Int, InvalidInt, NotFinite};
 pub use object::{DuplicateKey, Object};
 pub use object_writer::ObjectWriter;

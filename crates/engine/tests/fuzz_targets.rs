@@ -88,8 +88,3 @@ fn the_reader_holds_over_the_corpus() {
 fn the_verifier_holds_over_the_corpus() {
     run(targets::verifier);
 }
-
-#[test]
-fn the_lanes_hold_over_the_corpus() {
-    run(targets::lanes);
-}

@@ -3,7 +3,6 @@
 mod append;
 mod canonical;
 mod growth;
-mod lanes;
 mod resume;
 mod start;
 mod state_hash;
@@ -22,7 +21,6 @@ pub(crate) struct Bench {
 pub(crate) const ALL: &[Bench] = &[
     Bench { name: "state-hash", run: state_hash::run },
     Bench { name: "verify", run: verify::run },
-    Bench { name: "lanes", run: lanes::run },
     Bench { name: "canonical", run: canonical::run },
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },

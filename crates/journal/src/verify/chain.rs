@@ -9,8 +9,7 @@ use std::thread;
 use hence_canon::{Digest, scan};
 use hence_state::{Profile, ProfileName};
 
-use super::batch::{Batch, Checked};
-use super::line::Facts;
+use super::line::{Facts, check_line};
 use super::{Break, Outcome, Reason, ReasonCode};
 use crate::record::{self, Line};
 use crate::{Head, RecordCount};
@@ -134,22 +133,21 @@ struct Stretch {
 
 fn check_stretch(bytes: &[u8], first_line: u64, profile: &Profile) -> Stretch {
     let mut stretch = Stretch { first_line, lines: 0, first: None, last_hash: None, found: None };
-    let mut batch = Batch::default();
+    let mut members = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
-        rest = batch.read(rest, first_line + stretch.lines, profile);
-        for Checked { facts, mut reasons, behind, .. } in batch.lines() {
-            let number = first_line + stretch.lines;
-            stretch.lines += 1;
-            reasons.extend(stretch.last_hash.and_then(|before| facts.misses(before)));
-            stretch.last_hash = facts.hash;
-            // The first line of a stretch is compared with the line before it when stretches are joined.
-            stretch.first.get_or_insert(facts);
-            if !reasons.is_empty() {
-                stretch.found = Some(Break { line: number, reasons });
-                stretch.lines += count_lines(behind);
-                return stretch;
-            }
+        let number = first_line + stretch.lines;
+        let mut line = check_line(rest, number, profile, &mut members);
+        rest = line.behind;
+        stretch.lines += 1;
+        line.reasons.extend(stretch.last_hash.and_then(|before| line.facts.misses(before)));
+        stretch.last_hash = line.facts.hash;
+        // The first line of a stretch is compared with the line before it when stretches are joined.
+        stretch.first.get_or_insert(line.facts);
+        if !line.reasons.is_empty() {
+            stretch.found = Some(Break { line: number, reasons: line.reasons });
+            stretch.lines += count_lines(rest);
+            break;
         }
     }
     stretch

@@ -1,11 +1,11 @@
-//! One line by itself, on the general road.
+//! One line by itself.
 
 use hence_canon::Digest;
 use hence_canon::scan::Member;
 use hence_state::Profile;
 
 use super::{Reason, ReasonCode};
-use crate::record::{self, Line, RecordKind};
+use crate::record::{self, LINE_BYTES_MAX, Line, RecordKind, StepLayout};
 
 /// What a line says about its place in the chain.
 pub(super) struct Facts {
@@ -27,8 +27,49 @@ impl Facts {
     }
 }
 
+/// A line that was checked by itself.
+pub(super) struct Checked<'a> {
+    pub(super) facts: Facts,
+    /// What is wrong with it.
+    pub(super) reasons: Vec<Reason>,
+    /// The stretch behind it.
+    pub(super) behind: &'a [u8],
+}
+
+/// Checks the line at the start of `bytes`, which is line `number` of its journal.
+pub(super) fn check_line<'a>(
+    bytes: &'a [u8],
+    number: u64,
+    profile: &Profile,
+    members: &mut Vec<Member<'a>>,
+) -> Checked<'a> {
+    let end = memchr::memchr(b'\n', bytes);
+    let (text, behind) = bytes.split_at(end.unwrap_or(bytes.len()));
+    let mut reasons = Vec::new();
+    let usual = number > 0 && text.len() <= LINE_BYTES_MAX;
+    let facts = match usual.then(|| StepLayout::read(text, profile)).flatten() {
+        Some(step) => check_step(&step, number, &mut reasons),
+        None => check_any(text, number, profile, members, &mut reasons),
+    };
+    let is_record = !reasons.iter().any(|reason| matches!(reason.code, ReasonCode::Line(_)));
+    if end.is_none() && is_record {
+        reasons.push(Reason::new(ReasonCode::MissingFinalLf));
+    }
+    Checked { facts, reasons, behind: behind.get(1..).unwrap_or_default() }
+}
+
+/// Takes the short road: a step as we write it, whose hash covers two spans of the line.
+fn check_step(step: &StepLayout<'_>, number: u64, reasons: &mut Vec<Reason>) -> Facts {
+    if step.index != number {
+        reasons.push(Reason::mismatch(ReasonCode::IndexMismatch, number, step.index));
+    }
+    let computed = Digest::of_parts(step.hashed);
+    reasons.extend(Reason::unless_equal(ReasonCode::RecordHashMismatch, step.record_hash, computed));
+    Facts { kind: RecordKind::Step, hash: Some(step.record_hash), prev: Some(step.prev_hash) }
+}
+
 /// Takes the general road: any member, any order, any kind of record.
-pub(super) fn check_any<'a>(
+fn check_any<'a>(
     text: &'a [u8],
     number: u64,
     profile: &Profile,

@@ -1,6 +1,5 @@
 //! What holds of a journal, level by level, and what no level can show.
 
-mod batch;
 mod chain;
 mod compare;
 mod follow;
