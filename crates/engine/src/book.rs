@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest};
 use hence_journal::{
-    ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION, Record, RecordCount, RecordIndex,
-    Sealed, StepRecord,
+    CheckpointControl, Checkpoints, ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION,
+    Record, RecordCount, RecordIndex, RollbackControl, Sealed, StepRecord,
 };
 use hence_state::{
-    Clock, ClockError, LargeValueRule, NESTING_MAX, Outcome, ProblemSpec, Profile, ReasoningState, StepError,
-    StepIndex, StepResult, Timestamp,
+    Clock, ClockError, LargeValueRule, NESTING_MAX, Outcome, ProblemSpec, Profile, ProfileName,
+    ReasoningState, StepError, StepIndex, StepResult, Timestamp,
 };
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
@@ -56,6 +56,9 @@ pub enum BookError {
     /// The clock has no time for a mutation.
     #[error(transparent)]
     Clock(#[from] ClockError),
+    /// A checkpoint in a run that cannot record one.
+    #[error("the compat profile has no checkpoints")]
+    NoCheckpoints,
     /// A rule of the state refuses the record.
     #[error("record {index}: {source}")]
     Fold {
@@ -194,6 +197,78 @@ impl Book {
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
         self.keep(&Record::Control(Control::Complete { state_hash: self.state_hash, at }), sink)
+    }
+
+    /// Names the state after record `position` and keeps the record of it. The state stays as it is.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was kept before stays kept.
+    pub fn checkpoint(
+        &mut self,
+        name: &Arc<str>,
+        position: RecordIndex,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, BookError> {
+        self.only_strict()?;
+        let next = self.next_index();
+        self.fold.checkpoint(name, position, next).map_err(|source| self.refused(source))?;
+        let control = CheckpointControl { name: name.clone(), position, state_hash: self.state_hash };
+        self.keep(&Record::Control(Control::Checkpoint(control)), sink)
+    }
+
+    /// Returns to the state of a checkpoint and keeps the record of it.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was kept before stays kept.
+    pub fn roll_back(&mut self, name: &Arc<str>, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
+        self.only_strict()?;
+        let found = self.fold.checkpoints().find(name);
+        let to = found.map_err(|error| self.refused(error.into()))?;
+        let at = self.next_time()?;
+        self.fold.roll_back(name, to, &at).map_err(|source| self.refused(source))?;
+        self.mutations += 1;
+        self.state_hash = self.fold.state_mut().digest();
+        let control = RollbackControl { name: name.clone(), to, state_hash: self.state_hash, at };
+        self.keep(&Record::Control(Control::Rollback(control)), sink)
+    }
+
+    /// Takes back a checkpoint that was kept before.
+    ///
+    /// # Errors
+    /// [`BookError::Fold`] when it may not be there.
+    pub fn take_back_checkpoint(&mut self, control: &CheckpointControl) -> Result<(), BookError> {
+        let next = self.next_index();
+        self.fold.checkpoint(&control.name, control.position, next).map_err(|source| self.refused(source))
+    }
+
+    /// Takes back a rollback that was kept before.
+    ///
+    /// # Errors
+    /// [`BookError::Fold`] when it goes nowhere.
+    pub fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), BookError> {
+        let rolled = self.fold.roll_back(&control.name, control.to, &control.at);
+        rolled.map_err(|source| self.refused(source))?;
+        self.mutations += 1;
+        self.state_hash = control.state_hash;
+        Ok(())
+    }
+
+    /// Keeps the present state as the one behind `index`, to be returned to.
+    pub fn keep_position(&mut self, index: RecordIndex) {
+        self.fold.keep(index);
+    }
+
+    /// Returns the checkpoints so far.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        self.fold.checkpoints()
+    }
+
+    /// The compat profile is another engine's, and that one knows no checkpoints.
+    fn only_strict(&self) -> Result<(), BookError> {
+        match self.profile.name {
+            ProfileName::Strict => Ok(()),
+            ProfileName::Compat => Err(BookError::NoCheckpoints),
+        }
     }
 
     /// Completes the run without a record, as the compat profile does.

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use hence_canon::{Lenient, Value};
 use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
-    RecordIndex,
+    RecordIndex, positions,
 };
 use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
 
-use crate::{Engine, Plan, Request, ResumeError, interactive};
+use crate::{Engine, Mark, Plan, Request, ResumeError, interactive};
 
 /// What a journal says that a replay cannot compute.
 pub(crate) struct History {
     pub(crate) header: Header,
     pub(crate) outcomes: BTreeMap<RecordIndex, Outcome>,
     pub(crate) steps: Vec<Arc<str>>,
+    /// The checkpoints and rollbacks, which somebody asked for from outside.
+    pub(crate) marks: BTreeMap<RecordIndex, Mark>,
     /// The times the caller gave, when the header says they were given.
     times: Option<Vec<Timestamp>>,
 }
@@ -32,7 +34,7 @@ impl History {
             return Err(ReadError { index: RecordIndex::HEADER, error: DecodeError::Line(LineError::Blank) });
         };
         let mut times = vec![header.created_at.clone()];
-        let (mut outcomes, mut steps) = (BTreeMap::new(), Vec::new());
+        let (mut outcomes, mut steps, mut marks) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
         // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
         for Chained { record, index, .. } in reader.map_while(Result::ok) {
             match record {
@@ -43,11 +45,18 @@ impl History {
                 }
                 Record::Control(Control::Complete { at, .. }) => times.push(at),
                 Record::Control(Control::Loop(control)) => times.extend(control.at),
+                Record::Control(Control::Checkpoint(control)) => {
+                    marks.insert(index, Mark::Checkpoint { name: control.name, position: control.position });
+                }
+                Record::Control(Control::Rollback(control)) => {
+                    times.push(control.at);
+                    marks.insert(index, Mark::Rollback { name: control.name });
+                }
                 Record::Header(_) => {}
             }
         }
         let times = (header.clock == Some(ClockSource::Given)).then_some(times);
-        Ok(Self { header, outcomes, steps, times })
+        Ok(Self { header, outcomes, steps, marks, times })
     }
 
     /// Makes the request that the run must have come from.
@@ -96,6 +105,8 @@ impl Engine {
         let keys = self.artifact_keys(&spec);
         let mut fold = Fold::new(&header, spec.into());
         let last = at.unwrap_or(RecordIndex::new(u64::MAX));
+        let wanted = positions(journal);
+        wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.keep(*index));
         let mut records = reader.peekable();
         // Records behind the one asked for are only looked at where the compat profile needs the next one.
         while let Some(record) =
@@ -107,8 +118,11 @@ impl Engine {
                 _ => "".into(),
             };
             let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
-            fold.push(&record.record, &key, next)
+            fold.push(record.index, &record.record, &key, next)
                 .map_err(|error| diverged(record.index, error.to_string()))?;
+            if wanted.contains(&record.index) {
+                fold.keep(record.index);
+            }
         }
         Ok(fold.into_state())
     }

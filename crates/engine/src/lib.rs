@@ -34,6 +34,7 @@ mod diff;
 mod engine;
 mod history;
 mod interactive;
+mod mark;
 mod metrics;
 mod model;
 mod outline;
@@ -57,6 +58,7 @@ pub use interactive::{
     Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
     pins_document, variables_problem,
 };
+pub use mark::Mark;
 pub use metrics::Metrics;
 pub use model::Model;
 pub use outline::StepOutline;

@@ -1,15 +1,18 @@
 //! Replay: run it again and compare every byte.
 
+use std::collections::BTreeMap;
+
 use hence_canon::Value;
 use hence_journal::{Lines, ReadError, RecordIndex, verify};
-use hence_state::Findings;
+use hence_state::{Findings, Outcome};
 
 use crate::blob::Blobs;
 use crate::book::BookError;
 use crate::history::History;
-use crate::run::{Run, RunError};
+use crate::plan::Plan;
+use crate::run::{Advanced, Event, ResumeError, Run, RunError};
 use crate::sink::{MemorySink, Sink, SinkError};
-use crate::{Determinism, Engine, interactive};
+use crate::{Determinism, Engine, Mark, interactive};
 
 /// What a replay does with steps that asked the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,23 +79,67 @@ impl Engine {
         let history = History::read(journal)?;
         let plan = self.plan(&history.request(problem.clone()))?;
         let recorded_steps = count_recorded(&plan, &history, recorded);
+        let plan_again = plan.clone();
         let (mut run, header) = Run::start(plan)?;
-        if recorded == RecordedSteps::FromJournal {
-            run.read_outcomes_from(history.outcomes.clone());
-        }
+        let outcomes = match recorded {
+            RecordedSteps::FromJournal => history.outcomes.clone(),
+            RecordedSteps::RunAgain => BTreeMap::new(),
+        };
+        run.read_outcomes_from(outcomes.clone());
         let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
         sink.memory.journal.extend_from_slice(header.line());
         let mut steps = 0;
-        let finished =
-            run.finish(&mut sink, |event| steps += u64::from(matches!(event, crate::Event::Step { .. })));
+        let count = |event: &Event| steps += u64::from(matches!(event, Event::Step { .. }));
+        let finished = again(run, &plan_again, (&history.marks, &outcomes), &mut sink, count);
         // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
         match finished {
-            Ok(_) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
+            Ok(()) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
         Ok(Replay { difference: difference(journal, &sink.memory.journal), executed: steps - read, read })
     }
+}
+
+/// Runs to the end, and records what was asked from outside where it was.
+fn again(
+    mut run: Run,
+    plan: &Plan,
+    (marks, outcomes): (&BTreeMap<RecordIndex, Mark>, &BTreeMap<RecordIndex, Outcome>),
+    sink: &mut ReplaySink<'_>,
+    mut observe: impl FnMut(&Event),
+) -> Result<(), RunError> {
+    for (index, mark) in marks {
+        let mut ended = false;
+        while !ended && run.head().records.next_index() < *index {
+            match run.advance(sink)? {
+                Advanced::Going(going, event) => {
+                    observe(&event);
+                    run = *going;
+                }
+                Advanced::Ended(_, event) => {
+                    observe(&event);
+                    ended = true;
+                    run = reopened(plan, sink)?;
+                }
+            }
+        }
+        if run.head().records.next_index() != *index {
+            break;
+        }
+        // Positions are kept while a run is read back, so that is how it gets to know them.
+        (run, _) = reopened(plan, sink)?.mark(mark, sink)?;
+        run.read_outcomes_from(outcomes.clone());
+    }
+    if run.is_going() { run.finish(sink, observe).map(|_| ()) } else { Ok(()) }
+}
+
+fn reopened(plan: &Plan, sink: &ReplaySink<'_>) -> Result<Run, RunError> {
+    Run::reopen(plan.clone(), &sink.memory.journal, sink).map_err(|error| match error {
+        ResumeError::Run(error) => error,
+        // What was just written reads back; anything else shows as a difference of bytes.
+        other => RunError::Reopened(other.to_string()),
+    })
 }
 
 fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps) -> u64 {

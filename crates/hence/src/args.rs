@@ -1,6 +1,7 @@
 //! What a person can type.
 
 mod policy;
+pub(crate) mod position;
 pub(crate) mod repl;
 mod review;
 pub(crate) mod skill;
@@ -77,6 +78,10 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Take a run up where its record ends
     Resume(ResumeArgs),
+    /// Name a position of a run
+    Checkpoint(position::CheckpointArgs),
+    /// Return a run to a checkpoint; what was recorded stays, `hence resume` goes on from there
+    Rollback(position::RollbackArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
     /// Take a bundle into the store

@@ -56,6 +56,7 @@ impl CliError {
             | Code::Bundle
             | Code::Variables
             | Code::Document
+            | Code::Checkpoint
             | Code::NotATrace
             | Code::ReviewRefused
             | Code::ReviewBroken => Exit::No,

@@ -42,7 +42,9 @@ pub(crate) fn actions(source: &Source<'_>, shelf: &mut Shelf) -> Result<Vec<Acti
             Record::Control(Control::Loop(control)) => {
                 actions.push(decision(source, shelf, chained.index, control, next));
             }
-            Record::Header(_) | Record::Control(Control::Complete { .. }) => {}
+            // Names of positions and returns to them are told with the run; they do nothing that could be reviewed.
+            Record::Header(_)
+            | Record::Control(Control::Complete { .. } | Control::Checkpoint(_) | Control::Rollback(_)) => {}
         }
     }
     Ok(actions)

@@ -18,13 +18,14 @@ pub(crate) enum Ending {
 
 impl Ending {
     pub(crate) fn of(source: &Source<'_>) -> Self {
-        let exhausted = source.records.iter().find_map(|chained| match &chained.record {
+        let standing = source.in_force();
+        let exhausted = standing.iter().find_map(|chained| match &chained.record {
             Record::Control(Control::Loop(control)) if control.action == LoopAction::MaxIterationsReached => {
                 Some(format!("the loop reached its limit after iteration {}", control.loop_iteration))
             }
             _ => None,
         });
-        let failed = source.records.iter().find_map(|chained| match &chained.record {
+        let failed = standing.iter().find_map(|chained| match &chained.record {
             Record::Step(step) => match step.result.outcome() {
                 Outcome::Failed(errors) => {
                     let told: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
@@ -44,7 +45,7 @@ impl Ending {
 
 /// A profile either records the completion, or the run is complete when its plan has nothing left.
 fn is_complete(source: &Source<'_>) -> bool {
-    let last = source.records.last().map(|chained| &chained.record);
+    let last = source.in_force().last().map(|chained| &chained.record);
     if source.profile.completion == CompletionRule::Recorded {
         return matches!(last, Some(Record::Control(Control::Complete { .. })));
     }

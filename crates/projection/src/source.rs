@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::Lenient;
 use hence_engine::{Blobs, Determinism, Engine, StepOutline};
 use hence_journal::verify::{Outcome, check_chain};
-use hence_journal::{Chained, Head, Header, Reader, Record, read_tail};
+use hence_journal::{Chained, Control, Head, Header, Reader, Record, read_tail};
 use hence_state::{LoopSettings, ProblemSpec, Profile};
 
 use crate::ProjectError;
@@ -55,6 +55,21 @@ impl<'a> Source<'a> {
         let records = reader.collect::<Result<Vec<_>, _>>()?;
         let outline = engine.outline(&problem).unwrap_or_default();
         Ok(Self { header, records, head: tail.head, problem, profile, outline, blobs: run.blobs })
+    }
+
+    /// Returns the records that led to where the run stands: what was rolled back did not.
+    pub(crate) fn in_force(&self) -> Vec<&Chained> {
+        let mut standing: Vec<&Chained> = Vec::new();
+        for chained in &self.records {
+            match &chained.record {
+                Record::Control(Control::Rollback(control)) => {
+                    standing.retain(|earlier| earlier.index <= control.to);
+                }
+                Record::Control(Control::Checkpoint(_)) => {}
+                _ => standing.push(chained),
+            }
+        }
+        standing
     }
 
     pub(crate) fn run_id(&self) -> &str {

@@ -1,5 +1,6 @@
 //! Following a skill's journal: which step may come, what it was given, and whether its writes fit.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::Canonical;
@@ -7,7 +8,7 @@ use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, Progress};
 use hence_engine::Blobs;
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
-use hence_journal::{Control, Header, StepRecord};
+use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, ReasoningState, StepStatus};
 
 use crate::kept;
@@ -33,7 +34,8 @@ impl Program for SkillProgram<'_> {
         if problem.is_none() {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
-        Box::new(SkillFollower { progress, blobs: self.blobs, ended: false, unchecked })
+        let kept = BTreeMap::new();
+        Box::new(SkillFollower { progress, blobs: self.blobs, ended: false, unchecked, kept })
     }
 }
 
@@ -56,6 +58,8 @@ struct SkillFollower<'a> {
     blobs: &'a dyn Blobs,
     ended: bool,
     unchecked: Vec<String>,
+    /// What was known behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, (Option<Progress<'a>>, bool)>,
 }
 
 impl Follower for SkillFollower<'_> {
@@ -102,8 +106,20 @@ impl Follower for SkillFollower<'_> {
                 self.ended = true;
                 Vec::new()
             }
+            Control::Checkpoint(_) => Vec::new(),
+            Control::Rollback(control) => {
+                if let Some((progress, ended)) = self.kept.get(&control.to) {
+                    // Once a step could not be followed, no later one can be: going back mends that.
+                    (self.progress, self.ended) = (progress.clone(), *ended);
+                }
+                Vec::new()
+            }
             _ => vec![Reason::new(ReasonCode::FlowViolation)],
         }
+    }
+
+    fn keep(&mut self, index: RecordIndex) {
+        self.kept.insert(index, (self.progress.clone(), self.ended));
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest};
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::{Flow, Step, Uses};
-use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
-use hence_journal::{Reader, Record, Sealed, verify};
+use hence_engine::{Blobs, Determinism, Mark, MemorySink, Sink, SinkError};
+use hence_journal::{
+    CheckpointControl, Control, Reader, Record, RecordIndex, RollbackControl, Sealed, verify,
+};
 use hence_state::ProblemSpec;
 
 use crate::host::Host;
@@ -39,21 +41,58 @@ pub fn replay(
     blobs: &dyn Blobs,
     written: &mut Vec<u8>,
 ) -> Result<SkillReplay, ResumeSkillError> {
-    let outcomes = recorded(journal, prepared, host, blobs)?;
-    let (mut run, header) = SkillRun::start(problem, prepared, source, host)?;
-    let read = outcomes.len() as u64;
-    run.read_outcomes_from(outcomes);
+    let stretches = recorded(journal, prepared, host, blobs)?;
+    let read = stretches.iter().map(|stretch| stretch.outcomes.len() as u64).sum::<u64>();
+    let (run, header) = SkillRun::start(problem.clone(), prepared, source, host)?;
     let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
     sink.memory.journal.extend_from_slice(header.line());
     let mut steps = 0;
-    match run.finish(host, NonZeroUsize::MIN, &mut sink, |_| steps += 1) {
+    // Positions are kept while a run is read back, so that is how it gets to know them.
+    let reopened = |sink: &ReplaySink<'_>| {
+        SkillRun::resume(problem.clone(), prepared, source, host, &sink.memory.journal, sink)
+    };
+    match again(run, stretches, host, &mut sink, reopened, &mut steps) {
         // What a state refuses, the journal cannot hold either: the bytes so far say where they part.
-        Ok(_) | Err(SkillRunError::Book(_) | SkillRunError::Outcome(_)) => {}
-        Err(error) => return Err(error.into()),
+        Ok(()) | Err(ResumeSkillError::Run(SkillRunError::Book(_) | SkillRunError::Outcome(_))) => {}
+        Err(error) => return Err(error),
     }
     let first_difference = verify::first_difference(journal, &sink.memory.journal);
     *written = sink.memory.journal;
     Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
+}
+
+/// Part of a journal between two things that came from outside.
+#[derive(Default)]
+struct Stretch {
+    /// The outcomes that are read, by step.
+    outcomes: BTreeMap<Arc<str>, StepOutcome>,
+    /// The checkpoint or rollback behind it; nothing behind the last.
+    mark: Option<(RecordIndex, Mark)>,
+}
+
+/// Runs one stretch after the other, and records what was asked from outside where it was.
+fn again<'a>(
+    mut run: SkillRun<'a>,
+    stretches: Vec<Stretch>,
+    host: &dyn Host,
+    sink: &mut ReplaySink<'_>,
+    reopened: impl Fn(&ReplaySink<'_>) -> Result<SkillRun<'a>, ResumeSkillError>,
+    steps: &mut u64,
+) -> Result<(), ResumeSkillError> {
+    for Stretch { outcomes, mark } in stretches {
+        run.read_outcomes_from(outcomes);
+        mark.iter().for_each(|(index, _)| run.stop_before(*index));
+        if !run.has_ended() {
+            run.finish(host, NonZeroUsize::MIN, sink, |_| *steps += 1)?;
+        }
+        let Some((index, mark)) = mark else { break };
+        run = reopened(sink)?;
+        if run.head().records.next_index() != index {
+            break;
+        }
+        run = run.mark(&mark, sink)?.0;
+    }
+    Ok(())
 }
 
 /// Reads the outcomes of steps that called something a replay must not call again.
@@ -62,22 +101,36 @@ fn recorded(
     prepared: &Prepared,
     host: &dyn Host,
     blobs: &dyn Blobs,
-) -> Result<BTreeMap<Arc<str>, StepOutcome>, ResumeSkillError> {
+) -> Result<Vec<Stretch>, ResumeSkillError> {
     let (_, reader) = Reader::open(journal)?;
-    let mut outcomes = BTreeMap::new();
+    let (mut stretches, mut stretch) = (Vec::new(), Stretch::default());
     // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
     for chained in reader.map_while(Result::ok) {
-        let Record::Step(record) = &chained.record else { continue };
+        let record = match chained.record {
+            Record::Step(record) => record,
+            Record::Control(Control::Checkpoint(CheckpointControl { name, position, .. })) => {
+                stretch.mark = Some((chained.index, Mark::Checkpoint { name, position }));
+                stretches.push(std::mem::take(&mut stretch));
+                continue;
+            }
+            Record::Control(Control::Rollback(RollbackControl { name, .. })) => {
+                stretch.mark = Some((chained.index, Mark::Rollback { name }));
+                stretches.push(std::mem::take(&mut stretch));
+                continue;
+            }
+            Record::Control(_) | Record::Header(_) => continue,
+        };
         if &**record.result.step() == OUTPUTS_STEP {
             continue;
         }
         let outcome = kept::read(&record.result, blobs)
             .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
         if asks_the_world(&outcome, prepared, host) {
-            outcomes.insert(outcome.step_id.clone(), outcome);
+            stretch.outcomes.insert(outcome.step_id.clone(), outcome);
         }
     }
-    Ok(outcomes)
+    stretches.push(stretch);
+    Ok(stretches)
 }
 
 /// Tells whether executing a step again would ask something that may answer otherwise.

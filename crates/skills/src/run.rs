@@ -1,6 +1,7 @@
 //! A skill run under way: outcomes in plan order, each a record before the next is settled.
 
 mod drive;
+mod mark;
 mod resume;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,8 @@ use hence_cognition::capability::{ContractBreach, Registry};
 use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
 use hence_cognition::state::ExecutionState;
 use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink};
-use hence_journal::{Head, Sealed};
-use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError};
+use hence_journal::{Head, RecordIndex, Sealed};
+use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, ReasoningState, Status, StepError};
 
 pub use resume::ResumeSkillError;
 
@@ -33,6 +34,10 @@ pub struct SkillRun<'a> {
     book: Book,
     /// Outcomes a replay reads instead of asking the world again, by step.
     recorded: BTreeMap<Arc<str>, StepOutcome>,
+    /// The progress behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, Progress<'a>>,
+    /// The record a replay stops before, because something from outside comes there.
+    stop: Option<RecordIndex>,
 }
 
 /// A skill run that has ended.
@@ -98,12 +103,18 @@ impl<'a> SkillRun<'a> {
             profile: Profile::STRICT,
             clock,
         })?;
-        Ok((Self { pinned, request, progress, book, recorded: BTreeMap::new() }, header))
+        let (recorded, kept) = (BTreeMap::new(), BTreeMap::new());
+        Ok((Self { pinned, request, progress, book, recorded, kept, stop: None }, header))
     }
 
     /// Returns where the journal ends.
     pub fn head(&self) -> Head {
         self.book.head()
+    }
+
+    /// Returns the state so far.
+    pub fn state(&self) -> &ReasoningState {
+        self.book.state()
     }
 
     /// Returns whether the run has ended.
@@ -130,6 +141,14 @@ impl<'a> SkillRun<'a> {
 
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
         self.recorded = recorded;
+    }
+
+    pub(crate) fn stop_before(&mut self, index: RecordIndex) {
+        self.stop = Some(index);
+    }
+
+    fn has_reached_stop(&self) -> bool {
+        self.stop.is_some_and(|stop| self.book.next_index() >= stop)
     }
 
     /// Settles the outcome of the step that is due and keeps it as a record.

@@ -47,8 +47,8 @@ impl RunFailure {
     }
 }
 
-/// One run under way.
-#[derive(Debug)]
+/// One run under way. A copy taken between two outcomes is a position to return to.
+#[derive(Clone, Debug)]
 pub struct Progress<'a> {
     prepared: &'a Prepared,
     schedule: Schedule<'a>,

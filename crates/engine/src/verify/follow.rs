@@ -1,10 +1,11 @@
 //! Following a journal of the built-in skill: which step may come, and what it was given.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
-use hence_journal::{Control, Header, StepRecord};
+use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{Artifacts, Metadata, ProblemSpec, Produced, Profile, ReasoningState, StepIndex};
 
 use crate::blob::Blobs;
@@ -34,6 +35,7 @@ impl Program for ReasonProgram<'_> {
             tally: Tally::default(),
             step_index: StepIndex::default(),
             unchecked: Vec::new(),
+            kept: BTreeMap::new(),
         })
     }
 }
@@ -50,6 +52,16 @@ struct ReasonFollower<'a> {
     tally: Tally,
     step_index: StepIndex,
     unchecked: Vec<String>,
+    /// What was known behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, Known>,
+}
+
+/// What a rollback returns to.
+struct Known {
+    cursor: Cursor,
+    artifacts: Artifacts,
+    tally: Tally,
+    step_index: StepIndex,
 }
 
 impl ReasonFollower<'_> {
@@ -76,6 +88,15 @@ impl ReasonFollower<'_> {
             blobs: self.blobs,
             model: None,
         })
+    }
+
+    fn return_to(&mut self, to: RecordIndex) {
+        if let Some(known) = self.kept.get(&to) {
+            self.cursor = known.cursor.clone();
+            self.artifacts = known.artifacts.clone();
+            self.tally = known.tally.clone();
+            self.step_index = known.step_index;
+        }
     }
 
     fn judge_input(&mut self, step: &dyn Step, record: &StepRecord) -> Option<Reason> {
@@ -127,6 +148,11 @@ impl Follower for ReasonFollower<'_> {
     fn control(&mut self, control: &Control) -> Vec<Reason> {
         let taken = match control {
             Control::Complete { .. } => self.cursor.complete(),
+            Control::Checkpoint(_) => Ok(()),
+            Control::Rollback(control) => {
+                self.return_to(control.to);
+                Ok(())
+            }
             Control::Loop(control) => self.cursor.decision(
                 control.action,
                 control.loop_iteration,
@@ -141,6 +167,11 @@ impl Follower for ReasonFollower<'_> {
             }
             (Err(_), _) => vec![Reason::new(ReasonCode::FlowViolation)],
         }
+    }
+
+    fn keep(&mut self, index: RecordIndex) {
+        let (cursor, artifacts, tally) = (self.cursor.clone(), self.artifacts.clone(), self.tally.clone());
+        self.kept.insert(index, Known { cursor, artifacts, tally, step_index: self.step_index });
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

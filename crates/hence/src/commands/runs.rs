@@ -94,14 +94,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
     if matches!(summary.condition, Condition::Damaged(_)) {
         return "damaged";
     }
-    let last = || {
-        let last = RecordIndex::new(summary.head()?.records.get().checked_sub(1)?);
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut store.read_journal(&summary.run, last).ok()?, &mut bytes).ok()?;
-        let line = bytes.split(|byte| *byte == b'\n').next()?;
-        Chained::decode(line, &profile?).ok()
-    };
-    match last().map(|chained| chained.record) {
+    match last_change(store, summary, profile).map(|chained| chained.record) {
         Some(Record::Control(Control::Complete { .. })) => "completed",
         Some(Record::Control(Control::Loop(control)))
             if control.action == LoopAction::MaxIterationsReached =>
@@ -113,6 +106,25 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
         Some(_) => "unfinished",
         None => "damaged",
+    }
+}
+
+/// Reads the last record that is more than the name of a position.
+fn last_change(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> Option<Chained> {
+    let mut index = summary.head()?.records.get();
+    loop {
+        index = index.checked_sub(1)?;
+        let mut bytes = Vec::new();
+        let mut reader = store.read_journal(&summary.run, RecordIndex::new(index)).ok()?;
+        std::io::Read::read_to_end(&mut reader, &mut bytes).ok()?;
+        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        if index == 0 {
+            return Chained::decode_header(line).ok().map(|(header, _)| header);
+        }
+        let chained = Chained::decode(line, &profile?).ok()?;
+        if !matches!(chained.record, Record::Control(Control::Checkpoint(_))) {
+            return Some(chained);
+        }
     }
 }
 

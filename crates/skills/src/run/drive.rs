@@ -37,7 +37,7 @@ impl SkillRun<'_> {
         std::thread::scope(|scope| {
             let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
             let mut active = 0usize;
-            loop {
+            while !self.has_reached_stop() {
                 while active < workers.get()
                     && let Some(step) = self.progress.start()
                 {
@@ -69,6 +69,9 @@ impl SkillRun<'_> {
             }
             Ok::<(), SkillRunError>(())
         })?;
+        if self.has_reached_stop() {
+            return Ok(self.ended());
+        }
         self.end(sink)
     }
 }

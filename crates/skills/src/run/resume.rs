@@ -8,7 +8,7 @@ use hence_cognition::capability::Registry;
 use hence_cognition::run::Prepared;
 use hence_engine::Blobs;
 use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, positions};
 use hence_state::ProblemSpec;
 
 use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
@@ -71,11 +71,16 @@ impl<'a> SkillRun<'a> {
             let reason = "the header is not the one this problem and engine write".to_owned();
             return Err(ResumeSkillError::Diverged { index: RecordIndex::HEADER, reason });
         }
+        let wanted = positions(journal);
+        run.keep_position(RecordIndex::HEADER);
         let mut last = RecordIndex::HEADER;
         for chained in reader {
             let chained = chained?;
             last = chained.index;
             run.take_back(&chained, blobs)?;
+            if wanted.contains(&last) {
+                run.keep_position(last);
+            }
         }
         run.book.check_end().map_err(|(folded, claimed)| {
             let reason = format!("the state hashes to {folded}, the record says {claimed}");
@@ -99,6 +104,10 @@ impl<'a> SkillRun<'a> {
             Record::Control(Control::Complete { at, state_hash }) => {
                 self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;
             }
+            Record::Control(Control::Checkpoint(control)) => {
+                self.book.take_back_checkpoint(control).map_err(SkillRunError::from)?;
+            }
+            Record::Control(Control::Rollback(control)) => self.take_back_rollback(control)?,
             Record::Control(Control::Loop(_)) | Record::Header(_) => {
                 return Err(diverged("a skill run has steps and a completion only".to_owned()));
             }
