@@ -55,8 +55,8 @@ pub use book::{Book, BookError, BookStart};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use interactive::{
-    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
-    pins_document, variables_problem,
+    Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
+    is_pinned as is_interactive, pins_document, variables_problem,
 };
 pub use mark::Mark;
 pub use metrics::Metrics;

@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// Name a position of a run
     Checkpoint(position::CheckpointArgs),
-    /// Return a run to a checkpoint; what was recorded stays, `hence resume` goes on from there
+    /// Return a run to a checkpoint; `hence resume` goes on from there
     Rollback(position::RollbackArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),

@@ -57,6 +57,7 @@ impl CliError {
             | Code::Variables
             | Code::Document
             | Code::Checkpoint
+            | Code::Driven
             | Code::NotATrace
             | Code::ReviewRefused
             | Code::ReviewBroken => Exit::No,

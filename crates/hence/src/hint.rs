@@ -31,6 +31,7 @@ pub(crate) fn for_code(code: Code) -> String {
         }
         Code::Document => "mend what is listed; nothing was stored",
         Code::Checkpoint => "`hence log RUN` shows the checkpoints; nothing was recorded",
+        Code::Driven => "`hence vars list RUN` and `hence vars get RUN NAME` show what its steps wrote",
         Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
         Code::ReviewBroken => {
             "`hence review status REVIEW` says how far it holds; nothing can be added to it"

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
-use hence_cognition::run::{Prepared, Progress};
+use hence_cognition::run::{Prepared, Progress, StepOutcome};
+use hence_cognition::skill::Step;
 use hence_engine::Blobs;
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
-use hence_state::{ProblemSpec, ReasoningState, StepStatus};
+use hence_state::{ProblemSpec, ReasoningState, StepStatus, Timestamp};
 
 use crate::kept;
 use crate::pinned::Pinned;
 use crate::run::OUTPUTS_STEP;
+use crate::variables::SkillVariables;
 
 /// A skill as a program whose journals can be verified.
 pub struct SkillProgram<'a> {
@@ -34,8 +36,17 @@ impl Program for SkillProgram<'_> {
         if problem.is_none() {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
-        let kept = BTreeMap::new();
-        Box::new(SkillFollower { progress, blobs: self.blobs, ended: false, unchecked, kept })
+        let (kept, declared) = (BTreeMap::new(), SkillVariables::are_declared(self.prepared.skill()));
+        let variables = problem.filter(|_| declared).and_then(|problem| SkillVariables::begin(problem).ok());
+        Box::new(SkillFollower {
+            progress,
+            blobs: self.blobs,
+            ended: false,
+            unchecked,
+            kept,
+            variables,
+            steps: 0,
+        })
     }
 }
 
@@ -59,7 +70,27 @@ struct SkillFollower<'a> {
     ended: bool,
     unchecked: Vec<String>,
     /// What was known behind the records that something returns to.
-    kept: BTreeMap<RecordIndex, (Option<Progress<'a>>, bool)>,
+    kept: BTreeMap<RecordIndex, (Option<Progress<'a>>, bool, Option<SkillVariables>)>,
+    /// The variables, where the skill declares any.
+    variables: Option<SkillVariables>,
+    steps: u64,
+}
+
+impl SkillFollower<'_> {
+    /// Follows the variables through the writes of a step that was just taken in.
+    fn follow_variables(&mut self, step: &Step, outcome: &StepOutcome, at: &Timestamp) -> Option<Reason> {
+        let (progress, variables) = (self.progress.as_mut()?, self.variables.take()?);
+        self.steps += 1;
+        let memory = &progress.state().memory;
+        match variables.after(step, outcome, memory, at, RecordIndex::new(self.steps)) {
+            Ok(after) => {
+                variables.gone_in(&after).iter().for_each(|name| progress.forget(name.as_str()));
+                self.variables = Some(after);
+                None
+            }
+            Err(refusal) => Some(refused(&refusal)),
+        }
+    }
 }
 
 impl Follower for SkillFollower<'_> {
@@ -87,8 +118,12 @@ impl Follower for SkillFollower<'_> {
             reasons.push(Reason::mismatch(ReasonCode::FlowViolation, result.step(), &outcome.step_id));
         }
         if let Some(progress) = &mut self.progress {
-            match progress.take_in(outcome) {
-                Ok(_) => {}
+            let step = progress.due();
+            match progress.take_in(outcome).cloned() {
+                Ok(settled) => {
+                    let at = result.finished_at();
+                    reasons.extend(step.and_then(|step| self.follow_variables(step, &settled, at)));
+                }
                 Err(error @ hence_cognition::run::FoldError::Write { .. }) => reasons.push(refused(&error)),
                 Err(error) => {
                     let found = Some(error.to_string());
@@ -108,9 +143,10 @@ impl Follower for SkillFollower<'_> {
             }
             Control::Checkpoint(_) => Vec::new(),
             Control::Rollback(control) => {
-                if let Some((progress, ended)) = self.kept.get(&control.to) {
+                if let Some((progress, ended, variables)) = self.kept.get(&control.to) {
                     // Once a step could not be followed, no later one can be: going back mends that.
                     (self.progress, self.ended) = (progress.clone(), *ended);
+                    self.variables = variables.clone();
                 }
                 Vec::new()
             }
@@ -119,7 +155,7 @@ impl Follower for SkillFollower<'_> {
     }
 
     fn keep(&mut self, index: RecordIndex) {
-        self.kept.insert(index, (self.progress.clone(), self.ended));
+        self.kept.insert(index, (self.progress.clone(), self.ended, self.variables.clone()));
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

@@ -13,6 +13,7 @@ mod kept;
 mod pinned;
 mod replay;
 mod run;
+mod variables;
 
 pub use follow::SkillProgram;
 pub use host::Host;
@@ -20,3 +21,4 @@ pub use kept::KeptError;
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
 pub use replay::{SkillReplay, replay};
 pub use run::{FinishedSkill, OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+pub use variables::SkillVariables;

@@ -19,6 +19,7 @@ pub use resume::ResumeSkillError;
 
 use crate::kept::{self, Kept};
 use crate::pinned::{InvalidFrame, Pinned};
+use crate::variables::SkillVariables;
 
 /// The step that reports outputs a skill declares and no step produced.
 pub const OUTPUTS_STEP: &str = "$outputs";
@@ -35,7 +36,9 @@ pub struct SkillRun<'a> {
     /// Outcomes a replay reads instead of asking the world again, by step.
     recorded: BTreeMap<Arc<str>, StepOutcome>,
     /// The progress behind the records that something returns to.
-    kept: BTreeMap<RecordIndex, Progress<'a>>,
+    kept: BTreeMap<RecordIndex, (Progress<'a>, Option<SkillVariables>)>,
+    /// The variables, where a step declares any.
+    variables: Option<SkillVariables>,
     /// The record a replay stops before, because something from outside comes there.
     stop: Option<RecordIndex>,
 }
@@ -69,6 +72,9 @@ pub enum SkillRunError {
     /// A step uses an id the state keeps for itself.
     #[error("step id `{ITERATIONS_KEY}` is reserved")]
     ReservedStep,
+    /// The variables cannot even begin.
+    #[error(transparent)]
+    Variables(#[from] hence_variables::Refusal),
     /// A record could not be made or kept.
     #[error(transparent)]
     Book(#[from] BookError),
@@ -95,6 +101,8 @@ impl<'a> SkillRun<'a> {
         let trace_id = problem.id().clone();
         let request = pinned.request(&trace_id)?;
         let progress = Progress::begin(prepared, &request, registry)?;
+        let is_declared = SkillVariables::are_declared(prepared.skill());
+        let variables = if is_declared { Some(SkillVariables::begin(&problem)?) } else { None };
         let clock = Clock::ticking(problem.created_at().clone());
         let (book, header) = Book::open(BookStart {
             problem,
@@ -104,7 +112,7 @@ impl<'a> SkillRun<'a> {
             clock,
         })?;
         let (recorded, kept) = (BTreeMap::new(), BTreeMap::new());
-        Ok((Self { pinned, request, progress, book, recorded, kept, stop: None }, header))
+        Ok((Self { pinned, request, progress, book, recorded, kept, variables, stop: None }, header))
     }
 
     /// Returns where the journal ends.
@@ -162,7 +170,7 @@ impl<'a> SkillRun<'a> {
         if outcome.meta.contains_key(LATENCY_KEY) {
             outcome.meta = outcome.meta.without(LATENCY_KEY);
         }
-        let settled = self.progress.settle(outcome)?.clone();
+        let settled = self.settle(outcome)?;
         let (held, beside) = match Kept::of(&settled, self.pinned.on_failure) {
             Kept::Output(value) => (self.book.store(Canonical::of(&value), sink)?, None),
             Kept::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
@@ -171,6 +179,30 @@ impl<'a> SkillRun<'a> {
         let result = kept::result(&settled.step_id, &settled.input, self.book.next_times()?, held, beside);
         self.book.record(&settled.step_id, result, sink)?;
         Ok(settled)
+    }
+
+    /// Settles an outcome; where variables are declared, their rules have a say.
+    fn settle(&mut self, outcome: StepOutcome) -> Result<StepOutcome, SkillRunError> {
+        let Some(variables) = self.variables.take() else {
+            return Ok(self.progress.settle(outcome)?.clone());
+        };
+        let (index, times) = (self.book.next_index(), self.book.next_times()?);
+        let mut after = None;
+        let settled = self.progress.settle_if(outcome, |step, outcome, memory| {
+            let judged = variables.after(step, outcome, memory, &times.1, index);
+            after = Some(judged.map_err(|refusal| crate::variables::failure(&refusal))?);
+            Ok(())
+        });
+        let settled = settled?.clone();
+        self.follow_variables(variables, after);
+        Ok(settled)
+    }
+
+    /// Puts the variables after a step in place of those before; what is past its time leaves the memory, too.
+    fn follow_variables(&mut self, before: SkillVariables, after: Option<SkillVariables>) {
+        let after = after.unwrap_or_else(|| before.clone());
+        before.gone_in(&after).iter().for_each(|name| self.progress.forget(name.as_str()));
+        self.variables = Some(after);
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.

@@ -9,6 +9,7 @@ mod draft;
 mod expire;
 mod finish;
 mod init;
+mod link;
 mod read;
 mod remark;
 mod remove;
@@ -59,17 +60,33 @@ pub fn decide(
     let (state, op) = match call {
         Call::Init(init) => return init::decide(workspace, init, now).map(Decision::Accept),
         Call::Import(import) => return self::import(workspace, import, now).map(Decision::Accept),
+        Call::Share { state, shared } => {
+            return link::share(looking(workspace, *state, now)?, shared, now).map(Decision::Accept);
+        }
+        Call::Return { state, status, answer } => {
+            let sight = looking(workspace, *state, now)?;
+            return link::settle(sight, *status, answer, now).map(Decision::Accept);
+        }
         Call::On { state, op } => (*state, op),
     };
-    let sight = workspace.sight(state).ok_or(Refusal::NoState { state })?;
-    if now < sight.state.clock {
-        return Err(Refusal::ClockWentBack { last: sight.state.clock, now });
+    let sight = looking(workspace, state, now)?;
+    if let Some(run) = sight.state.lives_in.as_ref().filter(|_| op.changes_something()) {
+        return Err(Refusal::LivesElsewhere { state, run: run.clone() });
     }
     if let Some(expiry) = expire::decide(sight, now)? {
         return Ok(Decision::ExpireFirst(expiry));
     }
     remark::check(op)?;
     on_state(sight, op, now, files).map(Decision::Accept)
+}
+
+/// Returns how a state sees the workspace at a moment that is not before the last it has seen.
+fn looking(workspace: &Workspace, state: crate::StateId, now: Timestamp) -> Result<Sight<'_>, Refusal> {
+    let sight = workspace.sight(state).ok_or(Refusal::NoState { state })?;
+    if now < sight.state.clock {
+        return Err(Refusal::ClockWentBack { last: sight.state.clock, now });
+    }
+    Ok(sight)
 }
 
 fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Accepted, Refusal> {

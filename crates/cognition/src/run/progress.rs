@@ -14,7 +14,10 @@ use crate::failure::{ErrorClass, ErrorCode, Failure};
 use crate::plan::StepIndex;
 use crate::schedule::{FailureMode, Schedule};
 use crate::skill::{Need, Skill, Step};
-use crate::state::{ExecutionState, RunStatus, StepStatus};
+use crate::state::{ExecutionState, Memory, RunStatus, StepStatus};
+
+/// The variable whose first non-null value completes a run.
+const ANSWER: &str = "Final";
 
 /// Why a run failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,7 +107,7 @@ impl<'a> Progress<'a> {
 
     /// Takes the next step that may start now. It is executed on a snapshot of the memory of this moment.
     pub fn start(&mut self) -> Option<&'a Step> {
-        if self.denied.is_some() {
+        if self.denied.is_some() || self.has_answer() {
             return None;
         }
         let step = self.schedule.start().and_then(|index| self.step(index))?;
@@ -114,7 +117,8 @@ impl<'a> Progress<'a> {
 
     /// Returns the step whose outcome is to be settled next, if any is left.
     pub fn due(&self) -> Option<&'a Step> {
-        if self.denied.is_some() { None } else { self.schedule.due().and_then(|index| self.step(index)) }
+        let is_over = self.denied.is_some() || self.has_answer();
+        if is_over { None } else { self.schedule.due().and_then(|index| self.step(index)) }
     }
 
     /// Settles the outcome of the step that is due and returns it as it is to be kept.
@@ -125,6 +129,35 @@ impl<'a> Progress<'a> {
         let step = self.expect(&outcome)?;
         let settled = settle(step, outcome, &self.state.memory);
         Ok(self.accept(settled))
+    }
+
+    /// Settles the outcome of the step that is due, unless `judge` refuses what it would write: the step has then
+    /// failed and written nothing.
+    ///
+    /// # Errors
+    /// As for [`settle`](Self::settle).
+    pub fn settle_if(
+        &mut self,
+        outcome: StepOutcome,
+        judge: impl FnOnce(&Step, &StepOutcome, &Memory) -> Result<(), Failure>,
+    ) -> Result<&StepOutcome, FoldError> {
+        let step = self.expect(&outcome)?;
+        let mut settled = settle(step, outcome, &self.state.memory);
+        if let Err(failure) = judge(step, &settled.outcome, &settled.memory) {
+            let memory = self.state.memory.clone();
+            settled = Settled { outcome: settled.outcome.failed(failure), memory };
+        }
+        Ok(self.accept(settled))
+    }
+
+    /// Takes a variable out of memory: its time is over.
+    pub fn forget(&mut self, variable: &str) {
+        self.state.memory.vars.remove(variable);
+    }
+
+    /// Returns whether a step gave the answer of the whole run, which ends it.
+    pub fn has_answer(&self) -> bool {
+        self.state.memory.vars().get(ANSWER).is_some_and(|answer| !answer.is_null())
     }
 
     /// Takes in an outcome that was settled and kept before.
@@ -140,11 +173,14 @@ impl<'a> Progress<'a> {
     /// Ends the run and reports.
     pub fn end(mut self) -> RunReport {
         let blocked: Vec<&Step> = self.schedule.blocked().filter_map(|index| self.step(index)).collect();
-        if self.denied.is_none() {
+        if self.denied.is_none() && !self.has_answer() {
             blocked.into_iter().for_each(|step| self.state.block(step));
         }
         let failed = self.denied.take().or_else(|| self.failed_step());
-        let failure = failed.or_else(|| missing_outputs(self.prepared.skill(), &self.state));
+        // An answer completes the run, whatever else it was to give.
+        let unanswered = !self.has_answer();
+        let missing = || missing_outputs(self.prepared.skill(), &self.state).filter(|_| unanswered);
+        let failure = failed.or_else(missing);
         ended(self.state, self.outcomes, failure)
     }
 

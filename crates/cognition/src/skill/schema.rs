@@ -5,7 +5,7 @@
 use hence_canon::{Object, Value};
 
 use super::control::{self, ITERATIONS_MAX, PARALLEL_MAX, RETRY_ATTEMPTS_MAX};
-use super::{ScatterMerge, document, field, step};
+use super::{ScatterMerge, document, field, step, variable};
 use crate::mapping::MergeStrategy;
 
 /// Returns the JSON Schema (draft 2020-12) of a skill document.
@@ -93,6 +93,7 @@ fn config() -> Value {
             ("while", whiles()),
             ("router", router()),
             ("scatter", scatter()),
+            ("variables", described(variables(), "What the vars it writes shall be, by name")),
         ],
         &[],
     )
@@ -151,6 +152,25 @@ fn scatter() -> Value {
     let branches = with(list_of(non_empty()), [("minItems", 2.into())]);
     let members = [("capabilities", branches), ("merge", Object::from_iter([("enum", merges)]).into())];
     closed(&control::SCATTER_KEYS, members, &["capabilities"])
+}
+
+fn variables() -> Value {
+    let words = |words: &[&str]| -> Value {
+        let words: Value = words.iter().copied().collect();
+        Object::from_iter([("enum", words)]).into()
+    };
+    let declared = closed(
+        &variable::KEYS,
+        [
+            ("type", words(&variable::TYPES)),
+            ("scope", words(&variable::SCOPES)),
+            ("ttl_seconds", with(kind("integer"), [("minimum", 0.into())])),
+            ("read_only", kind("boolean")),
+            ("description", kind("string")),
+        ],
+        &[],
+    );
+    with(kind("object"), [("additionalProperties", declared)])
 }
 
 fn expression(description: &str) -> Value {

@@ -6,6 +6,7 @@ use hence_canon::{Float, JsonPointer, Object, Value};
 
 use super::control::Control;
 use super::problem::Problems;
+use super::variable::{self, DeclaredVariable};
 use super::{Rule, Uses};
 use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
@@ -14,7 +15,7 @@ use crate::mapping::{
 
 pub(super) const KEYS: [&str; 7] =
     ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
-pub(super) const CONFIG_KEYS: [&str; 9] = [
+pub(super) const CONFIG_KEYS: [&str; 10] = [
     "depends_on",
     "timeout_seconds",
     "merge_strategy",
@@ -24,6 +25,7 @@ pub(super) const CONFIG_KEYS: [&str; 9] = [
     "while",
     "router",
     "scatter",
+    "variables",
 ];
 
 /// One step: what it calls, from what, to where, and when.
@@ -49,6 +51,8 @@ pub struct Step {
     pub timeout_seconds: Option<Float>,
     /// Its control blocks.
     pub control: Control,
+    /// What the variables it writes shall be; nothing when it says nothing about them.
+    pub variables: Option<Box<[DeclaredVariable]>>,
 }
 
 /// What a step waits for.
@@ -108,6 +112,7 @@ impl Step {
             depends_on: depends_on(&config, &config_pointer, problems),
             timeout_seconds: timeout(&config, &config_pointer, problems),
             control: Control::read(&config, &config_pointer, problems),
+            variables: variable::read(&config, &config_pointer, problems),
         })
     }
 }

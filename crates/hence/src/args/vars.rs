@@ -30,6 +30,8 @@ pub(crate) struct VarsArgs {
 pub(crate) enum VarsCommand {
     /// Bring a state into being, in a run of its own
     Init(InitArgs),
+    /// Spawn a child task in a run of its own, linked to its parent
+    Spawn(SpawnArgs),
     /// Write a variable
     Set(SetArgs),
     /// Read a variable; a read counts and is recorded
@@ -120,6 +122,20 @@ pub(crate) struct InitArgs {
     /// The task tree to join
     #[arg(long, value_name = "ID")]
     pub(crate) tree: Option<String>,
+    /// How to execute: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) config: Option<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars spawn job part-1 'the first part'")]
+pub(crate) struct SpawnArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The id of the child's run
+    pub(crate) child: String,
+    /// The child's task: text, @FILE, or - for standard input
+    pub(crate) prompt: String,
     /// How to execute: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     pub(crate) config: Option<String>,

@@ -15,7 +15,7 @@ use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, ResumeSkillError, SkillRun};
+use hence_skills::{Pinned, ResumeSkillError, SkillRun, SkillVariables};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
@@ -79,6 +79,18 @@ impl Kept {
     ) -> Result<SkillRun<'_>, ResumeSkillError> {
         let problem = self.problem.clone();
         SkillRun::resume(problem, &self.prepared, &self.source, &self.library, journal, blobs)
+    }
+}
+
+impl Kept {
+    /// Reads the variables that the steps wrote.
+    pub(crate) fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<SkillVariables, ResumeSkillError> {
+        let problem = self.problem.clone();
+        SkillRun::variables_of(problem, &self.prepared, &self.source, &self.library, journal, blobs)
     }
 }
 

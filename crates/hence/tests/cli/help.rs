@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 27] = [
     "run",
     "check",
     "blame",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 25] = [
     "replay",
     "diff",
     "resume",
+    "checkpoint",
+    "rollback",
     "export",
     "import",
     "trace",
@@ -53,6 +55,8 @@ fn help_lists_commands_examples_and_exit_codes() {
       impact       Say what in a skill's run depends on a value or a step
       diff         Compare two runs: the first divergence, then each step and path
       resume       Take a run up where its record ends
+      checkpoint   Name a position of a run
+      rollback     Return a run to a checkpoint; `hence resume` goes on from there
       export       Write a run as a portable bundle
       import       Take a bundle into the store
       trace        Read, judge and compare review traces; write a run as one
@@ -168,6 +172,8 @@ fn every_code_has_a_title_and_a_page() {
     E0404  a line at the prompt is no command
     E0501  a rule forbids the operation on variables
     E0502  the state document is refused
+    E0503  the checkpoint cannot be taken or returned to
+    E0504  the run is driven by its skill
     E0601  the policies cannot be loaded
     E0602  the document is not a trace
     E0701  the review does not allow it

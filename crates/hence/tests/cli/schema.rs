@@ -61,7 +61,7 @@ fn every_command_keeps_to_its_schema() {
     let rules =
         r#"[{"id": "broken", "formula": "G("}, {"id": "kept", "formula": "G(GitCommit -> P(RunTests))"}]"#;
     world.write("rules.json", rules);
-    let commands: [(&str, &[&str]); 68] = [
+    let commands: [(&str, &[&str]); 70] = [
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
         ("runs", &["runs"]),
@@ -113,6 +113,8 @@ fn every_command_keeps_to_its_schema() {
         ("check", &["check", "skill.yaml"]),
         ("blame", &["blame", "three", "outputs.text"]),
         ("impact", &["impact", "three", "join"]),
+        ("checkpoint", &["checkpoint", "one", "c"]),
+        ("rollback", &["rollback", "one", "c"]),
         ("vars-change", &["vars", "init", "v", "task", "--tree", "tree-00000001"]),
         ("vars-change", &["vars", "init", "v", "part", "--parent", "state-00000001"]),
         ("vars-change", &["vars", "set", "v", "N", "1", "--type", "number"]),

@@ -28,7 +28,7 @@ impl SkillRun<'_> {
     /// Keeps the progress behind a record. Nothing is under way while a run is read back.
     pub(super) fn keep_position(&mut self, index: RecordIndex) {
         self.book.keep_position(index);
-        self.kept.insert(index, self.progress.clone());
+        self.kept.insert(index, (self.progress.clone(), self.variables.clone()));
     }
 
     pub(super) fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), SkillRunError> {
@@ -39,8 +39,8 @@ impl SkillRun<'_> {
 
     fn return_to(&mut self, to: RecordIndex) {
         // Positions are kept together with the book's, which has refused one that was not.
-        if let Some(progress) = self.kept.get(&to) {
-            self.progress = progress.clone();
+        if let Some((progress, variables)) = self.kept.get(&to) {
+            (self.progress, self.variables) = (progress.clone(), variables.clone());
         }
     }
 }

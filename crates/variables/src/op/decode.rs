@@ -80,6 +80,9 @@ impl Init {
             tree_id: op.id("tree_id"),
             parent: op.id("parent").map(|text| text.parse()).transpose()?,
             execution_config: op.present("execution_config").cloned(),
+            // How runs hang together is told by whoever has both.
+            lives_in: None,
+            spawned_by: None,
         })
     }
 }

@@ -16,8 +16,7 @@ pub(super) struct Names {
 }
 
 const SCOPES: [&str; 4] = ["temporary", "session", "tree", "global"];
-const TYPES: [&str; 8] =
-    ["text", "number", "boolean", "json", "array", "file_content", "file_path", "null"];
+const TYPES: [&str; 8] = ["text", "number", "boolean", "json", "array", "file_content", "file_path", "null"];
 
 /// Returns where the word under the cursor begins, and every word it could become.
 pub(super) fn complete(line: &str, cursor: usize, names: &Names) -> (usize, Vec<String>) {

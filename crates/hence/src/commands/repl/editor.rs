@@ -27,7 +27,7 @@ pub(super) struct LineEditor {
 impl LineEditor {
     pub(super) fn open() -> Result<Self, CliError> {
         let config = Config::builder().history_ignore_space(true).auto_add_history(true).build();
-        let made = Editor::with_history(config, MemHistory::with_config(&config));
+        let made = Editor::with_history(config.clone(), MemHistory::with_config(&config));
         let mut editor = made.map_err(|error| failed(&error))?;
         let place = history::place();
         let lines = place.as_deref().map(history::read).unwrap_or_default();
@@ -70,7 +70,12 @@ fn failed(error: &ReadlineError) -> CliError {
 impl Completer for Names {
     type Candidate = String;
 
-    fn complete(&self, line: &str, cursor: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+    fn complete(
+        &self,
+        line: &str,
+        cursor: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
         Ok(completion::complete(line, cursor, self))
     }
 }

@@ -11,8 +11,19 @@ const LINES_MAX: usize = 1000;
 
 /// Commands whose lines hold no value, prompt or reason of the writer's own.
 const WITHOUT_VALUES: [&str; 13] = [
-    "get", "list", "checkpoints", "status", "history", "diff", "tree", "result", "rollback", "export", "watch",
-    "help", "rename",
+    "get",
+    "list",
+    "checkpoints",
+    "status",
+    "history",
+    "diff",
+    "tree",
+    "result",
+    "rollback",
+    "export",
+    "watch",
+    "help",
+    "rename",
 ];
 
 /// Where lines are kept: `hence/repl-history` below `XDG_STATE_HOME`, or below `~/.local/state`.
@@ -63,7 +74,8 @@ mod tests {
     fn a_line_with_a_value_is_never_written() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/history");
-        let lines = ["get token", "set token s3cret", "final s3cret", " get hidden", "rename a b --reason s3cret"];
+        let lines =
+            ["get token", "set token s3cret", "final s3cret", " get hidden", "rename a b --reason s3cret"];
         write(&place, &lines.map(str::to_owned)).unwrap();
         assert_eq!(read(&place), ["get token"]);
         #[cfg(unix)]

@@ -9,7 +9,7 @@ use crate::args::vars::{CheckpointArgs, EndArgs, FinalArgs, RenameArgs, RmArgs, 
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interactive::Session;
+use crate::interactive::{Loaded, Session};
 use crate::report::{Text, pairs};
 
 /// A change that was recorded.
@@ -19,7 +19,7 @@ pub(crate) struct ChangeReport {
     run: String,
     /// The state.
     state: String,
-    /// What was done: `init`, `create`, `update`, `rename`, `delete`, `checkpoint`, `rollback`, `fail` or `cancel`.
+    /// What was done: `init`, `spawn`, `create`, `update`, `rename`, `delete`, `checkpoint`, `rollback`, `fail` or `cancel`.
     done: String,
     /// To which variable or checkpoint.
     name: Option<String>,
@@ -52,13 +52,7 @@ impl Text for ChangeReport {
 
 impl ChangeReport {
     /// Describes a change by the run as it is after it.
-    pub(super) fn of(
-        run_id: &str,
-        run: &hence_engine::Interactive,
-        state: StateId,
-        done: &str,
-        name: Option<&str>,
-    ) -> Self {
+    pub(super) fn of(run_id: &str, run: &Loaded, state: StateId, done: &str, name: Option<&str>) -> Self {
         let known = run.workspace().state(state);
         Self {
             run: run_id.to_owned(),

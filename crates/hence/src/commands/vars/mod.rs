@@ -10,6 +10,7 @@ mod import;
 mod init;
 mod list;
 mod schemas;
+mod spawn;
 mod status;
 mod tree;
 mod value;
@@ -43,6 +44,7 @@ pub(super) fn perform(
     match command {
         VarsCommand::Init(args) => init::add(context, session, args),
         VarsCommand::Import(args) => import::run(context, args, &session.root),
+        VarsCommand::Spawn(args) => spawn::run(context, session, args),
         VarsCommand::Set(args) => change::set(context, session, args),
         VarsCommand::Get(args) => get::run(context, session, args),
         VarsCommand::List(args) => list::run(context, session, args),
@@ -70,6 +72,7 @@ fn run_of(command: &VarsCommand) -> &str {
         VarsCommand::Init(args) => &args.run,
         VarsCommand::Import(args) => &args.run,
         VarsCommand::Export(args) => &args.run,
+        VarsCommand::Spawn(args) => &args.target.run,
         VarsCommand::Set(args) => &args.target.run,
         VarsCommand::Get(args) => &args.target.run,
         VarsCommand::List(args) => &args.target.run,
