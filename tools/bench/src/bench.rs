@@ -6,6 +6,8 @@ mod growth;
 mod resume;
 mod start;
 mod state_hash;
+mod value_memory;
+mod variables;
 mod verify;
 
 use crate::Error;
@@ -25,5 +27,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
     Bench { name: "append", run: append::run },
+    Bench { name: "variables", run: variables::run },
+    Bench { name: "value-memory", run: value_memory::run },
     Bench { name: "start", run: start::run },
 ];
