@@ -43,6 +43,7 @@ impl BuiltIn {
         CapabilitySpec {
             inputs: fields(self.takes),
             outputs: fields(self.gives),
+            action: Some(crate::action::of_built_in(self.id).into()),
             ..CapabilitySpec::default()
         }
     }

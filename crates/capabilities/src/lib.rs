@@ -2,8 +2,10 @@
 //!
 //! - A [`Library`] holds built-in functions on text, data, tables, numbers, dates, digests, decisions, rules and
 //!   evidence. They are pure: the same input gives the same output, so a replay calls them again.
-//! - [`Commands`] are programs that a person declared. Each call starts one without a shell, hands it JSON, and returns
-//!   on time; what it said is recorded, so a replay never starts it.
+//! - [`Declarations`] are read from capabilities files: contract, effects, safety rules, and the [`Provider`] that
+//!   carries calls out. What a provider gave is recorded, so a replay never calls it.
+//! - `command` is a provider that starts a program without a shell, hands it JSON, and returns on time. Other crates
+//!   add a [`ProviderKind`] of their own to [`Kinds`].
 //!
 //! It keeps no journal and knows no run. Built-in functions read no clock, no files and no environment.
 //!
@@ -18,6 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod action;
 mod amount;
 mod arguments;
 mod builtin;
@@ -27,18 +30,26 @@ mod date;
 mod decision;
 mod digest;
 mod evidence;
+mod families;
+mod human;
 mod library;
 mod number;
 mod order;
+mod outside;
+mod provider;
 mod refusal;
+pub mod registry;
 mod rules;
+pub mod secret;
 mod table;
 mod text;
 mod worker;
 
-pub use command::{Commands, InvalidCommands, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX};
+pub use human::{HUMAN_ASK, check_answer};
 pub use library::Library;
+pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};
 pub use refusal::Refusal;
+pub use registry::{Declarations, Source};
 
 #[cfg(test)]
 mod testing;

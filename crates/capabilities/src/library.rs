@@ -9,46 +9,49 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::Skill;
 use hence_engine::Determinism;
-use hence_skills::Host;
+use hence_skills::{Effect, Host};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
-use crate::command::Commands;
+use crate::families::FAMILIES;
+use crate::human;
 use crate::refusal::Refusal;
+use crate::registry::{Declarations, Effects, Recovery};
 use crate::worker::Worker;
-use crate::{data, date, decision, digest, evidence, number, rules, table, text};
 
-/// The families of built-in capabilities.
-const FAMILIES: [&[&BuiltIn]; 9] = [
-    text::ALL,
-    data::ALL,
-    table::ALL,
-    number::ALL,
-    date::ALL,
-    digest::ALL,
-    decision::ALL,
-    rules::ALL,
-    evidence::ALL,
-];
-
-/// What a skill can call: built-in capabilities, and commands a person declared.
+/// What a skill can call: built-in capabilities, and those a person declared.
 pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
-    commands: Commands,
+    human: Arc<CapabilitySpec>,
+    declared: Declarations,
+    skills: BTreeMap<Arc<str>, Arc<Skill>>,
     started: Instant,
 }
 
 impl Library {
     /// Returns the built-in capabilities.
     pub fn built_in() -> Self {
-        Self::with_commands(Commands::default())
+        Self::with(Declarations::default())
     }
 
-    /// Returns the built-in capabilities and declared commands, none of which has the id of a built-in one.
-    pub fn with_commands(commands: Commands) -> Self {
+    /// Returns the built-in capabilities and declared ones, none of which has the id of a built-in one.
+    pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
-        Self { built_in, commands, started: Instant::now() }
+        Self {
+            built_in,
+            human: Arc::new(human::spec()),
+            declared,
+            skills: BTreeMap::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Adds skills that may be nested.
+    #[must_use]
+    pub fn with_skills(mut self, skills: impl IntoIterator<Item = Arc<Skill>>) -> Self {
+        self.skills.extend(skills.into_iter().map(|skill| (skill.id.clone(), skill)));
+        self
     }
 
     /// Iterates over the built-in capabilities by id, each with what it does.
@@ -65,8 +68,25 @@ impl Library {
         Some((built_in.call)(&Arguments(object)))
     }
 
-    pub(crate) fn commands(&self) -> &Commands {
-        &self.commands
+    /// Returns what a person declared.
+    pub fn declarations(&self) -> &Declarations {
+        &self.declared
+    }
+
+    /// Returns what a call of a capability does to the world. What nobody knows may do anything.
+    pub fn effects(&self, id: &str) -> Effects {
+        if self.built_in.contains_key(id) {
+            return Effects::None;
+        }
+        self.declared.get(id).map_or(Effects::Writes, |declared| declared.effects)
+    }
+
+    /// Returns what becomes of an undecided call unless its step says otherwise.
+    pub fn recovery(&self, id: &str) -> Recovery {
+        if self.built_in.contains_key(id) {
+            return Recovery::Retry;
+        }
+        self.declared.get(id).map_or(Recovery::Ask, |declared| declared.recovery)
     }
 
     pub(crate) fn started(&self) -> Instant {
@@ -76,12 +96,15 @@ impl Library {
 
 impl Registry for Library {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        if id == human::HUMAN_ASK {
+            return Some(self.human.clone());
+        }
         let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
-        built_in.or_else(|| self.commands.get(id).map(|command| command.spec.clone()))
+        built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
 
-    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
-        None
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.skills.get(id).cloned()
     }
 }
 
@@ -89,9 +112,26 @@ impl Host for Library {
     fn determinism(&self, capability: &str) -> Determinism {
         // What is not known to be pure is never called again.
         if self.built_in.contains_key(capability) {
-            Determinism::Deterministic
-        } else {
-            Determinism::Recorded
+            return Determinism::Deterministic;
+        }
+        self.declared.get(capability).map_or(Determinism::Recorded, |declared| declared.determinism)
+    }
+
+    fn effect(&self, capability: &str) -> Effect {
+        match (self.determinism(capability), self.effects(capability)) {
+            _ if capability == human::HUMAN_ASK => Effect::Asks,
+            (Determinism::Deterministic, _) => Effect::Pure,
+            (Determinism::Recorded, Effects::None | Effects::Reads) => Effect::Reads,
+            (Determinism::Recorded, Effects::Writes) => Effect::Acts,
+        }
+    }
+
+    fn recovery(&self, capability: &str) -> hence_cognition::skill::Recovery {
+        use hence_cognition::skill::Recovery as Step;
+        match Self::recovery(self, capability) {
+            Recovery::Retry => Step::Retry,
+            Recovery::Ask => Step::Ask,
+            Recovery::Fail => Step::Fail,
         }
     }
 

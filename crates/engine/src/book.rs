@@ -1,5 +1,8 @@
 //! Keeping the record of a run: state, clock and chain move together, one record at a time.
 
+mod guard;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest};
@@ -13,6 +16,7 @@ use hence_state::{
 };
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
+use crate::gate::{self, Custody, GateError, Role, Untimely};
 use crate::sink::{Sink, SinkError};
 
 /// What a run has recorded so far, and how the next record is made.
@@ -26,6 +30,9 @@ pub struct Book {
     pub(crate) clock: Clock,
     pub(crate) mutations: u64,
     pub(crate) head: Head,
+    custody: Custody,
+    /// Where the run stood with its policies behind the records that something returns to.
+    kept_custody: BTreeMap<RecordIndex, Custody>,
 }
 
 /// What a new book needs to know.
@@ -67,6 +74,17 @@ pub enum BookError {
         /// Why.
         source: FoldError,
     },
+    /// Policies cannot be enforced.
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    /// The record may not come where policies are concerned.
+    #[error("record {index}: {source}")]
+    Untimely {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: Untimely,
+    },
 }
 
 impl Book {
@@ -86,12 +104,23 @@ impl Book {
             profile: start.profile.name,
             clock: clock_mark(&start.profile, &start.clock),
         };
+        let custody = Custody::of(&start.problem);
         let mut fold = Fold::new(&header, start.problem);
         let state_hash = fold.state_mut().digest();
         header.initial_state_hash = state_hash;
         let sealed = Record::Header(header).seal(None);
         let (profile, clock, head) = (start.profile, start.clock, sealed.head());
-        Ok((Self { profile, fold, state_hash, clock, mutations: 0, head }, sealed))
+        let book = Self {
+            profile,
+            fold,
+            state_hash,
+            clock,
+            mutations: 0,
+            head,
+            custody,
+            kept_custody: BTreeMap::new(),
+        };
+        Ok((book, sealed))
     }
 
     /// Returns the state so far.
@@ -155,9 +184,15 @@ impl Book {
     /// Applies a result and returns the step index before it. Nothing is kept yet.
     pub(crate) fn apply(&mut self, key: &str, result: &StepResult) -> Result<StepIndex, BookError> {
         let before = self.fold.state().step_index();
+        self.take_custody(result)?;
         self.fold.apply(key, result).map_err(|source| self.refused(source))?;
         self.mutations += 1;
         Ok(before)
+    }
+
+    fn take_custody(&mut self, result: &StepResult) -> Result<Role, BookError> {
+        let index = self.next_index();
+        self.custody.take(result).map_err(|source| BookError::Untimely { index, source })
     }
 
     /// Applies a result whose output belongs under `key`, and keeps its record.
@@ -192,6 +227,8 @@ impl Book {
     /// # Errors
     /// [`BookError`]; what was kept before stays kept.
     pub fn complete(&mut self, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
+        let index = self.next_index();
+        self.custody.complete().map_err(|source| BookError::Untimely { index, source })?;
         let at = self.next_time()?;
         self.fold.complete(&at).map_err(|source| self.refused(source))?;
         self.mutations += 1;
@@ -226,6 +263,7 @@ impl Book {
         let to = found.map_err(|error| self.refused(error.into()))?;
         let at = self.next_time()?;
         self.fold.roll_back(name, to, &at).map_err(|source| self.refused(source))?;
+        self.return_custody(to);
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
         let control = RollbackControl { name: name.clone(), to, state_hash: self.state_hash, at };
@@ -248,6 +286,7 @@ impl Book {
     pub fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), BookError> {
         let rolled = self.fold.roll_back(&control.name, control.to, &control.at);
         rolled.map_err(|source| self.refused(source))?;
+        self.return_custody(control.to);
         self.mutations += 1;
         self.state_hash = control.state_hash;
         Ok(())
@@ -256,6 +295,14 @@ impl Book {
     /// Keeps the present state as the one behind `index`, to be returned to.
     pub fn keep_position(&mut self, index: RecordIndex) {
         self.fold.keep(index);
+        self.kept_custody.insert(index, self.custody.clone());
+    }
+
+    fn return_custody(&mut self, to: RecordIndex) {
+        // Kept together with the state, which has been found.
+        if let Some(custody) = self.kept_custody.get(&to) {
+            self.custody = custody.clone();
+        }
     }
 
     /// Returns the checkpoints so far.
@@ -288,6 +335,9 @@ impl Book {
         let index = self.next_index();
         sink.append(&sealed).map_err(|source| BookError::Sink { index, source })?;
         self.head = sealed.head();
+        if let Some(gate) = sink.gate().filter(|_| gate::is_seen(record)) {
+            gate.take_in(index, record);
+        }
         Ok(index)
     }
 
@@ -307,6 +357,8 @@ impl Book {
     /// # Errors
     /// [`BookError::Fold`] when the run cannot complete there.
     pub fn take_back_completion(&mut self, at: &Timestamp, state_hash: Digest) -> Result<(), BookError> {
+        let index = self.next_index();
+        self.custody.complete().map_err(|source| BookError::Untimely { index, source })?;
         self.fold.complete(at).map_err(|source| self.refused(source))?;
         self.mutations += 1;
         self.state_hash = state_hash;

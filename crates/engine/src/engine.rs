@@ -6,25 +6,32 @@ use hence_state::Findings;
 
 use crate::plan::{self, Plan};
 use crate::policies::{Policies, RegisterError};
-use crate::{Model, Request, Step};
+use crate::{Gates, Model, Request, Step};
 
 /// Knows steps and policies; plans requests. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) policies: Policies,
     pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) gates: Option<Arc<dyn Gates>>,
 }
 
 impl Engine {
     /// Makes an engine with the built-in skill `reason` and nothing else.
     pub fn new() -> Self {
-        Self { policies: Policies::built_in(), model: None }
+        Self { policies: Policies::built_in(), model: None, gates: None }
     }
 
     /// Gives the engine a language model.
     #[must_use]
     pub fn with_model(self, model: Arc<dyn Model>) -> Self {
         Self { model: Some(model), ..self }
+    }
+
+    /// Gives the engine somebody who enforces policies: a replay of a run whose problem pins some asks again.
+    #[must_use]
+    pub fn with_gates(self, gates: Arc<dyn Gates>) -> Self {
+        Self { gates: Some(gates), ..self }
     }
 
     /// Adds a step.

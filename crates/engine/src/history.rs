@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Lenient, Value};
+use hence_canon::{Canonical, Lenient, Value};
 use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
     RecordIndex, positions,
 };
 use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
 
+use crate::gate::{POLICIES_STEP, attempt};
 use crate::{Engine, Mark, Plan, Request, ResumeError, interactive};
 
 /// What a journal says that a replay cannot compute.
@@ -19,6 +20,10 @@ pub(crate) struct History {
     pub(crate) steps: Vec<Arc<str>>,
     /// The checkpoints and rollbacks, which somebody asked for from outside.
     pub(crate) marks: BTreeMap<RecordIndex, Mark>,
+    /// The policies somebody laid down, by record.
+    pub(crate) policies: BTreeMap<RecordIndex, Canonical>,
+    /// The last record that can be read.
+    pub(crate) last: RecordIndex,
     /// The times the caller gave, when the header says they were given.
     times: Option<Vec<Timestamp>>,
 }
@@ -34,14 +39,20 @@ impl History {
             return Err(ReadError { index: RecordIndex::HEADER, error: DecodeError::Line(LineError::Blank) });
         };
         let mut times = vec![header.created_at.clone()];
-        let (mut outcomes, mut steps, mut marks) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let (mut outcomes, mut steps, mut policies) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let (mut marks, mut last) = (BTreeMap::new(), RecordIndex::HEADER);
         // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
         for Chained { record, index, .. } in reader.map_while(Result::ok) {
+            last = index;
             match record {
                 Record::Step(record) => {
                     times.push(record.result.finished_at().clone());
                     steps.push(record.result.step().clone());
-                    outcomes.insert(index, record.result.outcome().clone());
+                    if &**record.result.step() == POLICIES_STEP {
+                        policies
+                            .extend(record.result.outcome().output().map(|output| (index, output.clone())));
+                    }
+                    outcomes.insert(index, attempt(&record.result).outcome().clone());
                 }
                 Record::Control(Control::Complete { at, .. }) => times.push(at),
                 Record::Control(Control::Loop(control)) => times.extend(control.at),
@@ -56,7 +67,7 @@ impl History {
             }
         }
         let times = (header.clock == Some(ClockSource::Given)).then_some(times);
-        Ok(Self { header, outcomes, steps, marks, times })
+        Ok(Self { header, outcomes, steps, marks, policies, last, times })
     }
 
     /// Makes the request that the run must have come from.

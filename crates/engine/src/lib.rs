@@ -5,6 +5,8 @@
 //! - [`Run::resume`] takes a run up where its journal ends; nothing recorded is executed again.
 //! - [`Engine::replay`] runs it again and compares every byte; [`Engine::verify`] judges a journal level by level.
 //! - [`Interactive`] is a run without a plan: each operation on variables is one step of its journal.
+//! - [`Gate`] is asked about every result before it is kept, where a problem pins policies; what it blocks is recorded
+//!   and can be tried again.
 //! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
 //!   register your own (`examples/own_steps.rs`).
 //!
@@ -32,6 +34,7 @@ mod book;
 mod cursor;
 mod diff;
 mod engine;
+mod gate;
 mod history;
 mod interactive;
 mod mark;
@@ -54,6 +57,10 @@ pub use blob::{
 pub use book::{Book, BookError, BookStart};
 pub use diff::{Change, changes};
 pub use engine::Engine;
+pub use gate::{
+    BLOCKED_MEMBER, Blocked, Custody, FinalJudgement, Gate, GateError, Gates, Judgement, Opening,
+    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen,
+};
 pub use interactive::{
     Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
     is_pinned as is_interactive, pins_document, variables_problem,
@@ -67,6 +74,6 @@ pub use policies::{DEFAULT_POLICY, RegisterError};
 pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
-pub use sink::{MemorySink, Sink, SinkError};
+pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Determinism, Step, Unseen, View};
 pub use verify::{Evidence, without_defects};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_state::ITERATIONS_KEY;
 
-use crate::Step;
+use crate::{POLICIES_STEP, Step, VERDICTS_STEP};
 
 /// The policy used when a problem names none.
 pub const DEFAULT_POLICY: &str = "default";
@@ -45,6 +45,9 @@ pub enum RegisterError {
         /// The steps.
         steps: Vec<String>,
     },
+    /// A step that would be taken for one of the engine's own.
+    #[error("step {0:?} has a name of the engine's own")]
+    ReservedName(String),
     /// A step whose artifact is the list of later outputs.
     #[error("step {0:?} uses the reserved artifact key `{ITERATIONS_KEY}`")]
     ReservedKey(String),
@@ -61,6 +64,9 @@ impl Policies {
         let name = step.name().to_owned();
         if step.artifact_key() == ITERATIONS_KEY {
             return Err(RegisterError::ReservedKey(name));
+        }
+        if [POLICIES_STEP, VERDICTS_STEP].contains(&&*name) {
+            return Err(RegisterError::ReservedName(name));
         }
         if self.steps.contains_key(&name) {
             return Err(RegisterError::StepTaken(name));

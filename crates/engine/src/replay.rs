@@ -1,18 +1,19 @@
 //! Replay: run it again and compare every byte.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_journal::{Lines, ReadError, RecordIndex, verify};
-use hence_state::{Findings, Outcome};
+use hence_state::{Findings, Outcome, ProblemSpec};
 
 use crate::blob::Blobs;
 use crate::book::BookError;
 use crate::history::History;
 use crate::plan::Plan;
-use crate::run::{Advanced, Event, ResumeError, Run, RunError};
-use crate::sink::{MemorySink, Sink, SinkError};
-use crate::{Determinism, Engine, Mark, interactive};
+use crate::run::{Advanced, ResumeError, Run, RunError};
+use crate::sink::ReplaySink;
+use crate::{Determinism, Engine, Gate, GateError, Opening, VERDICTS_STEP, blob, interactive};
 
 /// What a replay does with steps that asked the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +79,7 @@ impl Engine {
         }
         let history = History::read(journal)?;
         let plan = self.plan(&history.request(problem.clone()))?;
+        let problem = plan.problem().clone();
         let recorded_steps = count_recorded(&plan, &history, recorded);
         let plan_again = plan.clone();
         let (mut run, header) = Run::start(plan)?;
@@ -86,60 +88,104 @@ impl Engine {
             RecordedSteps::RunAgain => BTreeMap::new(),
         };
         run.read_outcomes_from(outcomes.clone());
-        let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
-        sink.memory.journal.extend_from_slice(header.line());
+        let gate = self.gate(&history, &problem, blobs)?;
+        let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
         let mut steps = 0;
-        let count = |event: &Event| steps += u64::from(matches!(event, Event::Step { .. }));
-        let finished = again(run, &plan_again, (&history.marks, &outcomes), &mut sink, count);
+        let again = Again { plan: plan_again, history: &history, outcomes };
+        let finished = again.run(run, &mut sink, &mut steps);
         // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
         match finished {
-            Ok(()) | Err(RunError::Book(BookError::Clock(_) | BookError::Fold { .. })) => {}
+            Ok(())
+            | Err(RunError::Book(
+                BookError::Clock(_)
+                | BookError::Fold { .. }
+                | BookError::Untimely { .. }
+                | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
+            )) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
-        Ok(Replay { difference: difference(journal, &sink.memory.journal), executed: steps - read, read })
+        Ok(Replay { difference: difference(journal, &sink.into_journal()), executed: steps - read, read })
     }
 }
 
-/// Runs to the end, and records what was asked from outside where it was.
-fn again(
-    mut run: Run,
-    plan: &Plan,
-    (marks, outcomes): (&BTreeMap<RecordIndex, Mark>, &BTreeMap<RecordIndex, Outcome>),
-    sink: &mut ReplaySink<'_>,
-    mut observe: impl FnMut(&Event),
-) -> Result<(), RunError> {
-    for (index, mark) in marks {
-        let mut ended = false;
-        while !ended && run.head().records.next_index() < *index {
+impl Engine {
+    /// Opens the gate of a run whose problem pins policies.
+    fn gate<'a>(
+        &'a self,
+        history: &'a History,
+        problem: &'a Arc<ProblemSpec>,
+        blobs: &'a dyn Blobs,
+    ) -> Result<Option<Box<dyn Gate + 'a>>, RunError> {
+        if problem.settings().policies.is_none() {
+            return Ok(None);
+        }
+        let gates = self.gates.as_ref().ok_or(BookError::Gate(GateError::Unguarded))?;
+        let opening = Opening { header: &history.header, problem, blobs };
+        Ok(Some(gates.open(opening).map_err(BookError::Gate)?))
+    }
+}
+
+/// A run that is run again.
+struct Again<'a> {
+    plan: Plan,
+    history: &'a History,
+    /// The outcomes that are read instead of computed, by record.
+    outcomes: BTreeMap<RecordIndex, Outcome>,
+}
+
+impl Again<'_> {
+    /// Runs to the end. What somebody decided outside is read from the journal: which policies to go by, to try again
+    /// what they blocked, to name a position, and to return to one.
+    fn run(&self, run: Run, sink: &mut ReplaySink<'_>, steps: &mut u64) -> Result<(), RunError> {
+        let mut run = run;
+        loop {
+            if let Some(policies) = self.history.policies.get(&run.next_index()) {
+                let policies = blob::resolve(policies, sink)?;
+                run.lay_policies(&policies, sink)?;
+                continue;
+            }
+            if let Some(mark) = self.history.marks.get(&run.next_index()) {
+                // Positions are kept while a run is read back, so that is how it gets to know them.
+                (run, _) = self.reopened(sink)?.mark(mark, sink)?;
+                continue;
+            }
+            if !run.is_going() {
+                return Ok(());
+            }
             match run.advance(sink)? {
                 Advanced::Going(going, event) => {
-                    observe(&event);
+                    *steps += u64::from(matches!(event, crate::Event::Step { .. }));
                     run = *going;
                 }
-                Advanced::Ended(_, event) => {
-                    observe(&event);
-                    ended = true;
-                    run = reopened(plan, sink)?;
+                Advanced::Blocked(going, blocked) => {
+                    *steps += u64::from(&*blocked.step != VERDICTS_STEP);
+                    if going.next_index() > self.history.last {
+                        return Ok(());
+                    }
+                    run = *going;
+                }
+                Advanced::Ended(finished, event) => {
+                    *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                    if !self.history.marks.contains_key(&finished.head.records.next_index()) {
+                        return Ok(());
+                    }
+                    run = self.reopened(sink)?;
                 }
             }
         }
-        if run.head().records.next_index() != *index {
-            break;
-        }
-        // Positions are kept while a run is read back, so that is how it gets to know them.
-        (run, _) = reopened(plan, sink)?.mark(mark, sink)?;
-        run.read_outcomes_from(outcomes.clone());
     }
-    if run.is_going() { run.finish(sink, observe).map(|_| ()) } else { Ok(()) }
-}
 
-fn reopened(plan: &Plan, sink: &ReplaySink<'_>) -> Result<Run, RunError> {
-    Run::reopen(plan.clone(), &sink.memory.journal, sink).map_err(|error| match error {
-        ResumeError::Run(error) => error,
-        // What was just written reads back; anything else shows as a difference of bytes.
-        other => RunError::Reopened(other.to_string()),
-    })
+    fn reopened(&self, sink: &ReplaySink<'_>) -> Result<Run, RunError> {
+        let reopened = Run::reopen(self.plan.clone(), sink.journal(), sink);
+        let mut run = reopened.map_err(|error| match error {
+            ResumeError::Run(error) => error,
+            // What was just written reads back; anything else shows as a difference of bytes.
+            other => RunError::Reopened(other.to_string()),
+        })?;
+        run.read_outcomes_from(self.outcomes.clone());
+        Ok(run)
+    }
 }
 
 fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps) -> u64 {
@@ -150,35 +196,6 @@ fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps
         plan.find_step(name).is_some_and(|step| step.determinism(&plan.problem) == Determinism::Recorded)
     };
     history.steps.iter().filter(|name| is_recorded(name)).count() as u64
-}
-
-/// Keeps the replay's journal in memory and reads large values where they are kept.
-struct ReplaySink<'a> {
-    memory: MemorySink,
-    blobs: &'a dyn Blobs,
-}
-
-impl Sink for ReplaySink<'_> {
-    fn append(&mut self, record: &hence_journal::Sealed) -> Result<(), SinkError> {
-        self.memory.append(record)
-    }
-
-    fn put_blob(&mut self, value: &hence_canon::Canonical) -> Result<(), SinkError> {
-        self.memory.put_blob(value)
-    }
-
-    fn blobs(&self) -> &dyn Blobs {
-        self
-    }
-}
-
-impl Blobs for ReplaySink<'_> {
-    fn get(&self, digest: &hence_canon::Digest) -> Result<Option<Vec<u8>>, SinkError> {
-        match Blobs::get(&self.memory.blobs, digest)? {
-            Some(bytes) => Ok(Some(bytes)),
-            None => self.blobs.get(digest),
-        }
-    }
 }
 
 pub(crate) fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {

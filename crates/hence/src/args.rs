@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod import;
 mod policy;
 pub(crate) mod position;
 pub(crate) mod repl;
@@ -16,16 +17,17 @@ use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
+pub(crate) use import::ImportArgs;
 pub(crate) use policy::{
     FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
 };
 pub(crate) use review::{
-    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs,
-    ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
+    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewHandoffArgs,
+    ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
-    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,
+    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
     TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
@@ -78,13 +80,19 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Take a run up where its record ends
     Resume(ResumeArgs),
+    /// Say what a run waits for or where it stopped, since when, and what continues it
+    Why(WhyArgs),
+    /// Answer what a run waits for
+    Answer(skill::AnswerArgs),
+    /// Start a run that shares everything before a step of another one
+    Fork(skill::ForkArgs),
     /// Name a position of a run
     Checkpoint(position::CheckpointArgs),
     /// Return a run to a checkpoint; `hence resume` goes on from there
     Rollback(position::RollbackArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
-    /// Take a bundle into the store
+    /// Make a trace of another agent's log or telemetry, or take a bundle into the store
     Import(ImportArgs),
     /// Read, judge and compare review traces; write a run as one
     #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
@@ -143,6 +151,9 @@ pub(crate) struct RunsArgs {
     /// Show at most this many; 0 shows all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
+    /// Show only runs that wait for someone, and what for
+    #[arg(long)]
+    pub(crate) waiting: bool,
 }
 
 #[derive(ClapArgs)]
@@ -206,6 +217,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct ReplayArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]
@@ -225,6 +238,17 @@ pub(crate) struct DiffArgs {
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) capabilities: skill::CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) deadline: skill::DeadlineArgs,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence why refund-42")]
+pub(crate) struct WhyArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
 }
 
 #[derive(ClapArgs)]
@@ -233,13 +257,6 @@ pub(crate) struct ExportArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
     /// The folder to make; it must not hold anything
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence import /tmp/vendor-choice --store /srv/hence")]
-pub(crate) struct ImportArgs {
-    /// A folder that `hence export` made
     pub(crate) dir: PathBuf,
 }
 

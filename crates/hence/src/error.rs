@@ -39,20 +39,33 @@ impl CliError {
 
     pub(crate) fn exit(&self) -> Exit {
         match self.code {
-            Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
-                Exit::Store
-            }
+            Code::NotAStore
+            | Code::InUse
+            | Code::Damaged
+            | Code::Disk
+            | Code::Blob
+            | Code::Stopped
+            | Code::Calls => Exit::Store,
+            Code::Interrupted => Exit::Partial,
             Code::NoSuchRun
             | Code::Ambiguous
             | Code::NoSuchPlace
             | Code::File
             | Code::Line
-            | Code::Policies => Exit::Usage,
+            | Code::Policies
+            | Code::SeveralTraces => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
+            | Code::NotAsked
+            | Code::Nested
+            | Code::Fork
+            | Code::Answered
+            | Code::Answer
+            | Code::Capabilities
+            | Code::OtherCapabilities
             | Code::Bundle
             | Code::Variables
             | Code::Document
@@ -60,7 +73,8 @@ impl CliError {
             | Code::Driven
             | Code::NotATrace
             | Code::ReviewRefused
-            | Code::ReviewBroken => Exit::No,
+            | Code::ReviewBroken
+            | Code::NotALog => Exit::No,
         }
     }
 

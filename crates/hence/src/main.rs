@@ -15,6 +15,7 @@ mod exit;
 mod hint;
 mod input;
 mod interactive;
+mod interrupt;
 mod report;
 mod sink;
 mod skills;

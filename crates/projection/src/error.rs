@@ -1,8 +1,11 @@
 //! Why a run cannot be shown as a trace.
 
 use hence_canon::Digest;
+use hence_cognition::capability::ContractBreach;
+use hence_cognition::run::FoldError;
 use hence_engine::BlobError;
-use hence_journal::{ReadError, TailError};
+use hence_journal::{ReadError, RecordIndex, TailError};
+use hence_skills::{InvalidFrame, KeptError};
 use hence_state::Findings;
 
 /// A run that cannot be shown as a trace.
@@ -40,4 +43,37 @@ pub enum ProjectError {
     /// A large value cannot be had.
     #[error(transparent)]
     Blob(#[from] BlobError),
+    /// The skill is not the one the problem pins.
+    #[error("the problem pins {pinned}, found the skill {found}")]
+    OtherSkill {
+        /// What the problem pins.
+        pinned: String,
+        /// The digest of the skill given.
+        found: Digest,
+    },
+    /// The problem gives the skill what it does not take.
+    #[error("the inputs do not fit the skill: {0}")]
+    Inputs(#[from] ContractBreach),
+    /// The problem's frame is not one.
+    #[error(transparent)]
+    Frame(#[from] InvalidFrame),
+    /// A record is no outcome of a step of the skill.
+    #[error("record {index}: {source}")]
+    Outcome {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        source: KeptError,
+    },
+    /// An outcome does not follow from those before it.
+    #[error("the record does not follow from the skill: {0}")]
+    Diverged(#[from] FoldError),
+    /// A record is no operation on variables.
+    #[error("record {index} is no operation on variables: {reason}")]
+    Event {
+        /// The record.
+        index: RecordIndex,
+        /// Why.
+        reason: String,
+    },
 }

@@ -3,82 +3,88 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
-use hence_engine::{Determinism, Engine};
+use hence_journal::Head;
 use hence_review::model::{
-    Action, ActionStep, ArtifactId, EnvironmentComponent, EnvironmentId, ExecutionEnvironment, Metrics,
-    Outcome, OutcomeType, Trace, TraceId, TraceMembers, TraceReproducibility, Trigger, TriggerType,
+    Action, ActionStep, Artifact, ArtifactId, EnvironmentComponent, EnvironmentId, ExecutionEnvironment,
+    MetaAction, Metrics, Outcome, OutcomeType, Residual, Trace, TraceId, TraceMembers, TraceReproducibility,
+    Trigger, TriggerType,
 };
-use hence_review::vocabulary::{EnvironmentKind, ReproducibilityStatus};
+use hence_review::vocabulary::{EnvironmentKind, GatewayType, ReproducibilityStatus};
 
-use crate::action::{ENGINE, actions, replay_command};
-use crate::artifact::{PROBLEM, Shelf};
+use crate::base::{Base, ENGINE};
 use crate::ending::Ending;
-use crate::gap::gaps;
-use crate::source::{RecordedRun, Source};
-use crate::unit::units;
-use crate::{ProjectError, word};
+use crate::link::{RunLink, links};
+use crate::shelf::PROBLEM;
+use crate::view::Conclusion;
+use crate::word;
 
 /// The member that names the journal a trace was derived from: its head, its profile and the problem's digest.
 pub const JOURNAL_MEMBER: &str = "derived_from_journal";
 
-/// Shows a run as a trace. The same run gives the same trace.
-///
-/// # Errors
-/// [`ProjectError`] when the journal does not hold, names another problem, or lacks a large value.
-pub fn trace_of_run(engine: &Engine, run: &RecordedRun<'_>) -> Result<Trace, ProjectError> {
-    let source = Source::read(engine, run)?;
-    let mut shelf = Shelf::default();
-    let mut actions = actions(&source, &mut shelf)?;
-    let ending = Ending::of(&source);
-    let residuals = gaps(&source, &shelf, &ending)?;
-    let meta_actions = units(&source, &mut actions, &residuals);
+/// Everything a trace is put together from.
+pub(crate) struct Whole<'w> {
+    pub(crate) base: &'w Base<'w>,
+    pub(crate) plan: String,
+    pub(crate) head: Head,
+    pub(crate) links: &'w [RunLink],
+    pub(crate) conclusion: Conclusion,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) meta_actions: Vec<MetaAction>,
+    pub(crate) residuals: Vec<Residual>,
+}
+
+/// Puts a trace together.
+pub(crate) fn assembled(whole: Whole<'_>) -> Trace {
+    let base = whole.base;
+    let (trace_links, trace_lineage) = links(base.run_id(), whole.links);
     let members = TraceMembers {
-        trace_id: TraceId::new(source.header.trace_id.clone()),
+        trace_id: TraceId::new(base.header.trace_id.clone()),
         assistant: "hence".into(),
-        model: model(&source),
-        timestamp: source.header.created_at.as_str().into(),
-        trigger: trigger(&source),
-        outcome: outcome(&source, &ending),
-        artifacts: shelf.artifacts,
+        model: model(base),
+        timestamp: base.header.created_at.as_str().into(),
+        trigger: trigger(base),
+        outcome: outcome(&whole),
         reference_artifacts: Vec::new(),
         policies: Vec::new(),
         policy_evaluations: Vec::new(),
-        execution_environments: vec![environment(&source)],
-        reproducibility: Some(reproducibility(&source)),
+        execution_environments: vec![environment(&whole)],
+        reproducibility: Some(reproducibility(&whole)),
         comments: Vec::new(),
         review_items: Vec::new(),
-        residuals,
-        trace_links: Vec::new(),
-        trace_lineage: None,
+        trace_links,
+        trace_lineage,
         files_modified: Vec::new(),
-        metrics: Some(metrics(&source, &actions, meta_actions.len())),
-        actions,
-        meta_actions,
+        metrics: Some(metrics(&whole)),
+        artifacts: whole.artifacts,
+        residuals: whole.residuals,
+        actions: whole.actions,
+        meta_actions: whole.meta_actions,
     };
-    Ok(Trace { members, goals: Vec::new(), extra: journal(&source) })
+    Trace { members, goals: Vec::new(), extra: journal(base, whole.head) }
 }
 
-fn model(source: &Source<'_>) -> Arc<str> {
-    match &source.problem.settings().model {
+fn model(base: &Base<'_>) -> Arc<str> {
+    match &base.problem.settings().model {
         Some(model) => format!("{}/{}", model.provider, model.name).into(),
         None => "none".into(),
     }
 }
 
-fn trigger(source: &Source<'_>) -> Trigger {
+fn trigger(base: &Base<'_>) -> Trigger {
     Trigger {
         event_type: TriggerType::TaskReceived,
-        description: Some(source.problem.prompt().clone()),
-        summary: Some(word::shortened(source.problem.prompt()).into()),
+        description: Some(base.problem.prompt().clone()),
+        summary: Some(word::shortened(base.problem.prompt()).into()),
         from_user: None,
         reason: None,
         extra: Object::new(),
     }
 }
 
-fn outcome(source: &Source<'_>, ending: &Ending) -> Outcome {
-    let records = source.records.len();
-    let (event_type, summary, reason) = match ending {
+fn outcome(whole: &Whole<'_>) -> Outcome {
+    let records = whole.head.records.get().saturating_sub(1);
+    let (event_type, summary, reason) = match &whole.conclusion.ending {
         Ending::Completed => {
             (OutcomeType::ProcessCompleted, format!("The run completed after {records} records."), None)
         }
@@ -103,15 +109,16 @@ fn outcome(source: &Source<'_>, ending: &Ending) -> Outcome {
     }
 }
 
-fn environment(source: &Source<'_>) -> ExecutionEnvironment {
+fn environment(whole: &Whole<'_>) -> ExecutionEnvironment {
+    let header = &whole.base.header;
     let component = EnvironmentComponent {
         name: "hence-engine".into(),
-        version: Some(source.header.engine_version.clone()),
+        version: Some(header.engine_version.clone()),
         extra: Object::new(),
     };
     let configuration = Object::from_iter([
-        ("profile", Value::from(source.header.profile.to_string())),
-        ("policy", source.policy().into()),
+        ("profile", Value::from(header.profile.to_string())),
+        ("policy", whole.plan.as_str().into()),
     ]);
     ExecutionEnvironment {
         environment_id: EnvironmentId::new(ENGINE),
@@ -124,59 +131,52 @@ fn environment(source: &Source<'_>) -> ExecutionEnvironment {
     }
 }
 
-fn reproducibility(source: &Source<'_>) -> TraceReproducibility {
-    let recorded: Vec<&str> = source
-        .outline
-        .iter()
-        .filter(|step| step.determinism == Determinism::Recorded)
-        .map(|step| &*step.name)
-        .collect();
-    let is_whole = recorded.is_empty() && !source.outline.is_empty();
-    let limitations = if is_whole {
-        Vec::new()
-    } else if source.outline.is_empty() {
-        vec![format!("this engine does not know the policy {}", source.policy()).into()]
-    } else {
-        vec![format!("a replay reads these results from the journal: {}", recorded.join(", ")).into()]
-    };
+fn reproducibility(whole: &Whole<'_>) -> TraceReproducibility {
+    let base = whole.base;
+    let limitations = &whole.conclusion.limitations;
     TraceReproducibility {
-        status: if is_whole {
+        status: if limitations.is_empty() {
             ReproducibilityStatus::Reproducible
         } else {
             ReproducibilityStatus::PartiallyReproducible
         },
         entrypoints: vec![
-            replay_command(source).into(),
-            format!("hence verify {} --anchor {}", word::shell_word(source.run_id()), source.head).into(),
+            base.replay_command().into(),
+            format!("hence verify {} --anchor {}", word::shell_word(base.run_id()), whole.head).into(),
         ],
         required_artifact_ids: vec![ArtifactId::new(PROBLEM)],
         required_environment_ids: vec![EnvironmentId::new(ENGINE)],
-        limitations,
+        limitations: limitations.iter().map(|text| text.as_str().into()).collect(),
         notes: None,
         extra: Object::new(),
     }
 }
 
-fn metrics(source: &Source<'_>, actions: &[Action], units: usize) -> Metrics {
+fn metrics(whole: &Whole<'_>) -> Metrics {
     let count = |count: usize| i64::try_from(count).ok();
-    let decisions = actions.iter().filter(|action| matches!(action.step, ActionStep::Gateway(..))).count();
+    let gateways = || {
+        whole.actions.iter().filter_map(|action| match &action.step {
+            ActionStep::Gateway(word, _) => Some(*word),
+            _ => None,
+        })
+    };
     Metrics {
-        total_actions: count(actions.len()),
-        decision_points: count(decisions),
-        parallel_blocks: Some(0),
-        loops: Some(i64::from(source.loop_settings().is_some())),
-        max_loop_iterations: count(decisions),
-        meta_action_count: count(units),
+        total_actions: count(whole.actions.len()),
+        decision_points: count(gateways().count()),
+        parallel_blocks: count(gateways().filter(|word| *word == GatewayType::ParallelSplit).count()),
+        loops: count(whole.conclusion.loops),
+        max_loop_iterations: count(whole.conclusion.iterations_max),
+        meta_action_count: count(whole.meta_actions.len()),
         extra: Object::new(),
     }
 }
 
-fn journal(source: &Source<'_>) -> Object {
+fn journal(base: &Base<'_>, head: Head) -> Object {
     let about = Object::from_iter([
-        ("head", Value::from(source.head.to_string())),
-        ("records", source.head.records.get().into()),
-        ("profile", source.header.profile.to_string().into()),
-        ("problem_sha256", source.header.problem_spec_hash.into()),
+        ("head", Value::from(head.to_string())),
+        ("records", head.records.get().into()),
+        ("profile", base.header.profile.to_string().into()),
+        ("problem_sha256", base.header.problem_spec_hash.into()),
     ]);
     Object::from_iter([(JOURNAL_MEMBER, about)])
 }

@@ -1,117 +1,97 @@
-//! Units of intent: what the plan declares, laid over the actions.
+//! Units of intent, grown piece by piece.
+
+use std::collections::BTreeMap;
 
 use hence_canon::Object;
-use hence_review::model::{Action, ActionStep, ArtifactId, MetaAction, MetaActionId, Residual};
-use hence_review::vocabulary::{MetaSource, MetaStatus, ResidualKind, ResidualSeverity};
+use hence_review::model::{Action, MetaAction, MetaActionId, Residual};
+use hence_review::vocabulary::{MetaSource, MetaStatus};
 
-use crate::source::Source;
+use crate::piece::{Achieved, Piece, UnitHead};
 
-/// Groups the actions into the segments of the plan and tells each action its unit.
-///
-/// Without a loop the whole plan is one unit. With one, each iteration is a unit, and so is what comes before and after.
-pub(crate) fn units(source: &Source<'_>, actions: &mut [Action], gaps: &[Residual]) -> Vec<MetaAction> {
-    let segment = source.loop_settings().map(|settings| settings.start_step.clone());
-    let mut units: Vec<MetaAction> = Vec::new();
-    let mut phase = Phase::Before;
-    for action in actions.iter_mut() {
-        if let (Some(start), Phase::Before) = (&segment, phase)
-            && method(action) == Some(&**start)
-        {
-            phase = Phase::Iteration(1);
-        }
-        let id = phase.id(segment.is_some());
-        action.common.meta_action_id = Some(MetaActionId::new(id.as_str()));
-        let is_new = units.last().is_none_or(|unit| unit.id.as_str() != id);
-        if is_new {
-            units.push(unit(source, &id, phase));
-        }
-        if let Some(unit) = units.last_mut() {
-            unit.action_ids.push(action.common.id);
-            unit.produced_artifact_ids.extend(action.common.outputs.iter().cloned());
-        }
-        phase = phase.after(action);
-    }
-    for unit in &mut units {
-        conclude(unit, gaps);
-    }
-    units
+/// The units so far. A unit is a stretch of actions without a gap: whoever comes back to one begins another.
+#[derive(Default)]
+pub(crate) struct Units {
+    units: Vec<MetaAction>,
+    tally: Vec<Tally>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Before,
-    Iteration(u64),
-    After,
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    achieved: usize,
+    not: usize,
 }
 
-impl Phase {
-    fn id(self, has_loop: bool) -> String {
-        match self {
-            Self::Before if !has_loop => "plan".to_owned(),
-            Self::Before => "before-loop".to_owned(),
-            Self::Iteration(number) => format!("iteration-{number}"),
-            Self::After => "after-loop".to_owned(),
-        }
+impl Units {
+    /// Returns the id of the unit the last action belongs to.
+    pub(crate) fn last(&self) -> Option<&MetaActionId> {
+        self.units.last().map(|unit| &unit.id)
     }
 
-    /// A decision ends an iteration: another follows, or what comes behind the loop.
-    fn after(self, action: &Action) -> Self {
-        match (self, &action.step) {
-            (Self::Iteration(number), ActionStep::Gateway(_, gateway)) => {
-                let repeats = gateway.options.first().is_some_and(|option| option.chosen);
-                if repeats { Self::Iteration(number + 1) } else { Self::After }
+    pub(crate) fn take(&mut self, piece: &Piece) {
+        if piece.actions.is_empty() {
+            return;
+        }
+        if self.last() != Some(&piece.unit.id) {
+            self.units.push(begun(&piece.unit));
+            self.tally.push(Tally::default());
+        }
+        if let (Some(unit), Some(tally)) = (self.units.last_mut(), self.tally.last_mut()) {
+            for action in &piece.actions {
+                unit.action_ids.push(action.common.id);
+                unit.produced_artifact_ids.extend(action.common.outputs.iter().cloned());
             }
-            (phase, _) => phase,
+            match piece.achieved {
+                Achieved::Yes => tally.achieved += 1,
+                Achieved::No => tally.not += 1,
+                Achieved::Silent => {}
+            }
         }
+    }
+
+    /// Attaches the gaps each unit's actions introduced, and says how it ended.
+    pub(crate) fn concluded(&self, actions: &[Action], gaps: &[Residual]) -> Vec<MetaAction> {
+        let mut units = self.units.clone();
+        let places: BTreeMap<&MetaActionId, usize> =
+            self.units.iter().enumerate().map(|(place, unit)| (&unit.id, place)).collect();
+        for gap in gaps {
+            let introduced = gap.introduced_by_action_id.and_then(|id| action_numbered(actions, id.0));
+            let unit = introduced.and_then(|action| action.common.meta_action_id.as_ref());
+            let place = unit.and_then(|id| places.get(id));
+            if let Some(unit) = place.and_then(|place| units.get_mut(*place)) {
+                unit.residual_ids.push(gap.residual_id.clone());
+            }
+        }
+        for (unit, tally) in units.iter_mut().zip(&self.tally) {
+            unit.status = Some(match (tally.achieved, tally.not) {
+                (_, 0) => MetaStatus::Completed,
+                (0, _) => MetaStatus::Abandoned,
+                _ => MetaStatus::Partial,
+            });
+            let made = unit.produced_artifact_ids.len();
+            unit.outcome = Some(format!("{} actions, {made} artifacts", unit.action_ids.len()).into());
+        }
+        units
     }
 }
 
-fn method(action: &Action) -> Option<&str> {
-    action.common.execution.as_ref()?.method.as_deref()
+/// Actions are numbered from 1 without gaps.
+fn action_numbered(actions: &[Action], id: i64) -> Option<&Action> {
+    usize::try_from(id).ok()?.checked_sub(1).and_then(|place| actions.get(place))
 }
 
-fn unit(source: &Source<'_>, id: &str, phase: Phase) -> MetaAction {
-    let (title, intent) = match (phase, source.loop_settings()) {
-        (Phase::Iteration(number), Some(settings)) => (
-            format!("Iteration {number} of {} … {}", settings.start_step, settings.end_step),
-            "Repeat the segment until its condition is met".to_owned(),
-        ),
-        (Phase::After, _) => ("Conclude".to_owned(), "Turn what the loop gathered into an answer".to_owned()),
-        (_, Some(_)) => {
-            ("Prepare".to_owned(), "Bring the problem into the form the loop works on".to_owned())
-        }
-        (_, None) => (
-            format!("Run the plan of policy {}", source.policy()),
-            "Answer the problem by the steps of its policy".to_owned(),
-        ),
-    };
+fn begun(head: &UnitHead) -> MetaAction {
     MetaAction {
-        id: MetaActionId::new(id),
-        title: title.into(),
-        intent: Some(intent.into()),
+        id: head.id.clone(),
+        title: head.title.clone(),
+        intent: Some(head.intent.clone()),
         action_ids: Vec::new(),
         outcome: None,
         status: None,
         source: Some(MetaSource::PlanDeclared),
-        parent_id: None,
-        produced_artifact_ids: Vec::<ArtifactId>::new(),
+        parent_id: head.parent.clone(),
+        produced_artifact_ids: Vec::new(),
         residual_ids: Vec::new(),
         tags: Vec::new(),
         extra: Object::new(),
     }
-}
-
-/// Attaches the gaps its actions introduced, and says how the unit ended.
-fn conclude(unit: &mut MetaAction, gaps: &[Residual]) {
-    let introduced: Vec<&Residual> = gaps
-        .iter()
-        .filter(|gap| gap.introduced_by_action_id.is_some_and(|id| unit.action_ids.contains(&id)))
-        .collect();
-    let broke = introduced
-        .iter()
-        .any(|gap| gap.kind == ResidualKind::Limitation && gap.severity >= Some(ResidualSeverity::High));
-    unit.residual_ids = introduced.iter().map(|gap| gap.residual_id.clone()).collect();
-    unit.status = Some(if broke { MetaStatus::Partial } else { MetaStatus::Completed });
-    let made = unit.produced_artifact_ids.len();
-    unit.outcome = Some(format!("{} actions, {made} artifacts", unit.action_ids.len()).into());
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value, canonical_bytes, parse};
 use hence_engine::{Engine, MemorySink, NoBlobs, Request, Run, Sink, Step, Unseen, View, without_defects};
-use hence_projection::{JOURNAL_MEMBER, ProjectError, RecordedRun, trace_of_run};
+use hence_projection::{JOURNAL_MEMBER, Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
 use hence_state::{Profile, StepError};
@@ -75,9 +75,9 @@ fn run(engine: &Engine, problem: &Value, profile: Profile) -> MemorySink {
 
 fn traced(engine: &Engine, problem: &Value, sink: &MemorySink, journal: &[u8]) -> Value {
     let problem = without_defects(problem.clone());
-    let recorded = RecordedRun { journal, problem: &problem, blobs: &sink.blobs };
-    let trace = encode(&trace_of_run(engine, &recorded).unwrap());
-    let again = encode(&trace_of_run(engine, &recorded).unwrap());
+    let recorded = RecordedRun { journal, problem: &problem, blobs: &sink.blobs, links: &[] };
+    let trace = encode(&trace_of_run(Program::Reason(engine), &recorded).unwrap());
+    let again = encode(&trace_of_run(Program::Reason(engine), &recorded).unwrap());
     assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
     let report = validate_canonical(&trace);
     assert!(report.findings().is_empty(), "{:#?}", report.findings());
@@ -193,8 +193,8 @@ fn large_values_are_named_and_needed() {
     let trace = traced(&engine, &problem, &sink, &sink.journal);
     assert!(trace.to_string().contains(r#""content_ref":"blob:"#));
     let problem = without_defects(problem);
-    let bare = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &NoBlobs };
-    assert!(matches!(trace_of_run(&engine, &bare), Err(ProjectError::Blob(_))));
+    let bare = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &NoBlobs, links: &[] };
+    assert!(matches!(trace_of_run(Program::Reason(&engine), &bare), Err(ProjectError::Blob(_))));
 }
 
 #[test]
@@ -229,11 +229,14 @@ fn another_problem_and_an_altered_journal_are_refused() {
     let (ours, other) = (problem("Is it so?", "{}", 1), problem("Is it not so?", "{}", 1));
     let sink = run(&engine, &ours, Profile::STRICT);
     let (ours, other) = (without_defects(ours), without_defects(other));
-    let foreign = RecordedRun { journal: &sink.journal, problem: &other, blobs: &sink.blobs };
-    assert!(matches!(trace_of_run(&engine, &foreign), Err(ProjectError::OtherProblem { .. })));
+    let foreign = RecordedRun { journal: &sink.journal, problem: &other, blobs: &sink.blobs, links: &[] };
+    assert!(matches!(
+        trace_of_run(Program::Reason(&engine), &foreign),
+        Err(ProjectError::OtherProblem { .. })
+    ));
     let altered = String::from_utf8(sink.journal.clone()).unwrap().replacen("Processed 2", "Processed 7", 1);
-    let altered = RecordedRun { journal: altered.as_bytes(), problem: &ours, blobs: &sink.blobs };
-    assert!(matches!(trace_of_run(&engine, &altered), Err(ProjectError::Broken { .. })));
+    let altered = RecordedRun { journal: altered.as_bytes(), problem: &ours, blobs: &sink.blobs, links: &[] };
+    assert!(matches!(trace_of_run(Program::Reason(&engine), &altered), Err(ProjectError::Broken { .. })));
 }
 
 #[test]

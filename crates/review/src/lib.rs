@@ -15,10 +15,11 @@
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
 //! - [`residuals`] and [`goals`] say what is not established, and what of the intent is; [`grade`] how far a
 //!   reviewer can rely on the record; [`reproduce`] what can be run again, and whether that is safe.
-//! - [`handoff`] prepares a review and [`journal`] records it, hash-chained and bound to the trace by its
-//!   [`ContentHash`]. [`diff`] compares two traces by meaning, [`curate`] regroups actions.
+//! - [`docket`] is the review journal: it prepares a review, records it hash-chained and bound to the trace by its
+//!   [`ContentHash`], and decides what may be approved. [`diff`] compares two traces by meaning, [`curate`] regroups
+//!   actions.
+//! - [`show`] writes findings for other tools, and makes text of a trace harmless wherever it is shown.
 //! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
-//! - [`docket`] is the review journal the command line keeps: it begins with a header and records where times came from.
 //!
 //! It does no I/O, reads no clock, runs nothing and evaluates no policies.
 //!
@@ -51,16 +52,14 @@ pub mod docket;
 pub mod export;
 pub mod goals;
 pub mod grade;
-pub mod handoff;
 mod hash;
 pub mod import;
-pub mod journal;
 pub mod lineage;
-mod markdown;
 pub mod model;
 mod report;
 pub mod reproduce;
 pub mod residuals;
+pub mod show;
 pub mod validate;
 pub mod version;
 pub mod vocabulary;

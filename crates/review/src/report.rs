@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::ContentHash;
 use crate::grade::{Compliance, Grade};
-use crate::markdown::text;
 use crate::residuals::by_severity;
+use crate::show::markdown_text as text;
 use crate::vocabulary::ResidualStatus;
 use crate::wire::{Residual, Trace};
 

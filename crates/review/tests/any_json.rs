@@ -6,7 +6,7 @@ use hence_review::docket::{
     Review, ReviewHeader, Stamp, TimeSource, handoff, handoff_markdown, merged, read_review, seal_header,
 };
 use hence_review::grade::{Compliance, grade};
-use hence_review::lineage::Lineage;
+use hence_review::lineage::{Direction, Lineage, Picture};
 use hence_review::model::{decode, encode};
 use hence_review::residuals::{chain_gaps, derive_residuals};
 use hence_review::validate::{readiness, validate, validate_canonical};
@@ -139,6 +139,11 @@ proptest! {
         readiness(&trace, &report);
         goals::resolve(&trace, &lineage, goals::Stakes::High);
         derive_residuals(&trace);
+        hence_review::reproduce::candidates(&trace);
+        if let Some(picture) = Picture::of(&trace, &lineage, "a1", Direction::Around) {
+            let drawn = [picture.mermaid().replace("<br/>", ""), picture.dot().replace("<b>", "")];
+            prop_assert!(drawn.iter().all(|text| is_harmless(text)), "{:?}", drawn);
+        }
         chain_gaps(&[trace.clone(), trace.clone()]);
         prop_assert!(diff(&trace, &trace).is_empty());
         if let Ok(canonical) = decode(&value) {
@@ -150,12 +155,13 @@ proptest! {
     fn any_json_can_be_reviewed(value in prop_oneof![any_json(), any_trace()]) {
         let review = Review::new(header(&value), &value);
         review.judgement();
-        handoff(&review);
-        let text = handoff_markdown(&review);
+        let earlier = [Trace::read(&value)];
+        handoff(&review, &earlier);
+        let text = handoff_markdown(&review, &earlier);
         prop_assert!(is_harmless(&text), "{}", text);
         // A review that said nothing adds nothing: its merged view breaks no rule the trace keeps.
         if value.as_object().is_some() && validate(&value).is_valid() {
-            prop_assert!(validate(&merged(&review)).is_valid());
+            prop_assert!(validate(&merged(&review, seal_header(&header(&value)).head)).is_valid());
         }
     }
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::Canonical;
+use hence_canon::{Canonical, Value};
 use hence_cognition::capability::Registry;
-use hence_cognition::run::{Prepared, Progress, StepOutcome};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
 use hence_cognition::skill::Step;
-use hence_engine::Blobs;
+use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
-use hence_state::{ProblemSpec, ReasoningState, StepStatus, Timestamp};
+use hence_state::{ProblemSpec, ReasoningState, StepResult, StepStatus, Timestamp};
 
 use crate::kept;
 use crate::pinned::Pinned;
@@ -36,10 +36,12 @@ impl Program for SkillProgram<'_> {
         if problem.is_none() {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
+        let custody = problem.map(|problem| Custody::of(problem));
         let (kept, declared) = (BTreeMap::new(), SkillVariables::are_declared(self.prepared.skill()));
         let variables = problem.filter(|_| declared).and_then(|problem| SkillVariables::begin(problem).ok());
         Box::new(SkillFollower {
             progress,
+            custody,
             blobs: self.blobs,
             ended: false,
             unchecked,
@@ -53,6 +55,14 @@ impl Program for SkillProgram<'_> {
 impl SkillProgram<'_> {
     fn begin(&self, problem: &ProblemSpec, unchecked: &mut Vec<String>) -> Option<Progress<'_>> {
         let pinned = Pinned::of(problem).filter(|pinned| pinned.digest == self.source.digest());
+        if let Some(origin) = pinned.as_ref().and_then(|pinned| pinned.links.origin.as_ref()) {
+            unchecked.push(format!(
+                "that what was carried over is what run {} recorded up to record {} ({})",
+                origin.run,
+                origin.record,
+                origin.hash.short()
+            ));
+        }
         let request = pinned.and_then(|pinned| pinned.request(problem.id()).ok());
         let progress =
             request.and_then(|request| Progress::begin(self.prepared, &request, self.registry).ok());
@@ -66,14 +76,25 @@ impl SkillProgram<'_> {
 
 struct SkillFollower<'a> {
     progress: Option<Progress<'a>>,
+    /// Where the run stands with its policies; the problem says whether it has any.
+    custody: Option<Custody>,
     blobs: &'a dyn Blobs,
     ended: bool,
     unchecked: Vec<String>,
     /// What was known behind the records that something returns to.
-    kept: BTreeMap<RecordIndex, (Option<Progress<'a>>, bool, Option<SkillVariables>)>,
+    kept: BTreeMap<RecordIndex, Known<'a>>,
     /// The variables, where the skill declares any.
     variables: Option<SkillVariables>,
     steps: u64,
+}
+
+/// What a rollback returns to.
+#[derive(Clone)]
+struct Known<'a> {
+    progress: Option<Progress<'a>>,
+    ended: bool,
+    variables: Option<SkillVariables>,
+    custody: Option<Custody>,
 }
 
 impl SkillFollower<'_> {
@@ -93,13 +114,44 @@ impl SkillFollower<'_> {
     }
 }
 
+impl SkillFollower<'_> {
+    /// The verdicts come when no step is left.
+    fn end_of_steps(&self) -> Vec<Reason> {
+        let left = self.progress.as_ref().and_then(|progress| progress.due());
+        left.map(|step| Reason::mismatch(ReasonCode::FlowViolation, &step.id, VERDICTS_STEP))
+            .into_iter()
+            .collect()
+    }
+
+    /// A blocked attempt is one of the step that is due.
+    fn other_step_is_due(&self, found: &str) -> Option<Reason> {
+        let due = self.progress.as_ref()?.due().map_or("nothing", |step| &*step.id);
+        (due != found).then(|| Reason::mismatch(ReasonCode::FlowViolation, due, found))
+    }
+}
+
+/// Without the problem nobody knows whether there are policies; the record reads as if there were.
+fn role_without_problem(result: &StepResult) -> Role {
+    if result.outcome().is_blocked() { Role::Blocked } else { Role::Own }
+}
+
 impl Follower for SkillFollower<'_> {
     fn step(&mut self, record: &StepRecord) -> Vec<Reason> {
-        let result = &record.result;
-        self.ended |= result.outcome().status() == StepStatus::Failed;
-        if &**result.step() == OUTPUTS_STEP {
-            return Vec::new();
+        let recorded = &record.result;
+        let role = match self.custody.as_mut().map(|custody| custody.take(recorded)).transpose() {
+            Ok(role) => role.unwrap_or_else(|| role_without_problem(recorded)),
+            Err(untimely) => {
+                let found = Some(untimely.to_string());
+                return vec![Reason { found, ..Reason::new(ReasonCode::FlowViolation) }];
+            }
+        };
+        self.ended |= role == Role::Own && recorded.outcome().status() == StepStatus::Failed;
+        match &**recorded.step() {
+            OUTPUTS_STEP | POLICIES_STEP => return Vec::new(),
+            VERDICTS_STEP => return self.end_of_steps(),
+            _ => {}
         }
+        let result = &attempt(recorded);
         let outcome = match kept::read(result, self.blobs) {
             Ok(outcome) => outcome,
             Err(kept::KeptError::Blob(error)) => {
@@ -109,6 +161,13 @@ impl Follower for SkillFollower<'_> {
             }
             Err(error) => return vec![refused(&error)],
         };
+        if let Some(nested) = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array) {
+            let count = nested.len();
+            self.unchecked.push(format!(
+                "the {count} nested runs of step {} (each is verified by itself)",
+                result.step()
+            ));
+        }
         let expected = Canonical::of(&outcome.input).digest();
         let mut reasons: Vec<Reason> =
             Reason::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash())
@@ -117,7 +176,9 @@ impl Follower for SkillFollower<'_> {
         if outcome.step_id != *result.step() {
             reasons.push(Reason::mismatch(ReasonCode::FlowViolation, result.step(), &outcome.step_id));
         }
-        if let Some(progress) = &mut self.progress {
+        if role == Role::Blocked {
+            reasons.extend(self.other_step_is_due(result.step()));
+        } else if let Some(progress) = &mut self.progress {
             let step = progress.due();
             match progress.take_in(outcome).cloned() {
                 Ok(settled) => {
@@ -135,7 +196,8 @@ impl Follower for SkillFollower<'_> {
     }
 
     fn control(&mut self, control: &Control) -> Vec<Reason> {
-        let left = self.progress.as_ref().is_some_and(|progress| progress.due().is_some());
+        let left = self.progress.as_ref().is_some_and(|progress| progress.due().is_some())
+            || self.custody.as_ref().is_some_and(Custody::owes_verdicts);
         match control {
             Control::Complete { .. } if !left && !self.ended => {
                 self.ended = true;
@@ -143,10 +205,10 @@ impl Follower for SkillFollower<'_> {
             }
             Control::Checkpoint(_) => Vec::new(),
             Control::Rollback(control) => {
-                if let Some((progress, ended, variables)) = self.kept.get(&control.to) {
+                if let Some(known) = self.kept.get(&control.to).cloned() {
                     // Once a step could not be followed, no later one can be: going back mends that.
-                    (self.progress, self.ended) = (progress.clone(), *ended);
-                    self.variables = variables.clone();
+                    (self.progress, self.ended) = (known.progress, known.ended);
+                    (self.variables, self.custody) = (known.variables, known.custody);
                 }
                 Vec::new()
             }
@@ -155,7 +217,9 @@ impl Follower for SkillFollower<'_> {
     }
 
     fn keep(&mut self, index: RecordIndex) {
-        self.kept.insert(index, (self.progress.clone(), self.ended, self.variables.clone()));
+        let (progress, ended) = (self.progress.clone(), self.ended);
+        let (variables, custody) = (self.variables.clone(), self.custody.clone());
+        self.kept.insert(index, Known { progress, ended, variables, custody });
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

@@ -83,10 +83,13 @@ pub(crate) fn result(
 ///
 /// # Errors
 /// [`KeptError`] when it keeps none.
-pub(crate) fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, KeptError> {
+pub fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, KeptError> {
     let value = match result.outcome().output() {
         Some(output) => hence_engine::resolve(output, blobs)?,
-        None => result.others().get(OUTCOME_KEY).cloned().ok_or(KeptError::Nothing)?,
+        None => {
+            let kept = result.others().get(OUTCOME_KEY).cloned().ok_or(KeptError::Nothing)?;
+            hence_engine::resolve(&kept.into(), blobs)?
+        }
     };
     Ok(StepOutcome::from_value(&value)?)
 }

@@ -5,20 +5,39 @@
 //!   order, so that timing never shows. [`SkillRun::resume`] takes a run up where its journal ends.
 //! - [`replay`] executes deterministic steps again, reads the others, and compares every byte; [`SkillProgram`] lets
 //!   the verifier of `hence-journal` follow a skill's journal.
+//! - [`Ledger`] keeps what is under way beside the journal: intents before calls that may change something, questions to
+//!   people and their answers. [`CallHistory`] reads it back.
 //! - [`Host`] carries out what steps ask for. This crate calls nothing itself: no files, no network, no clock.
 
+mod calls;
+mod child;
 mod follow;
+mod fork;
 mod host;
 mod kept;
+mod links;
 mod pinned;
+mod reach;
 mod replay;
 mod run;
+mod stop;
 mod variables;
 
+pub use calls::{
+    Answer, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Ledger, NoCallLog, Promise,
+    Question, QuestionKind, RefusedAnswer, Standing,
+};
+pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use follow::SkillProgram;
-pub use host::Host;
-pub use kept::KeptError;
+pub use fork::{ForkError, shared_before};
+pub use host::{Effect, Host};
+pub use kept::{KeptError, read as kept_outcome};
+pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
-pub use replay::{SkillReplay, replay};
-pub use run::{FinishedSkill, OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+pub use reach::reaches_out;
+pub use replay::{Recorded, SkillReplay, asks_the_world, replay};
+pub use run::{
+    Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,
+};
+pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

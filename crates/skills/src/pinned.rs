@@ -9,6 +9,8 @@ use hence_cognition::skill::Skill;
 use hence_cognition::state::Frame;
 use hence_state::{ProblemSpec, Timestamp};
 
+use crate::links::{Links, Origin};
+
 /// The skill a problem pins, and what it gives it.
 #[derive(Clone, Debug)]
 pub struct Pinned {
@@ -18,12 +20,16 @@ pub struct Pinned {
     pub version: Arc<str>,
     /// The digest of the skill document's canonical form.
     pub digest: Digest,
+    /// The digest of the declarations of what it may call, if it was given any.
+    pub capabilities: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
     /// Why the run exists.
     pub frame: Value,
     /// What a failing step means for the others.
     pub on_failure: FailureMode,
+    /// What the run belongs to.
+    pub links: Links,
 }
 
 /// What a skill run is asked to do.
@@ -33,12 +39,18 @@ pub struct NewSkillRun {
     pub id: String,
     /// When the run is created.
     pub created_at: Timestamp,
+    /// The digest of the declarations of what it may call, if it is given any.
+    pub capabilities: Option<Digest>,
+    /// The digest of the policies every step must keep, if there are any.
+    pub policies: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
     /// Why the run exists: an object of the frame's fields, or nothing.
     pub frame: Option<Object>,
     /// What a failing step means for the others.
     pub on_failure: FailureMode,
+    /// What the run belongs to.
+    pub links: Links,
 }
 
 /// A frame that is not one.
@@ -60,11 +72,18 @@ impl NewSkillRun {
         };
         let mut context = vec![("inputs", self.inputs.clone().into()), ("on_failure", on_failure.into())];
         context.extend(self.frame.clone().map(|frame| ("frame", frame.into())));
-        let pin = object(vec![
+        let mut pin = vec![
             ("id", skill.id.clone().into()),
             ("version", skill.version.clone().into()),
             ("sha256", source.digest().into()),
-        ]);
+        ];
+        pin.extend(self.links.nested_value().map(|nested| ("nested", nested)));
+        let pin = object(pin);
+        let mut settings = vec![("skill", pin)];
+        let pinned = |digest: Digest| object(vec![("sha256", digest.into())]);
+        settings.extend(self.capabilities.map(|digest| ("capabilities", pinned(digest))));
+        settings.extend(self.links.settings());
+        settings.extend(self.policies.map(|digest| ("policies", pinned(digest))));
         object(vec![
             ("version", "1.0.0".into()),
             ("id", self.id.as_str().into()),
@@ -73,7 +92,7 @@ impl NewSkillRun {
                 "inputs",
                 object(vec![("prompt", skill.description.clone().into()), ("context", object(context))]),
             ),
-            ("settings", object(vec![("skill", pin)])),
+            ("settings", object(settings)),
         ])
     }
 }
@@ -86,7 +105,13 @@ impl Pinned {
 
     /// Reads what a problem document pins; `None` when it pins no skill.
     pub fn of_value(problem: &Value) -> Option<Self> {
-        let pin = problem.get("settings")?.get("skill")?;
+        let settings = problem.get("settings")?;
+        let pin = settings.get("skill")?;
+        let capabilities = match settings.get("capabilities") {
+            None => None,
+            // What cannot be read must not be taken for nothing.
+            Some(declared) => Some(declared.get("sha256")?.as_str()?.parse().ok()?),
+        };
         let text = |key: &str| pin.get(key)?.as_str().map(Arc::from);
         let context = problem.get("inputs")?.get("context")?;
         let on_failure = match context.get("on_failure").and_then(Value::as_str) {
@@ -97,9 +122,11 @@ impl Pinned {
             id: text("id")?,
             version: text("version")?,
             digest: pin.get("sha256")?.as_str()?.parse().ok()?,
+            capabilities,
             inputs: context.get("inputs")?.as_object()?.clone(),
             frame: context.get("frame").cloned().unwrap_or_default(),
             on_failure,
+            links: Links::read(settings)?,
         })
     }
 
@@ -122,7 +149,8 @@ impl Pinned {
             },
             trace_id: Some(trace_id.clone()),
             run_id: Some(trace_id.clone()),
-            parent_run_id: None,
+            parent_run_id: self.links.parent.as_ref().map(|parent| parent.run.clone()),
+            intervention: self.links.origin.as_ref().and_then(Origin::intervention),
         })
     }
 }

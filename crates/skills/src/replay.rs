@@ -1,21 +1,25 @@
 //! Replay of a skill run: deterministic steps are executed again, the others are read from the journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use hence_canon::{Canonical, Digest};
-use hence_cognition::run::{Prepared, StepOutcome};
-use hence_cognition::skill::{Flow, Step, Uses};
-use hence_engine::{Blobs, Determinism, Mark, MemorySink, Sink, SinkError};
-use hence_journal::{
-    CheckpointControl, Control, Reader, Record, RecordIndex, RollbackControl, Sealed, verify,
+use hence_canon::{Canonical, Value};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
+use hence_cognition::skill::Step;
+use hence_engine::{
+    Blobs, Determinism, Gate, Mark, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve,
 };
-use hence_state::ProblemSpec;
+use hence_journal::{Control, Reader, Record, RecordIndex, verify};
+use hence_state::{ProblemSpec, StepStatus};
 
+use crate::calls::{Desk, Ledger, Outside};
+use crate::child::NoChildRuns;
 use crate::host::Host;
 use crate::kept;
-use crate::run::{OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+use crate::reach::{gates_of, may_call};
+use crate::run::{Driven, OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
+use crate::stop::NeverStop;
 
 /// What a replay found.
 #[derive(Clone, Debug)]
@@ -37,160 +41,210 @@ pub fn replay(
     prepared: &Prepared,
     source: &Canonical,
     host: &dyn Host,
-    journal: &[u8],
-    blobs: &dyn Blobs,
+    recorded: Recorded<'_>,
     written: &mut Vec<u8>,
 ) -> Result<SkillReplay, ResumeSkillError> {
-    let stretches = recorded(journal, prepared, host, blobs)?;
-    let read = stretches.iter().map(|stretch| stretch.outcomes.len() as u64).sum::<u64>();
+    let Recorded { journal, blobs, gate } = recorded;
+    let mut history = History::read(journal, prepared, host, blobs)?;
     let (run, header) = SkillRun::start(problem.clone(), prepared, source, host)?;
-    let mut sink = ReplaySink { memory: MemorySink::default(), blobs };
-    sink.memory.journal.extend_from_slice(header.line());
+    let read = history.read;
+    let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
     let mut steps = 0;
-    // Positions are kept while a run is read back, so that is how it gets to know them.
-    let reopened = |sink: &ReplaySink<'_>| {
-        SkillRun::resume(problem.clone(), prepared, source, host, &sink.memory.journal, sink)
-    };
-    match again(run, stretches, host, &mut sink, reopened, &mut steps) {
-        // What a state refuses, the journal cannot hold either: the bytes so far say where they part.
-        Ok(()) | Err(ResumeSkillError::Run(SkillRunError::Book(_) | SkillRunError::Outcome(_))) => {}
-        Err(error) => return Err(error),
+    let ledger = Ledger::empty();
+    let skill = prepared.skill();
+    let (outside, family, trouble) = (Outside::Closed, run.family(), Mutex::new(None));
+    let (ledger, stop, children) = (&ledger, &NeverStop, &NoChildRuns);
+    let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
+    let mut driven = history.drive_again(run, &desk, &mut sink, &mut steps);
+    // Whoever took the run up again after it was blocked decided so, and whoever named a position or returned to one;
+    // the journal says how often, and with what.
+    while history.is_taken_up(&driven, sink.journal()) {
+        let written = sink.journal().to_vec();
+        let mut run = SkillRun::resume(problem.clone(), prepared, source, host, &written, &sink)?;
+        if let Some(mark) = history.marks.get(&run.head().records.next_index()) {
+            run = run.mark(mark, &mut sink)?.0;
+        }
+        driven = history.drive_again(run, &desk, &mut sink, &mut steps);
     }
-    let first_difference = verify::first_difference(journal, &sink.memory.journal);
-    *written = sink.memory.journal;
+    let mut replayed = sink.into_journal();
+    match driven {
+        // What a run that has not ended would go on to do is no difference.
+        Ok(_) if is_unfinished(journal) && replayed.starts_with(journal) => replayed.truncate(journal.len()),
+        // What a state refuses, the journal cannot hold either: the bytes so far say where they part.
+        Ok(_) | Err(SkillRunError::Book(_) | SkillRunError::Outcome(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let first_difference = verify::first_difference(journal, &replayed);
+    *written = replayed;
+    let recorded_steps = count_steps(journal);
+    let steps = if first_difference.is_none() { recorded_steps } else { steps };
     Ok(SkillReplay { first_difference, executed: steps - read.min(steps), read })
 }
 
-/// Part of a journal between two things that came from outside.
-#[derive(Default)]
-struct Stretch {
-    /// The outcomes that are read, by step.
-    outcomes: BTreeMap<Arc<str>, StepOutcome>,
-    /// The checkpoint or rollback behind it; nothing behind the last.
-    mark: Option<(RecordIndex, Mark)>,
+/// A run as it was recorded, to be run again.
+pub struct Recorded<'a> {
+    /// Its journal.
+    pub journal: &'a [u8],
+    /// Where its large values are.
+    pub blobs: &'a dyn Blobs,
+    /// Who judges its results, if its problem pins policies; no policies are laid down yet.
+    pub gate: Option<Box<dyn Gate + 'a>>,
 }
 
-/// Runs one stretch after the other, and records what was asked from outside where it was.
-fn again<'a>(
-    mut run: SkillRun<'a>,
-    stretches: Vec<Stretch>,
-    host: &dyn Host,
-    sink: &mut ReplaySink<'_>,
-    reopened: impl Fn(&ReplaySink<'_>) -> Result<SkillRun<'a>, ResumeSkillError>,
-    steps: &mut u64,
-) -> Result<(), ResumeSkillError> {
-    for Stretch { outcomes, mark } in stretches {
-        run.read_outcomes_from(outcomes);
-        mark.iter().for_each(|(index, _)| run.stop_before(*index));
-        if !run.has_ended() {
-            run.finish(host, NonZeroUsize::MIN, sink, |_| *steps += 1)?;
-        }
-        let Some((index, mark)) = mark else { break };
-        run = reopened(sink)?;
-        if run.head().records.next_index() != index {
-            break;
-        }
-        run = run.mark(&mark, sink)?.0;
-    }
-    Ok(())
+/// What a journal says that cannot be computed again.
+struct History {
+    /// Outcomes of steps that called something a replay must not call again, attempt by attempt.
+    outcomes: BTreeMap<Arc<str>, VecDeque<StepOutcome>>,
+    /// The policies somebody laid down, by record.
+    policies: BTreeMap<RecordIndex, Value>,
+    /// The checkpoints and rollbacks somebody asked for, by record.
+    marks: BTreeMap<RecordIndex, Mark>,
+    /// How many outcomes are read from the journal.
+    read: u64,
+    records: u64,
 }
 
-/// Reads the outcomes of steps that called something a replay must not call again.
-fn recorded(
-    journal: &[u8],
-    prepared: &Prepared,
-    host: &dyn Host,
-    blobs: &dyn Blobs,
-) -> Result<Vec<Stretch>, ResumeSkillError> {
-    let (_, reader) = Reader::open(journal)?;
-    let (mut stretches, mut stretch) = (Vec::new(), Stretch::default());
-    // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
-    for chained in reader.map_while(Result::ok) {
-        let record = match chained.record {
-            Record::Step(record) => record,
-            Record::Control(Control::Checkpoint(CheckpointControl { name, position, .. })) => {
-                stretch.mark = Some((chained.index, Mark::Checkpoint { name, position }));
-                stretches.push(std::mem::take(&mut stretch));
-                continue;
+impl History {
+    fn read(
+        journal: &[u8],
+        prepared: &Prepared,
+        host: &dyn Host,
+        blobs: &dyn Blobs,
+    ) -> Result<Self, ResumeSkillError> {
+        let (_, reader) = Reader::open(journal)?;
+        let (outcomes, policies, marks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut history = Self { outcomes, policies, marks, read: 0, records: 1 };
+        // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
+        for chained in reader.map_while(Result::ok) {
+            history.records += 1;
+            history.marks.extend(mark_of(&chained.record).map(|mark| (chained.index, mark)));
+            let Record::Step(record) = &chained.record else { continue };
+            let kept = |source| ResumeSkillError::Kept { index: chained.index, source };
+            match &**record.result.step() {
+                OUTPUTS_STEP | VERDICTS_STEP => continue,
+                POLICIES_STEP => {
+                    if let Some(output) = record.result.outcome().output() {
+                        let policies = resolve(output, blobs).map_err(|error| kept(error.into()))?;
+                        history.policies.insert(chained.index, policies);
+                    }
+                    continue;
+                }
+                _ => {}
             }
-            Record::Control(Control::Rollback(RollbackControl { name, .. })) => {
-                stretch.mark = Some((chained.index, Mark::Rollback { name }));
-                stretches.push(std::mem::take(&mut stretch));
-                continue;
+            let outcome = kept::read(&attempt(&record.result), blobs).map_err(kept)?;
+            if asks_the_world(&outcome, prepared.skill().step(&outcome.step_id), host) {
+                history.read += 1;
+                history.outcomes.entry(outcome.step_id.clone()).or_default().push_back(outcome);
             }
-            Record::Control(_) | Record::Header(_) => continue,
-        };
-        if &**record.result.step() == OUTPUTS_STEP {
-            continue;
         }
-        let outcome = kept::read(&record.result, blobs)
-            .map_err(|source| ResumeSkillError::Kept { index: chained.index, source })?;
-        if asks_the_world(&outcome, prepared, host) {
-            stretch.outcomes.insert(outcome.step_id.clone(), outcome);
+        Ok(history)
+    }
+
+    /// Returns whether a run that came to a stop was taken up again.
+    fn is_taken_up(&self, driven: &Result<Driven<'_>, SkillRunError>, written: &[u8]) -> bool {
+        let lines = written.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let is_marked = self.marks.contains_key(&RecordIndex::new(lines));
+        match driven {
+            Ok(Driven::Blocked(_)) => self.goes_on(written),
+            Ok(Driven::Paused(..) | Driven::Finished(_)) => is_marked,
+            Err(_) => false,
         }
     }
-    stretches.push(stretch);
-    Ok(stretches)
+
+    /// Returns whether more was recorded than was written again.
+    fn goes_on(&self, written: &[u8]) -> bool {
+        (written.iter().filter(|byte| **byte == b'\n').count() as u64) < self.records
+    }
+
+    /// Runs on from where a run stands, until it ends or is blocked.
+    fn drive_again<'r>(
+        &mut self,
+        mut run: SkillRun<'r>,
+        desk: &Desk<'_>,
+        sink: &mut ReplaySink<'_>,
+        steps: &mut u64,
+    ) -> Result<Driven<'r>, SkillRunError> {
+        while let Some(policies) = self.policies.get(&run.head().records.next_index()) {
+            run.lay_policies(policies, sink)?;
+        }
+        let here = run.head().records.next_index();
+        if let Some(next) = self.marks.range(here..).map(|(index, _)| *index).next() {
+            run.stop_before(next);
+        }
+        let due: Vec<Arc<str>> = run.outcomes().iter().map(|outcome| outcome.step_id.clone()).collect();
+        let next = self.outcomes.iter().filter(|(step, _)| !due.contains(step));
+        run.read_outcomes_from(
+            next.filter_map(|(step, left)| Some((step.clone(), left.front()?.clone()))).collect(),
+        );
+        if run.has_ended() {
+            return Ok(Driven::Finished(Box::new(run.ended())));
+        }
+        let mut taken = Vec::new();
+        let driven = run.drive_at(desk, NonZeroUsize::MIN, sink, |outcome| {
+            *steps += 1;
+            taken.push(outcome.step_id.clone());
+        });
+        // A step that is taken again behind a rollback gave something else the second time.
+        for step in taken {
+            self.outcomes.get_mut(&step).map(VecDeque::pop_front);
+        }
+        if let Ok(Driven::Blocked(blocked)) = &driven {
+            // What was blocked is not what the next attempt gave.
+            self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+        }
+        driven
+    }
 }
 
-/// Tells whether executing a step again would ask something that may answer otherwise.
+/// Tells whether executing a step again would ask something that may answer otherwise: a replay reads such an outcome
+/// from the journal.
 ///
 /// Gates are no calls of a step, and one that denied leaves no call at all; so what they would be asked through is
 /// looked up in the contracts of everything the step may call.
-fn asks_the_world(outcome: &StepOutcome, prepared: &Prepared, host: &dyn Host) -> bool {
+pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
     let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
-    if outcome.called.keys().any(|id| is_recorded(id)) {
+    // A run that was nested is named by its own journal, which a replay does not write again.
+    let has_nested = outcome.meta.contains_key(NESTED_RUNS_KEY);
+    if has_nested || outcome.called.keys().any(|id| is_recorded(id)) {
         return true;
     }
-    let step = prepared.skill().step(&outcome.step_id);
-    let specs = step.into_iter().flat_map(may_call).filter_map(|id| host.capability(&id));
-    specs.into_iter().any(|spec| {
-        spec.safety.before.iter().chain(&spec.safety.after).any(|gate| is_recorded(&gate.capability))
-    })
+    let mut gates = step.into_iter().flat_map(may_call).flat_map(|id| gates_of(&id, host));
+    gates.any(|gate| is_recorded(&gate))
 }
 
-/// Returns every capability a step may call.
-fn may_call(step: &Step) -> Vec<Arc<str>> {
-    let mut uses = vec![step.uses.clone()];
-    if let Some(router) = &step.control.router {
-        uses.extend(router.cases.iter().map(|(_, uses)| uses.clone()));
-        uses.extend(router.default.clone());
-    }
-    if let Flow::Scatter(scatter) = &step.control.flow {
-        uses.extend(scatter.branches.iter().cloned());
-    }
-    let capability = |uses: Uses| match uses {
-        Uses::Capability(id) => Some(id),
-        Uses::Skill(_) => None,
-    };
-    uses.into_iter().filter_map(capability).collect()
-}
-
-/// Keeps the replay's journal in memory and reads large values where they are kept.
-struct ReplaySink<'a> {
-    memory: MemorySink,
-    blobs: &'a dyn Blobs,
-}
-
-impl Sink for ReplaySink<'_> {
-    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
-        self.memory.append(record)
-    }
-
-    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
-        self.memory.put_blob(value)
-    }
-
-    fn blobs(&self) -> &dyn Blobs {
-        self
+/// Tells whether a journal ends before its run does.
+fn is_unfinished(journal: &[u8]) -> bool {
+    let Ok((_, reader)) = Reader::open(journal) else { return false };
+    // The name of a position says nothing about the end.
+    let tells = |read: &Result<hence_journal::Chained, _>| !matches!(read, Ok(chained) if matches!(chained.record, Record::Control(Control::Checkpoint(_))));
+    match reader.filter(tells).last() {
+        None => true,
+        Some(Ok(chained)) => match &chained.record {
+            Record::Step(record) => record.result.outcome().status() != StepStatus::Failed,
+            Record::Control(Control::Rollback(_)) => true,
+            Record::Control(_) => false,
+            Record::Header(_) => true,
+        },
+        Some(Err(_)) => false,
     }
 }
 
-impl Blobs for ReplaySink<'_> {
-    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
-        match Blobs::get(&self.memory.blobs, digest)? {
-            Some(bytes) => Ok(Some(bytes)),
-            None => self.blobs.get(digest),
+/// Counts the steps a journal records.
+fn count_steps(journal: &[u8]) -> u64 {
+    let Ok((_, reader)) = Reader::open(journal) else { return 0 };
+    let asides = [OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP];
+    let is_step =
+        |record: &Record| matches!(record, Record::Step(step) if !asides.contains(&&**step.result.step()));
+    reader.map_while(Result::ok).filter(|chained| is_step(&chained.record)).count() as u64
+}
+
+/// Returns the mark a record is of.
+fn mark_of(record: &Record) -> Option<Mark> {
+    match record {
+        Record::Control(Control::Checkpoint(control)) => {
+            Some(Mark::Checkpoint { name: control.name.clone(), position: control.position })
         }
+        Record::Control(Control::Rollback(control)) => Some(Mark::Rollback { name: control.name.clone() }),
+        _ => None,
     }
 }

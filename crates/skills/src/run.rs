@@ -9,14 +9,22 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
-use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
-use hence_cognition::state::ExecutionState;
-use hence_engine::{Book, BookError, BookStart, ENGINE_VERSION, Finished, Sink};
+use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle};
+use hence_cognition::state::{ExecutionState, Memory};
+use hence_engine::{
+    Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
+    VERDICTS_STEP,
+};
 use hence_journal::{Head, RecordIndex, Sealed};
-use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, ReasoningState, Status, StepError};
+use hence_state::{
+    Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, ReasoningState, Status, StepError, StepResult,
+    Timestamp,
+};
 
+pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
+use crate::child::Family;
 use crate::kept::{self, Kept};
 use crate::pinned::{InvalidFrame, Pinned};
 use crate::variables::SkillVariables;
@@ -30,6 +38,7 @@ const LATENCY_KEY: &str = "latency_ms";
 /// A skill run under way.
 pub struct SkillRun<'a> {
     pinned: Pinned,
+    created_at: Timestamp,
     request: RunRequest,
     progress: Progress<'a>,
     book: Book,
@@ -41,6 +50,8 @@ pub struct SkillRun<'a> {
     variables: Option<SkillVariables>,
     /// The record a replay stops before, because something from outside comes there.
     stop: Option<RecordIndex>,
+    /// What the step that policies blocked last gave. Other policies judge it again; nothing is called twice for them.
+    blocked: Option<StepOutcome>,
 }
 
 /// A skill run that has ended.
@@ -69,18 +80,24 @@ pub enum SkillRunError {
     /// The frame is not one.
     #[error(transparent)]
     Frame(#[from] InvalidFrame),
-    /// A step uses an id the state keeps for itself.
-    #[error("step id `{ITERATIONS_KEY}` is reserved")]
-    ReservedStep,
     /// The variables cannot even begin.
     #[error(transparent)]
     Variables(#[from] hence_variables::Refusal),
+    /// A step uses an id the record keeps for itself.
+    #[error("step id `{0}` is reserved")]
+    ReservedStep(Arc<str>),
+    /// Policies block the step that is due, or the end of the run. Its record is kept.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
     /// A record could not be made or kept.
     #[error(transparent)]
     Book(#[from] BookError),
     /// A step waits for an answer. Nothing was recorded for it; resume the run once the answer is there.
     #[error("the run waits for an answer")]
-    Waiting(hence_cognition::run::Waiting),
+    Waiting(Vec<hence_cognition::run::Waiting>),
+    /// What is under way could not be kept beside the journal.
+    #[error("what is under way could not be kept: {0}")]
+    CallLog(SinkError),
     /// The interpreter refuses an outcome.
     #[error(transparent)]
     Outcome(#[from] hence_cognition::run::FoldError),
@@ -99,6 +116,7 @@ impl<'a> SkillRun<'a> {
     ) -> Result<(Self, Sealed), SkillRunError> {
         let pinned = check_pin(&problem, prepared, source)?;
         let trace_id = problem.id().clone();
+        let created_at = problem.created_at().clone();
         let request = pinned.request(&trace_id)?;
         let progress = Progress::begin(prepared, &request, registry)?;
         let is_declared = SkillVariables::are_declared(prepared.skill());
@@ -111,8 +129,19 @@ impl<'a> SkillRun<'a> {
             profile: Profile::STRICT,
             clock,
         })?;
-        let (recorded, kept) = (BTreeMap::new(), BTreeMap::new());
-        Ok((Self { pinned, request, progress, book, recorded, kept, variables, stop: None }, header))
+        let run = Self {
+            pinned,
+            created_at,
+            request,
+            progress,
+            book,
+            recorded: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            variables,
+            stop: None,
+            blocked: None,
+        };
+        Ok((run, header))
     }
 
     /// Returns where the journal ends.
@@ -135,6 +164,11 @@ impl<'a> SkillRun<'a> {
         self.progress.state()
     }
 
+    /// Returns the step whose outcome is to be recorded next, if any is left.
+    pub fn due(&self) -> Option<&Arc<str>> {
+        self.progress.due().map(|step| &step.id)
+    }
+
     /// Returns the outcomes so far, in the order of the record.
     pub fn outcomes(&self) -> &[StepOutcome] {
         self.progress.outcomes()
@@ -147,8 +181,8 @@ impl<'a> SkillRun<'a> {
         FinishedSkill { finished: Finished { state: self.book.into_state(), head }, report }
     }
 
-    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
-        self.recorded = recorded;
+    pub(crate) fn pinned(&self) -> &Pinned {
+        &self.pinned
     }
 
     pub(crate) fn stop_before(&mut self, index: RecordIndex) {
@@ -159,54 +193,110 @@ impl<'a> SkillRun<'a> {
         self.stop.is_some_and(|stop| self.book.next_index() >= stop)
     }
 
-    /// Settles the outcome of the step that is due and keeps it as a record.
-    fn commit(
+    /// Returns the memory after an outcome of the step that is due, which is not taken in.
+    pub(crate) fn memory_after(&self, outcome: &StepOutcome) -> Memory {
+        let memory = &self.progress.state().memory;
+        match self.progress.due() {
+            Some(step) => settle(step, outcome.clone(), memory).memory,
+            None => memory.clone(),
+        }
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        Family { created_at: self.created_at.clone(), pinned: self.pinned.clone() }
+    }
+
+    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
+        self.recorded.extend(recorded);
+    }
+
+    /// Records the policies the run goes by from here on: the pinned ones at its beginning, others where it is blocked.
+    ///
+    /// What the blocked step gave is judged again by the new policies; it is not executed again for them.
+    ///
+    /// # Errors
+    /// [`SkillRunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
+    pub fn lay_policies(
+        &mut self,
+        policies: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, SkillRunError> {
+        let index = self.book.lay_policies(policies, sink)?;
+        self.judge_again();
+        Ok(index)
+    }
+
+    /// Returns where the run stands with its policies.
+    pub fn custody(&self) -> &Custody {
+        self.book.custody()
+    }
+
+    fn judge_again(&mut self) {
+        if let Some(outcome) = self.blocked.take() {
+            self.recorded.insert(outcome.step_id.clone(), outcome);
+        }
+    }
+
+    /// Settles the outcome of the step that is due and keeps it as a record, or keeps that policies block it.
+    pub(crate) fn commit(
         &mut self,
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
-    ) -> Result<StepOutcome, SkillRunError> {
+    ) -> Result<Result<StepOutcome, Blocked>, SkillRunError> {
         // Time as the wall saw it belongs to no record, whoever reports it.
         outcome.metrics.elapsed_ms = 0;
         if outcome.meta.contains_key(LATENCY_KEY) {
             outcome.meta = outcome.meta.without(LATENCY_KEY);
         }
-        let settled = self.settle(outcome)?;
-        let (held, beside) = match Kept::of(&settled, self.pinned.on_failure) {
+        let (proposed, variables) = self.propose(outcome)?;
+        let settled = &proposed.outcome;
+        let (held, beside) = match Kept::of(settled, self.pinned.on_failure) {
             Kept::Output(value) => (self.book.store(Canonical::of(&value), sink)?, None),
             Kept::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
             Kept::Skipped(value) => (Outcome::Skipped, Some(value)),
         };
         let result = kept::result(&settled.step_id, &settled.input, self.book.next_times()?, held, beside);
-        self.book.record(&settled.step_id, result, sink)?;
-        Ok(settled)
+        let result = self.book.judge(result, sink)?;
+        let (step, errors) = (settled.step_id.clone(), blocking(&self.book, &result));
+        let index = self.book.record(&step, result, sink)?;
+        if let Some(errors) = errors {
+            self.blocked = Some(proposed.outcome);
+            return Ok(Err(Blocked { index, step, errors }));
+        }
+        let kept = self.progress.accept(proposed).clone();
+        if let (Some(before), Some(after)) = (self.variables.take(), variables) {
+            self.follow_variables(&before, after);
+        }
+        Ok(Ok(kept))
     }
 
-    /// Settles an outcome; where variables are declared, their rules have a say.
-    fn settle(&mut self, outcome: StepOutcome) -> Result<StepOutcome, SkillRunError> {
-        let Some(variables) = self.variables.take() else {
-            return Ok(self.progress.settle(outcome)?.clone());
-        };
+    /// Says what settling an outcome would give, and which variables there would be; where any are declared, their
+    /// rules have a say.
+    fn propose(&self, outcome: StepOutcome) -> Result<(Settled, Option<SkillVariables>), SkillRunError> {
+        let (step, proposed) = (self.progress.due(), self.progress.propose(outcome)?);
+        let (Some(variables), Some(step)) = (&self.variables, step) else { return Ok((proposed, None)) };
         let (index, times) = (self.book.next_index(), self.book.next_times()?);
-        let mut after = None;
-        let settled = self.progress.settle_if(outcome, |step, outcome, memory| {
-            let judged = variables.after(step, outcome, memory, &times.1, index);
-            after = Some(judged.map_err(|refusal| crate::variables::failure(&refusal))?);
-            Ok(())
-        });
-        let settled = settled?.clone();
-        self.follow_variables(variables, after);
-        Ok(settled)
+        let judge =
+            |proposed: &Settled| variables.after(step, &proposed.outcome, &proposed.memory, &times.1, index);
+        match judge(&proposed) {
+            Ok(after) => Ok((proposed, Some(after))),
+            Err(refusal) => {
+                let refused = self.progress.refuse(proposed, crate::variables::failure(&refusal));
+                // A step that failed writes nothing, and time goes on all the same.
+                let after = judge(&refused)?;
+                Ok((refused, Some(after)))
+            }
+        }
     }
 
     /// Puts the variables after a step in place of those before; what is past its time leaves the memory, too.
-    fn follow_variables(&mut self, before: SkillVariables, after: Option<SkillVariables>) {
-        let after = after.unwrap_or_else(|| before.clone());
+    fn follow_variables(&mut self, before: &SkillVariables, after: SkillVariables) {
         before.gone_in(&after).iter().for_each(|name| self.progress.forget(name.as_str()));
         self.variables = Some(after);
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.
-    fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
+    pub(crate) fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
         let (report, mut book) = (self.progress.end(), self.book);
         if book.state().status() == Status::Running {
             match &report.failure {
@@ -217,12 +307,25 @@ impl<'a> SkillRun<'a> {
                     book.record(OUTPUTS_STEP, result, sink)?;
                 }
                 None => {
+                    if let Some(blocked) = book.judge_end(sink)? {
+                        return Err(blocked.into());
+                    }
                     book.complete(sink)?;
                 }
             }
         }
         let head = book.head();
         Ok(FinishedSkill { finished: Finished { state: book.into_state(), head }, report })
+    }
+}
+
+/// Returns what blocks a result, if policies do.
+fn blocking(book: &Book, result: &StepResult) -> Option<Vec<StepError>> {
+    match result.outcome() {
+        Outcome::Failed(errors) if book.custody().is_pinned() && result.outcome().is_blocked() => {
+            Some(errors.clone())
+        }
+        _ => None,
     }
 }
 
@@ -241,8 +344,9 @@ pub(crate) fn check_pin(
         let pin = format!("{} {} ({})", pinned.id, pinned.version, pinned.digest.short());
         return Err(SkillRunError::OtherSkill { pinned: pin, found });
     }
-    if skill.steps.iter().any(|step| &*step.id == ITERATIONS_KEY) {
-        return Err(SkillRunError::ReservedStep);
+    let reserved = [ITERATIONS_KEY, OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP];
+    if let Some(step) = skill.steps.iter().find(|step| reserved.contains(&&*step.id)) {
+        return Err(SkillRunError::ReservedStep(step.id.clone()));
     }
     Ok(pinned)
 }

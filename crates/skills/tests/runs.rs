@@ -19,7 +19,7 @@ use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{Determinism, MemorySink, Sink};
 use hence_journal::verify::{check_chain, check_linked, check_spec};
-use hence_skills::{FinishedSkill, Host, NewSkillRun, SkillProgram, SkillRun, replay};
+use hence_skills::{FinishedSkill, Host, Links, NewSkillRun, Recorded, SkillProgram, SkillRun, replay};
 use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 
 /// `echo` gives its input back after a while, `ask` too but is recorded, `fail` fails, `big` gives 20 KiB.
@@ -121,6 +121,9 @@ impl Case {
         let skill = Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap();
         let prepared = Prepared::of(&skill, &World::default()).unwrap();
         let asked = NewSkillRun {
+            capabilities: None,
+            links: Links::default(),
+            policies: None,
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             inputs: Object::new(),
@@ -164,8 +167,7 @@ impl Case {
             &self.prepared,
             &self.source,
             &again,
-            journal,
-            sink.blobs(),
+            Recorded { journal, blobs: sink.blobs(), gate: None },
             &mut written,
         )
         .unwrap();

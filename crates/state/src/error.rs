@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
+/// The code of the errors of a result that a policy blocked. The engine alone gives it.
+pub const POLICY_VIOLATION: &str = "policy_violation";
+
 /// An entry of the state's append-only list of errors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepError {

@@ -48,7 +48,7 @@ pub use artifacts::{Artifacts, ITERATIONS_KEY, Placement, Produced};
 pub use blank::{collapse_blank, is_blank};
 pub use clock::{Clock, ClockError, TICK_SECONDS};
 pub use document::check_state;
-pub use error::StepError;
+pub use error::{POLICY_VIOLATION, StepError};
 pub use finding::{Category, FieldPath, Finding, Findings, Stage};
 pub use metadata::Metadata;
 pub use problem::{

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use hence_canon::{Canonical, Digest, Object, ObjectWriter, Value};
 
-use crate::{StepError, Timestamp};
+use crate::{POLICY_VIOLATION, StepError, Timestamp};
 
 /// The version of the result's form.
 pub const RESULT_VERSION: &str = "1.0.0";
@@ -77,6 +77,12 @@ impl Outcome {
         }
     }
 
+    /// Returns whether policies blocked the step: it failed, and every error says so.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self, Self::Failed(errors) if !errors.is_empty()
+            && errors.iter().all(|error| &*error.code == POLICY_VIOLATION))
+    }
+
     /// Returns the hash a result must carry for this outcome: of the output, or of `{}` when there is none.
     pub fn output_hash(&self) -> Digest {
         static NO_OUTPUT: LazyLock<Digest> = LazyLock::new(|| Digest::of(b"{}"));
@@ -119,6 +125,18 @@ impl StepResult {
     ) -> Self {
         let (version, step) = (version.into(), step.into());
         Self { version, step, input_hash, output_hash, started_at, finished_at, outcome, others }
+    }
+
+    /// Returns the result with a member of its own beside those of the form.
+    #[must_use]
+    pub fn with_other(self, key: &str, value: impl Into<Value>) -> Self {
+        Self { others: self.others.with(key, value), ..self }
+    }
+
+    /// Returns the result as if the step had ended otherwise.
+    #[must_use]
+    pub fn ending_in(self, outcome: Outcome) -> Self {
+        Self { output_hash: outcome.output_hash(), outcome, ..self }
     }
 
     /// Returns the step's name.

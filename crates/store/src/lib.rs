@@ -55,5 +55,5 @@ pub use file::FileStore;
 pub use lines::{APPEND_BYTES_MAX, InvalidLines};
 pub use memory::MemoryStore;
 pub use run_id::{InvalidRunId, RUN_ID_BYTES_MAX, RunId};
-pub use store::{BLOB_BYTES_MAX, Cut, Durability, Holder, Lease, NewRun, Opened, RunWriter, Store};
+pub use store::{BLOB_BYTES_MAX, Cut, Durability, Holder, Lease, NewRun, Opened, RunWriter, SideLog, Store};
 pub use summary::{Condition, RunSummary, SUMMARY_HEADER_BYTES_MAX};

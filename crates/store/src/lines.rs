@@ -102,6 +102,11 @@ fn check_size(bytes: u64) -> Result<(), InvalidLines> {
     if bytes > APPEND_BYTES_MAX { Err(InvalidLines::TooLarge { bytes }) } else { Ok(()) }
 }
 
+/// Returns how many bytes of `bytes` are whole lines.
+pub(crate) fn whole_lines(bytes: &[u8]) -> usize {
+    memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

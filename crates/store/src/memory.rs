@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hence_canon::Digest;
 use hence_journal::{Head, RecordCount, RecordIndex};
 
-use crate::lines::check_lines;
+use crate::lines::{check_lines, whole_lines};
 use crate::summary::{find_prefix, header_of};
 use crate::{
     AppendError, AttachmentName, BLOB_BYTES_MAX, Condition, Doctor, Durability, Holder, Lease, NewRun,
-    Opened, Repaired, Report, RunId, RunSummary, RunWriter, Store, StoreError,
+    Opened, Repaired, Report, RunId, RunSummary, RunWriter, SideLog, Store, StoreError,
 };
 
 /// A store in memory, for tests and for programs that embed `hence` and keep nothing.
@@ -50,7 +50,8 @@ impl MemoryStore {
     }
 
     fn writer(&self, run: &RunId, head: Head) -> Box<dyn RunWriter> {
-        Box::new(MemoryWriter { store: self.clone(), run: run.clone(), head })
+        let lease = Arc::new(MemoryLease { store: self.clone(), run: run.clone() });
+        Box::new(MemoryWriter { lease, head })
     }
 }
 
@@ -209,12 +210,17 @@ impl HeldRun {
 
 /// The writer of one run in memory.
 struct MemoryWriter {
-    store: MemoryStore,
-    run: RunId,
+    lease: Arc<MemoryLease>,
     head: Head,
 }
 
-impl MemoryWriter {
+/// The lease of a run in memory, shared by its writer and what lies beside its journal.
+struct MemoryLease {
+    store: MemoryStore,
+    run: RunId,
+}
+
+impl MemoryLease {
     fn with_run<T>(&self, write: impl FnOnce(&mut HeldRun) -> T) -> T {
         let mut held = self.store.lock();
         write(held.runs.get_mut(&self.run).expect("a leased run is never removed"))
@@ -223,7 +229,7 @@ impl MemoryWriter {
 
 impl RunWriter for MemoryWriter {
     fn run(&self) -> &RunId {
-        &self.run
+        &self.lease.run
     }
 
     fn head(&self) -> Head {
@@ -235,7 +241,7 @@ impl RunWriter for MemoryWriter {
             return Err(AppendError::HeadMoved { expected, found: self.head });
         }
         let lines = check_lines(lines, self.head.records)?;
-        self.with_run(|held| {
+        self.lease.with_run(|held| {
             held.journal.extend_from_slice(lines.bytes);
             held.head = lines.head;
         });
@@ -248,17 +254,40 @@ impl RunWriter for MemoryWriter {
     }
 
     fn attach(&mut self, name: &AttachmentName, bytes: &[u8], _: Durability) -> Result<(), StoreError> {
-        self.with_run(|held| held.attachments.insert(name.clone(), bytes.to_vec()));
+        self.lease.with_run(|held| held.attachments.insert(name.clone(), bytes.to_vec()));
         Ok(())
     }
 
     fn detach(&mut self, name: &AttachmentName) -> Result<(), StoreError> {
-        self.with_run(|held| held.attachments.remove(name));
+        self.lease.with_run(|held| held.attachments.remove(name));
+        Ok(())
+    }
+
+    fn side_log(&mut self, name: &AttachmentName) -> Result<Box<dyn SideLog>, StoreError> {
+        self.lease.with_run(|held| {
+            let lines = held.attachments.entry(name.clone()).or_default();
+            lines.truncate(whole_lines(lines));
+        });
+        Ok(Box::new(MemorySideLog { lease: self.lease.clone(), name: name.clone() }))
+    }
+}
+
+/// Lines beside a journal in memory.
+struct MemorySideLog {
+    lease: Arc<MemoryLease>,
+    name: AttachmentName,
+}
+
+impl SideLog for MemorySideLog {
+    fn append(&self, lines: &[u8], _: Durability) -> Result<(), StoreError> {
+        self.lease.with_run(|held| {
+            held.attachments.entry(self.name.clone()).or_default().extend_from_slice(lines);
+        });
         Ok(())
     }
 }
 
-impl Drop for MemoryWriter {
+impl Drop for MemoryLease {
     fn drop(&mut self) {
         self.with_run(|held| held.is_leased = false);
     }

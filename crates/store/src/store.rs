@@ -256,4 +256,27 @@ pub trait RunWriter: Send {
     /// # Errors
     /// [`StoreError::Disk`].
     fn detach(&mut self, name: &AttachmentName) -> Result<(), StoreError>;
+
+    /// Opens the lines that lie beside the journal under `name`, made when there are none.
+    ///
+    /// They read back as the attachment of that name. Bytes behind the last line feed are an append that never
+    /// finished, of which nobody was told; they are cut off.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn side_log(&mut self, name: &AttachmentName) -> Result<Box<dyn SideLog>, StoreError>;
+}
+
+/// Lines beside a journal: what is under way until the journal says what became of it.
+///
+/// It can be written from many threads at a time, and keeps the lease of its run for as long as it lives.
+pub trait SideLog: Send + Sync {
+    /// Appends whole lines, each with its line feed, behind those that are there.
+    ///
+    /// With [`Durability::Synced`] everything appended before is durable too; those who ask for it at the same time
+    /// share one sync.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`]. After that every call gives an error: open the run again to learn what is there.
+    fn append(&self, lines: &[u8], durability: Durability) -> Result<(), StoreError>;
 }

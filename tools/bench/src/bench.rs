@@ -4,8 +4,10 @@ mod append;
 mod canonical;
 mod growth;
 mod resume;
+mod skills;
 mod start;
 mod state_hash;
+mod traces;
 mod value_memory;
 mod variables;
 mod verify;
@@ -26,6 +28,8 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "canonical", run: canonical::run },
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
+    Bench { name: "skills", run: skills::run },
+    Bench { name: "traces", run: traces::run },
     Bench { name: "append", run: append::run },
     Bench { name: "variables", run: variables::run },
     Bench { name: "value-memory", run: value_memory::run },

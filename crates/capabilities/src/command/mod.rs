@@ -1,26 +1,17 @@
 //! Commands: programs that take JSON and give JSON.
 
 mod child;
-mod declared;
+mod kind;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hence_canon::{Object, Value, canonical_bytes};
-use hence_cognition::capability::CapabilitySpec;
-use hence_cognition::run::{Call, CallError, Reply};
+use hence_canon::{Float, Object, Value, canonical_bytes};
+use hence_cognition::run::{CallError, Reply};
 
+use crate::provider::{Provider, ProviderCall};
 use child::{Ended, Limits};
-pub use declared::InvalidCommands;
-
-/// How much a command may write unless its declaration says otherwise.
-pub const OUTPUT_BYTES_DEFAULT: u64 = 16 * 1024 * 1024;
-
-/// How much a command may write whatever its declaration says: it is all held in memory.
-pub const OUTPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
-const _: () = assert!(OUTPUT_BYTES_DEFAULT <= OUTPUT_BYTES_MAX);
+pub(crate) use kind::CommandKind;
 
 /// How much of what a command says on stderr is kept for a message: the end of it.
 const STDERR_BYTES_MAX: usize = 2048;
@@ -28,46 +19,36 @@ const STDERR_BYTES_MAX: usize = 2048;
 /// The variable that names a call. A command that is started twice for one call sees the same name.
 const CALL_VARIABLE: &str = "HENCE_CALL";
 
-/// Declared commands by id.
-#[derive(Clone, Debug, Default)]
-pub struct Commands(BTreeMap<Arc<str>, Command>);
+/// The variable that names what is to be done: the same for every attempt, so that doing it twice can be noticed.
+const IDEMPOTENCY_VARIABLE: &str = "HENCE_IDEMPOTENCY_KEY";
 
 /// One declared command.
 #[derive(Clone, Debug)]
-pub(crate) struct Command {
-    pub(crate) spec: Arc<CapabilitySpec>,
-    /// The program and its arguments.
-    words: Vec<String>,
+struct Command {
+    /// The program as it was declared.
+    name: Arc<str>,
+    /// Where it lies, or its bare name.
+    path: PathBuf,
+    arguments: Vec<Arc<str>>,
     directory: PathBuf,
     /// The names of the variables it sees.
-    environment: Vec<String>,
-    /// How long it may take, if less than its step allows.
-    timeout: Option<Duration>,
-    output_bytes_max: u64,
+    environment: Vec<Arc<str>>,
 }
 
-impl Commands {
-    pub(crate) fn get(&self, id: &str) -> Option<&Command> {
-        self.0.get(id)
-    }
-}
-
-impl Command {
-    /// Starts the program, hands it the input and reads what it gives.
-    pub(crate) fn call(&self, call: &Call<'_>) -> Result<Reply, CallError> {
-        let seconds = Duration::try_from_secs_f64(call.timeout_seconds.get()).unwrap_or(Duration::MAX);
-        let limits = Limits {
-            timeout: self.timeout.map_or(seconds, |own| own.min(seconds)),
-            output_bytes_max: self.output_bytes_max,
-        };
+impl Provider for Command {
+    fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
+        let limits = Limits { timeout: call.timeout, output_bytes_max: call.output_bytes_max };
         let mut input = canonical_bytes(call.input);
         input.push(b'\n');
-        let name = self.words.first().map_or("the command", String::as_str);
+        let name = &self.name;
         match child::run(self.process(call), input, &limits) {
-            Ended::TimedOut => Err(CallError::TimedOut(call.timeout_seconds)),
+            Ended::TimedOut => {
+                let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
+                Err(CallError::TimedOut(seconds))
+            }
             Ended::NotStarted(error) => Err(failed("CommandNotStarted", format!("{name}: {error}"))),
             Ended::TooMuch => {
-                let message = format!("{name} wrote more than {} bytes", self.output_bytes_max);
+                let message = format!("{name} wrote more than {} bytes", call.output_bytes_max);
                 Err(failed("CommandOutputTooLarge", message))
             }
             Ended::Failed { status, said } => {
@@ -84,12 +65,15 @@ impl Command {
             }
         }
     }
+}
 
-    fn process(&self, call: &Call<'_>) -> std::process::Command {
-        let mut process = std::process::Command::new(self.words.first().map_or("", String::as_str));
-        process.args(self.words.iter().skip(1)).current_dir(&self.directory).env_clear();
-        let given = self.environment.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        process.envs(given).env(CALL_VARIABLE, call.key());
+impl Command {
+    fn process(&self, call: &ProviderCall<'_>) -> std::process::Command {
+        let mut process = std::process::Command::new(&self.path);
+        let arguments = self.arguments.iter().map(|word| &**word);
+        process.args(arguments).current_dir(&self.directory).env_clear();
+        let given = self.environment.iter().filter_map(|name| Some((&**name, std::env::var_os(&**name)?)));
+        process.envs(given).env(CALL_VARIABLE, call.key).env(IDEMPOTENCY_VARIABLE, call.idempotency_key);
         process
     }
 }

@@ -3,36 +3,53 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hence_canon::{Float, Value, parse};
-use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose};
-
-use super::*;
 use hence_cognition::capability::Registry as _;
+use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose};
 use hence_skills::Host as _;
 
-fn call(declaration: &str, input: &str) -> Result<Value, CallError> {
-    let folder = tempfile::tempdir().unwrap();
-    call_in(folder.path(), declaration, input, 20.0)
+use crate::{Declarations, Kinds, Library, Source};
+
+/// How much of what a command says is asked for, and for how long.
+struct World<'a> {
+    folder: &'a Path,
+    provider: String,
+    more: &'a str,
+    seconds: f64,
 }
 
-fn call_in(folder: &Path, declaration: &str, input: &str, seconds: f64) -> Result<Value, CallError> {
-    let document = format!(r#"{{"capabilities": {{"c": {declaration}}}}}"#);
-    let commands = Commands::read(&parse(document.as_bytes()).unwrap(), folder).unwrap();
-    let (capability, input): (Arc<str>, Value) = ("c".into(), parse(input.as_bytes()).unwrap());
-    let call = Call {
-        capability: &capability,
-        input: &input,
-        purpose: CallPurpose::Step,
-        skill_id: &"s".into(),
-        step_id: &"step".into(),
-        place: &CallPlace::default(),
-        attempt: 1,
-        timeout_seconds: Float::new(seconds).unwrap(),
-    };
-    // Through the worker, as a run calls it.
-    let library = crate::Library::with_commands(commands);
-    assert!(library.capability("c").is_some());
-    assert_eq!(library.determinism("c"), hence_engine::Determinism::Recorded);
-    library.worker().call(&call).map(|reply| reply.output)
+impl World<'_> {
+    fn call(&self, input: &str) -> Result<Value, CallError> {
+        let World { folder, provider, more, .. } = self;
+        let document =
+            format!(r#"{{"capabilities": {{"c": {{"description": "d", "provider": {provider}{more}}}}}}}"#);
+        let source = Source { document: parse(document.as_bytes()).unwrap(), folder: (*folder).to_owned() };
+        let declared = Declarations::read(vec![source], &Kinds::standard()).unwrap();
+        let (capability, input): (Arc<str>, Value) = ("c".into(), parse(input.as_bytes()).unwrap());
+        let call = Call {
+            capability: &capability,
+            input: &input,
+            purpose: CallPurpose::Step,
+            skill_id: &"s".into(),
+            step_id: &"step".into(),
+            place: &CallPlace::default(),
+            attempt: 1,
+            timeout_seconds: Float::new(self.seconds).unwrap(),
+        };
+        // Through the worker, as a run calls it.
+        let library = Library::with(declared);
+        assert!(library.capability("c").is_some());
+        assert_eq!(library.determinism("c"), hence_engine::Determinism::Recorded);
+        library.worker().call(&call).map(|reply| reply.output)
+    }
+}
+
+fn call(provider: &str, input: &str) -> Result<Value, CallError> {
+    call_with(provider, "", input)
+}
+
+fn call_with(provider: &str, more: &str, input: &str) -> Result<Value, CallError> {
+    let folder = tempfile::tempdir().unwrap();
+    World { folder: folder.path(), provider: provider.to_owned(), more, seconds: 20.0 }.call(input)
 }
 
 fn class(result: Result<Value, CallError>) -> String {
@@ -43,13 +60,18 @@ fn class(result: Result<Value, CallError>) -> String {
     }
 }
 
+fn words(words: &[&str]) -> String {
+    let words: Value = words.iter().map(|word| Value::from(*word)).collect();
+    format!(r#"{{"kind": "command", "command": {words}, "environment": ["PATH"]}}"#)
+}
+
 fn shell(script: &str) -> String {
-    format!(r#"{{"command": ["/bin/sh", "-c", {}], "environment": ["PATH"]}}"#, Value::from(script))
+    words(&["/bin/sh", "-c", script])
 }
 
 #[test]
 fn a_command_takes_json_and_gives_json() {
-    let echoed = call(r#"{"command": ["/bin/cat"]}"#, r#"{"b": 1, "a": [1.0]}"#).unwrap();
+    let echoed = call(&words(&["/bin/cat"]), r#"{"b": 1, "a": [1.0]}"#).unwrap();
     assert_eq!(echoed.to_string(), r#"{"a":[1.0],"b":1}"#);
 }
 
@@ -61,41 +83,47 @@ fn a_command_sees_only_the_environment_it_asked_for_and_the_name_of_its_call() {
 }
 
 #[test]
-fn a_command_runs_where_it_was_declared() {
+fn a_command_runs_where_it_was_declared_and_lies_relative_to_its_declaration() {
+    use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("below")).unwrap();
     std::fs::write(folder.path().join("below/data.json"), r#"{"here": true}"#).unwrap();
-    let declaration = r#"{"command": ["/bin/cat", "data.json"], "directory": "below"}"#;
-    let output = call_in(folder.path(), declaration, "{}", 20.0).unwrap();
+    std::fs::write(folder.path().join("program"), "#!/bin/sh\nexec /bin/cat data.json\n").unwrap();
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path().join("program"), executable).unwrap();
+    let provider = r#"{"kind": "command", "command": ["./program"], "directory": "below"}"#.to_owned();
+    let output = World { folder: folder.path(), provider, more: "", seconds: 20.0 }.call("{}").unwrap();
     assert_eq!(output.to_string(), r#"{"here":true}"#);
 }
 
 #[test]
 fn every_way_to_fail_has_a_class() {
-    assert_eq!(class(call(r#"{"command": ["/no/such/program"]}"#, "{}")), "CommandNotStarted");
+    assert_eq!(class(call(&words(&["/no/such/program"]), "{}")), "CommandNotStarted");
     assert_eq!(class(call(&shell(r"printf '\377'"), "{}")), "CommandOutputInvalid");
     assert_eq!(class(call(&shell("exit 0"), "{}")), "CommandOutputInvalid");
     assert_eq!(class(call(&shell("kill -9 $$"), "{}")), "CommandFailed");
+    assert_eq!(class(call(&shell("kill -SEGV $$"), "{}")), "CommandFailed");
     // Words are never read by a shell.
-    assert_eq!(class(call(r#"{"command": ["/bin/echo", "; exit 0"]}"#, "{}")), "CommandOutputInvalid");
+    assert_eq!(class(call(&words(&["/bin/echo", "; exit 0"]), "{}")), "CommandOutputInvalid");
     let said = call(&shell("echo broken >&2; exit 3"), "{}").unwrap_err().to_string();
     assert_eq!(said, "CommandFailed: /bin/sh ended with exit status: 3: broken");
 }
 
 #[test]
 fn output_at_the_limit_is_read_and_one_byte_more_is_not() {
-    let declaration = |limit: usize| {
-        format!(r#"{{"command": ["/bin/sh", "-c", "printf '\"123456\"'"], "output_bytes_max": {limit}}}"#)
-    };
-    assert_eq!(call(&declaration(8), "{}").unwrap().as_str(), Some("123456"));
-    assert_eq!(class(call(&declaration(7), "{}")), "CommandOutputTooLarge");
+    let print = shell(r#"printf '"123456"'"#);
+    assert_eq!(call_with(&print, r#", "output_bytes_max": 8"#, "{}").unwrap().as_str(), Some("123456"));
+    let short = call_with(&print, r#", "output_bytes_max": 7"#, "{}");
+    assert_eq!(class(short), "CommandOutputTooLarge");
 }
 
 #[test]
-fn endless_output_and_unread_input_do_no_harm() {
-    let endless =
-        r#"{"command": ["/bin/sh", "-c", "while :; do echo 0123456789; done"], "output_bytes_max": 100000}"#;
-    assert_eq!(class(call(endless, "{}")), "CommandOutputTooLarge");
+fn a_gigabyte_of_output_and_unread_input_do_no_harm() {
+    // Ends as soon as the limit is passed, not when the gigabyte has been written.
+    let gigabyte = shell("exec head -c 1073741824 /dev/zero");
+    let begun = Instant::now();
+    assert_eq!(class(call_with(&gigabyte, r#", "output_bytes_max": 100000"#, "{}")), "CommandOutputTooLarge");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(1024 * 1024));
     assert_eq!(call(&shell("echo '{}'"), &large).unwrap().to_string(), "{}");
 }
@@ -103,24 +131,27 @@ fn endless_output_and_unread_input_do_no_harm() {
 #[test]
 fn a_command_that_hangs_is_killed_with_its_descendants_on_time() {
     let folder = tempfile::tempdir().unwrap();
+    std::process::Command::new("mkfifo").arg(folder.path().join("alive")).status().unwrap();
     let begun = Instant::now();
-    // The descendant holds the output open, and would write a file if it lived.
-    let script = shell("(sleep 3; touch alive) & sleep 30");
-    assert_eq!(class(call_in(folder.path(), &script, "{}", 0.3)), "TimedOut");
+    // The descendant holds the pipe open for as long as it lives, and says when it is there.
+    let script = "(echo there > ready; exec sleep 30 > alive) & exec sleep 30";
+    let reader = {
+        let alive = folder.path().join("alive");
+        std::thread::spawn(move || std::fs::read(alive))
+    };
+    let world = World { folder: folder.path(), provider: shell(script), more: "", seconds: 0.3 };
+    assert_eq!(class(world.call("{}")), "TimedOut");
     assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
-    std::thread::sleep(Duration::from_millis(3500).saturating_sub(begun.elapsed()));
-    assert!(!folder.path().join("alive").exists());
-    let own = r#"{"command": ["/bin/sleep", "30"], "timeout_seconds": 0.2}"#;
-    assert_eq!(class(call(own, "{}")), "TimedOut");
+    assert!(folder.path().join("ready").exists());
+    // The pipe ends only when the last holder of it is dead.
+    assert_eq!(reader.join().unwrap().unwrap(), b"");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[test]
-fn declarations_report_everything_that_is_wrong() {
-    let document = r#"{"more": 1, "capabilities": {
-        "text.split": {"command": ["x"]},
-        "a": {"command": "ls", "timeout_seconds": 0, "output_bytes_max": 0, "shell": true},
-        "b": 1, "c": {}}}"#;
-    let wrong = Commands::read(&parse(document.as_bytes()).unwrap(), Path::new(".")).unwrap_err().0;
-    assert_eq!(wrong.len(), 9, "{wrong:#?}");
-    assert!(Commands::read(&Value::Null, Path::new(".")).is_err());
+fn a_declaration_may_allow_less_time_than_the_step() {
+    let begun = Instant::now();
+    let own = call_with(&words(&["/bin/sleep", "30"]), r#", "timeout_seconds": 0.1"#, "{}");
+    assert_eq!(own.unwrap_err().to_string(), "no reply within 0.1 seconds");
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }

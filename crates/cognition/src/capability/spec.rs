@@ -18,6 +18,8 @@ pub struct CapabilitySpec {
     pub safety: Safety,
     /// What it says about the knowledge it works on.
     pub hints: CognitiveHints,
+    /// What calling it is to a reviewer: a type of action, such as `RunTests` or `AskUser`.
+    pub action: Option<Arc<str>>,
 }
 
 /// An input that does not fit a contract.
@@ -39,7 +41,8 @@ pub enum ContractBreach {
 }
 
 impl CapabilitySpec {
-    /// Reads a contract from an object with `inputs`, `outputs`, `safety` and `cognitive_hints`, all optional.
+    /// Reads a contract from an object with `inputs`, `outputs`, `safety`, `cognitive_hints` and `action`, all
+    /// optional.
     pub fn read(value: &Value) -> (Self, Vec<Problem>) {
         let mut problems = Problems::default();
         let mut declared = |key: &str| match value.get(key) {
@@ -51,6 +54,7 @@ impl CapabilitySpec {
             outputs: declared("outputs"),
             safety: value.get("safety").map(Safety::read).unwrap_or_default(),
             hints: value.get("cognitive_hints").map(CognitiveHints::read).unwrap_or_default(),
+            action: value.get("action").and_then(Value::as_str).map(Arc::from),
         };
         (spec, problems.into_vec())
     }

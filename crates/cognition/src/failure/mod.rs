@@ -9,6 +9,10 @@ pub use code::{CAUSES_MAX, ErrorCode, code_of_chain};
 use std::fmt;
 use std::sync::Arc;
 
+/// The class of a call that was begun and of which nobody knows whether it happened. It is tried again only where a
+/// step names it.
+pub const UNDECIDED: &str = "Undecided";
+
 /// A failure with everything that led to it, outermost first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Float, Object, Value};
+use hence_canon::{Digest, Float, Object, Value};
 
+use super::StepOutcome;
 use super::invoke::Invoking;
 use crate::capability::Registry;
 use crate::state::RunStatus;
@@ -29,8 +30,10 @@ pub trait Capabilities: Registry {
     /// Returns how long the outermost run has been under way.
     fn elapsed_seconds(&mut self) -> Float;
 
-    /// Learns that a nested run has ended.
-    fn nested_run_ended(&mut self, _run: &NestedRun) {}
+    /// Learns that a nested run has ended, and says by what the outcome of the step that ran it can name it.
+    fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
+        None
+    }
 }
 
 /// A call with everything around it, ready to be carried out.
@@ -68,6 +71,8 @@ pub struct Call<'a> {
 /// Where in a run a call is made. It depends on the skill and on replies, never on timing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallPlace {
+    /// The trace of the outermost run, which all runs of its tree share; empty when it has none.
+    pub trace: Arc<str>,
     /// The calls of the runs around this one, outermost first; empty in the outermost run.
     pub path: Arc<str>,
     /// Which iteration of a loop, from 0.
@@ -82,14 +87,29 @@ impl Call<'_> {
     ///
     /// A driver that takes up a step again answers calls from what it kept under their keys.
     pub fn key(&self) -> String {
-        let CallPlace { path, iteration, item } = self.place;
+        format!("{}/{}", self.intention(), self.attempt)
+    }
+
+    /// Returns a key by which a capability can tell that it was asked for the same effect before.
+    ///
+    /// It names what is wanted, not the try: it is the same for every attempt of a `retry` and for a call that is
+    /// made again after a crash, and another one in every other run, step, iteration and item.
+    pub fn idempotency_key(&self) -> String {
+        let (trace, intention) = (&self.place.trace, self.intention());
+        let parts: [&[u8]; 4] = [b"hence/idempotency/v1\0", trace.as_bytes(), b"\0", intention.as_bytes()];
+        Digest::of_parts(parts).to_string()
+    }
+
+    /// Returns what is wanted, where in the run.
+    fn intention(&self) -> String {
+        let CallPlace { path, iteration, item, .. } = self.place;
         let purpose = match self.purpose {
             CallPurpose::Step => "call",
             CallPurpose::GateBefore => "before",
             CallPurpose::GateAfter => "after",
         };
-        let (step, capability, attempt) = (key_part(self.step_id), key_part(self.capability), self.attempt);
-        format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}/{attempt}")
+        let (step, capability) = (key_part(self.step_id), key_part(self.capability));
+        format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}")
     }
 }
 
@@ -163,4 +183,22 @@ pub struct NestedRun {
     pub lineage: Vec<Arc<str>>,
     /// How it ended.
     pub status: RunStatus,
+    /// The id of the run, if the run that nests it has one.
+    pub run_id: Option<Arc<str>>,
+    /// The step that runs it.
+    pub step_id: Arc<str>,
+    /// What it was given.
+    pub inputs: Object,
+    /// The settled outcomes of its steps.
+    pub outcomes: Vec<StepOutcome>,
+}
+
+/// Returns the id of a run that a step of another run starts: another one for every step, iteration, item and attempt.
+pub(super) fn nested_run_id(parent: &str, step: &str, place: &CallPlace, attempt: u64) -> Arc<str> {
+    let step = key_part(step).replace('@', "~2");
+    let CallPlace { iteration, item, .. } = place;
+    match (iteration, item, attempt) {
+        (0, 0, 1) => format!("{parent}/{step}").into(),
+        _ => format!("{parent}/{step}@{iteration}.{item}.{attempt}").into(),
+    }
 }

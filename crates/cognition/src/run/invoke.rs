@@ -26,12 +26,15 @@ pub(super) struct Tally {
     pub(super) metrics: TraceMetrics,
     pub(super) notes: Vec<Note>,
     pub(super) called: BTreeMap<Arc<str>, u64>,
+    /// What names the runs that were nested.
+    pub(super) nested: Vec<Value>,
 }
 
 impl Tally {
     fn add(&mut self, other: Self) {
         self.metrics.add(other.metrics);
         self.notes.extend(other.notes);
+        self.nested.extend(other.nested);
         for (capability, times) in other.called {
             *self.called.entry(capability).or_default() += times;
         }
@@ -71,7 +74,8 @@ pub(super) struct Invoking {
 
 impl<'a, 'c> Caller<'a, 'c> {
     pub(super) fn new(step: &'a Step, context: &'a mut Context<'c>) -> Self {
-        let place = CallPlace { path: context.path.clone(), ..CallPlace::default() };
+        let trace = context.trace_id.clone().unwrap_or_default();
+        let place = CallPlace { trace, path: context.path.clone(), ..CallPlace::default() };
         Self { step, context, place, tally: Tally::default() }
     }
 

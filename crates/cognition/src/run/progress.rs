@@ -6,15 +6,17 @@
 
 use std::sync::Arc;
 
-use hence_canon::Object;
+use hence_canon::{Object, Value};
 
-use super::{FoldError, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle};
+use super::{
+    FoldError, Intervention, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle,
+};
 use crate::capability::{ContractBreach, Registry, breach};
 use crate::failure::{ErrorClass, ErrorCode, Failure};
 use crate::plan::StepIndex;
 use crate::schedule::{FailureMode, Schedule};
 use crate::skill::{Need, Skill, Step};
-use crate::state::{ExecutionState, Memory, RunStatus, StepStatus};
+use crate::state::{ExecutionState, RunStatus, StepStatus};
 
 /// The variable whose first non-null value completes a run.
 const ANSWER: &str = "Final";
@@ -59,6 +61,8 @@ pub struct Progress<'a> {
     state: ExecutionState,
     outcomes: Vec<StepOutcome>,
     first_failure: Option<(Arc<str>, Failure)>,
+    /// A change that is still to be made, and the place in the plan it is made at.
+    intervention: Option<(usize, Intervention)>,
     /// A denial: it ends the run in every mode.
     denied: Option<RunFailure>,
 }
@@ -85,14 +89,26 @@ impl<'a> Progress<'a> {
             state,
             outcomes: Vec::new(),
             first_failure: None,
+            intervention: None,
             denied: None,
         };
+        if let Some(change) = &request.intervention {
+            let step = skill.steps.iter().position(|step| step.id == change.before);
+            let at = step.and_then(|step| prepared.plan().place_of(step));
+            progress.intervention = at.map(|at| (at, change.clone()));
+            progress.intervene();
+        }
         for early in skill.consumed_too_early(registry) {
             let message = format!("`{}` consumes {} before any step produces it", early.step_id, early.kind);
             let data = Object::from_iter([("step_id", early.step_id), ("type", early.kind)]);
             progress.state.event("consumes_warning", message, None, data);
         }
         Ok(progress)
+    }
+
+    /// Returns the skill that is run.
+    pub fn skill(&self) -> &'a Skill {
+        self.prepared.skill()
     }
 
     /// Returns the state so far.
@@ -110,7 +126,8 @@ impl<'a> Progress<'a> {
         if self.denied.is_some() || self.has_answer() {
             return None;
         }
-        let step = self.schedule.start().and_then(|index| self.step(index))?;
+        let limit = self.intervention.as_ref().map(|(at, _)| *at);
+        let step = self.schedule.start_before(limit).and_then(|index| self.step(index))?;
         self.state.current_step = Some(step.id.clone());
         Some(step)
     }
@@ -126,28 +143,13 @@ impl<'a> Progress<'a> {
     /// # Errors
     /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
     pub fn settle(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
-        let step = self.expect(&outcome)?;
-        let settled = settle(step, outcome, &self.state.memory);
+        let settled = self.propose(outcome)?;
         Ok(self.accept(settled))
     }
 
-    /// Settles the outcome of the step that is due, unless `judge` refuses what it would write: the step has then
-    /// failed and written nothing.
-    ///
-    /// # Errors
-    /// As for [`settle`](Self::settle).
-    pub fn settle_if(
-        &mut self,
-        outcome: StepOutcome,
-        judge: impl FnOnce(&Step, &StepOutcome, &Memory) -> Result<(), Failure>,
-    ) -> Result<&StepOutcome, FoldError> {
-        let step = self.expect(&outcome)?;
-        let mut settled = settle(step, outcome, &self.state.memory);
-        if let Err(failure) = judge(step, &settled.outcome, &settled.memory) {
-            let memory = self.state.memory.clone();
-            settled = Settled { outcome: settled.outcome.failed(failure), memory };
-        }
-        Ok(self.accept(settled))
+    /// Says what became of a proposed outcome whose writes are refused: the step has failed and written nothing.
+    pub fn refuse(&self, proposed: Settled, failure: Failure) -> Settled {
+        Settled { outcome: proposed.outcome.failed(failure), memory: self.state.memory.clone() }
     }
 
     /// Takes a variable out of memory: its time is over.
@@ -158,6 +160,16 @@ impl<'a> Progress<'a> {
     /// Returns whether a step gave the answer of the whole run, which ends it.
     pub fn has_answer(&self) -> bool {
         self.state.memory.vars().get(ANSWER).is_some_and(|answer| !answer.is_null())
+    }
+
+    /// Says what settling the outcome of the step that is due would give. Nothing changes until
+    /// [`accept`](Self::accept).
+    ///
+    /// # Errors
+    /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
+    pub fn propose(&self, outcome: StepOutcome) -> Result<Settled, FoldError> {
+        let step = self.expect(&outcome)?;
+        Ok(settle(step, outcome, &self.state.memory))
     }
 
     /// Takes in an outcome that was settled and kept before.
@@ -189,6 +201,21 @@ impl<'a> Progress<'a> {
         RunReport { state: self.state, outcomes: self.outcomes, failure: None, waiting: Some(waiting) }
     }
 
+    /// Makes the change that is due. One that cannot be made is refused before a run begins, so here it is left out.
+    fn intervene(&mut self) {
+        let is_due = |(at, _): &mut (usize, Intervention)| *at <= self.schedule.due_place();
+        let Some((_, change)) = self.intervention.take_if(is_due) else { return };
+        if let Ok(memory) = change.apply(&self.state.memory) {
+            self.state.memory = memory;
+            for (place, value) in &change.set {
+                let message = format!("`{place}` was set before step `{}`", change.before);
+                let data =
+                    Object::from_iter([("place", Value::from(place.clone())), ("value", value.clone())]);
+                self.state.event("intervention", message, None, data);
+            }
+        }
+    }
+
     fn failed_step(&mut self) -> Option<RunFailure> {
         let (step_id, cause) = self.first_failure.take().filter(|_| self.mode == FailureMode::FailFast)?;
         let message = format_args!("step `{step_id}` failed: {cause}");
@@ -209,10 +236,12 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn accept(&mut self, settled: Settled) -> &StepOutcome {
+    /// Takes in what [`propose`](Self::propose) gave for the step that is due, and returns it as it is to be kept.
+    pub fn accept(&mut self, settled: Settled) -> &StepOutcome {
         let outcome = settled.outcome.clone();
         self.state.accept(settled);
         self.schedule.settle(outcome.status);
+        self.intervene();
         if let Some(failure) = &outcome.failure {
             let step_id = outcome.step_id.clone();
             if failure.class.is_safety() {

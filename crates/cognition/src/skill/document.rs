@@ -12,8 +12,18 @@ use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
 
-pub(super) const KEYS: [&str; 8] =
-    ["id", "version", "name", "description", "inputs", "outputs", "steps", "metadata"];
+pub(super) const KEYS: [&str; 10] = [
+    "id",
+    "version",
+    "name",
+    "description",
+    "inputs",
+    "outputs",
+    "steps",
+    "capabilities",
+    "skills",
+    "metadata",
+];
 
 /// A skill that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +42,10 @@ pub struct Skill {
     pub outputs: Fields,
     /// The steps in declared order.
     pub steps: Vec<Step>,
+    /// The files that declare what it calls, from the folder of the document. Whoever reads the document reads them.
+    pub capabilities: Vec<Arc<str>>,
+    /// The files of the skills it nests, from the folder of the document. Whoever reads the document reads them.
+    pub skills: Vec<Arc<str>>,
     /// Anything else the author wants to keep.
     pub metadata: Object,
 }
@@ -96,6 +110,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
             Object::new()
         }
     };
+    let (capabilities, skills) = (files(object, "capabilities", problems), files(object, "skills", problems));
     let steps = steps(object, problems)?;
     Some(Skill {
         id: id?,
@@ -105,6 +120,8 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
         inputs: inputs?,
         outputs: outputs?,
         steps,
+        capabilities,
+        skills,
         metadata,
     })
 }
@@ -119,6 +136,28 @@ fn declared(object: &Object, key: &str, problems: &mut Problems) -> Option<Field
             None
         }
     }
+}
+
+/// Reads the files a skill names: one, or a list.
+fn files(object: &Object, key: &str, problems: &mut Problems) -> Vec<Arc<str>> {
+    let pointer = JsonPointer::root().child(key);
+    let items = match object.get(key) {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(items)) => items.as_ref(),
+        Some(one) => std::slice::from_ref(one),
+    };
+    let mut files = Vec::new();
+    for item in items {
+        match item {
+            Value::String(file) if !file.is_empty() => files.push(file.clone()),
+            other => {
+                let message =
+                    format_args!("expected the path of a file, or a list of them, found {}", other.kind());
+                problems.add(Rule::Shape, pointer.clone(), message);
+            }
+        }
+    }
+    files
 }
 
 fn steps(object: &Object, problems: &mut Problems) -> Option<Vec<Step>> {

@@ -5,7 +5,7 @@
 use hence_canon::{Object, Value};
 
 use super::control::{self, ITERATIONS_MAX, PARALLEL_MAX, RETRY_ATTEMPTS_MAX};
-use super::{ScatterMerge, document, field, step, variable};
+use super::{Recovery, ScatterMerge, document, field, step, variable};
 use crate::mapping::MergeStrategy;
 
 /// Returns the JSON Schema (draft 2020-12) of a skill document.
@@ -28,6 +28,8 @@ pub fn json_schema() -> Value {
                 "The steps; each waits for the one before unless it says otherwise",
             ),
         ),
+        ("capabilities", described(files(), "Files that declare what it calls, from the folder of this one")),
+        ("skills", described(files(), "Files of the skills it nests, from the folder of this one")),
         ("metadata", described(kind("object"), "Anything else worth keeping")),
     ];
     let required = ["id", "version", "name", "description", "inputs", "outputs", "steps"];
@@ -36,6 +38,11 @@ pub fn json_schema() -> Value {
         schema,
         [("$schema", "https://json-schema.org/draft/2020-12/schema".into()), ("title", "Skill".into())],
     )
+}
+
+fn files() -> Value {
+    let forms = vec![non_empty(), list_of(non_empty())];
+    Object::from_iter([("oneOf", Value::from(forms))]).into()
 }
 
 fn fields() -> Value {
@@ -93,9 +100,18 @@ fn config() -> Value {
             ("while", whiles()),
             ("router", router()),
             ("scatter", scatter()),
+            ("recovery", recovery()),
             ("variables", described(variables(), "What the vars it writes shall be, by name")),
         ],
         &[],
+    )
+}
+
+fn recovery() -> Value {
+    let names: Value = Recovery::ALL.map(Recovery::name).into_iter().collect();
+    described(
+        Object::from_iter([("enum", names)]).into(),
+        "What becomes of a call of which, after a crash, nobody knows whether it happened",
     )
 }
 

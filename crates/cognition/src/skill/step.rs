@@ -7,7 +7,7 @@ use hence_canon::{Float, JsonPointer, Object, Value};
 use super::control::Control;
 use super::problem::Problems;
 use super::variable::{self, DeclaredVariable};
-use super::{Rule, Uses};
+use super::{Recovery, Rule, Uses};
 use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
     UnknownStrategy,
@@ -15,7 +15,7 @@ use crate::mapping::{
 
 pub(super) const KEYS: [&str; 7] =
     ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
-pub(super) const CONFIG_KEYS: [&str; 10] = [
+pub(super) const CONFIG_KEYS: [&str; 11] = [
     "depends_on",
     "timeout_seconds",
     "merge_strategy",
@@ -25,6 +25,7 @@ pub(super) const CONFIG_KEYS: [&str; 10] = [
     "while",
     "router",
     "scatter",
+    "recovery",
     "variables",
 ];
 
@@ -49,6 +50,8 @@ pub struct Step {
     pub depends_on: DependsOn,
     /// How long one call may take.
     pub timeout_seconds: Option<Float>,
+    /// What becomes of a call of which nobody knows whether it happened, if the step says so.
+    pub recovery: Option<Recovery>,
     /// Its control blocks.
     pub control: Control,
     /// What the variables it writes shall be; nothing when it says nothing about them.
@@ -111,6 +114,7 @@ impl Step {
             merge_strategy,
             depends_on: depends_on(&config, &config_pointer, problems),
             timeout_seconds: timeout(&config, &config_pointer, problems),
+            recovery: Recovery::read(&config, &config_pointer, problems),
             control: Control::read(&config, &config_pointer, problems),
             variables: variable::read(&config, &config_pointer, problems),
         })

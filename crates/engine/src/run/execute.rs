@@ -2,9 +2,10 @@
 
 use hence_canon::{Canonical, Value};
 use hence_journal::LoopAction;
-use hence_state::{LoopLimitRule, Outcome, StepError, StepIndex, StepResult};
+use hence_state::{LoopLimitRule, Outcome, POLICY_VIOLATION, StepError, StepIndex, StepResult};
 
 use super::{Event, Run, RunError};
+use crate::gate::Blocked;
 use crate::sink::Sink;
 use crate::step::{Determinism, Step, View, object};
 
@@ -13,10 +14,29 @@ impl Run {
         let (started_at, finished_at) = self.book.next_times()?;
         let (input, outcome) = self.outcome(step, sink)?;
         let result = StepResult::new(step.name(), &input, started_at, finished_at, outcome);
+        let result = self.book.judge(result, sink)?;
+        if self.book.custody().is_pinned() && result.outcome().is_blocked() {
+            return self.keep_blocked(step, result, sink);
+        }
         let step_index = self.take_in(step.artifact_key(), &result, sink.blobs())?;
         let (name, status) = (result.step().clone(), result.outcome().status());
         let index = self.book.keep_step(step_index, result, sink)?;
         Ok(Event::Step { index, step: name, status })
+    }
+
+    /// Keeps a result that policies block: the state counts it, the cursor stays.
+    fn keep_blocked(
+        &mut self,
+        step: &dyn Step,
+        result: StepResult,
+        sink: &mut dyn Sink,
+    ) -> Result<Event, RunError> {
+        let errors = match result.outcome() {
+            Outcome::Failed(errors) => errors.clone(),
+            Outcome::Success(_) | Outcome::Skipped => Vec::new(),
+        };
+        let index = self.book.record(step.artifact_key(), result, sink)?;
+        Ok(Event::Blocked(Blocked { index, step: step.name().into(), errors }))
     }
 
     /// Takes a result into state, cursor and tally: the same way for a new result and for one read back.
@@ -80,8 +100,10 @@ impl Run {
 fn with_reason(errors: Vec<StepError>) -> Vec<StepError> {
     let named = |error: StepError| {
         let or = |text: std::sync::Arc<str>, other: &str| if text.is_empty() { other.into() } else { text };
+        // The engine alone says that policies block; a step that says so has failed.
+        let is_reserved = &*error.code == POLICY_VIOLATION;
         StepError {
-            code: or(error.code, "step_failed"),
+            code: if is_reserved { "step_failed".into() } else { or(error.code, "step_failed") },
             message: or(error.message, "no message"),
             step: error.step,
         }

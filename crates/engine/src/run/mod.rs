@@ -9,6 +9,7 @@ mod resume;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hence_canon::Value;
 use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
 use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
 
@@ -17,6 +18,7 @@ pub use resume::{ResumeError, Resumed};
 use crate::blob::BlobError;
 use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
+use crate::gate::{Blocked, Role};
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::step::Tally;
@@ -54,6 +56,15 @@ pub enum Event {
         /// The iteration just finished.
         iteration: u64,
     },
+    /// Policies blocked a step, or the completion; the run stands.
+    Blocked(Blocked),
+    /// Policies, or what they say of the whole run, were recorded.
+    Policies {
+        /// The record.
+        index: RecordIndex,
+        /// What it holds.
+        role: Role,
+    },
     /// The run completed.
     Completed {
         /// The record; the compat profile writes none.
@@ -65,6 +76,8 @@ pub enum Event {
 pub enum Advanced {
     /// More is to come.
     Going(Box<Run>, Event),
+    /// Policies block what comes next. Advancing again tries again.
+    Blocked(Box<Run>, Blocked),
     /// Nothing is.
     Ended(Finished, Event),
 }
@@ -106,6 +119,9 @@ pub enum RunError {
     /// What a replay wrote could not be read back.
     #[error("a replay wrote what cannot be read back: {0}")]
     Reopened(String),
+    /// Policies block what comes next. Its record is kept.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
 }
 
 impl Run {
@@ -140,9 +156,22 @@ impl Run {
         self.book.head()
     }
 
+    /// Returns the record that comes next.
+    pub(crate) fn next_index(&self) -> RecordIndex {
+        self.book.next_index()
+    }
+
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Records the policies the run goes by from here on: the pinned ones at its beginning, others where it is blocked.
+    ///
+    /// # Errors
+    /// [`RunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
+    pub fn lay_policies(&mut self, policies: &Value, sink: &mut dyn Sink) -> Result<RecordIndex, RunError> {
+        Ok(self.book.lay_policies(policies, sink)?)
     }
 
     /// Executes the next step, or records the next decision.
@@ -157,6 +186,9 @@ impl Run {
         } else {
             self.complete(sink)?
         };
+        if let Event::Blocked(blocked) = event {
+            return Ok(Advanced::Blocked(Box::new(self), blocked));
+        }
         // A loop still decides after the last step, and completion still follows the last decision.
         if self.is_going() {
             return Ok(Advanced::Going(Box::new(self), event));
@@ -175,6 +207,10 @@ impl Run {
                 Advanced::Going(going, event) => {
                     observe(&event);
                     run = *going;
+                }
+                Advanced::Blocked(_, blocked) => {
+                    observe(&Event::Blocked(blocked.clone()));
+                    return Err(blocked.into());
                 }
                 Advanced::Ended(finished, event) => {
                     observe(&event);
@@ -206,6 +242,13 @@ impl Run {
         if self.plan.profile.completion == CompletionRule::Unrecorded {
             self.book.complete_unrecorded()?;
             return Ok(Event::Completed { index: None });
+        }
+        if self.book.custody().owes_verdicts() {
+            let index = self.book.next_index();
+            return Ok(match self.book.judge_end(sink)? {
+                Some(blocked) => Event::Blocked(blocked),
+                None => Event::Policies { index, role: Role::Verdicts },
+            });
         }
         let index = self.book.complete(sink)?;
         // The step list is exhausted, so completion is the one record the cursor still takes.

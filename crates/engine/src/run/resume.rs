@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 
 use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, positions};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, StepRecord, positions};
 use hence_state::Status;
 
 use super::{Finished, Run, RunError};
 use crate::blob::Blobs;
+use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
 use crate::plan::Plan;
 
 /// A run read back from its journal.
@@ -93,6 +94,9 @@ impl Run {
             |reason: &str| ResumeError::Diverged { index: chained.index, reason: reason.to_owned() };
         match &chained.record {
             Record::Header(_) => return Err(diverged("a header is the first record only")),
+            Record::Step(record) if self.is_aside(record) => {
+                self.take_back_aside(record).map_err(|reason| diverged(&reason))?;
+            }
             Record::Step(record) => {
                 let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
                 let step =
@@ -123,6 +127,26 @@ impl Run {
         }
         self.book.move_head(chained.index, chained.hash);
         Ok(())
+    }
+
+    /// Returns whether a result is about policies, or was blocked by them: the cursor does not move.
+    fn is_aside(&self, record: &StepRecord) -> bool {
+        matches!(self.book.custody().clone().take(&record.result), Ok(role) if role != Role::Own)
+    }
+
+    fn take_back_aside(&mut self, record: &StepRecord) -> Result<(), String> {
+        let name = record.result.step();
+        let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
+        let key = match &**name {
+            POLICIES_STEP => name.clone(),
+            VERDICTS_STEP if self.cursor.all_steps_done() => name.clone(),
+            VERDICTS_STEP => return Err("steps are left to run".to_owned()),
+            other => due
+                .filter(|step| !self.decision_is_due() && step.name() == other)
+                .map(|step| step.artifact_key().into())
+                .ok_or("another step was due")?,
+        };
+        self.book.take_back_step(&key, record).map_err(|error| error.to_string())
     }
 
     /// The state that was folded must be the one the last record names: everything before hangs on it.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Value};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
-use hence_state::{Artifacts, Metadata, ProblemSpec, Produced, Profile, ReasoningState, StepIndex};
+use hence_state::{
+    Artifacts, Metadata, ProblemSpec, Produced, Profile, ReasoningState, StepIndex, StepResult,
+};
 
 use crate::blob::Blobs;
 use crate::cursor::{Cursor, Misstep};
 use crate::step::{Step, Tally, Unseen, View};
-use crate::{Engine, blob};
+use crate::{Custody, Engine, POLICIES_STEP, Role, VERDICTS_STEP, blob};
 
 pub(super) struct ReasonProgram<'a> {
     pub(super) engine: &'a Engine,
@@ -27,6 +29,7 @@ impl Program for ReasonProgram<'_> {
         Box::new(ReasonFollower {
             profile,
             problem: problem.cloned(),
+            custody: problem.map(|problem| Custody::of(problem)),
             cursor: Cursor::new(steps.iter().map(|step| Arc::from(step.name())).collect(), profile),
             steps,
             blobs: self.blobs,
@@ -46,6 +49,8 @@ struct ReasonFollower<'a> {
     steps: &'a [Arc<dyn Step>],
     blobs: &'a dyn Blobs,
     cursor: Cursor,
+    /// Where the run stands with its policies; the problem says whether it has any.
+    custody: Option<Custody>,
     /// What the journal says was produced, kept here because the linked level has no state.
     artifacts: Artifacts,
     metadata: Option<Metadata>,
@@ -62,6 +67,7 @@ struct Known {
     artifacts: Artifacts,
     tally: Tally,
     step_index: StepIndex,
+    custody: Option<Custody>,
 }
 
 impl ReasonFollower<'_> {
@@ -96,11 +102,62 @@ impl ReasonFollower<'_> {
             self.artifacts = known.artifacts.clone();
             self.tally = known.tally.clone();
             self.step_index = known.step_index;
+            self.custody = known.custody.clone();
         }
     }
 
-    fn judge_input(&mut self, step: &dyn Step, record: &StepRecord) -> Option<Reason> {
+    /// Says what a result is to the policies of the run.
+    fn role(&mut self, result: &StepResult) -> Result<Role, Reason> {
+        match &mut self.custody {
+            Some(custody) => custody.take(result).map_err(|untimely| Reason {
+                found: Some(untimely.to_string()),
+                ..Reason::new(ReasonCode::FlowViolation)
+            }),
+            // Without the problem nobody knows whether there are policies; the record reads as if there were.
+            None if [POLICIES_STEP, VERDICTS_STEP].contains(&&**result.step()) => Ok(Role::Policies),
+            None if result.outcome().is_blocked() => Ok(Role::Blocked),
+            None => Ok(Role::Own),
+        }
+    }
+
+    /// Counts a result and puts its output, if it has one, under its key.
+    fn note(&mut self, key: &str, record: &StepRecord) {
+        self.step_index = StepIndex::new(record.step_index.get() + 1);
+        let Some(output) = record.result.outcome().output() else { return };
+        self.artifacts.insert(
+            self.profile.artifacts,
+            Produced {
+                key: key.into(),
+                step: record.result.step().clone(),
+                step_index: record.step_index,
+                output: output.clone(),
+            },
+        );
+    }
+
+    /// Judges a result that does not move the program.
+    fn aside(&mut self, role: Role, record: &StepRecord) -> Vec<Reason> {
         let result = &record.result;
+        let due = self.cursor.next_step().and_then(|at| self.steps.get(at)).cloned();
+        let is_due = match &**result.step() {
+            POLICIES_STEP => true,
+            VERDICTS_STEP => self.cursor.all_steps_done(),
+            name => due.as_ref().is_some_and(|step| step.name() == name),
+        };
+        if !is_due {
+            let expected = due.as_ref().map_or("nothing", |step| step.name());
+            return vec![Reason::mismatch(ReasonCode::FlowViolation, expected, result.step())];
+        }
+        let is_attempt = role == Role::Blocked && &**result.step() != VERDICTS_STEP;
+        let reasons = match due.filter(|_| is_attempt) {
+            Some(step) => self.judge_input(&*step, &crate::attempt(result)).into_iter().collect(),
+            None => Vec::new(),
+        };
+        self.note(result.step(), record);
+        reasons
+    }
+
+    fn judge_input(&mut self, step: &dyn Step, result: &StepResult) -> Option<Reason> {
         match self.input(step, result.outcome().output()) {
             Ok(input) => {
                 let expected = Canonical::of(&input).digest();
@@ -118,6 +175,11 @@ impl Follower for ReasonFollower<'_> {
     fn step(&mut self, record: &StepRecord) -> Vec<Reason> {
         let result = &record.result;
         let mut reasons = Vec::new();
+        match self.role(result) {
+            Ok(Role::Own) => {}
+            Ok(role) => return self.aside(role, record),
+            Err(reason) => return vec![reason],
+        }
         if self.cursor.step(result.step(), result.outcome().status()).is_err() {
             let expected = self.cursor.next_step().and_then(|at| self.steps.get(at));
             let expected = expected.map_or("nothing", |step| step.name());
@@ -127,26 +189,19 @@ impl Follower for ReasonFollower<'_> {
             self.unchecked.push(format!("step {:?} is unknown here", result.step()));
             return reasons;
         };
-        reasons.extend(self.judge_input(&*step, record));
+        reasons.extend(self.judge_input(&*step, result));
         if let Some(output) = result.outcome().output() {
             // A large value that is not at hand leaves its items uncounted; what depends on them says so itself.
             let _ = self.tally.note(step.artifact_key(), output, self.blobs);
-            self.artifacts.insert(
-                self.profile.artifacts,
-                Produced {
-                    key: step.artifact_key().into(),
-                    step: result.step().clone(),
-                    step_index: record.step_index,
-                    output: output.clone(),
-                },
-            );
         }
-        self.step_index = StepIndex::new(record.step_index.get() + 1);
+        self.note(step.artifact_key(), record);
         reasons
     }
 
     fn control(&mut self, control: &Control) -> Vec<Reason> {
+        let owes_verdicts = self.custody.as_ref().is_some_and(Custody::owes_verdicts);
         let taken = match control {
+            Control::Complete { .. } if owes_verdicts => Err(Misstep::Flow),
             Control::Complete { .. } => self.cursor.complete(),
             Control::Checkpoint(_) => Ok(()),
             Control::Rollback(control) => {
@@ -171,7 +226,8 @@ impl Follower for ReasonFollower<'_> {
 
     fn keep(&mut self, index: RecordIndex) {
         let (cursor, artifacts, tally) = (self.cursor.clone(), self.artifacts.clone(), self.tally.clone());
-        self.kept.insert(index, Known { cursor, artifacts, tally, step_index: self.step_index });
+        let (step_index, custody) = (self.step_index, self.custody.clone());
+        self.kept.insert(index, Known { cursor, artifacts, tally, step_index, custody });
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

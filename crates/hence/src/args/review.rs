@@ -15,7 +15,7 @@ pub(crate) enum ReviewCommand {
     /// Say where a review stands and whether its journal holds, or list all reviews
     Status(ReviewStatusArgs),
     /// Write the reviewer's packet: orient, re-check, work through, hunt for gaps, decide
-    Handoff(ReviewNameArgs),
+    Handoff(ReviewHandoffArgs),
     /// Write trace and review as one document
     Export(ReviewNameArgs),
     /// Comment on a trace or a part of it
@@ -36,6 +36,12 @@ pub(crate) enum ReviewCommand {
     Approve(ReviewDecisionArgs),
     /// Reject the trace, and say why
     Reject(ReviewDecisionArgs),
+    /// Ask for a successor trace, and say what must change
+    RequestChanges(ReviewDecisionArgs),
+    /// Leave the decision to a person, and say why
+    Escalate(ReviewDecisionArgs),
+    /// Take the last decision back, and say why
+    Rescind(ReviewDecisionArgs),
 }
 
 /// Who does it, and when.
@@ -71,6 +77,16 @@ pub(crate) struct ReviewStatusArgs {
 pub(crate) struct ReviewNameArgs {
     /// The review, or a prefix of its id
     pub(crate) review: String,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence review handoff vendor-choice --after first.json")]
+pub(crate) struct ReviewHandoffArgs {
+    /// The review, or a prefix of its id
+    pub(crate) review: String,
+    /// A trace this one follows: what it left open is shown; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) after: Vec<String>,
 }
 
 #[derive(ClapArgs)]
@@ -147,7 +163,7 @@ pub(crate) struct ReviewGapArgs {
 pub(crate) struct ReviewCheckArgs {
     /// The review, or a prefix of its id
     pub(crate) review: String,
-    /// What came of it: confirmed or diverged
+    /// What came of it: confirmed, diverged, or accepted (unchecked; needs a note)
     pub(crate) outcome: CheckOutcome,
     /// The artifact that was checked
     pub(crate) artifact: String,
@@ -175,7 +191,7 @@ pub(crate) struct ReviewSubjectArgs {
 pub(crate) struct ReviewDecisionArgs {
     /// The review, or a prefix of its id
     pub(crate) review: String,
-    /// Why; a rejection needs it
+    /// Why; everything but an approval needs it
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     #[command(flatten)]

@@ -61,7 +61,7 @@ impl Text for ReplayReport {
 
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_target(context, &args.run)?;
-    if let Some(kept) = crate::skills::Kept::of(&journal)? {
+    if let Some(kept) = crate::skills::Kept::of_given(&journal, &args.capabilities.capabilities)? {
         let replay = crate::skills::replay(&kept, &journal)?;
         return tell(context, args, &journal, replay);
     }

@@ -11,8 +11,12 @@ use crate::target::Journal;
 
 pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
-    if let Some(kept) = crate::skills::Kept::of(&journal)? {
-        return crate::skills::resume(context, &kept, &journal);
+    if let Some(kept) = crate::skills::Kept::of_given(&journal, &args.capabilities.capabilities)? {
+        return crate::skills::resume(context, &kept, &journal, args.deadline.deadline);
+    }
+    if args.deadline.deadline.is_some() {
+        let message = "--deadline is for skills, and this run has none";
+        return Err(CliError::new(crate::code::Code::Refused, message).advise("leave it out"));
     }
     let problem = journal.required_problem()?;
     let plan = Engine::new()

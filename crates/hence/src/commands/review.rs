@@ -39,5 +39,8 @@ pub(super) fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, Cl
         ReviewCommand::Waive(args) => record::waive(context, args),
         ReviewCommand::Approve(args) => record::approve(context, args),
         ReviewCommand::Reject(args) => record::reject(context, args),
+        ReviewCommand::RequestChanges(args) => record::request_changes(context, args),
+        ReviewCommand::Escalate(args) => record::escalate(context, args),
+        ReviewCommand::Rescind(args) => record::rescind(context, args),
     }
 }

@@ -157,6 +157,8 @@ fn line(event: &Event) -> String {
         Event::Decision { index, action, iteration } => {
             format!("{:>5}  loop iteration {iteration}: {}", index.get(), action.as_str())
         }
+        Event::Blocked(blocked) => format!("{:>5}  {}  blocked", blocked.index.get(), escape(&blocked.step)),
+        Event::Policies { index, .. } => format!("{:>5}  policies", index.get()),
         Event::Completed { index } => match index {
             Some(index) => format!("{:>5}  completed", index.get()),
             None => "       completed".to_owned(),

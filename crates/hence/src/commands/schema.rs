@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::run::RunReport;
 use super::{
     check, completions, diff, doctor, explain, export, hash, import, lineage, log, policy, position, replay,
-    review, runs, show, state, stats, trace, verify,
+    review, runs, show, state, stats, trace, verify, why,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -26,6 +26,7 @@ const SCHEMAS: &[Named] = &[
     ("checkpoint", schema_of::<position::PositionReport>),
     ("rollback", schema_of::<position::PositionReport>),
     ("run-skill", schema_of::<crate::skills::SkillRunReport>),
+    ("answer", schema_of::<crate::skills::AnswerReport>),
     ("check", schema_of::<check::CheckReport>),
     ("blame", schema_of::<lineage::LineageReport>),
     ("impact", schema_of::<lineage::LineageReport>),
@@ -34,10 +35,10 @@ const SCHEMAS: &[Named] = &[
     ("show", schema_of::<show::ShowReport>),
     ("state", schema_of::<state::StateReport>),
     ("verify", schema_of::<verify::VerifyReport>),
+    ("why", schema_of::<why::WhyReport>),
     ("replay", schema_of::<replay::ReplayReport>),
     ("diff", schema_of::<diff::DiffReport>),
     ("export", schema_of::<export::ExportReport>),
-    ("import", schema_of::<import::ImportReport>),
     ("hash", schema_of::<hash::HashReport>),
     ("stats", schema_of::<stats::StoreStats>),
     ("stats-run", schema_of::<stats::RunStats>),
@@ -48,6 +49,7 @@ const SCHEMAS: &[Named] = &[
     ("error", schema_of::<ErrorReport<'_>>),
     // Not a command either: what people write, for their editors.
     ("skill", skill_document),
+    ("capabilities", capabilities_file),
 ];
 
 /// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
@@ -59,6 +61,7 @@ pub(super) fn schema_of<T: JsonSchema>() -> Schema {
 fn all() -> impl Iterator<Item = &'static Named> {
     SCHEMAS
         .iter()
+        .chain(import::SCHEMAS)
         .chain(super::vars::SCHEMAS)
         .chain(policy::SCHEMAS)
         .chain(trace::SCHEMAS)
@@ -68,6 +71,12 @@ fn all() -> impl Iterator<Item = &'static Named> {
 /// Returns the schema of skill documents.
 fn skill_document() -> Schema {
     let text = hence_cognition::skill::json_schema().to_string();
+    serde_json::from_str(&text).expect("a JSON Schema is an object")
+}
+
+/// Returns the schema of capabilities files.
+fn capabilities_file() -> Schema {
+    let text = hence_capabilities::registry::json_schema(&crate::skills::kinds()).to_string();
     serde_json::from_str(&text).expect("a JSON Schema is an object")
 }
 

@@ -4,15 +4,13 @@ mod chain;
 mod diff;
 pub(crate) mod document;
 pub(crate) mod export;
+mod findings;
 mod goals;
 mod grade;
-mod graph;
 mod hash;
-mod junit;
 mod lineage;
 mod report;
 mod residuals;
-mod sarif;
 mod show;
 mod validate;
 

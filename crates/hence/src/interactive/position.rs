@@ -31,6 +31,8 @@ impl Position {
         }
         let journal = Journal {
             skill: None,
+            nested: None,
+            capabilities: None,
             name: session.id.as_str().to_owned(),
             bytes: session.journal()?,
             problem: None,

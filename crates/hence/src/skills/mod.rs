@@ -1,21 +1,28 @@
 //! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
 
+mod answer;
+mod calls;
+mod capabilities;
 mod document;
 mod end;
+mod fork;
 mod given;
+mod going;
+mod nested;
 mod run;
 mod verify;
+mod waiting;
 
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value, parse};
-use hence_capabilities::Library;
+use hence_capabilities::{Declarations, Library};
 use hence_cognition::checkpoint;
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, ResumeSkillError, SkillRun, SkillVariables};
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillRun, SkillVariables};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
@@ -25,10 +32,16 @@ use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
 
+pub(crate) use answer::{AnswerReport, answer};
+pub(crate) use calls::history;
+pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
+pub(crate) use fork::fork;
+pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
+pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
 pub(crate) const SKILL: &str = "skill.json";
@@ -44,17 +57,21 @@ pub(crate) struct Kept {
     pub(crate) prepared: Prepared,
     pub(crate) source: Canonical,
     pub(crate) library: Library,
+    pub(crate) shelf: Shelf,
 }
 
 impl Kept {
     /// Reads what a run is made of; `None` when its problem pins no skill.
     pub(crate) fn of(journal: &Journal) -> Result<Option<Self>, CliError> {
+        Self::of_given(journal, &[])
+    }
+
+    /// Reads what a run is made of, with its capabilities from files a person names if there are any.
+    pub(crate) fn of_given(journal: &Journal, files: &[String]) -> Result<Option<Self>, CliError> {
         let Some(bytes) = &journal.problem else { return Ok(None) };
         // What is not JSON is judged by those who need a problem.
         let Ok(problem) = parse(bytes) else { return Ok(None) };
-        if Pinned::of_value(&problem).is_none() {
-            return Ok(None);
-        }
+        let Some(pinned) = Pinned::of_value(&problem) else { return Ok(None) };
         let problem = ProblemSpec::decode(&problem, &Profile::STRICT)
             .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
         let Some(skill) = &journal.skill else {
@@ -63,12 +80,19 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = Library::built_in();
+        let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
+        let library = library_of(journal, files, &pinned)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
-        Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
+        Ok(Some(Self {
+            problem: Arc::new(problem),
+            prepared,
+            source: Canonical::of(&document),
+            library,
+            shelf,
+        }))
     }
 
     /// Reads what is there of the run back.
@@ -92,6 +116,19 @@ impl Kept {
         let problem = self.problem.clone();
         SkillRun::variables_of(problem, &self.prepared, &self.source, &self.library, journal, blobs)
     }
+}
+
+/// Returns what a run may call: what was kept beside it, unless files are named that say the same.
+fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Library, CliError> {
+    let kept = || match pinned.capabilities {
+        None => Ok(Declarations::default()),
+        Some(digest) => capabilities::read_kept(&journal.name, journal.capabilities.as_deref(), digest),
+    };
+    if files.is_empty() {
+        return kept().map(Library::with);
+    }
+    let before = kept().ok();
+    capabilities::read_again(&journal.name, files, pinned.capabilities, before.as_ref()).map(Library::with)
 }
 
 fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
@@ -121,6 +158,11 @@ pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
 }
 
+/// Returns the step that is due in a run that has not ended.
+pub(crate) fn due_step(kept: &Kept, journal: &Journal) -> Result<Option<String>, CliError> {
+    Ok(read_whole(kept, journal)?.due().map(ToString::to_string))
+}
+
 /// Returns the execution state of a run, in the form in which it is exchanged.
 pub(crate) fn cognition(journal: &Journal) -> Result<Value, CliError> {
     let kept = required(journal)?;
@@ -144,10 +186,11 @@ fn required(journal: &Journal) -> Result<Kept, CliError> {
 
 /// Runs a skill again and compares every byte.
 pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
-    let Kept { problem, prepared, source, library } = kept;
+    let Kept { problem, prepared, source, library, .. } = kept;
     let mut written = Vec::new();
     let replay = with_blobs(journal, |blobs| {
-        hence_skills::replay(problem.clone(), prepared, source, library, &journal.bytes, blobs, &mut written)
+        let recorded = Recorded { journal: &journal.bytes, blobs, gate: None };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
     });
     let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
     let difference = replay.first_difference.map(|line| {

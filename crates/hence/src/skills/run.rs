@@ -1,37 +1,32 @@
 //! Running a skill, and taking a run of one up.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
-use hence_canon::{Canonical, Object, Value};
-use hence_capabilities::Library;
+use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
-use hence_skills::{FinishedSkill, NewSkillRun, Pinned, SkillRun, SkillRunError};
+use hence_skills::{Links, NewSkillRun, Pinned, SkillRun};
 use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
-use hence_store::{Condition, Cut, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+use hence_store::{AttachmentName, FileStore, NewRun, RunId, Store, StoreError};
 
-use super::end::{self, Beginning};
-use super::{Kept, SkillDocument, attachment_name, given, whole_records};
+use super::capabilities::{self, CAPABILITIES, capabilities_name};
+use super::end::Beginning;
+use super::going::{Going, stopped};
+use super::{Kept, Shelf, SkillDocument, attachment_name, given, library_for};
 use crate::args::RunArgs;
 use crate::code::Code;
-use crate::context::{Context, escape};
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
-use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::{Journal, problem_name};
-
-/// How many steps run at a time. What they write does not depend on it.
-const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 
 /// Refuses options that mean nothing for a problem.
 pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message =
-        "--input, --inputs, --frame and --on-failure are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --capabilities, --skill and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -40,45 +35,71 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     if args.profile != ProfileName::Strict || args.engine_version.is_some() {
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
-    let library = Library::built_in();
+    let shelf = Shelf::read(&args.problem, bytes, &args.skill.nested)?;
+    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
+    shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let store = context.store_or_new()?;
-    let asked = asked(args, &prepared, &source, &store)?;
+    let declared = library.declarations();
+    let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
+    let links = Links { nested: shelf.pins(), ..Links::default() };
+    let asked = asked(args, &prepared, (&source, pinned), links, &store)?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
-    let kept = Kept { problem: Arc::new(problem), prepared, source, library };
+    let kept = Kept { problem: Arc::new(problem), prepared, source, library, shelf };
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
     let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
         .map_err(|error| stopped(&id, error))?;
-    let new = NewRun {
-        id: id.clone(),
-        attachments: vec![
-            (problem_name(), Canonical::of(&value).bytes().to_vec()),
-            (attachment_name(), kept.source.bytes().to_vec()),
-        ],
-        lines: header.line().to_vec(),
-    };
+    let attachments = attachments(&kept, &value);
+    let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
+    let (copy, deadline) = (args.journal.as_deref(), args.skill.deadline.deadline);
+    let going = Going { context, store: &store, kept: &kept, id: &id, copy, deadline };
     match store.create(new) {
-        Ok(writer) => {
-            let ended = finish(context, &store, run, &kept, writer)?;
-            end::report(context, &store, &id, &ended, Beginning::Here, args.journal.as_deref())
-        }
+        Ok(writer) => going.go(run, writer, Beginning::Here),
         // The same skill with the same inputs under the same id is the same run: it is taken up.
-        Err(StoreError::AlreadyCreated { .. }) => {
-            take_up(context, &store, &kept, &id, args.journal.as_deref())
+        Err(StoreError::AlreadyCreated { .. }) => going.take_up(),
+        // So it is when only the folder of the capabilities is another: the header names what they say.
+        Err(StoreError::RunConflict { differs, .. })
+            if differs.contains(CAPABILITIES) && begins_with(&store, &id, header.line()) =>
+        {
+            going.take_up()
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns what lies beside the journal of a new run.
+pub(super) fn attachments(kept: &Kept, problem: &Value) -> Vec<(AttachmentName, Vec<u8>)> {
+    let mut attachments = vec![
+        (problem_name(), Canonical::of(problem).bytes().to_vec()),
+        (attachment_name(), kept.source.bytes().to_vec()),
+    ];
+    attachments.extend(shared_attachments(kept));
+    attachments
+}
+
+/// Returns what lies beside the journals of a run and of the runs it nests.
+pub(super) fn shared_attachments(kept: &Kept) -> Vec<(AttachmentName, Vec<u8>)> {
+    let declared = kept.library.declarations();
+    // A new deployment must not break runs in flight: what may be called is kept as it was.
+    let capabilities = (!declared.is_empty()).then(|| (capabilities_name(), capabilities::kept(declared)));
+    capabilities.into_iter().chain(kept.shelf.attachment()).collect()
+}
+
+/// Tells whether a stored run begins with a header.
+fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
+    store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
 }
 
 /// Gathers what a run is asked to do.
 fn asked(
     args: &RunArgs,
     prepared: &Prepared,
-    source: &Canonical,
+    (source, capabilities): (&Canonical, Option<Digest>),
+    links: Links,
     store: &FileStore,
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
@@ -89,12 +110,16 @@ fn asked(
         _ => FailureMode::FailFast,
     };
     let id = args.trace_id.clone().unwrap_or_else(|| {
-        let what = [
+        let mut what = vec![
             ("skill", Value::from(source.digest())),
             ("inputs", inputs.clone().into()),
             ("frame", frame.clone().into()),
             ("on_failure", format!("{on_failure:?}").into()),
         ];
+        what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        if !links.nested.is_empty() {
+            what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
+        }
         let digest = Canonical::of(&Object::from_iter(what).into()).digest();
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
     });
@@ -105,7 +130,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, inputs, frame, on_failure })
+    Ok(NewSkillRun { id, created_at, capabilities, policies: None, inputs, frame, on_failure, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
@@ -122,73 +147,13 @@ fn now() -> Timestamp {
 }
 
 /// Takes a stored run up.
-pub(crate) fn resume(context: &Context, kept: &Kept, journal: &Journal) -> Result<Exit, CliError> {
+pub(crate) fn resume(
+    context: &Context,
+    kept: &Kept,
+    journal: &Journal,
+    deadline: Option<Duration>,
+) -> Result<Exit, CliError> {
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    take_up(context, &store, kept, &id, None)
-}
-
-/// Takes a run up where its record ends. The record is judged before the run is opened for writing.
-fn take_up(
-    context: &Context,
-    store: &FileStore,
-    kept: &Kept,
-    id: &RunId,
-    copy: Option<&str>,
-) -> Result<Exit, CliError> {
-    if let Condition::Damaged(reason) = store.summary(id)?.condition {
-        return Err(StoreError::Damaged { run: id.clone(), reason }.into());
-    }
-    let read_back = || -> Result<(SkillRun<'_>, bool), CliError> {
-        let journal = store.journal_bytes(id)?;
-        let whole = whole_records(&journal);
-        let run = kept.read_back(whole, &StoreBlobs(store));
-        Ok((run.map_err(|error| CliError::resume_skill(id.as_str(), error))?, whole.len() < journal.len()))
-    };
-    let (run, torn) = read_back()?;
-    if run.has_ended() && !torn {
-        context.say(format_args!("run {id} had ended already; nothing was run again"));
-        return end::report(context, store, id, &run.ended(), Beginning::Before(None), copy);
-    }
-    let opened = store.open(id)?;
-    if let Some(cut) = &opened.cut {
-        context.say(format_args!("run {id}: {cut}"));
-    }
-    // Somebody may have written between the reading and the opening; from here on nobody else does.
-    let run = if run.head() == opened.writer.head() { run } else { read_back()?.0 };
-    let cut: Option<Cut> = opened.cut;
-    let ended = match run.has_ended() {
-        true => run.ended(),
-        false => finish(context, store, run, kept, opened.writer)?,
-    };
-    end::report(context, store, id, &ended, Beginning::Before(cut), copy)
-}
-
-/// Runs to the end, each record durable before the next.
-fn finish(
-    context: &Context,
-    store: &FileStore,
-    run: SkillRun<'_>,
-    kept: &Kept,
-    writer: Box<dyn RunWriter>,
-) -> Result<FinishedSkill, CliError> {
-    let id = writer.run().clone();
-    let mut sink = StoreSink::new(store, writer);
-    let watched = context.is_watched();
-    let finished = run.finish(&kept.library, WORKERS, &mut sink, |outcome| {
-        if watched {
-            context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));
-        }
-    });
-    finished.map_err(|error| stopped(&id, error))
-}
-
-fn stopped(id: &RunId, error: SkillRunError) -> CliError {
-    match error {
-        SkillRunError::Book(_) | SkillRunError::Outcome(_) | SkillRunError::Waiting(_) => {
-            CliError::new(Code::Stopped, error.to_string())
-                .advise(format!("mend the cause, then {}", hint::resume(id.as_str())))
-        }
-        other => CliError::new(Code::Refused, other.to_string()),
-    }
+    Going { context, store: &store, kept, id: &id, copy: None, deadline }.take_up()
 }

@@ -4,7 +4,7 @@ use hence_engine::{Blobs, Engine, Evidence};
 use hence_journal::verify::{
     Break, Level, LevelReport, Outcome, Reason, ReasonCode, Report, check_linked, check_spec,
 };
-use hence_skills::SkillProgram;
+use hence_skills::{Recorded, SkillProgram};
 
 use super::Kept;
 
@@ -13,7 +13,7 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
     let mut report = Engine::new().verify(evidence, level.min(Level::Chain));
     let chain = report.outcome(Level::Chain).cloned();
     let chain = chain.unwrap_or_else(|| Outcome::NotChecked("the chain was not asked for".to_owned()));
-    let Kept { prepared, source, library, problem } = kept;
+    let Kept { prepared, source, library, problem, .. } = kept;
     let program = SkillProgram { prepared, source, registry: library, blobs: evidence.blobs };
     let mut levels = Vec::new();
     let judged =
@@ -46,10 +46,11 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
 }
 
 fn replayed(kept: &Kept, journal: &[u8], blobs: &dyn Blobs) -> Outcome {
-    let Kept { problem, prepared, source, library } = kept;
+    let Kept { problem, prepared, source, library, .. } = kept;
     let broken = |line: u64, reason: Reason| Outcome::Broken(Break { line, reasons: vec![reason] });
     let mut written = Vec::new();
-    match hence_skills::replay(problem.clone(), prepared, source, library, journal, blobs, &mut written) {
+    let recorded = Recorded { journal, blobs, gate: None };
+    match hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written) {
         Ok(replay) => match replay.first_difference {
             None => Outcome::Holds,
             Some(line) => broken(line, Reason::new(ReasonCode::BytesDiffer)),

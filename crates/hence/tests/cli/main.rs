@@ -13,6 +13,7 @@ mod changed;
 mod document;
 mod hash;
 mod help;
+mod import;
 mod inspect;
 mod kill;
 mod pipe;

@@ -44,8 +44,47 @@ fn a_run_is_reviewed_from_handoff_to_approval() {
     let judged =
         world.ask_with_input(&["trace", "validate", "-", "--canonical", "--json"], &merged.stdout).json();
     assert_eq!(judged["valid"], true, "{judged}");
+    assert_eq!(merged.json()["review"]["decision"], "approved");
     let packet = world.ask(&["review", "handoff", "one", "--json"]).json();
     assert_eq!(packet["verdict"]["disposition"], "approve");
+    // The approved journal verifies; a word changed in the comment behind the approval's back is found.
+    assert_eq!(world.ask(&["review", "status", "one", "--json"]).json()["holds"], true);
+    let path = ".hence/reviews/runs/one/trace.ndjson";
+    let altered = String::from_utf8(world.read(path)).unwrap().replace("two <b>rounds", "ten <b>rounds");
+    world.write(path, altered);
+    let status = world.ask(&["review", "status", "one", "--json"]);
+    assert_eq!((status.code, &status.json()["records"]), (1, &serde_json::json!(1)));
+    assert!(status.json()["broken"].as_str().unwrap().starts_with("record 1: the record claims the hash"));
+}
+
+#[test]
+fn a_decision_is_taken_back_and_a_successor_asked_for() {
+    let world = opened();
+    assert_eq!(said(&world, &["rescind", "one", "--note", "nothing there"]).0, 1);
+    assert_eq!(said(&world, &["escalate", "one", "--note", "legal decides"]).0, 0);
+    assert_eq!(said(&world, &["check", "one", "accepted", "verification#2"]).0, 1);
+    assert_eq!(said(&world, &["check", "one", "accepted", "verification#2", "--note", "ran in CI"]).0, 0);
+    assert_eq!(said(&world, &["waive", "one", "evidence-as-given", "--note", "known"]).0, 0);
+    assert_eq!(said(&world, &["approve", "one"]).0, 0);
+    assert_eq!(said(&world, &["request-changes", "one", "--note", "late thought"]).0, 1);
+    assert_eq!(said(&world, &["rescind", "one", "--note", "late thought"]).0, 0);
+    assert_eq!(said(&world, &["request-changes", "one"]).0, 1);
+    assert_eq!(said(&world, &["request-changes", "one", "--note", "name the sources"]).0, 0);
+    let status = world.ask(&["review", "status", "one", "--json"]).json();
+    assert_eq!(status["standing"]["stage"], "changes_required");
+    assert_eq!(status["standing"]["decision"], "changes_requested");
+}
+
+#[test]
+fn the_packet_shows_what_an_earlier_trace_left_open() {
+    let world = World::new();
+    world.write("first.json", r#"{"trace_id": "a", "actions": [], "residuals": [{"residual_id": "r", "kind": "limitation", "statement": "no <i>load</i> test"}]}"#);
+    world.write("second.json", r#"{"trace_id": "b", "actions": [], "trace_lineage": {"parent_trace_id": "a"},
+        "residuals": [{"residual_id": "r", "kind": "limitation", "statement": "no <i>load</i> test", "status": "acknowledged"}]}"#);
+    assert_eq!(said(&world, &["open", "second.json"]).0, 0);
+    let packet = world.ask(&["review", "handoff", "b", "--after", "first.json"]);
+    let text = String::from_utf8(packet.stdout).unwrap();
+    assert!(text.contains("- still open from a: r: no &lt;i&gt;load&lt;/i&gt; test"), "{text}");
 }
 
 #[test]

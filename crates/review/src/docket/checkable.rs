@@ -24,6 +24,8 @@ pub struct Checkable {
     pub command: Option<String>,
     /// Whether that command is safe to run, and why not.
     pub judgement: Option<Judgement>,
+    /// The tool that made it, if the action says so.
+    pub tool: Option<String>,
     /// What it should give.
     pub expected: Option<String>,
 }
@@ -59,6 +61,7 @@ pub fn checkables(trace: &Trace, lineage: &Lineage) -> Vec<Checkable> {
                 action_id: maker.and_then(crate::wire::Action::id),
                 judgement: command.as_deref().map(judge),
                 command,
+                tool: text(maker.and_then(|action| action.object("execution")?.get("tool"))),
                 expected: text(expected)
                     .or_else(|| maker.and_then(|action| action.result_summary()).map(str::to_owned)),
             })

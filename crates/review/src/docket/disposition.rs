@@ -1,8 +1,10 @@
 //! Whether a trace may be approved, and what stands in the way.
 
 use crate::model::CheckOutcome;
+use crate::vocabulary::ResidualStatus;
 
-use super::review::{ItemState, Review};
+use super::gap::Gap;
+use super::review::Review;
 
 /// What a review should come to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -56,17 +58,17 @@ impl Review {
         if self.errors > 0 {
             add("trace", format!("{} validation errors; a successor trace must mend them", self.errors));
         }
-        for item in &self.items {
-            if item.event.blocking && matches!(item.state, ItemState::Open | ItemState::Acknowledged) {
+        for item in self.items() {
+            if item.event.blocking && item.is_open() {
                 add(
                     item.event.review_item_id.as_str(),
                     "a blocking item is not resolved or waived".to_owned(),
                 );
             }
         }
-        for gap in &self.gaps {
-            let is_open_question = gap.is_question() && gap.status == crate::vocabulary::ResidualStatus::Open;
-            if is_open_question {
+        let asks = |gap: &Gap| gap.is_question() && gap.status == ResidualStatus::Open;
+        for gap in self.gaps() {
+            if asks(gap) {
                 add(
                     &gap.id,
                     "an open question is for a person to decide; waive it with the answer".to_owned(),
@@ -80,18 +82,14 @@ impl Review {
         }
         for claim in &self.checkables {
             match self.checks.get(claim.artifact_id.as_str()) {
-                Some(CheckOutcome::Confirmed) => {}
+                Some(CheckOutcome::Confirmed | CheckOutcome::Accepted) => {}
                 Some(CheckOutcome::Diverged) => {
                     add(&claim.artifact_id, "checking it again gave something else".to_owned());
                 }
                 None => add(&claim.artifact_id, "nobody checked this claim again".to_owned()),
             }
         }
-        let asks = self
-            .gaps
-            .iter()
-            .any(|gap| gap.is_question() && gap.status == crate::vocabulary::ResidualStatus::Open);
-        let disposition = match (obstacles.is_empty(), asks) {
+        let disposition = match (obstacles.is_empty(), self.gaps().iter().any(asks)) {
             (true, _) => Disposition::Approve,
             (false, true) => Disposition::EscalateToHuman,
             (false, false) => Disposition::RequestChanges,

@@ -1,18 +1,16 @@
 //! Everything a trace leaves open: what it declares, what follows from it, what nobody mentions.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use hence_canon::Value;
+use std::collections::BTreeSet;
 
 use crate::lineage::Lineage;
-use crate::model::{Field as _, Target};
-use crate::residuals::{by_severity, derive_residuals};
-use crate::vocabulary::{
-    ActionType, ActivityType, ReasoningType, ResidualSeverity, ResidualStatus, TargetType,
-};
-use crate::wire::{Action, Position, Residual, Trace};
+use crate::model::{GapEvent, TargetPart};
+use crate::residuals::{DerivedResidual, by_severity, derive_residuals};
+use crate::vocabulary::{ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus, TargetType};
+use crate::wire::{Residual, Trace};
 
-/// How a gap came to light.
+use super::undeclared::undeclared;
+
+/// How something in a review came to light.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Origin {
     /// The trace declares it.
@@ -37,6 +35,28 @@ impl Origin {
     }
 }
 
+/// How a reviewer should treat a gap, most urgent first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Urgency {
+    /// It stops an approval until somebody decides about it.
+    Blocking,
+    /// It becomes a review item.
+    ReviewItem,
+    /// A comment is enough.
+    Comment,
+}
+
+impl Urgency {
+    /// Returns the word for packets.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::ReviewItem => "review item",
+            Self::Comment => "comment",
+        }
+    }
+}
+
 /// A gap, and where it stands in a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
@@ -44,6 +64,8 @@ pub struct Gap {
     pub id: String,
     /// How it came to light.
     pub origin: Origin,
+    /// Who surfaced it, in the words of the format.
+    pub source: ResidualSource,
     /// Its kind as written.
     pub kind: String,
     /// The impact; nothing when nobody triaged it.
@@ -52,6 +74,8 @@ pub struct Gap {
     pub statement: String,
     /// How it could be closed.
     pub suggested_check: Option<String>,
+    /// The part it is about; nothing when it names none, or a path.
+    pub part: Option<TargetPart>,
     /// What it is about, in words.
     pub target: String,
     /// Whether that lies on a path the trace calls high stakes.
@@ -61,43 +85,55 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Returns whether it must be dealt with before an approval: high or critical, or on a high-stakes path.
+    /// Returns how urgent it is. A gap nobody weighed is weighed as medium.
+    pub fn urgency(&self) -> Urgency {
+        let severity = self.severity.unwrap_or(ResidualSeverity::Medium);
+        let is_open = self.status == ResidualStatus::Open;
+        let grave = if self.on_high_stakes { ResidualSeverity::Medium } else { ResidualSeverity::High };
+        match severity {
+            severity if is_open && severity >= grave => Urgency::Blocking,
+            ResidualSeverity::Info | ResidualSeverity::Low => Urgency::Comment,
+            _ => Urgency::ReviewItem,
+        }
+    }
+
+    /// Returns whether it must be dealt with before an approval.
     pub fn blocks(&self) -> bool {
-        let is_high = self.severity >= Some(ResidualSeverity::High);
-        let is_grave = self.severity >= Some(ResidualSeverity::Medium);
-        self.status == ResidualStatus::Open && (is_high || (is_grave && self.on_high_stakes))
+        self.urgency() == Urgency::Blocking
     }
 
     /// Returns whether only a person may decide it.
     pub fn is_question(&self) -> bool {
-        self.kind == "open_question"
+        self.kind == ResidualKind::OpenQuestion.as_str()
+    }
+
+    /// Makes the gap a reviewer declares.
+    pub(super) fn reviewers(event: &GapEvent, trace: &Trace, lineage: &Lineage) -> Self {
+        let part = event.target.part.clone();
+        let mut texts = vec![event.statement.to_string()];
+        part_texts(trace, lineage, part.target_type(), part.id().as_deref().unwrap_or(""), &mut texts);
+        Self {
+            id: event.residual_id.to_string(),
+            origin: Origin::Reviewer,
+            source: ResidualSource::ReviewerAdded,
+            kind: event.kind.as_str().to_owned(),
+            severity: Some(event.severity),
+            statement: event.statement.to_string(),
+            suggested_check: event.suggested_check.as_deref().map(str::to_owned),
+            target: words(&part),
+            on_high_stakes: texts.iter().any(|text| is_high_stakes(trace, text)),
+            part: Some(part),
+            status: ResidualStatus::Open,
+        }
     }
 }
 
 /// Finds the gaps of a trace: declared ones as a reviewer walks them, then derived, then undeclared ones.
 pub fn gaps(trace: &Trace, lineage: &Lineage) -> Vec<Gap> {
-    let stakes: Vec<&str> = trace.high_stakes_paths().filter(|path| !path.is_empty()).collect();
-    let is_high_stakes = |text: &str| stakes.iter().any(|path| text.contains(path));
-    let mut found: Vec<Gap> = by_severity(trace)
-        .iter()
-        .map(|residual| declared(trace, lineage, residual, &is_high_stakes))
-        .collect();
-    for derived in derive_residuals(trace) {
-        let target = Target::from(derived.target.clone()).encode().unwrap_or_default();
-        let target_id = target.get("target_id").and_then(Value::as_str).unwrap_or("").to_owned();
-        found.push(Gap {
-            on_high_stakes: is_high_stakes(&target_id) || is_high_stakes(&derived.statement),
-            target: format!("{} {target_id}", derived.target.target_type()),
-            id: derived.id,
-            origin: Origin::Derived,
-            kind: derived.basis.kind().to_owned(),
-            severity: Some(derived.severity),
-            statement: derived.statement,
-            suggested_check: Some(derived.suggested_check),
-            status: ResidualStatus::Open,
-        });
-    }
-    found.extend(undeclared(trace, lineage, &is_high_stakes));
+    let mut found: Vec<Gap> =
+        by_severity(trace).iter().map(|residual| declared(trace, lineage, residual)).collect();
+    found.extend(derive_residuals(trace).into_iter().map(|residual| derived(trace, residual)));
+    found.extend(undeclared(trace, lineage));
     // Of two with the same id the first keeps it; the later one is named by its place.
     let mut seen = BTreeSet::new();
     for (place, gap) in found.iter_mut().enumerate() {
@@ -108,129 +144,89 @@ pub fn gaps(trace: &Trace, lineage: &Lineage) -> Vec<Gap> {
     found
 }
 
-fn declared(trace: &Trace, lineage: &Lineage, residual: &Residual, is_high: &dyn Fn(&str) -> bool) -> Gap {
+fn declared(trace: &Trace, lineage: &Lineage, residual: &Residual) -> Gap {
     let target = residual.target();
-    let part =
+    let named =
         target.as_ref().and_then(|target| Some((target.target_type()?, target.target_id().unwrap_or(""))));
-    let on_high_stakes = about(trace, lineage, part, residual).iter().any(|text| is_high(text));
     Gap {
         id: residual.id().map_or_else(|| format!("#{}", residual.index()), str::to_owned),
         origin: Origin::Declared,
+        source: residual
+            .text("source")
+            .and_then(ResidualSource::from_word)
+            .unwrap_or(ResidualSource::AgentDeclared),
         kind: residual.text("kind").unwrap_or("unknown kind").to_owned(),
         severity: residual.severity(),
         statement: residual.statement().to_owned(),
         suggested_check: residual.suggested_check().filter(|check| !check.is_empty()).map(str::to_owned),
-        target: part.map(|(kind, id)| format!("{kind} {id}").trim().to_owned()).unwrap_or_default(),
-        on_high_stakes,
+        part: None,
+        target: named.map(|(kind, id)| format!("{kind} {id}").trim().to_owned()).unwrap_or_default(),
+        on_high_stakes: about(trace, lineage, residual).iter().any(|text| is_high_stakes(trace, text)),
         // A foreign word is no status: the gap counts as open until somebody says otherwise.
         status: residual.status().unwrap_or(ResidualStatus::Open),
     }
 }
 
-/// Returns the texts that say where a residual bites.
-fn about(
-    trace: &Trace,
-    lineage: &Lineage,
-    part: Option<(TargetType, &str)>,
-    residual: &Residual,
-) -> Vec<String> {
-    let mut texts = vec![residual.statement().to_owned()];
-    let mut artifact = |id: &str| {
-        texts.push(id.to_owned());
-        texts.extend(trace.artifact_by_id(id).and_then(|artifact| artifact.name()).map(str::to_owned));
-        texts.extend(lineage.producer(id).map(|maker| lineage.target(maker).to_owned()));
-    };
-    residual.related_artifact_ids().for_each(&mut artifact);
-    match part {
-        Some((TargetType::Artifact, id)) => artifact(id),
-        Some((TargetType::Action, id)) => {
-            let action = id.parse().ok().and_then(|id| trace.action_by_id(id));
-            texts.extend(action.map(|action| lineage.target(action.position()).to_owned()));
-        }
-        _ => {}
-    }
-    texts
-}
-
-/// Finds what was changed and neither verified nor declared.
-///
-/// A change counts as verified when a later check consumed or built on what it made, or had the same target.
-fn undeclared(trace: &Trace, lineage: &Lineage, is_high: &dyn Fn(&str) -> bool) -> Vec<Gap> {
-    let checks: Vec<&Action> = trace.actions().iter().filter(|action| is_check(action)).collect();
-    let touched: Vec<&str> = checks.iter().flat_map(|check| check.inputs().chain(check.outputs())).collect();
-    let verified: BTreeSet<&str> = lineage.with_ancestors(touched).into_iter().collect();
-    let mut checked_last: BTreeMap<&str, Position> = BTreeMap::new();
-    for check in &checks {
-        checked_last.insert(lineage.target(check.position()), check.position());
-    }
-    let mut changed_last: BTreeMap<&str, &Action> = BTreeMap::new();
-    for action in trace.actions().iter().filter(|action| is_change(action)) {
-        changed_last.insert(lineage.target(action.position()), action);
-    }
-    let mut paths: BTreeSet<&str> = changed_last.keys().copied().collect();
-    paths.extend(trace.files_modified());
-    paths.remove("");
-    let mentioned: Vec<String> = trace
-        .residuals()
-        .map(|residual| {
-            let part = residual.target();
-            let part = part.as_ref().and_then(|target| Some((target.target_type()?, target.target_id()?)));
-            about(trace, lineage, part, &residual).join("\n")
-        })
-        .collect();
-    let is_open = |path: &&str| {
-        let change = changed_last.get(path);
-        let by_flow = change.is_some_and(|change| change.outputs().any(|id| verified.contains(id)));
-        let by_target = checked_last
-            .get(path)
-            .is_some_and(|check| change.is_none_or(|change| change.position() < *check));
-        !by_flow && !by_target && !mentioned.iter().any(|text| text.contains(*path))
-    };
-    paths.into_iter().filter(is_open).map(|path| undeclared_gap(path, is_high(path))).collect()
-}
-
-fn undeclared_gap(path: &str, on_high_stakes: bool) -> Gap {
+fn derived(trace: &Trace, residual: DerivedResidual) -> Gap {
+    let id = residual.target.id();
     Gap {
-        id: format!("undeclared-{path}"),
-        origin: Origin::Undeclared,
-        kind: "unverified".to_owned(),
-        severity: Some(if on_high_stakes { ResidualSeverity::High } else { ResidualSeverity::Medium }),
-        statement: format!("{path} was changed; nothing verifies it and no declared gap mentions it."),
-        suggested_check: Some("Verify the change, or declare why it needs none.".to_owned()),
-        target: path.to_owned(),
-        on_high_stakes,
+        on_high_stakes: is_high_stakes(trace, id.as_deref().unwrap_or(""))
+            || is_high_stakes(trace, &residual.statement),
+        target: words(&residual.target),
+        part: Some(residual.target),
+        id: residual.id,
+        origin: Origin::Derived,
+        source: residual.basis.source(),
+        kind: residual.basis.kind().to_owned(),
+        severity: Some(residual.severity),
+        statement: residual.statement,
+        suggested_check: Some(residual.suggested_check),
         status: ResidualStatus::Open,
     }
 }
 
-fn is_change(action: &Action) -> bool {
-    matches!(
-        action.action_type(),
-        Some(ActionType::Activity(
-            ActivityType::EditFile
-                | ActivityType::CreateFile
-                | ActivityType::DeleteFile
-                | ActivityType::RenameFile
-        ))
-    )
+fn words(part: &TargetPart) -> String {
+    let id = part.id().unwrap_or_default();
+    format!("{} {id}", part.target_type()).trim().to_owned()
 }
 
-fn is_check(action: &Action) -> bool {
-    match action.action_type() {
-        Some(ActionType::Activity(word)) => matches!(
-            word,
-            ActivityType::RunTests
-                | ActivityType::TypeCheck
-                | ActivityType::Lint
-                | ActivityType::ManualVerification
-        ),
-        Some(ActionType::Reasoning(word)) => matches!(
-            word,
-            ReasoningType::Verify
-                | ReasoningType::StateSpaceAnalysis
-                | ReasoningType::ConformanceCheck
-                | ReasoningType::CoSimulate
-        ),
-        _ => false,
+/// Returns whether a text names something the trace calls high stakes.
+pub(super) fn is_high_stakes(trace: &Trace, text: &str) -> bool {
+    trace.high_stakes_paths().any(|path| !path.is_empty() && text.contains(path))
+}
+
+/// Returns the texts that say where a residual bites.
+pub(super) fn about(trace: &Trace, lineage: &Lineage, residual: &Residual) -> Vec<String> {
+    let mut texts = vec![residual.statement().to_owned()];
+    for id in residual.related_artifact_ids() {
+        part_texts(trace, lineage, TargetType::Artifact, id, &mut texts);
+    }
+    if let Some(target) = residual.target()
+        && let Some(kind) = target.target_type()
+    {
+        part_texts(trace, lineage, kind, target.target_id().unwrap_or(""), &mut texts);
+    }
+    texts
+}
+
+/// Adds the names and targets of a part.
+pub(super) fn part_texts(
+    trace: &Trace,
+    lineage: &Lineage,
+    kind: TargetType,
+    id: &str,
+    texts: &mut Vec<String>,
+) {
+    match kind {
+        TargetType::Artifact => {
+            texts.push(id.to_owned());
+            texts.extend(trace.artifact_by_id(id).and_then(|artifact| artifact.name()).map(str::to_owned));
+            texts.extend(lineage.producer(id).map(|maker| lineage.target(maker).to_owned()));
+        }
+        TargetType::Action => {
+            let action = id.parse().ok().and_then(|id| trace.action_by_id(id));
+            texts.extend(action.map(|action| lineage.target(action.position()).to_owned()));
+        }
+        _ => {}
     }
 }

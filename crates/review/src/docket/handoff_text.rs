@@ -2,19 +2,20 @@
 
 use std::fmt::Write as _;
 
-use crate::markdown::text;
 use crate::model::CheckOutcome;
 use crate::reproduce::CommandClass;
+use crate::show::markdown_text as text;
 use crate::vocabulary::ResidualStatus;
+use crate::wire::Trace;
 
 use super::gap::Gap;
-use super::handoff::{triage, undeclared, work};
-use super::review::{ItemState, Review};
+use super::handoff::{inherited, triage, undeclared, work};
+use super::review::Review;
 
-/// Writes the packet for people.
-pub fn handoff_markdown(review: &Review) -> String {
+/// Writes the packet for people; `earlier` as in [`super::handoff`].
+pub fn handoff_markdown(review: &Review, earlier: &[Trace]) -> String {
     let mut out = String::new();
-    orient(&mut out, review);
+    orient(&mut out, review, earlier);
     evidence(&mut out, review);
     let open: Vec<&Gap> = work(review);
     section(
@@ -35,7 +36,7 @@ pub fn handoff_markdown(review: &Review) -> String {
     out
 }
 
-fn orient(out: &mut String, review: &Review) {
+fn orient(out: &mut String, review: &Review, earlier: &[Trace]) {
     let trace = review.trace();
     let _ = writeln!(out, "# Review {}\n\n## 1. Orient\n", text(&review.header.review_id));
     let event = |event: Option<crate::wire::Event>| {
@@ -58,6 +59,10 @@ fn orient(out: &mut String, review: &Review) {
         let (kind, other) = (link.text("relationship").unwrap_or(""), link.text("to_trace_id").unwrap_or(""));
         let _ = writeln!(out, "- {} {}", text(kind), text(other));
     }
+    for gap in inherited(review, earlier) {
+        let (id, from) = (text(&gap.residual_id), text(&gap.trace_id));
+        let _ = writeln!(out, "- still open from {from}: {id}: {}", text(&gap.statement));
+    }
     if review.errors > 0 {
         let _ = writeln!(out, "- **{} validation errors**", review.errors);
     }
@@ -71,6 +76,7 @@ fn evidence(out: &mut String, review: &Review) {
         let mark = match outcome {
             Some(CheckOutcome::Confirmed) => "confirmed",
             Some(CheckOutcome::Diverged) => "DIVERGED",
+            Some(CheckOutcome::Accepted) => "accepted unchecked",
             None => "not checked",
         };
         let _ = writeln!(
@@ -85,6 +91,8 @@ fn evidence(out: &mut String, review: &Review) {
             let safety =
                 if class == Some(CommandClass::Safe) { "safe to run" } else { "look before you run it" };
             let _ = writeln!(out, "  - again: {} ({safety})", text(command));
+        } else if let Some(tool) = &claim.tool {
+            let _ = writeln!(out, "  - made with: {}", text(tool));
         }
         if let Some(expected) = &claim.expected {
             let _ = writeln!(out, "  - expected: {}", text(expected));
@@ -112,7 +120,7 @@ fn section(out: &mut String, title: &str, gaps: &[&Gap], none: &str) {
             gap.status,
             text(&gap.statement)
         );
-        let _ = writeln!(out, "  - {}", triage(gap));
+        let _ = writeln!(out, "  - {}: {}", gap.urgency().as_str(), triage(gap));
         if let Some(check) = &gap.suggested_check {
             let _ = writeln!(out, "  - check: {}", text(check));
         }
@@ -125,12 +133,7 @@ fn items(out: &mut String, review: &Review) {
     }
     out.push_str("\n### Items\n\n");
     for item in review.items() {
-        let (mark, state) = match item.state {
-            ItemState::Open => (" ", "open"),
-            ItemState::Acknowledged => (" ", "acknowledged"),
-            ItemState::Resolved => ("x", "resolved"),
-            ItemState::Waived => ("x", "waived"),
-        };
+        let (mark, state) = (if item.is_open() { " " } else { "x" }, item.status);
         let blocking = if item.event.blocking { ", blocking" } else { "" };
         let id = text(item.event.review_item_id.as_str());
         let _ = writeln!(out, "- [{mark}] {id} ({state}{blocking}): {}", text(&item.event.title));
@@ -145,9 +148,8 @@ fn verdict(out: &mut String, review: &Review) {
     }
     match review.decision() {
         Some(decision) => {
-            let word = if decision.approved { "approved" } else { "rejected" };
-            let _ =
-                writeln!(out, "\n{word} by {} at {}", text(&decision.stamp.author), text(&decision.stamp.at));
+            let (author, at) = (text(&decision.stamp.author), text(&decision.stamp.at));
+            let _ = writeln!(out, "\nDecided: {} by {author} at {at}", text(decision.kind.as_str()));
         }
         None => out.push_str("\nNot decided.\n"),
     }

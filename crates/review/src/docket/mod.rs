@@ -8,6 +8,7 @@
 //! Nothing here reads a clock: author and time of an entry are given, and the entry says where its time came from.
 
 mod checkable;
+mod decision;
 mod disposition;
 mod entry;
 mod gap;
@@ -16,19 +17,28 @@ mod handoff_text;
 mod line;
 mod merge;
 mod read;
+mod refusal;
 mod review;
+mod settle;
 mod subject;
+mod thread;
+mod undeclared;
 
 pub use checkable::{Checkable, checkables};
+pub use decision::{Decision, DecisionKind, Stage};
 pub use disposition::{Disposition, Judgement, Obstacle};
 pub use entry::{FORMAT, ReviewEntry, ReviewHeader, Stamp, TimeSource};
-pub use gap::{Gap, Origin, gaps};
+pub use gap::{Gap, Origin, Urgency, gaps};
 pub use handoff::handoff;
 pub use handoff_text::handoff_markdown;
 pub use line::{InvalidLine, ReviewHead, SealedReview, seal_entry, seal_header};
 pub use merge::merged;
 pub use read::{Broken, ReadReview, read_review};
-pub use review::{Decision, Item, ItemState, Refusal, Review};
+pub use refusal::Refusal;
+pub use review::Review;
+pub use thread::Item;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_rules;

@@ -6,7 +6,8 @@ use crate::ContentHash;
 
 use super::entry::{ReviewEntry, ReviewHeader};
 use super::line::{InvalidLine, ReviewHead, open};
-use super::review::{Refusal, Review};
+use super::refusal::Refusal;
+use super::review::Review;
 
 /// A journal, read as far as it holds.
 #[derive(Debug)]

@@ -5,85 +5,21 @@ use std::collections::BTreeMap;
 use hence_canon::Value;
 
 use crate::lineage::Lineage;
-use crate::model::{CheckOutcome, CommentEvent, ItemEvent, ReviewEvent, SubjectEvent, SubjectType, Target};
+use crate::model::{
+    CheckEvent, CheckOutcome, CommentEvent, DecisionEvent, GapEvent, ItemEvent, ReviewEvent, Target,
+};
 use crate::validate::validate_read;
-use crate::vocabulary::ResidualStatus;
+use crate::vocabulary::ReviewItemStatus;
 use crate::wire::Trace;
 
 use super::checkable::{Checkable, checkables};
+use super::decision::{Decision, DecisionKind, Stage};
 use super::disposition::Disposition;
 use super::entry::{ReviewEntry, ReviewHeader, Stamp};
 use super::gap::{Gap, Origin, gaps};
+use super::refusal::Refusal;
 use super::subject::has_part;
-
-/// Where an item stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the words of the format")]
-pub enum ItemState {
-    Open,
-    Acknowledged,
-    Resolved,
-    Waived,
-}
-
-/// An item and what happened to it.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// What is wanted.
-    pub event: ItemEvent,
-    /// Who wants it.
-    pub stamp: Stamp,
-    /// Where it stands.
-    pub state: ItemState,
-    /// Who acknowledged it.
-    pub acknowledged: Option<Stamp>,
-    /// Who resolved or waived it, and what they said.
-    pub closed: Option<(Stamp, Option<String>)>,
-}
-
-/// A comment and what happened to it.
-#[derive(Clone, Debug)]
-pub(super) struct Remark {
-    pub(super) event: CommentEvent,
-    pub(super) stamp: Stamp,
-    pub(super) resolved: Option<Stamp>,
-}
-
-/// A decision on the whole trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// Whether it was approved; rejected otherwise.
-    pub approved: bool,
-    /// Who decided.
-    pub stamp: Stamp,
-    /// What they said.
-    pub note: Option<String>,
-}
-
-/// An entry that the rules of a review refuse.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what each variant means")]
-pub enum Refusal {
-    #[error("the id {0:?} is taken")]
-    Taken(String),
-    #[error("nothing in the review has the id {0:?}")]
-    Unknown(String),
-    #[error("the trace has no {0}")]
-    NoTarget(String),
-    #[error("{what} must say something")]
-    Silent { what: &'static str },
-    #[error("{id:?} is {status} already")]
-    Settled { id: String, status: &'static str },
-    #[error("{id:?} is a gap: a successor trace addresses it, a review acknowledges or waives it")]
-    GapNotResolved { id: String },
-    #[error("{id:?} is a comment: it can only be resolved")]
-    CommentOnlyResolved { id: String },
-    #[error("the review comes to {disposition}, not approve; obstacles: {obstacles}, first {first}")]
-    NotApprovable { disposition: &'static str, obstacles: usize, first: String },
-    #[error("the trace is approved: comment on it, or reject it first")]
-    AlreadyApproved,
-}
+use super::thread::{Item, Remark, Shelf, declared_comments, declared_items};
 
 /// A review of one trace: everything that follows from its journal.
 #[derive(Debug)]
@@ -91,13 +27,12 @@ pub struct Review {
     pub(super) header: ReviewHeader,
     pub(super) trace: Trace,
     pub(super) lineage: Lineage,
-    pub(super) gaps: Vec<Gap>,
-    gap_places: BTreeMap<String, usize>,
+    pub(super) gaps: Shelf<Gap>,
     pub(super) checkables: Vec<Checkable>,
     pub(super) checks: BTreeMap<String, CheckOutcome>,
-    pub(super) comments: Vec<Remark>,
-    pub(super) items: Vec<Item>,
-    pub(super) added: Vec<(crate::model::GapEvent, Stamp)>,
+    pub(super) comments: Shelf<Remark>,
+    pub(super) items: Shelf<Item>,
+    pub(super) added: Vec<(GapEvent, Stamp)>,
     pub(super) errors: usize,
     decision: Option<Decision>,
     entries: u64,
@@ -108,19 +43,20 @@ impl Review {
     pub fn new(header: ReviewHeader, trace: &Value) -> Self {
         let trace = Trace::read(trace);
         let lineage = Lineage::of(&trace);
-        let gaps = gaps(&trace, &lineage);
-        let gap_places = gaps.iter().enumerate().map(|(place, gap)| (gap.id.clone(), place)).collect();
+        let mut shelf = Shelf::default();
+        for gap in gaps(&trace, &lineage) {
+            shelf.push(gap.id.clone(), gap);
+        }
         Self {
             errors: validate_read(&trace, &lineage).errors().count(),
             checkables: checkables(&trace, &lineage),
+            comments: declared_comments(&trace),
+            items: declared_items(&trace),
             header,
             trace,
             lineage,
-            gaps,
-            gap_places,
+            gaps: shelf,
             checks: BTreeMap::new(),
-            comments: Vec::new(),
-            items: Vec::new(),
             added: Vec::new(),
             decision: None,
             entries: 0,
@@ -133,29 +69,32 @@ impl Review {
     /// [`Refusal`]; the review is then as it was.
     pub fn admit(&mut self, entry: ReviewEntry) -> Result<(), Refusal> {
         let ReviewEntry { stamp, event } = entry;
-        let approved = self.decision.as_ref().is_some_and(|decision| decision.approved);
-        if approved && !matches!(event, ReviewEvent::Comment(_) | ReviewEvent::Reject(_)) {
+        let may_follow_approval =
+            matches!(event, ReviewEvent::Comment(_) | ReviewEvent::Reject(_) | ReviewEvent::Rescind(_));
+        if self.is(DecisionKind::Approved) && !may_follow_approval {
             return Err(Refusal::AlreadyApproved);
         }
         match event {
             ReviewEvent::Comment(event) => self.comment(event, stamp)?,
             ReviewEvent::Item(event) => self.raise(event, stamp)?,
             ReviewEvent::Gap(event) => self.declare(event, stamp)?,
-            ReviewEvent::Check(event) => {
-                let id = event.artifact_id.as_str();
-                if self.trace.artifact_by_id(id).is_none() {
-                    return Err(Refusal::NoTarget(format!("artifact {id:?}")));
-                }
-                self.checks.insert(id.to_owned(), event.outcome);
-            }
+            ReviewEvent::Check(event) => self.check(&event)?,
             ReviewEvent::Acknowledge(event) => self.acknowledge(&event, stamp)?,
             ReviewEvent::Resolve(event) => self.resolve(&event, stamp)?,
             ReviewEvent::Waive(event) => self.waive(&event, stamp)?,
-            ReviewEvent::Approve(event) => self.approve(event.note.as_deref(), stamp)?,
+            ReviewEvent::Approve(event) => self.approve(&event, stamp)?,
             ReviewEvent::Reject(event) => {
-                let note = event.note.as_deref().filter(|note| !note.trim().is_empty());
-                let note = note.ok_or(Refusal::Silent { what: "a rejection" })?.to_owned();
-                self.decision = Some(Decision { approved: false, stamp, note: Some(note) });
+                self.decide(DecisionKind::Rejected, "a rejection", &event, stamp)?;
+            }
+            ReviewEvent::RequestChanges(event) => {
+                self.decide(DecisionKind::ChangesRequested, "a request for changes", &event, stamp)?;
+            }
+            ReviewEvent::Escalate(event) => {
+                self.decide(DecisionKind::Escalated, "an escalation", &event, stamp)?;
+            }
+            ReviewEvent::Rescind(event) => {
+                spoken(event.note.as_deref().unwrap_or(""), "taking a decision back")?;
+                self.decision.take().ok_or(Refusal::NothingDecided)?;
             }
         }
         self.entries += 1;
@@ -163,108 +102,59 @@ impl Review {
     }
 
     fn comment(&mut self, event: CommentEvent, stamp: Stamp) -> Result<(), Refusal> {
-        let known = |id: &str| self.comments.iter().any(|comment| comment.event.comment_id.as_str() == id);
-        if known(event.comment_id.as_str()) {
-            return Err(Refusal::Taken(event.comment_id.to_string()));
+        let id = event.comment_id.to_string();
+        if self.comments.contains(&id) {
+            return Err(Refusal::Taken(id));
         }
-        if let Some(parent) = event.thread_parent_id.as_ref().filter(|parent| !known(parent.as_str())) {
+        let parent = event.thread_parent_id.as_ref();
+        if let Some(parent) = parent.filter(|parent| !self.comments.contains(parent.as_str())) {
             return Err(Refusal::Unknown(parent.to_string()));
         }
         spoken(&event.body, "a comment")?;
         self.targets(&event.target)?;
-        self.comments.push(Remark { event, stamp, resolved: None });
+        self.comments.push(id, Remark { event, origin: Origin::Reviewer, stamp, resolved: None });
         Ok(())
     }
 
     fn raise(&mut self, event: ItemEvent, stamp: Stamp) -> Result<(), Refusal> {
-        if self.item(event.review_item_id.as_str()).is_some() {
-            return Err(Refusal::Taken(event.review_item_id.to_string()));
+        let id = event.review_item_id.to_string();
+        if self.items.contains(&id) {
+            return Err(Refusal::Taken(id));
         }
         spoken(&event.title, "an item")?;
         self.targets(&event.target)?;
-        self.items.push(Item { event, stamp, state: ItemState::Open, acknowledged: None, closed: None });
+        let status = ReviewItemStatus::Open;
+        let item = Item { event, origin: Origin::Reviewer, stamp, status, acknowledged: None, closed: None };
+        self.items.push(id, item);
         Ok(())
     }
 
-    fn declare(&mut self, event: crate::model::GapEvent, stamp: Stamp) -> Result<(), Refusal> {
-        let id = event.residual_id.as_str();
-        if self.gap(id).is_some() {
-            return Err(Refusal::Taken(id.to_owned()));
+    fn declare(&mut self, event: GapEvent, stamp: Stamp) -> Result<(), Refusal> {
+        let id = event.residual_id.to_string();
+        if self.gaps.contains(&id) {
+            return Err(Refusal::Taken(id));
         }
         spoken(&event.statement, "a gap")?;
         self.targets(&event.target)?;
-        self.gap_places.insert(id.to_owned(), self.gaps.len());
-        self.gaps.push(Gap {
-            id: id.to_owned(),
-            origin: Origin::Reviewer,
-            kind: event.kind.as_str().to_owned(),
-            severity: Some(event.severity),
-            statement: event.statement.to_string(),
-            suggested_check: event.suggested_check.as_deref().map(str::to_owned),
-            target: event.target.part.target_type().as_str().to_owned(),
-            on_high_stakes: false,
-            status: ResidualStatus::Open,
-        });
+        self.settle_undeclared(&event);
+        self.gaps.push(id, Gap::reviewers(&event, &self.trace, &self.lineage));
         self.added.push((event, stamp));
         Ok(())
     }
 
-    fn acknowledge(&mut self, event: &SubjectEvent, stamp: Stamp) -> Result<(), Refusal> {
-        let id = &*event.subject_id;
-        match event.subject_type {
-            SubjectType::Item => {
-                let item = self.open_item(id)?;
-                if item.state == ItemState::Acknowledged {
-                    return Err(Refusal::Settled { id: id.to_owned(), status: "acknowledged" });
-                }
-                item.state = ItemState::Acknowledged;
-                item.acknowledged = Some(stamp);
-            }
-            SubjectType::Residual => self.move_gap(id, ResidualStatus::Acknowledged)?,
-            SubjectType::Comment => return Err(Refusal::CommentOnlyResolved { id: id.to_owned() }),
+    fn check(&mut self, event: &CheckEvent) -> Result<(), Refusal> {
+        let id = event.artifact_id.as_str();
+        if self.trace.artifact_by_id(id).is_none() {
+            return Err(Refusal::NoTarget(format!("artifact {id:?}")));
         }
+        if event.outcome == CheckOutcome::Accepted {
+            spoken(event.note.as_deref().unwrap_or(""), "accepting a claim unchecked")?;
+        }
+        self.checks.insert(id.to_owned(), event.outcome);
         Ok(())
     }
 
-    fn resolve(&mut self, event: &SubjectEvent, stamp: Stamp) -> Result<(), Refusal> {
-        let id = &*event.subject_id;
-        match event.subject_type {
-            SubjectType::Item => {
-                let note = event.note.as_deref().map(str::to_owned);
-                let item = self.open_item(id)?;
-                item.state = ItemState::Resolved;
-                item.closed = Some((stamp, note));
-            }
-            SubjectType::Comment => {
-                let remark = self.comments.iter_mut().find(|remark| remark.event.comment_id.as_str() == id);
-                let remark = remark.ok_or_else(|| Refusal::Unknown(id.to_owned()))?;
-                if remark.resolved.is_some() {
-                    return Err(Refusal::Settled { id: id.to_owned(), status: "resolved" });
-                }
-                remark.resolved = Some(stamp);
-            }
-            SubjectType::Residual => return Err(Refusal::GapNotResolved { id: id.to_owned() }),
-        }
-        Ok(())
-    }
-
-    fn waive(&mut self, event: &SubjectEvent, stamp: Stamp) -> Result<(), Refusal> {
-        let id = &*event.subject_id;
-        let note = event.note.as_deref().unwrap_or("");
-        spoken(note, "a waiver")?;
-        match event.subject_type {
-            SubjectType::Item => {
-                let item = self.open_item(id)?;
-                item.state = ItemState::Waived;
-                item.closed = Some((stamp, Some(note.to_owned())));
-            }
-            SubjectType::Residual => self.move_gap(id, ResidualStatus::Waived)?,
-            SubjectType::Comment => return Err(Refusal::CommentOnlyResolved { id: id.to_owned() }),
-        }
-        Ok(())
-    }
-
-    fn approve(&mut self, note: Option<&str>, stamp: Stamp) -> Result<(), Refusal> {
+    fn approve(&mut self, event: &DecisionEvent, stamp: Stamp) -> Result<(), Refusal> {
         let judgement = self.judgement();
         if judgement.disposition != Disposition::Approve {
             let first = judgement.obstacles.first();
@@ -274,31 +164,21 @@ impl Review {
                 first: first.map(|found| format!("{}: {}", found.subject, found.reason)).unwrap_or_default(),
             });
         }
-        self.decision = Some(Decision { approved: true, stamp, note: note.map(str::to_owned) });
+        let note = event.note.as_deref().map(str::to_owned);
+        self.decision = Some(Decision { kind: DecisionKind::Approved, stamp, note });
         Ok(())
     }
 
-    fn open_item(&mut self, id: &str) -> Result<&mut Item, Refusal> {
-        let item = self.items.iter_mut().find(|item| item.event.review_item_id.as_str() == id);
-        let item = item.ok_or_else(|| Refusal::Unknown(id.to_owned()))?;
-        match item.state {
-            ItemState::Open | ItemState::Acknowledged => Ok(item),
-            ItemState::Resolved => Err(Refusal::Settled { id: id.to_owned(), status: "resolved" }),
-            ItemState::Waived => Err(Refusal::Settled { id: id.to_owned(), status: "waived" }),
-        }
-    }
-
-    fn move_gap(&mut self, id: &str, status: ResidualStatus) -> Result<(), Refusal> {
-        let place = self.gap_places.get(id).copied();
-        let gap = place
-            .and_then(|place| self.gaps.get_mut(place))
-            .ok_or_else(|| Refusal::Unknown(id.to_owned()))?;
-        let may_move = gap.status == ResidualStatus::Open
-            || (gap.status == ResidualStatus::Acknowledged && status == ResidualStatus::Waived);
-        if !may_move {
-            return Err(Refusal::Settled { id: id.to_owned(), status: gap.status.as_str() });
-        }
-        gap.status = status;
+    fn decide(
+        &mut self,
+        kind: DecisionKind,
+        what: &'static str,
+        event: &DecisionEvent,
+        stamp: Stamp,
+    ) -> Result<(), Refusal> {
+        let note = event.note.as_deref().unwrap_or("");
+        spoken(note, what)?;
+        self.decision = Some(Decision { kind, stamp, note: Some(note.to_owned()) });
         Ok(())
     }
 
@@ -321,22 +201,22 @@ impl Review {
 
     /// Returns all gaps with where they stand.
     pub fn gaps(&self) -> &[Gap] {
-        &self.gaps
+        self.gaps.all()
     }
 
     /// Returns a gap.
     pub fn gap(&self, id: &str) -> Option<&Gap> {
-        self.gap_places.get(id).and_then(|place| self.gaps.get(*place))
+        self.gaps.get(id)
     }
 
     /// Returns all items with where they stand.
     pub fn items(&self) -> &[Item] {
-        &self.items
+        self.items.all()
     }
 
     /// Returns an item.
     pub fn item(&self, id: &str) -> Option<&Item> {
-        self.items.iter().find(|item| item.event.review_item_id.as_str() == id)
+        self.items.get(id)
     }
 
     /// Returns the claims that can be checked again, each with what came of it.
@@ -346,12 +226,29 @@ impl Review {
 
     /// Returns how many comments there are, and how many of them are open.
     pub fn comment_counts(&self) -> (usize, usize) {
-        (self.comments.len(), self.comments.iter().filter(|remark| remark.resolved.is_none()).count())
+        let all = self.comments.all();
+        (all.len(), all.iter().filter(|remark| remark.resolved.is_none()).count())
     }
 
-    /// Returns the last decision.
+    /// Returns the decision that stands.
     pub fn decision(&self) -> Option<&Decision> {
         self.decision.as_ref()
+    }
+
+    /// Returns how far the review has come.
+    pub fn stage(&self) -> Stage {
+        match self.decision.as_ref().map(|decision| decision.kind) {
+            Some(DecisionKind::Approved) => Stage::Approved,
+            Some(DecisionKind::Rejected) => Stage::Rejected,
+            Some(DecisionKind::ChangesRequested) => Stage::ChangesRequired,
+            Some(DecisionKind::Escalated) => Stage::UnderReview,
+            None if self.judgement().obstacles.is_empty() => Stage::ReadyForApproval,
+            None => Stage::UnderReview,
+        }
+    }
+
+    fn is(&self, kind: DecisionKind) -> bool {
+        self.decision.as_ref().is_some_and(|decision| decision.kind == kind)
     }
 
     /// Returns how many entries there are.
@@ -370,6 +267,7 @@ impl Review {
     }
 }
 
-fn spoken(text: &str, what: &'static str) -> Result<(), Refusal> {
+/// Refuses silence where something must be said.
+pub(super) fn spoken(text: &str, what: &'static str) -> Result<(), Refusal> {
     if text.trim().is_empty() { Err(Refusal::Silent { what }) } else { Ok(()) }
 }

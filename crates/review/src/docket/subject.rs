@@ -12,7 +12,7 @@ impl Review {
             Some(SubjectType::Item)
         } else if self.gap(id).is_some() {
             Some(SubjectType::Residual)
-        } else if self.comments.iter().any(|comment| comment.event.comment_id.as_str() == id) {
+        } else if self.comments.contains(id) {
             Some(SubjectType::Comment)
         } else {
             None

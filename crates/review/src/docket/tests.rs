@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::validate::validate;
 
-fn trace() -> Value {
+pub(super) fn trace() -> Value {
     parse(
         br#"{"trace_id": "t", "spec_version": "1.6", "assistant": "a", "model": "m", "timestamp": "2026-01-01T00:00:00Z",
             "trigger": {"type": "TaskReceived"}, "outcome": {"type": "ProcessCompleted"},
@@ -32,11 +32,11 @@ fn trace() -> Value {
     .unwrap()
 }
 
-fn stamp() -> Stamp {
+pub(super) fn stamp() -> Stamp {
     Stamp { author: "ada".into(), at: "2026-01-02T00:00:00Z".into(), time_source: TimeSource::Given }
 }
 
-fn header(trace: &Value) -> ReviewHeader {
+pub(super) fn header(trace: &Value) -> ReviewHeader {
     ReviewHeader {
         review_id: "t".into(),
         trace_id: "t".into(),
@@ -45,7 +45,7 @@ fn header(trace: &Value) -> ReviewHeader {
     }
 }
 
-fn comment(id: &str, body: &str) -> ReviewEvent {
+pub(super) fn comment(id: &str, body: &str) -> ReviewEvent {
     ReviewEvent::Comment(CommentEvent {
         comment_id: CommentId::new(id),
         target: TargetPart::Trace.into(),
@@ -55,7 +55,7 @@ fn comment(id: &str, body: &str) -> ReviewEvent {
     })
 }
 
-fn item(id: &str) -> ReviewEvent {
+pub(super) fn item(id: &str) -> ReviewEvent {
     ReviewEvent::Item(ItemEvent {
         review_item_id: ReviewItemId::new(id),
         target: TargetPart::Trace.into(),
@@ -67,11 +67,11 @@ fn item(id: &str) -> ReviewEvent {
     })
 }
 
-fn about(subject_type: SubjectType, id: &str) -> SubjectEvent {
+pub(super) fn about(subject_type: SubjectType, id: &str) -> SubjectEvent {
     SubjectEvent { subject_type, subject_id: id.into(), note: Some("seen".into()), extra: Object::new() }
 }
 
-fn confirmed(id: &str) -> ReviewEvent {
+pub(super) fn confirmed(id: &str) -> ReviewEvent {
     ReviewEvent::Check(CheckEvent {
         artifact_id: crate::model::ArtifactId::new(id),
         outcome: CheckOutcome::Confirmed,
@@ -80,12 +80,12 @@ fn confirmed(id: &str) -> ReviewEvent {
     })
 }
 
-fn approve() -> ReviewEvent {
+pub(super) fn approve() -> ReviewEvent {
     ReviewEvent::Approve(DecisionEvent { note: None, extra: Object::new() })
 }
 
 /// Writes a journal of these events without asking whether they are allowed.
-fn journal(trace: &Value, events: &[ReviewEvent]) -> Vec<u8> {
+pub(super) fn journal(trace: &Value, events: &[ReviewEvent]) -> Vec<u8> {
     let sealed = seal_header(&header(trace));
     let (mut bytes, mut head) = (sealed.line, sealed.head);
     for event in events {
@@ -125,7 +125,7 @@ fn a_review_goes_from_obstacles_to_approval() {
         }
         review.admit(ReviewEntry { stamp: stamp(), event }).unwrap();
     }
-    assert!(review.decision().unwrap().approved);
+    assert!(review.stage() == Stage::Approved);
     let late = ReviewEntry { stamp: stamp(), event: item("i9") };
     assert_eq!(review.admit(late), Err(Refusal::AlreadyApproved));
 }
@@ -229,8 +229,8 @@ fn rules_of_single_entries() {
 #[test]
 fn the_merged_view_is_a_valid_trace() {
     let trace = trace();
-    let review = read_review(&journal(&trace, &whole_review()), &trace).review.unwrap();
-    let merged = merged(&review);
+    let read = read_review(&journal(&trace, &whole_review()), &trace);
+    let merged = merged(&read.review.unwrap(), read.head.unwrap());
     let errors: Vec<String> = validate(&merged).errors().map(ToString::to_string).collect();
     assert_eq!(errors, Vec::<String>::new());
     assert_eq!(
@@ -244,9 +244,9 @@ fn the_merged_view_is_a_valid_trace() {
 fn the_packet_shows_hostile_text_as_text() {
     let trace = trace();
     let review = Review::new(header(&trace), &trace);
-    let text = handoff_markdown(&review);
+    let text = handoff_markdown(&review, &[]);
     assert!(text.contains("bounded &lt;b&gt;") && !text.contains('\u{1b}'), "{text}");
-    let packet = handoff(&review);
+    let packet = handoff(&review, &[]);
     assert_eq!(packet.get("undeclared").unwrap().as_array().unwrap().len(), 1);
     assert_eq!(packet.get("verdict").unwrap().get("disposition").unwrap().as_str(), Some("request-changes"));
 }

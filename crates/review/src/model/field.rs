@@ -61,14 +61,6 @@ impl Defects {
         self.0.push(Defect { pointer: at.pointer(), message });
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn into_found(self) -> Vec<Defect> {
-        self.0
-    }
-
     /// Reports a value of the wrong kind.
     pub(crate) fn kind(&mut self, at: &Path<'_>, expected: &str, found: &Value) {
         self.push(at, format!("expected {expected}, found {}", found.kind()));

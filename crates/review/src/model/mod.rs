@@ -47,7 +47,6 @@ pub use payload::{
     ReproductionBundlePayload, SatModel, SatResult, StateSpaceAnalysisResultPayload, UnknownResult,
     VerificationGoalPayload, VerificationOutcome, VerificationResultPayload,
 };
-pub(crate) use record::{Reader, record};
 pub use reproduction::{
     ActionReproducibility, EnvironmentComponent, ExecutionEnvironment, ExpectedOutput, ReproductionProcedure,
     TraceReproducibility,

@@ -20,10 +20,11 @@ words! {
 }
 
 words! {
-    /// What came of checking something again.
+    /// What came of checking something again; accepting it unchecked is said openly and takes a note.
     CheckOutcome, "outcome of a check" {
         Confirmed = "confirmed",
         Diverged = "diverged",
+        Accepted = "accepted",
     }
 }
 
@@ -161,6 +162,12 @@ events! {
     Approve(DecisionEvent) = "approve",
     /// The trace is rejected.
     Reject(DecisionEvent) = "reject",
+    /// The work needs changes: a successor trace is asked for.
+    RequestChanges(DecisionEvent) = "request_changes",
+    /// A person must decide.
+    Escalate(DecisionEvent) = "escalate",
+    /// The last decision is taken back.
+    Rescind(DecisionEvent) = "rescind",
 }
 
 impl ReviewEvent {

@@ -12,7 +12,6 @@ mod derivation;
 mod document;
 mod finding;
 mod flow;
-mod formats;
 mod goal;
 mod meta;
 mod place;
@@ -32,7 +31,6 @@ use check::{Check, shown};
 
 pub use canonical::validate_canonical;
 pub use finding::{Finding, Level, Report};
-pub use formats::{junit, sarif};
 pub use ready::{Readiness, readiness};
 pub use rule::{Rule, Stage};
 

@@ -2,90 +2,255 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use hence_cognition::run::{Context, StepOutcome, Waiting, execute};
+use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::Memory;
-use hence_engine::Sink;
+use hence_engine::{Blocked, Sink};
 
 use super::{FinishedSkill, SkillRun, SkillRunError};
+use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
+use crate::child::{ChildRuns, NoChildRuns};
 use crate::host::Host;
+use crate::stop::{NeverStop, Stop};
 
-/// What executing a step gave: an outcome, or the question it waits for.
+/// How often it is asked whether a run is to stop while nothing else happens.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What executing a step gave: an outcome, or what it waits for.
 type Executed = Result<StepOutcome, Waiting>;
 
-impl SkillRun<'_> {
-    /// Runs to the end with up to `workers` steps at a time, telling `observe` of each outcome once it is kept.
+/// What drives a run.
+pub struct Driver<'a> {
+    /// Who carries out calls.
+    pub host: &'a dyn Host,
+    /// How many steps run at a time. What they write does not depend on it.
+    pub workers: NonZeroUsize,
+    /// What is known about calls, and where more of it is kept.
+    pub ledger: &'a Ledger<'a>,
+    /// Whether the run is to stop.
+    pub stop: &'a dyn Stop,
+    /// Where nested runs are kept.
+    pub children: &'a dyn ChildRuns,
+}
+
+/// How far a run was driven.
+pub enum Driven<'a> {
+    /// To its end.
+    Finished(Box<FinishedSkill>),
+    /// Policies block the step that is due, or the end of the run. That is recorded; it can be taken up again.
+    Blocked(Blocked),
+    /// Not to its end: it can be taken up again.
+    Paused(Box<SkillRun<'a>>, Pause),
+}
+
+/// Why a run does not go on.
+#[derive(Clone, Debug)]
+pub enum Pause {
+    /// Someone has to answer first. Everything that did not need the answer has been executed.
+    Waiting(Vec<Waiting>),
+    /// It was to stop.
+    Stopped,
+}
+
+impl<'a> SkillRun<'a> {
+    /// Runs to the end, or as far as it goes, and tells `observe` of each outcome once it is kept.
     ///
     /// Which thread finishes first never shows: outcomes are recorded in plan order, and a step sees only what was
-    /// recorded before it could start.
+    /// recorded before it could start. A step that waits holds up the record, not the work: whatever can be executed
+    /// is, and kept beside the journal until it is due.
     ///
     /// # Errors
     /// [`SkillRunError`]; whatever was kept before stays kept.
+    pub fn drive(
+        self,
+        driver: &Driver<'_>,
+        sink: &mut dyn Sink,
+        observe: impl FnMut(&StepOutcome),
+    ) -> Result<Driven<'a>, SkillRunError> {
+        let skill = self.progress.skill();
+        let Driver { host, ledger, stop, children, .. } = *driver;
+        let (outside, family, trouble) = (Outside::Open, self.family(), Mutex::new(None));
+        let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
+        self.drive_at(&desk, driver.workers, sink, observe)
+    }
+
+    /// Runs to the end, keeping nothing beside the journal.
+    ///
+    /// # Errors
+    /// [`SkillRunError`]; also when a step waits for an answer.
     pub fn finish(
-        mut self,
+        self,
         host: &dyn Host,
         workers: NonZeroUsize,
         sink: &mut dyn Sink,
-        mut observe: impl FnMut(&StepOutcome),
+        observe: impl FnMut(&StepOutcome),
     ) -> Result<FinishedSkill, SkillRunError> {
+        let ledger = Ledger::empty();
+        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
+        match self.drive(&driver, sink, observe)? {
+            Driven::Finished(finished) => Ok(*finished),
+            Driven::Paused(_, Pause::Waiting(waiting)) => Err(SkillRunError::Waiting(waiting)),
+            Driven::Paused(_, Pause::Stopped) => Err(SkillRunError::Waiting(Vec::new())),
+            Driven::Blocked(blocked) => Err(blocked.into()),
+        }
+    }
+
+    pub(crate) fn drive_at(
+        mut self,
+        desk: &Desk<'_>,
+        workers: NonZeroUsize,
+        sink: &mut dyn Sink,
+        mut observe: impl FnMut(&StepOutcome),
+    ) -> Result<Driven<'a>, SkillRunError> {
         let request = self.request.clone();
         let lineage = vec![self.pinned.id.clone()];
+        self.recorded.extend(desk.ledger.outcomes());
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
+        let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
+        let mut blocked = None;
         std::thread::scope(|scope| {
-            let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
             let mut active = 0usize;
             while !self.has_reached_stop() {
-                while active < workers.get()
-                    && let Some(step) = self.progress.start()
-                {
-                    if let Some(recorded) = self.recorded.get(&step.id) {
-                        ready.insert(step.id.clone(), Ok(recorded.clone()));
-                        continue;
+                let room = if blocked.is_some() { 0 } else { workers.get() - active };
+                let steps = self.take_startable(room, desk, &mut ready);
+                let memory = self.progress.state().memory.clone();
+                if let ([only], 0) = (steps.as_slice(), active) {
+                    // Nothing else can happen before it is done: handing it to a thread would only take longer.
+                    let outcome = execute_at(desk, only, &memory, &request, lineage.clone());
+                    ready.insert(only.id.clone(), outcome);
+                } else {
+                    active += steps.len();
+                    for step in steps {
+                        let (send, request) = (send.clone(), &request);
+                        let (memory, lineage) = (memory.clone(), lineage.clone());
+                        scope.spawn(move || {
+                            let outcome = execute_at(desk, step, &memory, request, lineage);
+                            // The receiver lives until every step that was started has been heard of, or the run
+                            // stopped.
+                            let _ = send.send((step.id.clone(), outcome));
+                        });
                     }
-                    active += 1;
-                    let memory = self.progress.state().memory.clone();
-                    let (send, request, lineage) = (send.clone(), &request, lineage.clone());
-                    scope.spawn(move || {
-                        let outcome = execute_on(host, step, &memory, request, lineage);
-                        // The receiver lives until every step that was started has been heard of, or the run stopped.
-                        let _ = send.send((step.id.clone(), outcome));
-                    });
                 }
-                let due = self.progress.due().and_then(|step| ready.remove(&step.id));
-                match due {
-                    Some(Ok(outcome)) => observe(&self.commit(outcome, sink)?),
-                    // Whatever else is under way ends with this scope; it has no record and will be started again.
-                    Some(Err(waiting)) => return Err(SkillRunError::Waiting(waiting)),
-                    None if active == 0 => break,
-                    None => {
-                        let (step, outcome) = receive.recv().expect("this thread holds a sender too");
-                        active -= 1;
-                        ready.insert(step, outcome);
+                // Behind a line or a nested run that could not be kept nothing is recorded.
+                if blocked.is_none()
+                    && !desk.has_trouble()
+                    && let Some(outcome) = self.take_due(&mut ready)
+                {
+                    match self.commit(outcome, sink)? {
+                        Ok(kept) => observe(&kept),
+                        Err(found) => blocked = Some(found),
                     }
+                } else if active == 0 {
+                    break;
+                } else if let Some((step, outcome)) = hear(&receive) {
+                    active -= 1;
+                    ready.insert(step, outcome);
                 }
             }
             Ok::<(), SkillRunError>(())
         })?;
-        if self.has_reached_stop() {
-            return Ok(self.ended());
+        if blocked.is_none() && self.has_reached_stop() {
+            return Ok(Driven::Paused(Box::new(self), Pause::Stopped));
         }
-        self.end(sink)
+        if let Some(error) = desk.take_trouble() {
+            return Err(SkillRunError::CallLog(error));
+        }
+        self.pause_or_end(desk, ready, blocked, sink)
+    }
+
+    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready.
+    fn take_startable(
+        &mut self,
+        room: usize,
+        desk: &Desk<'_>,
+        ready: &mut BTreeMap<Arc<str>, Executed>,
+    ) -> Vec<&'a Step> {
+        let mut steps = Vec::new();
+        while steps.len() < room
+            && !desk.stop.is_wanted()
+            && let Some(step) = self.progress.start()
+        {
+            match self.recorded.get(&step.id) {
+                Some(recorded) => drop(ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
+            }
+        }
+        steps
+    }
+
+    /// Takes the outcome of the step that is due, if it is there.
+    fn take_due(&self, ready: &mut BTreeMap<Arc<str>, Executed>) -> Option<StepOutcome> {
+        let due = self.progress.due()?;
+        match ready.remove(&due.id)? {
+            Ok(outcome) => Some(outcome),
+            Err(waiting) => {
+                ready.insert(due.id.clone(), Err(waiting));
+                None
+            }
+        }
+    }
+
+    fn pause_or_end(
+        self,
+        desk: &Desk<'_>,
+        ready: BTreeMap<Arc<str>, Executed>,
+        blocked: Option<Blocked>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'a>, SkillRunError> {
+        if let Some(blocked) = &blocked {
+            // What the step called is in its record; when it is tried again, everything is asked anew.
+            let entry = Entry::Blocked { step: blocked.step.clone() };
+            desk.ledger.note(entry, Promise::Kept).map_err(SkillRunError::CallLog)?;
+        }
+        if blocked.is_none() && self.progress.due().is_none() {
+            return match self.end(sink) {
+                Ok(finished) => Ok(Driven::Finished(Box::new(finished))),
+                Err(SkillRunError::Blocked(blocked)) => Ok(Driven::Blocked(blocked)),
+                Err(error) => Err(error),
+            };
+        }
+        let mut waiting = Vec::new();
+        for executed in ready.into_values() {
+            match executed {
+                Ok(outcome) => desk
+                    .ledger
+                    .note(Entry::Outcome(Box::new(outcome)), Promise::Kept)
+                    .map_err(SkillRunError::CallLog)?,
+                Err(wait) => waiting.push(wait),
+            }
+        }
+        if let Some(blocked) = blocked {
+            return Ok(Driven::Blocked(blocked));
+        }
+        let pause = if desk.stop.is_wanted() { Pause::Stopped } else { Pause::Waiting(waiting) };
+        Ok(Driven::Paused(Box::new(self), pause))
     }
 }
 
-fn execute_on(
-    host: &dyn Host,
+/// Waits a while for a step that has been executed.
+fn hear(receive: &Receiver<(Arc<str>, Executed)>) -> Option<(Arc<str>, Executed)> {
+    match receive.recv_timeout(LOOK_EVERY) {
+        Ok(heard) => Some(heard),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+fn execute_at(
+    desk: &Desk<'_>,
     step: &Step,
     memory: &Memory,
-    request: &hence_cognition::run::RunRequest,
+    request: &RunRequest,
     lineage: Vec<Arc<str>>,
 ) -> Executed {
-    let mut worker = host.worker();
+    let mut worker = desk.host.worker();
+    let mut recorder = Recorder::new(&mut *worker, desk);
     let mut context = Context {
-        capabilities: &mut *worker,
+        capabilities: &mut recorder,
         options: &request.options,
         skill_id: lineage.first().cloned().unwrap_or_default(),
         lineage,

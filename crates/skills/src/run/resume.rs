@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, StepOutcome};
-use hence_engine::Blobs;
+use hence_engine::{Blobs, Role, VERDICTS_STEP, attempt};
 use hence_journal::verify::{Break, Outcome, Reason, check_chain};
 use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, positions};
 use hence_state::{ProblemSpec, Timestamp};
@@ -113,7 +113,7 @@ impl<'a> SkillRun<'a> {
         let settled = self.progress.take_in(outcome)?.clone();
         if let (Some(variables), Some(step)) = (self.variables.take(), step) {
             let after = variables.after(step, &settled, &self.progress.state().memory, at, index)?;
-            self.follow_variables(variables, Some(after));
+            self.follow_variables(&variables, after);
         }
         Ok(())
     }
@@ -143,13 +143,32 @@ impl<'a> SkillRun<'a> {
         let diverged = |reason: String| ResumeSkillError::Diverged { index, reason };
         match &chained.record {
             Record::Step(record) => {
-                if &**record.result.step() != OUTPUTS_STEP {
-                    let outcome = kept::read(&record.result, blobs)
-                        .map_err(|source| ResumeSkillError::Kept { index, source })?;
-                    let at = record.result.finished_at();
-                    self.take_in(outcome, at, index).map_err(|error| diverged(error.to_string()))?;
+                let name = record.result.step();
+                let role = self.book.custody().clone().take(&record.result);
+                match role.map_err(|untimely| diverged(untimely.to_string()))? {
+                    Role::Own if &**name == OUTPUTS_STEP => {}
+                    Role::Own => {
+                        let outcome = kept::read(&record.result, blobs)
+                            .map_err(|source| ResumeSkillError::Kept { index, source })?;
+                        let at = record.result.finished_at();
+                        self.take_in(outcome, at, index).map_err(|error| diverged(error.to_string()))?;
+                    }
+                    Role::Policies => self.judge_again(),
+                    Role::Verdicts | Role::Blocked if &**name == VERDICTS_STEP => {
+                        if self.progress.due().is_some() {
+                            return Err(diverged("steps are left to run".to_owned()));
+                        }
+                    }
+                    Role::Verdicts | Role::Blocked => {
+                        if self.progress.due().is_none_or(|due| due.id != *name) {
+                            return Err(diverged("another step was due".to_owned()));
+                        }
+                        let outcome = kept::read(&attempt(&record.result), blobs)
+                            .map_err(|source| ResumeSkillError::Kept { index, source })?;
+                        self.blocked = Some(outcome);
+                    }
                 }
-                self.book.take_back_step(record.result.step(), record).map_err(SkillRunError::from)?;
+                self.book.take_back_step(name, record).map_err(SkillRunError::from)?;
             }
             Record::Control(Control::Complete { at, state_hash }) => {
                 self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use hence_canon::{Int, Object, Value};
+use hence_canon::{Digest, Int, Object, Value};
 
 use super::LoopSettings;
 use super::loop_settings::decode_loop;
@@ -30,6 +30,8 @@ pub struct Settings {
     pub verification_paths: Vec<VerificationPath>,
     /// The loop, when enabled.
     pub loop_settings: Option<LoopSettings>,
+    /// The digest of the policies every step must keep; strict typing only.
+    pub policies: Option<Digest>,
 }
 
 /// A budget of steps as the document spelled it.
@@ -76,6 +78,7 @@ pub(super) fn decode_settings(walk: &mut Walk<'_>, object: &Object, path: &Field
     settings.loop_settings = decode_loop(walk, object, path);
     if walk.typing == Typing::Strict {
         settings.evidence_batch = evidence_batch(walk, object, path);
+        settings.policies = policies(walk, object, path);
     }
     if walk.schema_holds_since(mark) {
         profiles_are_not_blank(walk, &settings, name.as_ref(), path);
@@ -106,6 +109,23 @@ fn evidence_batch(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Opt
     walk.integer_above(value, &path.child("evidence_batch"), 0, Category::GreaterThan)?;
     // A batch beyond u64 is a batch of everything.
     Some(value.as_u64().and_then(NonZeroU64::new).unwrap_or(NonZeroU64::MAX))
+}
+
+/// Policies are pinned by what they say, never by a name.
+fn policies(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Option<Digest> {
+    let value = walk.member(object, path, "policies", Presence::Optional)?;
+    let path = path.child("policies");
+    let pin = walk.object(value, &path, Category::ModelType)?;
+    let digest = walk.member(pin, &path, "sha256", Presence::Required)?;
+    let path = path.child("sha256");
+    let text = walk.text(digest, &path)?;
+    match text.parse() {
+        Ok(digest) => Some(digest),
+        Err(_) => {
+            walk.report(&path, Category::ValueError, expected("64 lower-case hex digits", digest));
+            None
+        }
+    }
 }
 
 fn profile_text(walk: &mut Walk<'_>, object: &Object, path: &FieldPath, key: &str) -> Option<Arc<str>> {

@@ -153,3 +153,20 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn policies_are_pinned_by_a_digest() {
+    let read = |pin: &str| {
+        let json = spec(&format!(r#","settings":{{"policies":{pin}}}"#));
+        ProblemSpec::decode(&parse(json.as_bytes()).unwrap(), &Profile::STRICT)
+            .map(|problem| problem.settings().policies)
+            .map_err(|findings| findings.first().path.to_string())
+    };
+    let digest = hence_canon::Digest::of(b"x");
+    assert_eq!(read(&format!(r#"{{"sha256":"{digest}"}}"#)), Ok(Some(digest)));
+    assert_eq!(read("null"), Ok(None));
+    assert_eq!(read(r#""engineering""#), Err("settings.policies".to_owned()));
+    for bad in [r#"{"sha256":"ab"}"#, r#"{"sha256":1}"#, "{}"] {
+        assert_eq!(read(bad), Err("settings.policies.sha256".to_owned()), "{bad}");
+    }
+}

@@ -104,9 +104,11 @@ impl State<Running> {
             return Err(Refused { state: self, error });
         }
         self.core.take_in(key, result);
+        // What policies blocked has not happened, so the run has not failed: it stands before the same step.
+        let stands = result.outcome().is_blocked() && self.core.problem.settings().policies.is_some();
         Ok(match result.outcome() {
-            Outcome::Failed(_) => Applied::Failed(self.into_phase()),
-            Outcome::Success(_) | Outcome::Skipped => Applied::Running(self.into_phase()),
+            Outcome::Failed(_) if !stands => Applied::Failed(self.into_phase()),
+            _ => Applied::Running(self.into_phase()),
         })
     }
 

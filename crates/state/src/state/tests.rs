@@ -67,6 +67,28 @@ fn a_failed_step_ends_the_run_and_counts_in_the_strict_profile() {
 }
 
 #[test]
+fn a_blocked_step_counts_and_the_run_stands_where_policies_are_pinned() {
+    let blocked = || result("Verify", 1, Outcome::Failed(vec![StepError::new("policy_violation", "no")]));
+    let pinned = format!(
+        r#"{{"version":"1.0.0","id":"r","created_at":"2026-02-02T00:00:00Z","inputs":{{"prompt":"x"}},
+            "settings":{{"policies":{{"sha256":"{}"}}}}}}"#,
+        "0".repeat(64)
+    );
+    let problem = ProblemSpec::decode(&parse(pinned.as_bytes()).unwrap(), &Profile::STRICT).unwrap();
+    let state = State::new(Arc::new(problem), "run", clock().at(0).unwrap(), Profile::STRICT);
+    let stands = ReasoningState::Pending(state).apply("verification", &blocked()).unwrap();
+    assert_eq!((stands.status(), stands.step_index().get(), stands.errors().len()), (Status::Running, 1, 1));
+    let goes_on = stands.apply("verification", &result("Verify", 2, success("{}"))).unwrap();
+    assert_eq!(
+        (goes_on.status(), goes_on.step_index().get(), goes_on.errors().len()),
+        (Status::Running, 2, 1)
+    );
+    // Without policies nobody can have blocked it.
+    let failed = pending(Profile::STRICT).apply("verification", &blocked()).unwrap();
+    assert_eq!(failed.status(), Status::Failed);
+}
+
+#[test]
 fn a_refused_result_leaves_the_state_as_it_was() {
     let before = pending(Profile::STRICT);
     let bytes = before.canonical();

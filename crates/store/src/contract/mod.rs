@@ -17,6 +17,7 @@ mod creating;
 mod finding;
 mod leasing;
 mod reading;
+mod side_log;
 mod together;
 
 use hence_journal::Head;
@@ -101,6 +102,10 @@ contract! {
         a_journal_reads_from_every_record,
         reading_does_not_need_the_lease,
         attachments_are_replaced_and_removed_whole;
+    side_log:
+        lines_beside_a_journal_are_kept_in_order,
+        lines_beside_a_journal_come_from_many_threads,
+        a_torn_line_beside_a_journal_is_cut;
     blobs:
         a_blob_reads_back_by_its_digest,
         storing_a_blob_again_is_no_change,

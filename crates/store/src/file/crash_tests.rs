@@ -389,3 +389,33 @@ fn a_refused_operation_leaves_every_byte_as_it_was() {
         assert_eq!(store_on(&disk).lease(&run()).unwrap(), Lease::Free);
     }
 }
+
+#[test]
+fn lines_beside_a_journal_survive_what_acknowledged_them() {
+    let calls = AttachmentName::new("calls.ndjson").unwrap();
+    let lines: [(&[u8], Durability); 3] =
+        [(b"one\n", Durability::Synced), (b"two\n", Durability::Buffered), (b"three\n", Durability::Synced)];
+    let whole: Vec<u8> = lines.iter().flat_map(|(line, _)| line.iter().copied()).collect();
+    let act = |disk: &SimDisk| {
+        let store = store_on(disk);
+        let Ok(mut opened) = store.open(&run()) else { return false };
+        let Ok(log) = opened.writer.side_log(&calls) else { return false };
+        lines.iter().all(|(line, durability)| log.append(line, *durability).is_ok())
+    };
+    let check = |disk: &SimDisk, outcome: Outcome| {
+        let store = store_on(disk);
+        let mut writer = store.open(&run()).unwrap_or_else(|error| panic!("{outcome:?}: {error}")).writer;
+        let log = writer.side_log(&calls).unwrap();
+        let found = store.attachment(&run(), &calls).unwrap();
+        assert!(found.is_empty() || found.ends_with(b"\n"), "{outcome:?}");
+        assert!(whole.starts_with(&found), "{outcome:?}");
+        assert!(!outcome.acknowledged || found == whole, "{outcome:?}");
+        log.append(b"next\n", Durability::Synced).unwrap();
+        assert_eq!(
+            store.attachment(&run(), &calls).unwrap(),
+            [&found[..], b"next\n"].concat(),
+            "{outcome:?}"
+        );
+    };
+    assert!(interrupt(|| with_run(2), act, check) > 10);
+}

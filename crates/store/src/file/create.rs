@@ -7,6 +7,7 @@
 //! | later | the whole run |
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hence_journal::RecordCount;
 
@@ -60,7 +61,7 @@ impl FileStore {
             head: lines.head,
             batch: None,
             poison: None,
-            _lease: lease.moved_to(&place),
+            lease: Arc::new(lease.moved_to(&place)),
             folder: place,
         }))
     }

@@ -17,6 +17,7 @@ mod note;
 mod open;
 mod read;
 mod real_disk;
+mod side_log;
 mod temporary;
 mod writer;
 

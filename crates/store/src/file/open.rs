@@ -6,6 +6,8 @@
 //! | after it, before it is synced | the cut journal; after a power loss perhaps still the uncut one |
 //! | before the note of the batch is cleared | the cut journal and a note that begins at its end, which says nothing |
 
+use std::sync::Arc;
+
 use super::FileStore;
 use super::disk::Access;
 use super::end;
@@ -51,7 +53,7 @@ impl FileStore {
             head: end.head,
             batch: None,
             poison: None,
-            _lease: lease,
+            lease: Arc::new(lease),
         });
         Ok(Opened { writer, cut })
     }

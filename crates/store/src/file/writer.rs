@@ -10,10 +10,11 @@ use super::guard::{Guarded, OpenFile};
 use super::layout::{Layout, RunFolder};
 use super::lease::HeldLock;
 use super::note::BatchNote;
+use super::side_log::FileSideLog;
 use super::temporary;
 use crate::lines::{Lines, check_lines};
 use crate::{
-    AppendError, AttachmentName, DiskError, DiskErrorKind, Durability, RunId, RunWriter, StoreError,
+    AppendError, AttachmentName, DiskError, DiskErrorKind, Durability, RunId, RunWriter, SideLog, StoreError,
 };
 
 /// The writer of one run in a folder.
@@ -32,7 +33,7 @@ pub(crate) struct FileWriter {
     pub(crate) batch: Option<OpenFile>,
     pub(crate) poison: Option<Arc<AppendError>>,
     /// Held for as long as the writer lives.
-    pub(crate) _lease: HeldLock,
+    pub(crate) lease: Arc<HeldLock>,
 }
 
 impl RunWriter for FileWriter {
@@ -81,6 +82,12 @@ impl RunWriter for FileWriter {
             Err(error) => Err(error.into()),
             Ok(()) => Ok(self.disk.sync_folder(self.folder.path())?),
         }
+    }
+
+    fn side_log(&mut self, name: &AttachmentName) -> Result<Box<dyn SideLog>, StoreError> {
+        let (disk, committer, lease) = (&self.disk, &self.committer, &self.lease);
+        let log = FileSideLog::open(disk, &self.folder, name, committer.clone(), lease.clone())?;
+        Ok(Box::new(log))
     }
 }
 

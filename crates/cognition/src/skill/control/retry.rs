@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::{Digest, Float, JsonPointer, Value};
 
 use super::{Reader, alone};
-use crate::failure::Failure;
+use crate::failure::{Failure, UNDECIDED};
 use crate::skill::{Problem, Problems};
 
 /// More attempts than this are a loop, not a retry.
@@ -70,7 +70,8 @@ impl Retry {
             return false;
         }
         match &self.on {
-            None => failure.class.may_pass(),
+            // Nobody knows whether it happened: trying again is what the step's recovery did not choose.
+            None => failure.class.may_pass() && !failure.chain().any(|cause| cause.class.name() == UNDECIDED),
             Some(names) => names.iter().any(|name| failure.chain().any(|cause| is_named(cause, name))),
         }
     }

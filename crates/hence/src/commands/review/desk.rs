@@ -79,11 +79,16 @@ impl Desk {
     }
 
     /// Reads a review that must hold.
-    pub(super) fn read_whole(&self, name: &str) -> Result<(RunId, Review), CliError> {
+    pub(super) fn read_whole(&self, name: &str) -> Result<Review, CliError> {
+        self.read_with_head(name).map(|(review, _)| review)
+    }
+
+    /// Reads a review that must hold, and where its journal ends.
+    pub(super) fn read_with_head(&self, name: &str) -> Result<(Review, ReviewHead), CliError> {
         let Laid { id, read } = self.read(name)?;
-        match (read.broken, read.review) {
-            (None, Some(review)) => Ok((id, review)),
-            (broken, _) => Err(broken_error(&id, broken.as_ref())),
+        match (read.broken, read.review, read.head) {
+            (None, Some(review), Some(head)) => Ok((review, head)),
+            (broken, ..) => Err(broken_error(&id, broken.as_ref())),
         }
     }
 

@@ -25,7 +25,7 @@ impl Text for MergedReport {
 }
 
 pub(super) fn run(context: &Context, args: &ReviewNameArgs) -> Result<Exit, CliError> {
-    let (_, review) = Desk::open(context)?.read_whole(&args.review)?;
-    context.print(&MergedReport(Data(merged(&review))))?;
+    let (review, head) = Desk::open(context)?.read_with_head(&args.review)?;
+    context.print(&MergedReport(Data(merged(&review, head))))?;
     Ok(Exit::Yes)
 }

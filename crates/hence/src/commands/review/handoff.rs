@@ -1,11 +1,13 @@
 //! `hence review handoff`: the reviewer's packet.
 
 use hence_review::docket::{handoff, handoff_markdown};
+use hence_review::wire::Trace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::desk::Desk;
-use crate::args::ReviewNameArgs;
+use crate::args::ReviewHandoffArgs;
+use crate::commands::trace::document::Document;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
@@ -28,8 +30,11 @@ impl Text for HandoffReport {
     }
 }
 
-pub(super) fn run(context: &Context, args: &ReviewNameArgs) -> Result<Exit, CliError> {
-    let (_, review) = Desk::open(context)?.read_whole(&args.review)?;
-    context.print(&HandoffReport { packet: Data(handoff(&review)), markdown: handoff_markdown(&review) })?;
+pub(super) fn run(context: &Context, args: &ReviewHandoffArgs) -> Result<Exit, CliError> {
+    let earlier = args.after.iter().map(|name| Document::required(name).map(|document| document.trace()));
+    let earlier = earlier.collect::<Result<Vec<Trace>, _>>()?;
+    let review = Desk::open(context)?.read_whole(&args.review)?;
+    let packet = Data(handoff(&review, &earlier));
+    context.print(&HandoffReport { packet, markdown: handoff_markdown(&review, &earlier) })?;
     Ok(Exit::Yes)
 }

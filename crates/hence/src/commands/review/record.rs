@@ -90,7 +90,11 @@ fn subject(event: &ReviewEvent) -> Option<String> {
         ReviewEvent::Acknowledge(event) | ReviewEvent::Resolve(event) | ReviewEvent::Waive(event) => {
             Some(event.subject_id.to_string())
         }
-        ReviewEvent::Approve(_) | ReviewEvent::Reject(_) => None,
+        ReviewEvent::Approve(_)
+        | ReviewEvent::Reject(_)
+        | ReviewEvent::RequestChanges(_)
+        | ReviewEvent::Escalate(_)
+        | ReviewEvent::Rescind(_) => None,
     }
 }
 
@@ -178,14 +182,33 @@ pub(super) fn waive(context: &Context, args: &ReviewSubjectArgs) -> Result<Exit,
     on_subject(context, args, ReviewEvent::Waive)
 }
 
-pub(super) fn approve(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+/// Says something about the whole trace.
+fn on_trace(
+    context: &Context,
+    args: &ReviewDecisionArgs,
+    event: fn(DecisionEvent) -> ReviewEvent,
+) -> Result<Exit, CliError> {
     record(context, &args.review, &args.stamp, |_| {
-        Ok(ReviewEvent::Approve(DecisionEvent { note: text(&args.note), extra: Object::new() }))
+        Ok(event(DecisionEvent { note: text(&args.note), extra: Object::new() }))
     })
 }
 
+pub(super) fn approve(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+    on_trace(context, args, ReviewEvent::Approve)
+}
+
 pub(super) fn reject(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
-    record(context, &args.review, &args.stamp, |_| {
-        Ok(ReviewEvent::Reject(DecisionEvent { note: text(&args.note), extra: Object::new() }))
-    })
+    on_trace(context, args, ReviewEvent::Reject)
+}
+
+pub(super) fn request_changes(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+    on_trace(context, args, ReviewEvent::RequestChanges)
+}
+
+pub(super) fn escalate(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+    on_trace(context, args, ReviewEvent::Escalate)
+}
+
+pub(super) fn rescind(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
+    on_trace(context, args, ReviewEvent::Rescind)
 }

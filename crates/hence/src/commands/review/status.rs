@@ -1,6 +1,6 @@
 //! `hence review status`: where a review stands, and whether its journal holds.
 
-use hence_review::docket::{ItemState, ReadReview, Review};
+use hence_review::docket::{Obstacle, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
 use hence_store::Store as _;
 use schemars::JsonSchema;
@@ -40,8 +40,10 @@ struct Standing {
     trace_id: String,
     /// The content the review is bound to.
     content_hash: String,
-    /// `approved`, `rejected` or `undecided`.
+    /// `approved`, `rejected`, `changes_requested`, `escalated` or `undecided`.
     decision: &'static str,
+    /// `under_review`, `ready_for_approval`, `changes_required`, `approved` or `rejected`.
+    stage: &'static str,
     /// Who decided.
     decided_by: Option<String>,
     /// What the review comes to now.
@@ -79,7 +81,7 @@ struct ListRow {
     review: String,
     /// How many records hold.
     records: u64,
-    /// `approved`, `rejected`, `undecided`, or `broken`.
+    /// `approved`, `rejected`, `changes_requested`, `escalated`, `undecided`, or `broken`.
     decision: &'static str,
 }
 
@@ -117,6 +119,7 @@ impl Text for StatusReport {
             ("trace", escape(&standing.trace_id)),
             ("content", standing.content_hash.clone()),
             ("decision", decision),
+            ("stage", standing.stage.to_owned()),
             ("items", of(standing.items_open)),
             ("gaps", of(standing.gaps_open)),
             ("comments", of(standing.comments_open)),
@@ -155,11 +158,7 @@ fn list(context: &Context, desk: &Desk) -> Result<Exit, CliError> {
 }
 
 fn decision(review: &Review) -> &'static str {
-    match review.decision() {
-        Some(decision) if decision.approved => "approved",
-        Some(_) => "rejected",
-        None => "undecided",
-    }
+    review.decision().map_or("undecided", |decision| decision.kind.as_str())
 }
 
 fn describe(id: &str, read: &ReadReview) -> StatusReport {
@@ -176,18 +175,16 @@ fn describe(id: &str, read: &ReadReview) -> StatusReport {
 
 fn standing(review: &Review) -> Standing {
     let judgement = review.judgement();
-    let is_open = |state: ItemState| matches!(state, ItemState::Open | ItemState::Acknowledged);
-    let items_open = review.items().iter().filter(|item| is_open(item.state)).count();
+    let items_open = review.items().iter().filter(|item| item.is_open()).count();
     let gaps_open = review.gaps().iter().filter(|gap| gap.status == ResidualStatus::Open).count();
     let (comments, comments_open) = review.comment_counts();
-    let obstacle = |found: &hence_review::docket::Obstacle| ObstacleRow {
-        subject: found.subject.clone(),
-        reason: found.reason.clone(),
-    };
+    let obstacle =
+        |found: &Obstacle| ObstacleRow { subject: found.subject.clone(), reason: found.reason.clone() };
     Standing {
         trace_id: review.header().trace_id.to_string(),
         content_hash: review.header().content_hash.to_string(),
         decision: decision(review),
+        stage: review.stage().as_str(),
         decided_by: review.decision().map(|decision| decision.stamp.author.to_string()),
         disposition: judgement.disposition.as_str(),
         obstacles: judgement.obstacles.iter().map(obstacle).collect(),

@@ -1,14 +1,11 @@
 //! `hence trace lineage`: what an artifact was made from, and what was made from it.
 
-use std::collections::BTreeSet;
-
-use hence_review::lineage::Lineage;
+use hence_review::lineage::{Direction, Lineage, Picture};
 use hence_review::wire::Trace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::Document;
-use super::graph;
 use crate::args::TraceLineageArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -23,27 +20,27 @@ pub(crate) struct LineageReport {
     /// The trace's id, if it has one.
     trace_id: Option<String>,
     /// The artifact.
-    pub(super) artifact: NodeRow,
+    artifact: NodeRow,
     /// What it was made from, directly or not; nothing when only `--down` was asked.
-    pub(super) ancestors: Option<Vec<NodeRow>>,
+    ancestors: Option<Vec<NodeRow>>,
     /// What was made from it, directly or not; nothing when only `--up` was asked.
-    pub(super) descendants: Option<Vec<NodeRow>>,
+    descendants: Option<Vec<NodeRow>>,
     /// Immediate derivations among all of these, from the source to what was made.
-    pub(super) edges: Vec<Edge>,
+    edges: Vec<Edge>,
 }
 
 /// One artifact.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct NodeRow {
+struct NodeRow {
     /// Its id.
-    pub(super) id: String,
+    id: String,
     /// Whether the trace has an artifact of that id; a mere reference otherwise.
-    pub(super) known: bool,
+    known: bool,
     /// Its type as written.
     #[serde(rename = "type")]
-    pub(super) kind: String,
+    kind: String,
     /// Its name.
-    pub(super) name: Option<String>,
+    name: Option<String>,
     /// The id of the action that made it.
     producer_action_id: Option<i64>,
     /// That action's type and label.
@@ -52,11 +49,11 @@ pub(super) struct NodeRow {
 
 /// An immediate derivation.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Edge {
+struct Edge {
     /// The source.
-    pub(super) from: String,
+    from: String,
     /// What was made from it.
-    pub(super) to: String,
+    to: String,
 }
 
 impl NodeRow {
@@ -121,39 +118,24 @@ pub(super) fn run(context: &Context, args: &TraceLineageArgs) -> Result<Exit, Cl
             CliError::new(Code::NoSuchPlace, message).advise("`hence trace show FILE` lists the artifacts")
         );
     }
+    let direction = match (args.up, args.down) {
+        (true, _) => Direction::Up,
+        (_, true) => Direction::Down,
+        _ => Direction::Around,
+    };
+    let picture = Picture::of(&trace, &lineage, artifact, direction);
+    if let Some(picture) = picture.as_ref().filter(|_| args.dot || args.mermaid) {
+        context.write_document(&if args.dot { picture.dot() } else { picture.mermaid() })?;
+        return Ok(Exit::Yes);
+    }
     let rows = |ids: &[&str]| ids.iter().map(|id| NodeRow::of(&trace, &lineage, id)).collect::<Vec<_>>();
-    let (wants_up, wants_down) = (!args.down, !args.up);
-    let mut shown: BTreeSet<&str> = BTreeSet::from([artifact]);
-    if wants_up {
-        shown.extend(&above);
-    }
-    if wants_down {
-        shown.extend(&below);
-    }
-    let report = LineageReport {
+    let edges = picture.iter().flat_map(Picture::derivations);
+    context.print(&LineageReport {
         trace_id: trace.trace_id().map(str::to_owned),
         artifact: NodeRow::of(&trace, &lineage, artifact),
-        ancestors: wants_up.then(|| rows(&above)),
-        descendants: wants_down.then(|| rows(&below)),
-        edges: edges(&trace, &shown),
-    };
-    if args.dot {
-        context.write_document(&graph::dot(&report))?;
-    } else if args.mermaid {
-        context.write_document(&graph::mermaid(&report))?;
-    } else {
-        context.print(&report)?;
-    }
+        ancestors: direction.looks_up().then(|| rows(&above)),
+        descendants: direction.looks_down().then(|| rows(&below)),
+        edges: edges.map(|(from, to)| Edge { from: from.to_owned(), to: to.to_owned() }).collect(),
+    })?;
     Ok(Exit::Yes)
-}
-
-fn edges(trace: &Trace, shown: &BTreeSet<&str>) -> Vec<Edge> {
-    let mut pairs = BTreeSet::new();
-    for artifact in trace.artifacts() {
-        let Some(id) = artifact.id().filter(|id| shown.contains(id)) else { continue };
-        for source in artifact.derived_from().filter(|source| shown.contains(source)) {
-            pairs.insert((source, id));
-        }
-    }
-    pairs.into_iter().map(|(from, to)| Edge { from: from.to_owned(), to: to.to_owned() }).collect()
 }

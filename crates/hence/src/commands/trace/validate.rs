@@ -1,12 +1,12 @@
 //! `hence trace validate`: every broken rule, with its place.
 
 use hence_review::ContentHash;
-use hence_review::validate::{Finding, Level, Rule, validate, validate_canonical};
+use hence_review::validate::{Finding, Level, validate, validate_canonical};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, LineColumn, Unreadable};
-use super::{junit, sarif};
+use super::findings;
 use crate::args::{FindingsFormat, TraceValidateArgs};
 use crate::context::Context;
 use crate::error::CliError;
@@ -119,13 +119,6 @@ impl FindingRow {
     }
 }
 
-/// Returns the ids of all rules with the level that breaking them usually has.
-pub(super) fn rules() -> Vec<(&'static str, &'static str)> {
-    let level = |rule: &Rule| if rule.level() == Level::Error { "error" } else { "warning" };
-    let of_format = Rule::ALL.iter().map(|rule| (rule.id(), level(rule)));
-    std::iter::once((UNREADABLE, "error")).chain(of_format).collect()
-}
-
 pub(super) fn run(context: &Context, args: &TraceValidateArgs) -> Result<Exit, CliError> {
     let files = args.files.iter().map(|name| judge(name, args.canonical)).collect::<Result<Vec<_>, _>>()?;
     let (errors, warnings) = (
@@ -137,8 +130,8 @@ pub(super) fn run(context: &Context, args: &TraceValidateArgs) -> Result<Exit, C
         None => context.print(&report)?,
         Some(FindingsFormat::Text) => context.print_as_text(&report)?,
         Some(FindingsFormat::Json) => context.print_as_json(&report)?,
-        Some(FindingsFormat::Sarif) => context.write_document(&sarif::document(&report))?,
-        Some(FindingsFormat::Junit) => context.write_document(&junit::document(&report))?,
+        Some(FindingsFormat::Sarif) => context.write_document(&findings::sarif_log(&report))?,
+        Some(FindingsFormat::Junit) => context.write_document(&findings::junit_document(&report))?,
     }
     Ok(if report.valid { Exit::Yes } else { Exit::No })
 }

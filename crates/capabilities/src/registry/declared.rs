@@ -1,0 +1,214 @@
+//! One declared capability.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hence_canon::{JsonPointer, Value};
+use hence_cognition::capability::{
+    CapabilitySpec, CognitiveHints, Confirmation, Gate, OnDenied, RequiredTrust, Safety, TrustLevel,
+};
+use hence_engine::Determinism;
+
+use super::{Findings, Members, fields};
+use crate::provider::{Kinds, Provider};
+
+/// How much a provider may take in as output unless its declaration says otherwise.
+pub const OUTPUT_BYTES_DEFAULT: u64 = 16 * 1024 * 1024;
+
+/// How much a provider may take in whatever its declaration says: it is all held in memory.
+pub const OUTPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+const _: () = assert!(OUTPUT_BYTES_DEFAULT <= OUTPUT_BYTES_MAX);
+
+/// What a call does to the world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effects {
+    /// Nothing.
+    None,
+    /// It looks at something that may change.
+    Reads,
+    /// It changes something; doing it twice may matter.
+    Writes,
+}
+
+/// What becomes of a call that was begun and of which nobody knows how it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// It is made again, with the same idempotency key.
+    Retry,
+    /// A person decides.
+    Ask,
+    /// The step fails.
+    Fail,
+}
+
+/// A capability as a file declares it.
+#[derive(Clone)]
+pub struct Declared {
+    /// What it does, in a line.
+    pub description: Arc<str>,
+    /// Contract, safety rules and hints, as plans and runs see them.
+    pub spec: Arc<CapabilitySpec>,
+    /// Whether a replay calls it again.
+    pub determinism: Determinism,
+    /// What a call does to the world.
+    pub effects: Effects,
+    /// What becomes of an undecided call unless a step says otherwise.
+    pub recovery: Recovery,
+    /// The JSON Schema of its input.
+    pub input: Option<Value>,
+    /// The JSON Schema of its output.
+    pub output: Option<Value>,
+    /// How long a call may take, if less than its step allows.
+    pub timeout: Option<Duration>,
+    /// How much output is taken in.
+    pub output_bytes_max: u64,
+    /// The secrets its provider names.
+    pub secrets: Vec<Arc<str>>,
+    /// Who carries calls out.
+    pub provider: Arc<dyn Provider>,
+}
+
+impl std::fmt::Debug for Declared {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Declared").field("description", &self.description).finish_non_exhaustive()
+    }
+}
+
+/// Reads one declaration.
+pub(super) fn read(
+    value: &Value,
+    place: &JsonPointer,
+    base: &Path,
+    kinds: &Kinds,
+    findings: &mut Findings,
+) -> Option<Declared> {
+    let secrets = findings.secrets_count();
+    let provider = provider(value, place, base, kinds, findings);
+    let mut members = Members::of(value, place.clone(), base, findings)?;
+    let _ = members.value("provider");
+    let description = members.required_text("description");
+    let input = members.value("input").cloned();
+    let output = members.value("output").cloned();
+    let inputs = input.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
+    let outputs = output.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
+    let hints = members.value("hints").map(CognitiveHints::read).unwrap_or_default();
+    let safety = safety(&mut members);
+    let action = members.text("action");
+    let (determinism, effects, recovery) = class(&mut members);
+    let timeout = members.seconds("timeout_seconds");
+    let output_bytes_max =
+        members.count("output_bytes_max", 1..=OUTPUT_BYTES_MAX).unwrap_or(OUTPUT_BYTES_DEFAULT);
+    members.finish();
+    Some(Declared {
+        description: description?,
+        spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints, action }),
+        determinism,
+        effects,
+        recovery,
+        input,
+        output,
+        timeout,
+        output_bytes_max,
+        secrets: findings.secrets_since(secrets),
+        provider: provider?,
+    })
+}
+
+fn provider(
+    value: &Value,
+    place: &JsonPointer,
+    base: &Path,
+    kinds: &Kinds,
+    findings: &mut Findings,
+) -> Option<Arc<dyn Provider>> {
+    let Some(declared) = value.get("provider") else {
+        if value.as_object().is_some() {
+            findings.add(place.clone(), "`provider` is missing");
+        }
+        return None;
+    };
+    let mut members = Members::of(declared, place.child("provider"), base, findings)?;
+    let name = members.required_text("kind")?;
+    let Some(kind) = kinds.get(&name) else {
+        members.refuse("kind", format_args!("expected one of {}, found {name:?}", kinds.names()));
+        return None;
+    };
+    let provider = kind.read(&mut members);
+    members.finish();
+    provider
+}
+
+/// Reads how a capability may be treated: what is not said is read as the strictest it could mean.
+fn class(members: &mut Members<'_, '_>) -> (Determinism, Effects, Recovery) {
+    let determinism = match members.word("determinism", &["recorded", "deterministic"]) {
+        Some("deterministic") => Determinism::Deterministic,
+        _ => Determinism::Recorded,
+    };
+    let effects = match members.word("effects", &["none", "reads", "writes"]) {
+        Some("none") => Effects::None,
+        Some("reads") => Effects::Reads,
+        _ => Effects::Writes,
+    };
+    if determinism == Determinism::Deterministic && effects != Effects::None {
+        let message = "a deterministic capability has `effects: none`: a replay calls it again";
+        members.refuse("determinism", message);
+    }
+    let recovery = match members.word("recovery", &["retry", "ask", "fail"]) {
+        Some("retry") => Recovery::Retry,
+        Some("ask") => Recovery::Ask,
+        Some(_) => Recovery::Fail,
+        None if effects == Effects::Writes => Recovery::Ask,
+        None => Recovery::Retry,
+    };
+    (determinism, effects, recovery)
+}
+
+fn safety(members: &mut Members<'_, '_>) -> Safety {
+    let trust = members.word("trust", &["sandbox", "standard", "elevated", "privileged"]);
+    let confirmation = match members.word("confirmation", &["none", "required"]) {
+        Some("required") => Confirmation::Needed,
+        _ => Confirmation::NotNeeded,
+    };
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    if let Some(value) = members.value("gates") {
+        let (place, base) = (members.place("gates"), members.base());
+        if let Some(mut gates) = Members::of(value, place, base, members.findings()) {
+            before = read_gates(&mut gates, "before");
+            after = read_gates(&mut gates, "after");
+            gates.finish();
+        }
+    }
+    let trust = trust.and_then(TrustLevel::find).map_or(RequiredTrust::None, RequiredTrust::AtLeast);
+    Safety { trust, confirmation, before, after }
+}
+
+/// Reads gates, each the id of a capability or `{capability, on_denied}`.
+fn read_gates(members: &mut Members<'_, '_>, key: &'static str) -> Vec<Gate> {
+    let Some(value) = members.value(key) else { return Vec::new() };
+    let Some(items) = value.as_array() else {
+        members.refuse(key, format_args!("expected a list of gates, found {}", value.kind()));
+        return Vec::new();
+    };
+    let (place, base) = (members.place(key), members.base());
+    let mut gates = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        if let Value::String(capability) = item {
+            gates.push(Gate { capability: capability.clone(), on_denied: OnDenied::Block });
+            continue;
+        }
+        let Some(mut gate) = Members::of(item, place.child(index), base, members.findings()) else {
+            continue;
+        };
+        let capability = gate.required_text("capability");
+        let on_denied = match gate.word("on_denied", &["block", "require_human", "warn", "degrade"]) {
+            Some("require_human") => OnDenied::RequireHuman,
+            Some("warn") => OnDenied::Warn,
+            Some("degrade") => OnDenied::Degrade,
+            _ => OnDenied::Block,
+        };
+        gate.finish();
+        gates.extend(capability.map(|capability| Gate { capability, on_denied }));
+    }
+    gates
+}

@@ -1,0 +1,197 @@
+//! The members of one object of a capabilities file, read strictly.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hence_canon::{JsonPointer, Object, Value};
+
+use super::Findings;
+use crate::secret;
+
+/// The members of one object: each is asked for by name, and what nobody asked for is a finding.
+///
+/// A provider reads its own members through this, so that every file is as strict as every other.
+pub struct Members<'a, 'f> {
+    object: &'a Object,
+    place: JsonPointer,
+    asked: Vec<&'static str>,
+    findings: &'f mut Findings,
+    base: &'a Path,
+}
+
+impl<'a, 'f> Members<'a, 'f> {
+    /// Begins to read an object; anything else is a finding.
+    pub fn of(
+        value: &'a Value,
+        place: JsonPointer,
+        base: &'a Path,
+        findings: &'f mut Findings,
+    ) -> Option<Self> {
+        match value {
+            Value::Object(object) => Some(Self { object, place, asked: Vec::new(), findings, base }),
+            other => {
+                findings.add(place, format_args!("expected an object, found {}", other.kind()));
+                None
+            }
+        }
+    }
+
+    /// Returns the folder that relative paths are taken from.
+    pub fn base(&self) -> &'a Path {
+        self.base
+    }
+
+    /// Returns where a member stands.
+    pub fn place(&self, key: &str) -> JsonPointer {
+        self.place.child(key)
+    }
+
+    /// Reports what is wrong with a member.
+    pub fn refuse(&mut self, key: &str, message: impl fmt::Display) {
+        let place = self.place(key);
+        self.findings.add(place, message);
+    }
+
+    /// Reports what is wrong with the object as a whole.
+    pub fn refuse_whole(&mut self, message: impl fmt::Display) {
+        self.findings.add(self.place.clone(), message);
+    }
+
+    /// Returns where findings go, for members that are read by other hands.
+    pub fn findings(&mut self) -> &mut Findings {
+        self.findings
+    }
+
+    /// Returns a member as it is; `null` counts as absent.
+    pub fn value(&mut self, key: &'static str) -> Option<&'a Value> {
+        self.asked.push(key);
+        self.object.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Reads a text that may be absent.
+    pub fn text(&mut self, key: &'static str) -> Option<Arc<str>> {
+        match self.value(key)? {
+            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            other => {
+                self.refuse(key, format_args!("expected a text that is not empty, found {}", shown(other)));
+                None
+            }
+        }
+    }
+
+    /// Reads a text that must be there.
+    pub fn required_text(&mut self, key: &'static str) -> Option<Arc<str>> {
+        if self.object.contains_key(key) {
+            return self.text(key);
+        }
+        self.asked.push(key);
+        self.refuse_whole(format_args!("`{key}` is missing"));
+        None
+    }
+
+    /// Reads a list of texts; an absent one is empty.
+    pub fn texts(&mut self, key: &'static str) -> Vec<Arc<str>> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let Some(items) = value.as_array() else {
+            self.refuse(key, format_args!("expected a list of texts, found {}", value.kind()));
+            return Vec::new();
+        };
+        let mut texts = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match item {
+                Value::String(text) => texts.push(text.clone()),
+                other => {
+                    let place = self.place(key).child(index);
+                    self.findings.add(place, format_args!("expected a text, found {}", other.kind()));
+                }
+            }
+        }
+        texts
+    }
+
+    /// Reads an object that may be absent.
+    pub fn object(&mut self, key: &'static str) -> Option<&'a Object> {
+        match self.value(key)? {
+            Value::Object(object) => Some(object),
+            other => {
+                self.refuse(key, format_args!("expected an object, found {}", other.kind()));
+                None
+            }
+        }
+    }
+
+    /// Reads a count inside a range.
+    pub fn count(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let value = self.value(key)?;
+        let count = value.as_u64().filter(|count| range.contains(count));
+        if count.is_none() {
+            let (low, high) = (range.start(), range.end());
+            self.refuse(key, format_args!("expected a count from {low} to {high}, found {}", shown(value)));
+        }
+        count
+    }
+
+    /// Reads a number of seconds above 0.
+    pub fn seconds(&mut self, key: &'static str) -> Option<Duration> {
+        let value = self.value(key)?;
+        let seconds = match value {
+            Value::Int(int) => int.to_f64_lossy(),
+            Value::Float(float) => float.get(),
+            _ => f64::NAN,
+        };
+        let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
+        if duration.is_none() {
+            self.refuse(key, format_args!("expected a number of seconds above 0, found {}", shown(value)));
+        }
+        duration
+    }
+
+    /// Reads one of several words.
+    pub fn word(&mut self, key: &'static str, words: &[&'static str]) -> Option<&'static str> {
+        let value = self.value(key)?;
+        let found = value.as_str().and_then(|text| words.iter().copied().find(|word| *word == text));
+        if found.is_none() {
+            self.refuse(key, format_args!("expected one of {}, found {}", words.join(", "), shown(value)));
+        }
+        found
+    }
+
+    /// Reads a reference to a secret, `{"$secret": NAME}`. Its value is had only when a call needs it.
+    pub fn secret(&mut self, key: &'static str) -> Option<Arc<str>> {
+        let value = self.value(key)?;
+        match secret::reference(value) {
+            Some(name) => {
+                let place = self.place(key);
+                self.findings.needs_secret(place, name.clone());
+                Some(name)
+            }
+            None => {
+                let message = r#"expected {"$secret": NAME}: a secret is never written down here"#;
+                self.refuse(key, message);
+                None
+            }
+        }
+    }
+
+    /// Ends the reading: members nobody asked for are findings.
+    pub fn finish(self) {
+        for key in self.object.keys().filter(|key| !self.asked.contains(&&***key)) {
+            let mut known = self.asked.clone();
+            known.sort_unstable();
+            known.dedup();
+            let message = format_args!("unknown member; expected {}", known.join(", "));
+            self.findings.add(self.place.child(key), message);
+        }
+    }
+}
+
+/// Texts and numbers are shown as they are, larger things by their kind.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => value.kind().to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,141 @@
+//! Capabilities files: what people declare to be called besides the built-in functions.
+
+mod declared;
+mod fields;
+mod members;
+mod problem;
+mod schema;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hence_canon::{Canonical, JsonPointer, Object, Value};
+
+pub use declared::{Declared, Effects, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX, Recovery};
+pub use members::Members;
+pub use problem::{Findings, RegistryProblem};
+pub use schema::json_schema;
+
+use crate::families;
+use crate::provider::Kinds;
+use crate::secret::Secrets;
+
+/// The members of a capabilities file.
+const CAPABILITIES: &str = "capabilities";
+const SECRETS: &str = "secrets";
+
+/// One capabilities file that has been parsed, and the folder its relative paths are taken from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// What the file says.
+    pub document: Value,
+    /// The folder it lies in.
+    pub folder: PathBuf,
+}
+
+/// What is wrong with several capabilities files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourceProblem {
+    /// Which file, from 0.
+    pub source: usize,
+    /// What is wrong with it.
+    pub problem: RegistryProblem,
+}
+
+/// Everything that capabilities files declare.
+#[derive(Clone, Debug, Default)]
+pub struct Declarations {
+    capabilities: BTreeMap<Arc<str>, Declared>,
+    secrets: Secrets,
+    sources: Vec<Source>,
+}
+
+impl Declarations {
+    /// Reads files. An id or a secret that two of them declare is a finding, and so is the id of a built-in.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them.
+    pub fn read(sources: Vec<Source>, kinds: &Kinds) -> Result<Self, Vec<SourceProblem>> {
+        let mut all = Self::default();
+        let mut found = Vec::with_capacity(sources.len());
+        for source in &sources {
+            let mut findings = Findings::default();
+            all.take_in(source, kinds, &mut findings);
+            found.push(findings);
+        }
+        // A secret may be declared in another file than the capability that needs it.
+        let problems: Vec<SourceProblem> = (0..)
+            .zip(found)
+            .flat_map(|(source, findings)| {
+                let problems = findings.finish(|name| all.secrets.contains(name));
+                problems.into_iter().map(move |problem| SourceProblem { source, problem })
+            })
+            .collect();
+        all.sources = sources;
+        if problems.is_empty() { Ok(all) } else { Err(problems) }
+    }
+
+    fn take_in(&mut self, source: &Source, kinds: &Kinds, findings: &mut Findings) {
+        let (root, base): (JsonPointer, &Path) = (JsonPointer::root(), &source.folder);
+        let Some(mut members) = Members::of(&source.document, root.clone(), base, findings) else { return };
+        let (capabilities, secrets) = (members.object(CAPABILITIES), members.value(SECRETS));
+        if source.document.get(CAPABILITIES).is_none() {
+            members.refuse_whole("`capabilities` is missing");
+        }
+        members.finish();
+        for name in self.secrets.merge(Secrets::read(secrets, base, findings)) {
+            let place = root.child(SECRETS).child(&name);
+            findings.add(place, format_args!("another file declares the secret `{name}` too"));
+        }
+        for (id, value) in capabilities.into_iter().flat_map(Object::iter) {
+            let place = root.child(CAPABILITIES).child(id);
+            if families::find(id).is_some() {
+                findings.add(place.clone(), format_args!("`{id}` is the id of a built-in capability"));
+            }
+            if let Some(declared) = declared::read(value, &place, base, kinds, findings)
+                && self.capabilities.insert(id.clone(), declared).is_some()
+            {
+                findings.add(place, format_args!("another file declares `{id}` too"));
+            }
+        }
+    }
+
+    /// Returns whether nothing is declared.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Returns what is declared under an id.
+    pub fn get(&self, id: &str) -> Option<&Declared> {
+        self.capabilities.get(id)
+    }
+
+    /// Iterates over what is declared, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Declared)> {
+        self.capabilities.iter()
+    }
+
+    /// Returns the declared secrets.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Returns the files.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Returns what the files say together, without where they lie: this is what a run pins.
+    pub fn canonical(&self) -> Canonical {
+        let together = |key: &str| -> Object {
+            let parts = self.sources.iter().filter_map(|source| source.document.get(key)?.as_object());
+            parts.flat_map(Object::iter).map(|(name, value)| (name.clone(), value.clone())).collect()
+        };
+        let members = [(CAPABILITIES, together(CAPABILITIES)), (SECRETS, together(SECRETS))];
+        Canonical::of(&Object::from_iter(members).into())
+    }
+}
+
+#[cfg(test)]
+mod tests;

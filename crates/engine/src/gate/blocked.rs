@@ -1,0 +1,113 @@
+//! Results that policies blocked or remarked on.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Object, Value};
+use hence_journal::RecordIndex;
+use hence_state::{Outcome, StepError, StepResult, StepStatus};
+
+use super::{BLOCKED_MEMBER, Judgement, POLICY_MEMBER};
+
+/// A step that policies blocked. Its record is kept; the run can be resumed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("record {index}: step {step} is blocked: {}", self.why())]
+pub struct Blocked {
+    /// The record.
+    pub index: RecordIndex,
+    /// The step.
+    pub step: Arc<str>,
+    /// One error for each policy that blocks.
+    pub errors: Vec<StepError>,
+}
+
+impl Blocked {
+    /// Returns what the policies say, joined.
+    pub fn why(&self) -> String {
+        let messages: Vec<&str> = self.errors.iter().map(|error| &*error.message).collect();
+        messages.join("; ")
+    }
+}
+
+/// Turns a result into one that says what blocks it, and keeps how the step ended.
+pub(crate) fn block(result: StepResult, judgement: Judgement) -> StepResult {
+    let ended = ending(result.outcome());
+    let blocked = result.ending_in(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
+    blocked.with_other(POLICY_MEMBER, judgement.remarks.into_iter().collect::<Value>())
+}
+
+/// Records what policies remarked on, if they did.
+pub(crate) fn remark(result: StepResult, remarks: Vec<Value>) -> StepResult {
+    if remarks.is_empty() {
+        return result;
+    }
+    result.with_other(POLICY_MEMBER, remarks.into_iter().collect::<Value>())
+}
+
+/// Returns a result as it was before policies looked at it: of a blocked one, what the step would have recorded.
+pub fn attempt(result: &StepResult) -> StepResult {
+    let outcome = match result.others().get(BLOCKED_MEMBER).and_then(ended) {
+        Some(outcome) if result.outcome().is_blocked() => outcome,
+        _ => result.outcome().clone(),
+    };
+    let others = result.others().without(BLOCKED_MEMBER).without(POLICY_MEMBER);
+    StepResult::restore(
+        hence_state::RESULT_VERSION,
+        result.step().clone(),
+        result.input_hash(),
+        outcome.output_hash(),
+        result.started_at().clone(),
+        result.finished_at().clone(),
+        outcome,
+        others,
+    )
+}
+
+fn ending(outcome: &Outcome) -> Object {
+    let status = Object::from_iter([("status", outcome.status().as_str())]);
+    match outcome {
+        Outcome::Success(output) => status.with("output", output.value().clone()),
+        Outcome::Failed(errors) => status.with("errors", errors.iter().collect::<Value>()),
+        Outcome::Skipped => status,
+    }
+}
+
+fn ended(value: &Value) -> Option<Outcome> {
+    Some(match StepStatus::from_word(value.get("status")?.as_str()?)? {
+        StepStatus::Success => Outcome::Success(Canonical::of(value.get("output")?)),
+        StepStatus::Failed => {
+            let errors: Option<Vec<StepError>> =
+                value.get("errors")?.as_array()?.iter().map(StepError::decode).collect();
+            Outcome::Failed(errors?)
+        }
+        StepStatus::Skipped => Outcome::Skipped,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::parse;
+    use hence_state::{POLICY_VIOLATION, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn a_blocked_result_keeps_what_the_step_would_have_recorded() {
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let outcomes = [
+            Outcome::Success(parse(br#"{"n":1}"#).unwrap().into()),
+            Outcome::Failed(vec![StepError::new("c", "m").in_step("s")]),
+            Outcome::Skipped,
+        ];
+        for outcome in outcomes {
+            let (started, finished) = (at("2026-02-02T00:00:00Z"), at("2026-02-02T00:00:01Z"));
+            let result =
+                StepResult::new("s", &Value::Null, started, finished, outcome).with_other("outcome", 1);
+            let blocks = vec![StepError::new(POLICY_VIOLATION, "no")];
+            let judgement = Judgement { blocks, remarks: vec![Value::from("p")] };
+            let blocked = block(result.clone(), judgement);
+            assert!(blocked.outcome().is_blocked());
+            assert_eq!(attempt(&blocked), result);
+            assert_eq!(attempt(&remark(result.clone(), vec![Value::from("p")])), result);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Capabilities files: read with every finding at its place, pinned by a run, kept beside it.
+
+use std::path::Path;
+
+use hence_canon::{Canonical, Digest, Object, Value, parse};
+use hence_capabilities::registry::SourceProblem;
+use hence_capabilities::{Declarations, Kinds, Library, Source};
+use hence_store::AttachmentName;
+
+use crate::args::skill::CapabilitiesArgs;
+use crate::code::Code;
+use crate::error::CliError;
+use crate::input;
+
+/// The attachment that holds what a run may call, and the folders that relative paths are taken from.
+pub(crate) const CAPABILITIES: &str = "capabilities.json";
+
+/// Returns the name of the attachment.
+pub(crate) fn capabilities_name() -> AttachmentName {
+    AttachmentName::new(CAPABILITIES).expect("the name is plain")
+}
+
+/// The kinds of providers that capabilities files may name.
+pub(crate) fn kinds() -> Kinds {
+    Kinds::standard()
+}
+
+/// A file a person named, parsed, with the place of everything in it.
+struct Named {
+    name: String,
+    document: hence_yaml::Document,
+}
+
+/// Returns what a skill may call: what is built in, what its own files declare, and what the command line adds.
+pub(crate) fn library_for(skill: &str, bytes: &[u8], args: &CapabilitiesArgs) -> Result<Library, CliError> {
+    // A document that cannot be read is told as such by whoever reads it next.
+    let document = hence_yaml::parse(bytes).ok();
+    let own = document.as_ref().map(|document| own_files(document.value())).unwrap_or_default();
+    let folder = Path::new(skill).parent().filter(|_| skill != "-").unwrap_or(Path::new(""));
+    let mut files: Vec<String> =
+        own.iter().map(|file| folder.join(file).to_string_lossy().into_owned()).collect();
+    files.extend(args.capabilities.iter().cloned());
+    read(&files).map(Library::with)
+}
+
+/// Returns the capabilities files a skill names itself, from its own folder.
+fn own_files(skill: &Value) -> Vec<String> {
+    match skill.get("capabilities") {
+        Some(Value::String(file)) => vec![file.to_string()],
+        Some(Value::Array(files)) => files.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Reads capabilities files.
+pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
+    let mut named = Vec::new();
+    let mut sources = Vec::new();
+    for file in files {
+        let bytes = input::read_document(file)?;
+        let name = input::shown_name(file).to_owned();
+        let document = hence_yaml::parse(&bytes)
+            .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))?;
+        sources.push(Source { document: document.value().clone(), folder: folder_of(file)? });
+        named.push(Named { name, document });
+    }
+    Declarations::read(sources, &kinds()).map_err(|problems| refused(&named, &problems))
+}
+
+/// Returns the folder of a file, in full: a run may be taken up from anywhere.
+fn folder_of(file: &str) -> Result<std::path::PathBuf, CliError> {
+    let folder = match Path::new(file).parent() {
+        Some(folder) if file != "-" && !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    folder.canonicalize().map_err(|error| CliError::file("open", folder, &error))
+}
+
+fn refused(files: &[Named], problems: &[SourceProblem]) -> CliError {
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let count = problems.len();
+    let things = if count == 1 { "finding" } else { "findings" };
+    let message = format!("{} is refused: {count} {things}", names.join(", "));
+    let mut error = CliError::new(Code::Capabilities, message);
+    error.findings = problems.iter().map(|problem| finding(files, problem)).collect();
+    error
+}
+
+fn finding(files: &[Named], found: &SourceProblem) -> String {
+    let SourceProblem { source, problem } = found;
+    match files.get(*source) {
+        Some(file) => {
+            let at = file.document.place(&problem.pointer).head().start;
+            format!("{}:{}:{}: {problem}", file.name, at.line, at.column)
+        }
+        None => problem.to_string(),
+    }
+}
+
+/// Returns what is kept beside a run.
+pub(crate) fn kept(declarations: &Declarations) -> Vec<u8> {
+    let file = |source: &Source| {
+        let folder = source.folder.to_string_lossy().into_owned();
+        Object::from_iter([("folder", Value::from(folder)), ("document", source.document.clone())])
+    };
+    let files: Vec<Object> = declarations.sources().iter().map(file).collect();
+    Canonical::of(&Object::from_iter([("files", Value::from(files))]).into()).bytes().to_vec()
+}
+
+/// Reads what was kept beside a run, which must be what the run pins.
+pub(crate) fn read_kept(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
+    let other = |message: String| {
+        CliError::new(Code::OtherCapabilities, format!("{run}: {message}"))
+            .advise("name the file it was run with: --capabilities FILE")
+    };
+    let Some(bytes) = bytes else {
+        return Err(other("the capabilities it was run with are not at hand".to_owned()));
+    };
+    let document = parse(bytes).map_err(|error| CliError::not_json(CAPABILITIES, &error))?;
+    let source = |file: &Value| {
+        let folder = file.get("folder")?.as_str()?.into();
+        Some(Source { document: file.get("document")?.clone(), folder })
+    };
+    let files = document.get("files").and_then(Value::as_array).unwrap_or_default();
+    let sources: Option<Vec<Source>> = files.iter().map(source).collect();
+    let declarations = Declarations::read(sources.unwrap_or_default(), &kinds())
+        .map_err(|problems| refused(&[], &problems))?;
+    let found = declarations.canonical().digest();
+    if found != pinned {
+        let message =
+            format!("it pins capabilities {}, {CAPABILITIES} holds {}", pinned.short(), found.short());
+        return Err(other(message));
+    }
+    Ok(declarations)
+}
+
+/// Reads the files a person names for a run that is there: they must say what the run pins.
+pub(crate) fn read_again(
+    run: &str,
+    files: &[String],
+    pinned: Option<Digest>,
+    kept: Option<&Declarations>,
+) -> Result<Declarations, CliError> {
+    let given = read(files)?;
+    let found = given.canonical().digest();
+    match pinned {
+        Some(pinned) if pinned == found => Ok(given),
+        Some(pinned) => {
+            let message = format!(
+                "run {run} pins capabilities {}, the files given say {}",
+                pinned.short(),
+                found.short()
+            );
+            let mut error = CliError::new(Code::OtherCapabilities, message);
+            error.findings = kept.map(|kept| differences(kept, &given)).unwrap_or_default();
+            Err(error)
+        }
+        None => {
+            let message = format!("run {run} was made without declared capabilities");
+            Err(CliError::new(Code::OtherCapabilities, message).advise("leave --capabilities out"))
+        }
+    }
+}
+
+fn differences(kept: &Declarations, given: &Declarations) -> Vec<String> {
+    let documents = |declarations: &Declarations, key: &str| {
+        declarations.canonical().value().get(key).and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    let mut found = Vec::new();
+    for (key, word) in [("capabilities", "capability"), ("secrets", "secret")] {
+        let (kept, given) = (documents(kept, key), documents(given, key));
+        for (name, value) in kept.iter_sorted() {
+            match given.get(name) {
+                None => found.push(format!("{word} `{name}` is not there any more")),
+                Some(other) if other != value => found.push(format!("{word} `{name}` is declared otherwise")),
+                Some(_) => {}
+            }
+        }
+        let new = given.iter_sorted().filter(|(name, _)| !kept.contains_key(name));
+        found.extend(new.map(|(name, _)| format!("{word} `{name}` is new")));
+    }
+    found
+}

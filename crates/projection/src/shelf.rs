@@ -1,0 +1,155 @@
+//! Artifacts made so far, and which is the newest under each key.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+use hence_review::model::{ActionId, Artifact, ArtifactCommon, ArtifactContent, ArtifactId};
+
+use crate::base::Base;
+use crate::word;
+
+/// The id of the artifact the problem becomes. Outputs have a `#` in theirs, so no key can collide with it.
+pub(crate) const PROBLEM: &str = "problem";
+
+/// Artifacts made so far.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    artifacts: Vec<Artifact>,
+    by_key: BTreeMap<Arc<str>, Vec<ArtifactId>>,
+}
+
+impl Shelf {
+    /// Takes artifacts in. What stands before the last `#` of an id is its key.
+    pub(crate) fn take(&mut self, artifacts: Vec<Artifact>) {
+        for artifact in artifacts {
+            let id = &artifact.common.artifact_id;
+            if let Some((key, _)) = id.as_str().rsplit_once('#') {
+                self.by_key.entry(key.into()).or_default().push(id.clone());
+            }
+            self.artifacts.push(artifact);
+        }
+    }
+
+    /// Returns all artifacts, oldest first.
+    pub(crate) fn artifacts(&self) -> &[Artifact] {
+        &self.artifacts
+    }
+
+    /// Returns the newest artifact under a key.
+    pub(crate) fn newest(&self, key: &str) -> Option<&ArtifactId> {
+        self.by_key.get(key).and_then(|ids| ids.last())
+    }
+
+    /// Returns the newest artifact under every key.
+    pub(crate) fn all_newest(&self) -> impl Iterator<Item = &ArtifactId> {
+        self.by_key.values().filter_map(|ids| ids.last())
+    }
+
+    fn revisions(&self, key: &str) -> usize {
+        self.by_key.get(key).map_or(0, Vec::len)
+    }
+}
+
+/// An artifact on its way to the shelf.
+pub(crate) struct Made {
+    pub(crate) key: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) role: Option<&'static str>,
+    pub(crate) action: ActionId,
+    pub(crate) sources: Vec<ArtifactId>,
+    pub(crate) succession: Succession,
+    pub(crate) content: ArtifactContent,
+    pub(crate) content_ref: String,
+    pub(crate) summary: String,
+    pub(crate) metadata: Object,
+}
+
+/// What a new artifact is to the one before it under its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Succession {
+    /// It stands in its place.
+    Replaces,
+    /// It adds to it.
+    Adds,
+}
+
+/// Where the artifacts of one record are made, beside what lies on the shelf.
+pub(crate) struct Bench<'a> {
+    shelf: &'a Shelf,
+    made: Vec<Artifact>,
+}
+
+impl<'a> Bench<'a> {
+    pub(crate) fn beside(shelf: &'a Shelf) -> Self {
+        Self { shelf, made: Vec::new() }
+    }
+
+    /// Makes an artifact and returns its id.
+    pub(crate) fn make(&mut self, made: Made) -> ArtifactId {
+        let prefix = format!("{}#", made.key);
+        let here: Vec<&ArtifactId> = self
+            .made
+            .iter()
+            .map(|artifact| &artifact.common.artifact_id)
+            .filter(|id| id.as_str().rsplit_once('#').is_some_and(|(key, _)| *key == *made.key))
+            .collect();
+        let revision = self.shelf.revisions(&made.key) + here.len() + 1;
+        let before = here.last().copied().or_else(|| self.shelf.newest(&made.key)).cloned();
+        let id = ArtifactId::new(format!("{prefix}{revision}"));
+        let common = ArtifactCommon {
+            artifact_role: made.role.map(Into::into),
+            name: Some(made.name),
+            format: Some("application/json".into()),
+            revision: i64::try_from(revision).ok(),
+            producer_action_id: Some(made.action),
+            derived_from: made.sources,
+            supersedes: before.filter(|_| made.succession == Succession::Replaces),
+            content_ref: Some(made.content_ref.into()),
+            summary: Some(made.summary.into()),
+            metadata: Some(made.metadata),
+            ..common(id.clone())
+        };
+        self.made.push(Artifact { common, content: made.content, extra: Object::new() });
+        id
+    }
+
+    pub(crate) fn finished(self) -> Vec<Artifact> {
+        self.made
+    }
+}
+
+/// Returns the problem as an artifact.
+pub(crate) fn problem(base: &Base<'_>, action: ActionId) -> Artifact {
+    let metadata = Object::from_iter([
+        ("sha256", Value::from(base.header.problem_spec_hash)),
+        ("bytes", base.problem.canonical().bytes().len().into()),
+    ]);
+    let common = ArtifactCommon {
+        name: Some(format!("problem {}", base.problem.id()).into()),
+        format: Some("application/json".into()),
+        producer_action_id: Some(action),
+        content_ref: Some("problem.json".into()),
+        summary: Some(word::shortened(base.problem.prompt()).into()),
+        metadata: Some(metadata),
+        ..common(ArtifactId::new(PROBLEM))
+    };
+    Artifact { common, content: ArtifactContent::UserInstruction, extra: Object::new() }
+}
+
+/// Returns an artifact's common part with nothing but its id.
+pub(crate) fn common(artifact_id: ArtifactId) -> ArtifactCommon {
+    ArtifactCommon {
+        artifact_id,
+        artifact_role: None,
+        name: None,
+        format: None,
+        revision: None,
+        producer_action_id: None,
+        derived_from: Vec::new(),
+        supersedes: None,
+        content_ref: None,
+        summary: None,
+        metadata: None,
+    }
+}

@@ -1,0 +1,306 @@
+//! Runs of skills: each outcome as the decisions around a call, the call, and what it made.
+
+mod gap;
+mod gateway;
+mod group;
+mod kind;
+mod person;
+mod step;
+mod writers;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Value};
+use hence_cognition::mapping::MergeStrategy;
+use hence_cognition::run::{Prepared, Progress, RunRequest, StepOutcome};
+use hence_cognition::skill::{Flow, Skill, Step};
+use hence_cognition::state::StepStatus;
+use hence_engine::Determinism;
+use hence_journal::{Control, RecordIndex};
+use hence_review::model::{Action, ActionId, ArtifactId};
+use hence_skills::{Host, OUTPUTS_STEP, Pinned, asks_the_world, kept_outcome};
+use hence_state::{Outcome, ProblemSpec, StepResult};
+
+use crate::ProjectError;
+use crate::base::Base;
+use crate::ending::Ending;
+use crate::piece::{Facts, Piece};
+use crate::shelf::PROBLEM;
+use crate::view::{Conclusion, Scene, View};
+use group::Groups;
+use writers::{How, Writers};
+
+/// The id of the artifact the skill becomes.
+const SKILL: &str = "skill";
+
+/// A run of a skill, as far as it was read.
+pub(crate) struct SkillView<'a> {
+    prepared: &'a Prepared,
+    host: &'a dyn Host,
+    pinned: Pinned,
+    progress: Progress<'a>,
+    request: RunRequest,
+    /// What led to where the run stands, by record.
+    taken: Vec<(RecordIndex, StepOutcome)>,
+    places: BTreeMap<Arc<str>, usize>,
+    groups: Groups,
+    writers: Writers,
+    /// What of the frame any step may read.
+    frame_reads: BTreeSet<String>,
+    /// Capabilities whose results a replay reads, with how many steps called them and the first such action.
+    recorded: BTreeMap<Arc<str>, (u64, ActionId)>,
+    /// Steps that ran, whatever came of it.
+    seen: BTreeSet<Arc<str>>,
+    checked: bool,
+    /// What checks looked at or gave.
+    looked_at: BTreeSet<ArtifactId>,
+    /// What was written where the caller finds it.
+    outputs: Vec<ArtifactId>,
+    loops: usize,
+    iterations_max: usize,
+    /// Why the run failed.
+    failed: Option<String>,
+    completed: bool,
+}
+
+impl<'a> SkillView<'a> {
+    pub(crate) fn of(
+        prepared: &'a Prepared,
+        source: &Canonical,
+        host: &'a dyn Host,
+        problem: &ProblemSpec,
+    ) -> Result<Self, ProjectError> {
+        let found = source.digest();
+        let Some(pinned) = Pinned::of(problem) else {
+            return Err(ProjectError::OtherSkill { pinned: "no skill".to_owned(), found });
+        };
+        if pinned.digest != found {
+            let pinned = format!("{} {} ({})", pinned.id, pinned.version, pinned.digest);
+            return Err(ProjectError::OtherSkill { pinned, found });
+        }
+        let request = pinned.request(problem.id())?;
+        let progress = Progress::begin(prepared, &request, host)?;
+        let skill = prepared.skill();
+        let places = skill.steps.iter().enumerate().map(|(place, step)| (step.id.clone(), place)).collect();
+        Ok(Self {
+            prepared,
+            host,
+            pinned,
+            progress,
+            request,
+            taken: Vec::new(),
+            places,
+            groups: Groups::of(skill),
+            writers: Writers::default(),
+            frame_reads: frame_reads(skill),
+            recorded: BTreeMap::new(),
+            seen: BTreeSet::new(),
+            checked: false,
+            looked_at: BTreeSet::new(),
+            outputs: Vec::new(),
+            loops: 0,
+            iterations_max: 0,
+            failed: None,
+            completed: false,
+        })
+    }
+
+    /// Goes back to what the outcomes up to a record led to. What was rolled back did not lead to where the run stands.
+    fn return_to(&mut self, to: RecordIndex) -> Result<(), ProjectError> {
+        self.taken.retain(|(index, _)| *index <= to);
+        self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
+        for (_, outcome) in &self.taken {
+            self.progress.take_in(outcome.clone())?;
+        }
+        (self.failed, self.completed) = (None, false);
+        Ok(())
+    }
+
+    fn skill(&self) -> &'a Skill {
+        self.prepared.skill()
+    }
+
+    fn step_of(&self, id: &str) -> Option<&'a Step> {
+        self.places.get(id).and_then(|place| self.skill().steps.get(*place))
+    }
+
+    fn determinism(&self, outcome: &StepOutcome) -> Determinism {
+        if asks_the_world(outcome, self.step_of(&outcome.step_id), self.host) {
+            Determinism::Recorded
+        } else {
+            Determinism::Deterministic
+        }
+    }
+
+    /// Returns the artifacts references name: what the caller gave, or what steps wrote.
+    fn sources(&self, references: &[Arc<str>]) -> Vec<ArtifactId> {
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
+        for reference in references {
+            let namespace = reference.split('.').next().unwrap_or_default();
+            let from_caller = matches!(namespace, "inputs" | "frame");
+            let ids = if from_caller {
+                vec![ArtifactId::new(PROBLEM)]
+            } else {
+                self.writers.of(reference).into_iter().cloned().collect()
+            };
+            found.extend(ids.into_iter().filter(|id| seen.insert(id.clone())));
+        }
+        found
+    }
+
+    fn remember(&mut self, outcome: &StepOutcome, piece: &Piece) {
+        let step = self.step_of(&outcome.step_id);
+        self.seen.insert(outcome.step_id.clone());
+        if let (Some(step), Some(artifact)) = (step, piece.artifacts.first()) {
+            let id = &artifact.common.artifact_id;
+            let assigns =
+                matches!(step.merge_strategy, Ok(MergeStrategy::Overwrite | MergeStrategy::Replace));
+            for target in &outcome.writes {
+                // What a step read before adding to it is among its sources already.
+                let read = || outcome.reads.iter().any(|read| **read == **target);
+                let how = if assigns || read() { How::Replaces } else { How::Adds };
+                self.writers.write(target, id, how);
+            }
+        }
+        let first = piece.actions.first().map_or(ActionId(0), |action| action.common.id);
+        if self.determinism(outcome) == Determinism::Recorded {
+            let calls = outcome.called.keys().filter(|id| self.host.determinism(id) == Determinism::Recorded);
+            for id in calls.cloned().collect::<Vec<_>>() {
+                self.recorded.entry(id).or_insert((0, first)).0 += 1;
+            }
+        }
+        let Some(step) = step else { return };
+        if outcome.status == StepStatus::Completed && kind::checks(self.kind(step, Some(outcome))) {
+            self.checked = true;
+            let used = piece.actions.iter().flat_map(|action| action.common.inputs.iter());
+            let made = piece.artifacts.iter().map(|artifact| &artifact.common.artifact_id);
+            self.looked_at.extend(used.chain(made).cloned());
+        }
+        if outcome.writes.iter().any(|target| target.starts_with("outputs.") || target.starts_with("output."))
+        {
+            self.outputs.extend(piece.artifacts.first().map(|artifact| artifact.common.artifact_id.clone()));
+        }
+        self.count_loops(step, outcome);
+        let ends = Some(outcome).filter(|outcome| outcome.status == StepStatus::Failed);
+        if let Some(failure) = ends.and_then(|outcome| outcome.failure.as_ref())
+            && (failure.class.is_safety()
+                || self.pinned.on_failure == hence_cognition::schedule::FailureMode::FailFast)
+        {
+            self.failed
+                .get_or_insert_with(|| format!("step {} failed: {}", outcome.step_id, failure.message));
+        }
+    }
+
+    fn count_loops(&mut self, step: &Step, outcome: &StepOutcome) {
+        let count = |key: &str| {
+            outcome.meta.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok())
+        };
+        let iterations = match &step.control.flow {
+            Flow::While(_) => count("while_iterations"),
+            Flow::Foreach(foreach) if foreach.parallel <= 1 => count("foreach_count"),
+            _ => None,
+        };
+        if let Some(iterations) = iterations {
+            self.loops += 1;
+            self.iterations_max = self.iterations_max.max(iterations);
+        }
+    }
+}
+
+impl View for SkillView<'_> {
+    fn begin(&self, scene: &Scene<'_>) -> Piece {
+        step::take_in(self, scene)
+    }
+
+    fn step(
+        &self,
+        scene: &Scene<'_>,
+        index: RecordIndex,
+        result: &StepResult,
+    ) -> Result<Piece, ProjectError> {
+        if &**result.step() == OUTPUTS_STEP {
+            return Ok(step::outputs(scene, index, result));
+        }
+        let outcome = kept_outcome(result, scene.base.blobs)
+            .map_err(|source| ProjectError::Outcome { index, source })?;
+        Ok(step::shown(self, scene, index, result, outcome))
+    }
+
+    fn control(&self, _: &Scene<'_>, _: RecordIndex, control: &Control) -> Piece {
+        let facts = match control {
+            Control::Complete { .. } => Facts::Completed,
+            // Names of positions and returns to them do nothing that could be reviewed.
+            Control::Loop(_) | Control::Checkpoint(_) => Facts::Nothing,
+            Control::Rollback(control) => Facts::RolledBack(control.to),
+        };
+        step::nothing(self, facts)
+    }
+
+    fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
+        match &piece.facts {
+            Facts::Outcome(index, outcome) => {
+                self.progress.take_in((**outcome).clone())?;
+                self.taken.push((*index, (**outcome).clone()));
+                self.groups.take(&piece.unit.id, &outcome.step_id);
+                self.remember(outcome, piece);
+            }
+            Facts::MissingOutputs(reason) => {
+                self.failed.get_or_insert_with(|| reason.clone());
+            }
+            Facts::Completed => self.completed = true,
+            Facts::RolledBack(to) => self.return_to(*to)?,
+            Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, scene: &Scene<'_>, _: &[Action]) -> Conclusion {
+        let ending = match &self.failed {
+            Some(reason) => Ending::Failed(reason.clone()),
+            None if self.completed => Ending::Completed,
+            None => Ending::Unfinished,
+        };
+        let read: Vec<&str> = self.recorded.keys().map(|id| &**id).collect();
+        let limitations = if read.is_empty() {
+            Vec::new()
+        } else {
+            vec![format!("a replay reads the results of these from the journal: {}", read.join(", "))]
+        };
+        Conclusion {
+            before: gap::of_whole(self, scene),
+            after: gap::of_end(self, scene.base, &ending),
+            ending,
+            limitations,
+            loops: self.loops,
+            iterations_max: self.iterations_max,
+        }
+    }
+
+    fn plan(&self, _: &Base<'_>) -> String {
+        format!("skill {} {}", self.pinned.id, self.pinned.version)
+    }
+}
+
+/// Returns what a failed result says.
+fn told(result: &StepResult) -> String {
+    match result.outcome() {
+        Outcome::Failed(errors) => {
+            let told: Vec<String> =
+                errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+            told.join("; ")
+        }
+        Outcome::Success(_) | Outcome::Skipped => String::new(),
+    }
+}
+
+/// Returns what of the frame any step may read.
+fn frame_reads(skill: &Skill) -> BTreeSet<String> {
+    let read = skill.steps.iter().flat_map(|step| {
+        let input = step.input.iter().flat_map(|mapping| mapping.references()).map(ToString::to_string);
+        let control: Vec<String> = step.control.references().iter().map(ToString::to_string).collect();
+        input.chain(control).collect::<Vec<_>>()
+    });
+    read.filter(|reference| reference == "frame" || reference.starts_with("frame.")).collect()
+}

@@ -1,0 +1,249 @@
+//! Operations on variables as actions.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Object, Value};
+use hence_engine::Determinism;
+use hence_journal::RecordIndex;
+use hence_review::model::{
+    Action, ActionCommon, ActionPayload, ActionStep, ArtifactContent, ArtifactId, DecisionOption,
+    GatewayPayload,
+};
+use hence_review::vocabulary::{ActionType, ActivityType, GatewayType, GovernanceType};
+use hence_state::StepResult;
+use hence_variables::{Action as Asked, Change, Event, Stored, Variable};
+
+use super::VariablesView;
+use crate::base::{common, family, repeatability};
+use crate::piece::{Achieved, Facts, Piece};
+use crate::shelf::{Bench, Made, PROBLEM, Succession};
+use crate::view::Scene;
+use crate::word;
+
+/// Shows an operation.
+pub(super) fn shown(
+    view: &VariablesView,
+    scene: &Scene<'_>,
+    index: RecordIndex,
+    result: &StepResult,
+    event: Event,
+) -> Piece {
+    let unit = view.unit(event.state, &event, scene.units);
+    let mut bench = Bench::beside(scene.shelf);
+    let (inputs, outputs) = flow(view, scene, index, &event, &mut bench);
+    let determinism = Determinism::Recorded;
+    let words = Words::of(&event);
+    let common = ActionCommon {
+        evidence: vec![scene.base.evidence(index)],
+        execution: Some(scene.base.execution(result.step(), repeatability(determinism))),
+        reproducibility: Some(scene.base.reproducibility(determinism, &inputs, &outputs)),
+        meta_action_id: Some(unit.id.clone()),
+        inputs: inputs.clone(),
+        outputs,
+        ..common(scene.next, &words.label, &words.rationale)
+    };
+    let step = match event.action {
+        Asked::Rollback => ActionStep::Gateway(GatewayType::ExclusiveDecision, returned(&words, inputs)),
+        action => {
+            let request = Object::from_iter([
+                ("action", Value::from(action.as_str())),
+                ("state", event.state.to_string().into()),
+                ("input_sha256", result.input_hash().into()),
+            ]);
+            let summary = word::shortened(&words.result);
+            family(
+                kind(&event),
+                ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) },
+            )
+        }
+    };
+    let achieved = match event.action {
+        Asked::Fail | Asked::Cancel => Achieved::No,
+        Asked::Get | Asked::Expire => Achieved::Silent,
+        _ => Achieved::Yes,
+    };
+    let action = Action { common, step, extra: Object::new() };
+    Piece {
+        actions: vec![action],
+        artifacts: bench.finished(),
+        residuals: Vec::new(),
+        unit,
+        achieved,
+        facts: Facts::Event(Box::new(event)),
+    }
+}
+
+/// Returns what an operation is to a reviewer.
+fn kind(event: &Event) -> ActionType {
+    let answers = || {
+        event
+            .changes
+            .iter()
+            .any(|change| matches!(change, Change::Write { variable, .. } if variable.name.is_final()))
+    };
+    match event.action {
+        Asked::Init | Asked::Get => ActivityType::ReadDocumentation.into(),
+        Asked::Import => ActivityType::ReadFile.into(),
+        Asked::Checkpoint => GovernanceType::CreateSnapshot.into(),
+        Asked::Set if answers() => ActivityType::Explain.into(),
+        _ => ActivityType::ReportProgress.into(),
+    }
+}
+
+/// A rollback is a decision: the state returned to a position it could have left behind.
+fn returned(words: &Words, supporting_inputs: Vec<ArtifactId>) -> GatewayPayload {
+    let option = |label: &str, because: Option<&str>| DecisionOption {
+        label: label.into(),
+        chosen: because.is_none(),
+        rejected_because: because.map(Into::into),
+        next_action_id: None,
+        extra: Object::new(),
+    };
+    GatewayPayload {
+        decision_basis: Some(words.result.as_str().into()),
+        supporting_inputs,
+        options: vec![
+            option("return to the checkpoint", None),
+            option("go on from here", Some("whoever drives the run asked to return")),
+        ],
+    }
+}
+
+/// Returns what an operation used and made.
+fn flow(
+    view: &VariablesView,
+    scene: &Scene<'_>,
+    index: RecordIndex,
+    event: &Event,
+    bench: &mut Bench<'_>,
+) -> (Vec<ArtifactId>, Vec<ArtifactId>) {
+    let state = event.state;
+    let mut inputs: Vec<ArtifactId> = Vec::new();
+    for change in &event.changes {
+        if let Change::Read { place, name }
+        | Change::Delete { place, name, .. }
+        | Change::Rename { place, name, .. } = change
+        {
+            let newest = scene.shelf.newest(&view.key(state, *place, name)).cloned();
+            inputs.extend(newest.filter(|id| !inputs.contains(id)));
+        }
+    }
+    let task = view.tasks.get(&state);
+    let writes =
+        event.changes.iter().any(|change| matches!(change, Change::Write { .. } | Change::Adopted(_)));
+    if writes && event.action != Asked::Rollback {
+        inputs.extend(task.into_iter().flat_map(|task| task.read.iter().cloned()));
+    }
+    if inputs.is_empty() {
+        inputs.push(ArtifactId::new(PROBLEM));
+    }
+    let mut outputs = Vec::new();
+    for change in &event.changes {
+        let (key, name, content_ref, value) = match change {
+            Change::Write { place, variable, .. } => {
+                let key = view.key(state, *place, &variable.name);
+                (key, variable.name.shared(), place_of(variable, index), variable.stored.shown())
+            }
+            Change::Rename { place, to, .. } => {
+                let content = format!("journal:{}/result/output", index.get());
+                (view.key(state, *place, to), to.shared(), content, Value::from("renamed"))
+            }
+            Change::Adopted(_) => {
+                let content = format!("journal:{}/result/output", index.get());
+                (format!("{state}/document"), Arc::from("document"), content, Value::from("a state document"))
+            }
+            _ => continue,
+        };
+        let sha256 = Canonical::of(&value).digest();
+        outputs.push(bench.make(Made {
+            key: key.into(),
+            content: if &*name == "prompt" {
+                ArtifactContent::UserInstruction
+            } else {
+                ArtifactContent::AnalysisNote
+            },
+            summary: word::shortened(&format!("{name}: {}", word::summary(&value))),
+            name,
+            role: None,
+            action: scene.next,
+            sources: inputs.clone(),
+            succession: Succession::Replaces,
+            content_ref,
+            metadata: Object::from_iter([("sha256", Value::from(sha256)), ("record", index.get().into())]),
+        }));
+    }
+    (inputs, outputs)
+}
+
+fn place_of(variable: &Variable, index: RecordIndex) -> String {
+    match &variable.stored {
+        Stored::Spilled(spill) => format!("blob:{}", spill.sha256),
+        _ => format!("journal:{}/result/output", index.get()),
+    }
+}
+
+/// An operation in words.
+struct Words {
+    label: String,
+    rationale: String,
+    result: String,
+}
+
+impl Words {
+    fn of(event: &Event) -> Self {
+        let names: Vec<String> = event.changes.iter().filter_map(named).collect();
+        let listed = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
+        let why = event.changes.iter().find_map(said);
+        let (verb, state) = (event.action.as_str(), event.state);
+        let rationale = match why {
+            Some(why) => why,
+            None => format!("Whoever drives the run asked {state} to {verb}{listed}."),
+        };
+        let status = event.changes.iter().find_map(|change| match change {
+            Change::Status { status, .. } => Some(format!("; the task is {status}")),
+            _ => None,
+        });
+        let values: Vec<String> = event.changes.iter().filter_map(value_of).collect();
+        let done = if values.is_empty() { format!("{verb}{listed}") } else { values.join("; ") };
+        Self {
+            label: word::shortened(&format!("{verb}{listed} in {state}")),
+            rationale: word::shortened(&rationale),
+            result: format!("{done}{}", status.unwrap_or_default()),
+        }
+    }
+}
+
+/// Returns what a change is about.
+fn named(change: &Change) -> Option<String> {
+    match change {
+        Change::Write { variable, .. } => Some(variable.name.to_string()),
+        Change::Delete { name, .. } | Change::Read { name, .. } => Some(name.to_string()),
+        Change::Rename { name, to, .. } => Some(format!("{name} to {to}")),
+        Change::Checkpoint { name, .. } => Some(name.to_string()),
+        Change::RolledBack { to } => Some(format!("to {to}")),
+        _ => None,
+    }
+}
+
+fn value_of(change: &Change) -> Option<String> {
+    match change {
+        Change::Write { variable, .. } => {
+            Some(format!("{} = {}", variable.name, word::summary(&variable.stored.shown())))
+        }
+        _ => None,
+    }
+}
+
+/// Returns why a change was made, where whoever made it said so.
+fn said(change: &Change) -> Option<String> {
+    let (Change::Write { entry, .. } | Change::Delete { entry, .. } | Change::Rename { entry, .. }) = change
+    else {
+        return match change {
+            Change::Status { reason: Some(reason), .. } => Some(reason.to_string()),
+            Change::Checkpoint { description: Some(description), .. } => Some(description.to_string()),
+            _ => None,
+        };
+    };
+    let reason = entry.metadata.get("reason").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    reason.map(str::to_owned)
+}

@@ -1,0 +1,194 @@
+//! A world of capabilities, and skills run in it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Float, Object, Value, canonical_bytes, parse};
+use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
+use hence_cognition::schedule::FailureMode;
+use hence_cognition::skill::Skill;
+use hence_engine::{Determinism, MemorySink, Sink, without_defects};
+use hence_projection::{Program, RecordedRun, trace_of_run};
+use hence_review::model::encode;
+use hence_review::validate::validate_canonical;
+use hence_skills::{Host, NewSkillRun, SkillRun, SkillRunError};
+use hence_state::{ProblemSpec, Profile, Timestamp};
+
+/// What a reviewer would call each capability, and what stands before it.
+pub(crate) struct World;
+
+impl Registry for World {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        let (action, gate) = match id {
+            "note" => ("Explain", None),
+            "check" => ("RunTests", None),
+            "person" | "silent" => ("AskUser", None),
+            "warned" => ("RunCommand", Some("warn")),
+            "degraded" => ("RunCommand", Some("degrade")),
+            "blocked" => ("RunCommand", Some("block")),
+            "echo" | "count" | "fail" | "big" | "picky" | "no" => ("RunCommand", None),
+            _ => return None,
+        };
+        let gate = gate.map(|on_fail| {
+            format!(r#","safety":{{"mandatory_pre_gates":[{{"capability":"no","on_fail":"{on_fail}"}}]}}"#)
+        });
+        let text = format!(r#"{{"action":"{action}"{}}}"#, gate.unwrap_or_default());
+        let (spec, problems) = CapabilitySpec::read(&parse(text.as_bytes()).unwrap());
+        assert!(problems.is_empty());
+        Some(Arc::new(spec))
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        let text = r#"{"id": "inner", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+            "steps": [{"id": "n", "uses": "echo", "input": {"x": "inputs.x"}, "output": {"x": "outputs.x"}}]}"#;
+        (id == "inner").then(|| Arc::new(Skill::read(&parse(text.as_bytes()).unwrap()).skill.unwrap()))
+    }
+}
+
+impl Host for World {
+    fn determinism(&self, capability: &str) -> Determinism {
+        if ["person", "silent"].contains(&capability) {
+            Determinism::Recorded
+        } else {
+            Determinism::Deterministic
+        }
+    }
+
+    fn worker(&self) -> Box<dyn Capabilities + Send + '_> {
+        Box::new(Worker)
+    }
+}
+
+struct Worker;
+
+impl Registry for Worker {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        World.capability(id)
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        World.skill(id)
+    }
+}
+
+impl Capabilities for Worker {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let failed = || CallError::Failed { class: "Broken".into(), message: "no".into() };
+        let output = match &**call.capability {
+            "fail" => return Err(failed()),
+            "picky" if call.input.get("item") == Some(&Value::from(2)) => return Err(failed()),
+            "silent" => return Err(CallError::Waiting("nobody answered".into())),
+            "no" => parse(br#"{"allowed": false, "reason": "not today"}"#).unwrap(),
+            "person" => parse(br#"{"answer": "yes", "reason": "it is ready"}"#).unwrap(),
+            "big" => Object::from_iter([("text", "x".repeat(20 * 1024))]).into(),
+            "count" => {
+                let next = call.input.get("n").and_then(Value::as_u64).unwrap_or(0) + 1;
+                Object::from_iter([("n", next)]).into()
+            }
+            _ => call.input.clone(),
+        };
+        Ok(Reply { output, meta: Object::new() })
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        one_by_one(self, tasks)
+    }
+
+    fn wait(&mut self, _: Float) {}
+
+    fn elapsed_seconds(&mut self) -> Float {
+        Float::new(0.0).unwrap()
+    }
+}
+
+/// A skill that was run.
+pub(crate) struct Case {
+    prepared: Prepared,
+    source: Canonical,
+    problem: Value,
+    sink: MemorySink,
+}
+
+impl Case {
+    pub(crate) fn of(steps: &str) -> Self {
+        Self::with(steps, FailureMode::FailFast, "{}")
+    }
+
+    pub(crate) fn with(steps: &str, on_failure: FailureMode, frame: &str) -> Self {
+        let skill = format!(
+            r#"{{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
+        );
+        Self::of_skill(&skill, on_failure, frame)
+    }
+
+    pub(crate) fn of_skill(skill: &str, on_failure: FailureMode, frame: &str) -> Self {
+        let source = Canonical::of(&parse(skill.as_bytes()).unwrap());
+        let reading = Skill::read(&parse(source.bytes()).unwrap());
+        assert!(!reading.is_refused(), "{:?}", reading.problems);
+        let prepared = Prepared::of(&reading.skill.unwrap(), &World).unwrap();
+        let inputs = parse(br#"{"a": 1, "zero": 0, "list": [1, 2, 3], "empty": []}"#).unwrap();
+        let new = NewSkillRun {
+            id: "r".to_owned(),
+            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
+            capabilities: None,
+            policies: None,
+            inputs: inputs.as_object().unwrap().clone(),
+            frame: parse(frame.as_bytes()).unwrap().as_object().cloned().filter(|frame| !frame.is_empty()),
+            on_failure,
+        };
+        let problem = new.problem(prepared.skill(), &source);
+        let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());
+        let (run, header) = SkillRun::start(spec, &prepared, &source, &World).unwrap();
+        let mut sink = MemorySink::default();
+        sink.append(&header).unwrap();
+        match run.finish(&World, NonZeroUsize::MIN, &mut sink, |_| {}) {
+            Ok(_) | Err(SkillRunError::Waiting(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+        Self { prepared, source, problem, sink }
+    }
+
+    pub(crate) fn trace(&self) -> Value {
+        self.trace_until(self.sink.journal.len())
+    }
+
+    /// Shows the run as far as a byte of its journal, twice, and demands a trace without findings.
+    pub(crate) fn trace_until(&self, end: usize) -> Value {
+        let problem = without_defects(self.problem.clone());
+        let journal = &self.sink.journal[..end];
+        let recorded = RecordedRun { journal, problem: &problem, blobs: &self.sink.blobs, links: &[] };
+        let program = Program::Skill { prepared: &self.prepared, source: &self.source, host: &World };
+        let trace = encode(&trace_of_run(program, &recorded).unwrap());
+        let again = encode(&trace_of_run(program, &recorded).unwrap());
+        assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
+        let report = validate_canonical(&trace);
+        assert!(report.findings().is_empty(), "{:#?}", report.findings());
+        trace
+    }
+
+    /// Returns where each record ends.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        let bytes = self.sink.journal.iter().enumerate();
+        bytes.filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect()
+    }
+
+    /// Returns the gaps of the run, each with its kind.
+    pub(crate) fn residuals(&self) -> Vec<(String, String)> {
+        let trace = self.trace();
+        texts(&trace, "/residuals", "residual_id")
+            .into_iter()
+            .zip(texts(&trace, "/residuals", "kind"))
+            .collect()
+    }
+}
+
+pub(crate) fn at(value: &Value, pointer: &str) -> Value {
+    value.pointer(&pointer.parse().unwrap()).cloned().unwrap_or_default()
+}
+
+pub(crate) fn texts(value: &Value, pointer: &str, key: &str) -> Vec<String> {
+    let list = at(value, pointer);
+    let items = list.as_array().unwrap_or_default().to_vec();
+    items.iter().map(|item| item.get(key).unwrap().as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,269 @@
+//! Runs of skills become traces without findings: every control block, every way a step can end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on should stop"
+)]
+
+mod skill_world;
+
+use hence_canon::Value;
+use hence_cognition::schedule::FailureMode;
+use skill_world::{Case, at, texts};
+
+#[test]
+fn reads_and_writes_become_lineage_and_capabilities_their_declared_actions() {
+    let case = Case::of(
+        r#"[{"id": "read", "uses": "note", "input": {"x": "inputs.a"}, "output": {"x": "vars.x"}},
+            {"id": "check", "uses": "check", "input": {"holds": "vars.x"}, "output": {"holds": "vars.ok"}},
+            {"id": "say", "uses": "echo", "input": {"x": "vars.x", "ok": "vars.ok"}, "output": {"x": "outputs.y"}},
+            {"id": "alone", "uses": "echo", "input": {"x": 1}, "output": {"x": "outputs.z"}}]"#,
+    );
+    let trace = case.trace();
+    assert_eq!(
+        texts(&trace, "/actions", "type"),
+        ["ReadDocumentation", "Explain", "RunTests", "RunCommand", "RunCommand"]
+    );
+    assert_eq!(
+        texts(&trace, "/artifacts", "artifact_id"),
+        ["problem", "skill", "read#1", "check#1", "say#1", "alone#1"]
+    );
+    assert_eq!(at(&trace, "/artifacts/2/derived_from").to_string(), r#"["problem"]"#);
+    assert_eq!(at(&trace, "/artifacts/4/derived_from").to_string(), r#"["check#1","read#1"]"#);
+    assert_eq!(at(&trace, "/artifacts/5/derived_from").to_string(), r#"["skill"]"#);
+    assert_eq!(
+        texts(&trace, "/meta_actions", "id"),
+        ["plan", "step:read", "step:check", "step:say", "step:alone"]
+    );
+    assert_eq!(at(&trace, "/outcome/type"), "ProcessCompleted".into());
+    assert_eq!(at(&trace, "/reproducibility/status"), "reproducible".into());
+    assert_eq!(at(&trace, "/actions/1/reproducibility/procedure/command"), "hence replay r".into());
+    assert_eq!(texts(&trace, "/residuals", "residual_id"), ["inputs-as-given", "outputs-unchecked"]);
+    assert_eq!(at(&trace, "/residuals/1/related_artifact_ids").to_string(), r#"["say#1","alone#1"]"#);
+}
+
+#[test]
+fn conditions_are_decisions_and_skipped_work_is_out_of_scope() {
+    let case = Case::of(
+        r#"[{"id": "a", "uses": "check", "input": {"x": 1}, "output": {"x": "vars.x"}, "config": {"condition": "vars.x == 1"}},
+            {"id": "b", "uses": "echo", "input": {"x": 1}, "output": {"x": "vars.x"}, "config": {"condition": "true"}}]"#,
+    );
+    let trace = case.trace();
+    assert_eq!(
+        texts(&trace, "/actions", "type"),
+        ["ReadDocumentation", "ExclusiveDecision", "ExclusiveDecision", "RunCommand"]
+    );
+    assert_eq!(at(&trace, "/actions/1/options/0/chosen"), false.into());
+    assert_eq!(at(&trace, "/actions/1/options/0/rejected_because"), "`vars.x == 1` does not hold".into());
+    assert_eq!(at(&trace, "/actions/1/options/1/next_action_id"), 3.into());
+    assert_eq!(at(&trace, "/actions/2/options/0/next_action_id"), 4.into());
+    assert_eq!(at(&trace, "/meta_actions/1/status"), "abandoned".into());
+    assert!(case.residuals().contains(&("skipped-2".to_owned(), "out_of_scope".to_owned())));
+}
+
+#[test]
+fn routers_loops_items_and_branches_are_gateways() {
+    let case = Case::of(
+        r#"[{"id": "route", "uses": "echo", "input": {"x": "inputs.a"}, "output": {"x": "vars.x"},
+             "config": {"router": {"on": "inputs.a", "cases": {"1": "note", "2": "echo"}, "default": "check"}}},
+            {"id": "fall", "uses": "echo", "input": {"x": 1},
+             "config": {"router": {"on": "inputs.nothing", "cases": {"1": "note"}, "default": "check"}}},
+            {"id": "count", "uses": "count", "input": {"n": "inputs.zero"}, "output": {"n": "vars.n"},
+             "config": {"while": {"condition": "vars.n < 3", "max_iterations": 2}}},
+            {"id": "once", "uses": "count", "input": {"n": "vars.n"}, "output": {"n": "vars.n"},
+             "config": {"while": {"condition": "vars.n < 3", "max_iterations": 9}}},
+            {"id": "each", "uses": "echo", "output": {"item": "vars.each"},
+             "config": {"foreach": {"items": "inputs.list"}}},
+            {"id": "wide", "uses": "picky", "output": {"item": "vars.wide"},
+             "config": {"foreach": {"items": "inputs.list", "parallel": 2, "on_error": "continue"}}},
+            {"id": "none", "uses": "echo", "output": {"item": "vars.none"},
+             "config": {"foreach": {"items": "inputs.empty"}}},
+            {"id": "split", "uses": "echo", "input": {"x": 1}, "output": {"echo": "vars.split"},
+             "config": {"scatter": {"capabilities": ["echo", "fail"]}}},
+            {"id": "first", "uses": "echo", "input": {"x": 1},
+             "config": {"scatter": {"capabilities": ["fail", "note", "echo"], "merge": "first_success"}}}]"#,
+    );
+    let trace = case.trace();
+    assert_eq!(
+        texts(&trace, "/actions", "type"),
+        [
+            "ReadDocumentation",
+            "ExclusiveDecision",
+            "Explain",
+            "ExclusiveDecision",
+            "RunTests",
+            "RunCommand",
+            "LoopGateway",
+            "RunCommand",
+            "LoopGateway",
+            "LoopGateway",
+            "RunCommand",
+            "ParallelSplit",
+            "RunCommand",
+            "LoopGateway",
+            "RunCommand",
+            "ParallelSplit",
+            "RunCommand",
+            "ParallelSplit",
+            "RunCommand",
+        ]
+    );
+    assert_eq!(at(&trace, "/actions/1/options/1/rejected_because"), "`inputs.a` is not 2".into());
+    assert_eq!(at(&trace, "/actions/3/options/1/chosen"), true.into());
+    assert_eq!(at(&trace, "/actions/6/options/2/label"), "stop at the limit".into());
+    assert_eq!(at(&trace, "/actions/8/options/1/chosen"), true.into());
+    assert_eq!(at(&trace, "/actions/13/options/0/rejected_because"), "there is no item".into());
+    assert_eq!(at(&trace, "/actions/17/options/1/chosen"), true.into());
+    assert_eq!(at(&trace, "/metrics/parallel_blocks"), 3.into());
+    assert_eq!(at(&trace, "/metrics/loops"), 4.into());
+    assert_eq!(at(&trace, "/metrics/max_loop_iterations"), 3.into());
+    let residuals = case.residuals();
+    for (id, kind) in [
+        ("loop-limit-6", "limitation"),
+        ("items-failed-13", "limitation"),
+        ("branches-failed-17", "limitation"),
+    ] {
+        assert!(residuals.contains(&(id.to_owned(), kind.to_owned())), "{id}: {residuals:?}");
+    }
+}
+
+#[test]
+fn failures_end_a_run_or_leave_gaps_and_blocked_steps_are_named() {
+    let steps = r#"[{"id": "a", "uses": "fail", "input": {}, "output": {}},
+                    {"id": "b", "uses": "echo", "input": {"x": 1}, "output": {"x": "vars.x"}, "config": {"depends_on": []}},
+                    {"id": "c", "uses": "echo", "input": {"x": 1}, "output": {"x": "vars.y"}, "config": {"depends_on": ["a"]}}]"#;
+    let fast = Case::of(steps);
+    assert_eq!(at(&fast.trace(), "/outcome/type"), "ProcessAborted".into());
+    assert!(fast.residuals().contains(&("failed-2".to_owned(), "limitation".to_owned())));
+    let on = Case::with(steps, FailureMode::Continue, "{}");
+    assert_eq!(at(&on.trace(), "/outcome/type"), "ProcessCompleted".into());
+    assert!(
+        on.residuals().contains(&("not-run".to_owned(), "out_of_scope".to_owned())),
+        "{:?}",
+        on.residuals()
+    );
+    assert!(at(&on.trace(), "/residuals").to_string().contains("1 steps of the skill did not run: c."));
+}
+
+#[test]
+fn gates_that_warn_degrade_or_block_are_told() {
+    let case = Case::of(
+        r#"[{"id": "warned", "uses": "warned", "input": {"x": 1}, "output": {"x": "vars.x"}},
+            {"id": "degraded", "uses": "degraded", "input": {"x": 1}, "output": {"x": "vars.y"}},
+            {"id": "blocked", "uses": "blocked", "input": {"x": 1}, "output": {"x": "vars.z"}}]"#,
+    );
+    let residuals = case.residuals();
+    for (id, kind) in [("gate-1-2", "limitation"), ("degraded-3", "out_of_scope"), ("failed-4", "limitation")]
+    {
+        assert!(residuals.contains(&(id.to_owned(), kind.to_owned())), "{id}: {residuals:?}");
+    }
+    assert!(at(&case.trace(), "/actions/1/observations/0/statement").to_string().contains("denies"));
+    assert_eq!(at(&case.trace(), "/outcome/type"), "ProcessAborted".into());
+}
+
+#[test]
+fn what_a_person_decided_is_a_gateway_and_what_nobody_answered_an_open_question() {
+    let steps = r#"[{"id": "ask", "uses": "person", "input": {"question": "Ship it?", "options": ["yes", "no"]},
+                     "output": {"answer": "vars.answer"}},
+                    {"id": "wait", "uses": "silent", "input": {"question": "vars.answer", "options": ["now", "later"]}}]"#;
+    let case = Case::of(steps);
+    let trace = case.trace();
+    assert_eq!(texts(&trace, "/actions", "type"), ["ReadDocumentation", "ExclusiveDecision"]);
+    assert_eq!(at(&trace, "/actions/1/label"), "Ship it?".into());
+    assert_eq!(at(&trace, "/actions/1/options/0/chosen"), true.into());
+    assert_eq!(at(&trace, "/actions/1/options/1/rejected_because"), "a person chose yes: it is ready".into());
+    assert_eq!(at(&trace, "/artifacts/2/artifact_type"), "UserApproval".into());
+    assert_eq!(at(&trace, "/outcome/type"), "ProcessInterrupted".into());
+    let residuals = case.residuals();
+    assert!(residuals.contains(&("question-wait".to_owned(), "open_question".to_owned())), "{residuals:?}");
+    assert!(at(&trace, "/residuals").to_string().contains("waits for a person to say: yes (now or later)"));
+    assert!(residuals.contains(&("recorded-person".to_owned(), "limitation".to_owned())));
+    assert_eq!(at(&trace, "/actions/1/reproducibility/reproduction_kind"), "tool_reexecution".into());
+}
+
+#[test]
+fn the_frame_becomes_assumptions_and_criteria_nobody_reads_are_unverified() {
+    let frame = r#"{"goal": "g", "assumptions": ["prices are net"], "constraints": {"budget": 5, "days": 2},
+                    "success_criteria": {"margin": "above 3"}}"#;
+    let steps = r#"[{"id": "a", "uses": "check", "input": {"x": "frame.constraints.budget"}, "output": {"x": "vars.x"}}]"#;
+    let residuals = Case::with(steps, FailureMode::FailFast, frame).residuals();
+    assert_eq!(
+        residuals,
+        [
+            ("assumption-1".to_owned(), "assumption".to_owned()),
+            ("constraints-2".to_owned(), "unverified".to_owned()),
+            ("success-criteria-1".to_owned(), "unverified".to_owned()),
+            ("inputs-as-given".to_owned(), "assumption".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn checks_that_did_not_hold_and_outputs_nobody_wrote_are_told() {
+    let case = Case::of_skill(
+        r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {},
+            "outputs": {"y": {"type": "any", "required": true}},
+            "metadata": {"actions": {"judge": "ManualVerification", "echo": "AnalyzeCode"},
+                         "groups": [{"id": "g", "title": "Look", "intent": "See", "steps": ["judge", "again"]}, 7]},
+            "steps": [{"id": "judge", "uses": "echo", "input": {"passed": false}},
+                      {"id": "between", "uses": "echo", "input": {"x": 1}},
+                      {"id": "again", "uses": "skill:inner", "input": {"x": 2}, "output": {"x": "vars.x"}}]}"#,
+        FailureMode::FailFast,
+        "{}",
+    );
+    let trace = case.trace();
+    assert_eq!(
+        texts(&trace, "/actions", "type"),
+        ["ReadDocumentation", "ManualVerification", "AnalyzeCode", "DecomposeTask", "RunTests"]
+    );
+    assert_eq!(
+        texts(&trace, "/meta_actions", "id"),
+        ["plan", "group:g", "step:between", "group:g@2", "conclusion"]
+    );
+    let residuals = case.residuals();
+    assert!(residuals.contains(&("check-2".to_owned(), "unverified".to_owned())), "{residuals:?}");
+    assert!(residuals.contains(&("outputs-missing".to_owned(), "limitation".to_owned())), "{residuals:?}");
+    assert_eq!(at(&trace, "/outcome/type"), "ProcessAborted".into());
+}
+
+#[test]
+fn large_outputs_are_named_by_their_blob() {
+    let case = Case::of(r#"[{"id": "a", "uses": "big", "output": {"text": "vars.x"}}]"#);
+    let reference = at(&case.trace(), "/artifacts/2/content_ref");
+    assert!(
+        reference.as_str().is_some_and(|text| text.starts_with("blob:") && text.ends_with("/produced")),
+        "{reference}"
+    );
+}
+
+#[test]
+fn a_run_cut_behind_any_record_is_valid_and_its_actions_never_change() {
+    let case = Case::of(
+        r#"[{"id": "a", "uses": "echo", "input": {"x": "inputs.a"}, "output": {"x": "vars.x"}, "config": {"condition": "inputs.a == 1"}},
+            {"id": "b", "uses": "count", "input": {"n": "inputs.zero"}, "output": {"n": "vars.n"}, "config": {"while": {"condition": "vars.n < 1"}}},
+            {"id": "c", "uses": "echo", "input": {"x": "vars.n"}, "output": {"x": "outputs.x"}}]"#,
+    );
+    let whole = case.trace();
+    let all = at(&whole, "/actions");
+    let all = all.as_array().unwrap();
+    // Only what lies ahead is added later: which action follows a decision.
+    let settled = |action: &Value| -> String {
+        let text = action.to_string();
+        let mut parts = text.split(r#","next_action_id":"#);
+        let first = parts.next().unwrap().to_owned();
+        parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+    };
+    let mut counts = Vec::new();
+    for end in case.ends() {
+        let part = at(&case.trace_until(end), "/actions");
+        let part = part.as_array().unwrap();
+        for (before, after) in part.iter().zip(all) {
+            assert_eq!(settled(before), settled(after));
+        }
+        counts.push(part.len());
+    }
+    assert_eq!(counts, [1, 3, 5, 6, 6]);
+}

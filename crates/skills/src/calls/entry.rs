@@ -1,0 +1,354 @@
+//! The lines beside a journal: one entry each, canonical JSON and a line feed.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Digest, Float, Object, Value, parse};
+use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome};
+
+/// What names a call in its run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallName {
+    /// The key of the call.
+    pub key: Arc<str>,
+    /// The step of the outermost skill it is made for.
+    pub step: Arc<str>,
+    /// What is called.
+    pub capability: Arc<str>,
+}
+
+/// What a person is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// What about.
+    pub kind: QuestionKind,
+    /// What the capability was called with.
+    pub input: Value,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QuestionKind {
+    /// The capability asks for a value.
+    Value,
+    /// A call was begun, and nobody knows whether it happened.
+    Undecided,
+}
+
+/// What a person answers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The value that was asked for.
+    Value(Value),
+    /// The call happened, and this is what it gave.
+    Done(Object),
+    /// Make the call again.
+    Retry,
+    /// Take the call as failed.
+    Fail,
+}
+
+/// One line beside a journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// A call is about to be made.
+    Intent {
+        /// The call.
+        call: CallName,
+        /// The digest of its input.
+        input: Digest,
+        /// The key handed to the capability.
+        idempotency_key: Arc<str>,
+    },
+    /// What a call gave.
+    Reply {
+        /// The call.
+        call: CallName,
+        /// A reply, or why there is none.
+        reply: Result<Reply, CallError>,
+    },
+    /// A person is asked.
+    Question {
+        /// The call.
+        call: CallName,
+        /// What is asked.
+        question: Question,
+    },
+    /// A person has answered.
+    Answer {
+        /// The call.
+        key: Arc<str>,
+        /// The answer.
+        answer: Answer,
+        /// Who answered, as they said.
+        by: Option<Arc<str>>,
+    },
+    /// A step has been executed, and an earlier one is not recorded yet.
+    Outcome(Box<StepOutcome>),
+    /// Policies blocked a step. What it called is in its record, and is asked anew when it is tried again.
+    Blocked {
+        /// The step.
+        step: Arc<str>,
+    },
+}
+
+/// A line that is no entry.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EntryError {
+    /// It is not JSON.
+    #[error(transparent)]
+    NotJson(#[from] hence_canon::ParseError),
+    /// A member is missing or something else than it should be.
+    #[error("expected {expected} in `{member}`")]
+    Member {
+        /// The member.
+        member: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// An outcome is none.
+    #[error(transparent)]
+    Outcome(#[from] OutcomeError),
+}
+
+impl CallName {
+    /// Names a call.
+    pub fn of(call: &Call<'_>) -> Self {
+        let key: Arc<str> = call.key().into();
+        Self { step: top_step(&key), key, capability: call.capability.clone() }
+    }
+
+    fn members(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("key", self.key.clone().into()),
+            ("step", self.step.clone().into()),
+            ("capability", self.capability.clone().into()),
+        ]
+    }
+}
+
+/// Returns the step of the outermost skill that a key begins with.
+fn top_step(key: &str) -> Arc<str> {
+    let first = key.split('/').next().unwrap_or_default();
+    first.replace("~1", "/").replace("~0", "~").into()
+}
+
+impl Entry {
+    /// Returns the line, with its line feed.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = Canonical::of(&self.value()).bytes().to_vec();
+        line.push(b'\n');
+        line
+    }
+
+    fn value(&self) -> Value {
+        let (kind, mut members) = match self {
+            Self::Intent { call, input, idempotency_key } => {
+                let mut members = call.members();
+                members.push(("input_sha256", (*input).into()));
+                members.push(("idempotency_key", idempotency_key.clone().into()));
+                ("intent", members)
+            }
+            Self::Reply { call, reply } => {
+                let mut members = call.members();
+                members.extend(reply_members(reply));
+                ("reply", members)
+            }
+            Self::Question { call, question } => {
+                let mut members = call.members();
+                let about = match question.kind {
+                    QuestionKind::Value => "value",
+                    QuestionKind::Undecided => "undecided",
+                };
+                members.push(("about", about.into()));
+                members.push(("input", question.input.clone()));
+                ("question", members)
+            }
+            Self::Answer { key, answer, by } => {
+                let mut members = vec![("key", key.clone().into()), ("answer", answer.name().into())];
+                match answer {
+                    Answer::Value(value) => members.push(("value", value.clone())),
+                    Answer::Done(output) => members.push(("value", output.clone().into())),
+                    Answer::Retry | Answer::Fail => {}
+                }
+                members.extend(by.clone().map(|by| ("by", by.into())));
+                ("answer", members)
+            }
+            Self::Outcome(outcome) => ("outcome", vec![("outcome", outcome.to_value())]),
+            Self::Blocked { step } => ("blocked", vec![("step", step.clone().into())]),
+        };
+        members.push(("kind", kind.into()));
+        members.into_iter().collect::<Object>().into()
+    }
+
+    /// Reads a line without its line feed.
+    ///
+    /// # Errors
+    /// [`EntryError`] when it is no entry.
+    pub fn read(line: &[u8]) -> Result<Self, EntryError> {
+        let value = parse(line)?;
+        let place = Members(&value);
+        Ok(match place.text("kind")?.as_ref() {
+            "intent" => Self::Intent {
+                call: place.call()?,
+                input: place.digest("input_sha256")?,
+                idempotency_key: place.text("idempotency_key")?,
+            },
+            "reply" => Self::Reply { call: place.call()?, reply: place.reply()? },
+            "question" => Self::Question { call: place.call()?, question: place.question()? },
+            "answer" => Self::Answer {
+                key: place.text("key")?,
+                answer: place.answer()?,
+                by: value.get("by").and_then(Value::as_str).map(Arc::from),
+            },
+            "outcome" => {
+                let outcome = value.get("outcome").ok_or_else(|| missing("outcome", "an outcome"))?;
+                Self::Outcome(Box::new(StepOutcome::from_value(outcome)?))
+            }
+            "blocked" => Self::Blocked { step: place.text("step")? },
+            _ => return Err(missing("kind", "intent, reply, question, answer, outcome or blocked")),
+        })
+    }
+}
+
+impl Answer {
+    /// Returns the name of this kind of answer.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Value(_) => "value",
+            Self::Done(_) => "done",
+            Self::Retry => "retry",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)> {
+    match reply {
+        Ok(reply) => vec![("output", reply.output.clone()), ("meta", reply.meta.clone().into())],
+        Err(CallError::TimedOut(seconds)) => vec![("timed_out_seconds", (*seconds).into())],
+        Err(CallError::Failed { class, message }) => {
+            vec![("class", class.clone().into()), ("message", message.clone().into())]
+        }
+        // Nothing was replied: whoever waits is asked, and that is another entry.
+        Err(CallError::Waiting(message)) => {
+            vec![("class", "Waiting".into()), ("message", message.clone().into())]
+        }
+    }
+}
+
+const fn missing(member: &'static str, expected: &'static str) -> EntryError {
+    EntryError::Member { member, expected }
+}
+
+/// The members of a line.
+struct Members<'a>(&'a Value);
+
+impl Members<'_> {
+    fn text(&self, member: &'static str) -> Result<Arc<str>, EntryError> {
+        self.0.get(member).and_then(Value::as_str).map(Arc::from).ok_or_else(|| missing(member, "a text"))
+    }
+
+    fn digest(&self, member: &'static str) -> Result<Digest, EntryError> {
+        self.text(member)?.parse().map_err(|_| missing(member, "a SHA-256 in hex"))
+    }
+
+    fn object(&self, member: &'static str) -> Result<Object, EntryError> {
+        let object = self.0.get(member).and_then(Value::as_object).cloned();
+        object.ok_or_else(|| missing(member, "an object"))
+    }
+
+    fn call(&self) -> Result<CallName, EntryError> {
+        Ok(CallName {
+            key: self.text("key")?,
+            step: self.text("step")?,
+            capability: self.text("capability")?,
+        })
+    }
+
+    fn reply(&self) -> Result<Result<Reply, CallError>, EntryError> {
+        if let Some(output) = self.0.get("output") {
+            return Ok(Ok(Reply { output: output.clone(), meta: self.object("meta")? }));
+        }
+        if let Some(seconds) = self.0.get("timed_out_seconds") {
+            let seconds = match seconds {
+                Value::Float(seconds) => Some(*seconds),
+                Value::Int(seconds) => Float::new(seconds.to_f64_lossy()).ok(),
+                _ => None,
+            };
+            let seconds = seconds.ok_or_else(|| missing("timed_out_seconds", "a number"))?;
+            return Ok(Err(CallError::TimedOut(seconds)));
+        }
+        Ok(Err(CallError::Failed { class: self.text("class")?, message: self.text("message")? }))
+    }
+
+    fn question(&self) -> Result<Question, EntryError> {
+        let kind = match self.text("about")?.as_ref() {
+            "value" => QuestionKind::Value,
+            "undecided" => QuestionKind::Undecided,
+            _ => return Err(missing("about", "value or undecided")),
+        };
+        let input = self.0.get("input").cloned().ok_or_else(|| missing("input", "an input"))?;
+        Ok(Question { kind, input })
+    }
+
+    fn answer(&self) -> Result<Answer, EntryError> {
+        Ok(match self.text("answer")?.as_ref() {
+            "value" => {
+                Answer::Value(self.0.get("value").cloned().ok_or_else(|| missing("value", "a value"))?)
+            }
+            "done" => Answer::Done(self.object("value")?),
+            "retry" => Answer::Retry,
+            "fail" => Answer::Fail,
+            _ => return Err(missing("answer", "value, done, retry or fail")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name() -> CallName {
+        let key: Arc<str> = "a~1b/0.3/call/charge/2".into();
+        CallName { step: top_step(&key), key, capability: "charge".into() }
+    }
+
+    #[test]
+    fn every_entry_reads_back_as_it_was_written() {
+        let object = Object::from_iter([("x", 1)]);
+        let entries = [
+            Entry::Intent { call: name(), input: Digest::of(b"x"), idempotency_key: "k".into() },
+            Entry::Reply {
+                call: name(),
+                reply: Ok(Reply { output: object.clone().into(), meta: Object::new() }),
+            },
+            Entry::Reply { call: name(), reply: Err(CallError::TimedOut(Float::new(0.5).unwrap())) },
+            Entry::Reply {
+                call: name(),
+                reply: Err(CallError::Failed { class: "C".into(), message: "m".into() }),
+            },
+            Entry::Question {
+                call: name(),
+                question: Question { kind: QuestionKind::Undecided, input: object.clone().into() },
+            },
+            Entry::Answer { key: "k".into(), answer: Answer::Value(Value::Null), by: Some("ada".into()) },
+            Entry::Answer { key: "k".into(), answer: Answer::Done(object), by: None },
+            Entry::Answer { key: "k".into(), answer: Answer::Retry, by: None },
+            Entry::Answer { key: "k".into(), answer: Answer::Fail, by: None },
+            Entry::Blocked { step: "a/b".into() },
+        ];
+        for entry in entries {
+            let line = entry.line();
+            assert_eq!(Entry::read(line.strip_suffix(b"\n").unwrap()).unwrap(), entry);
+        }
+        assert_eq!(&*name().step, "a/b");
+    }
+
+    #[test]
+    fn lines_that_are_no_entries_are_refused() {
+        for line in ["", "1", "{}", r#"{"kind":"other"}"#, r#"{"kind":"answer","key":"k","answer":"value"}"#]
+        {
+            assert!(Entry::read(line.as_bytes()).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Skills under policies: what is blocked is recorded, asked anew when it is tried again, and replayed to the byte.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop"
+)]
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
+use hence_cognition::schedule::FailureMode;
+use hence_cognition::skill::Skill;
+use hence_engine::{
+    Blocked, Determinism, FinalJudgement, Gate, GateError, GuardedSink, Judgement, MemorySink, Sink, catch_up,
+};
+use hence_journal::verify::{Completeness, check_linked, check_spec};
+use hence_journal::{Reader, Record, RecordIndex};
+use hence_skills::{
+    Driven, Driver, Host, Ledger, NeverStop, NewSkillRun, Recorded, SkillProgram, SkillRun, kept_outcome,
+    replay,
+};
+use hence_state::{POLICY_VIOLATION, ProblemSpec, Profile, StepError, StepResult, Timestamp};
+
+/// `test` says how often it was asked, and is recorded; `echo` gives its input back.
+#[derive(Default)]
+struct World(AtomicU64);
+
+impl Registry for World {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        ["test", "echo"].contains(&id).then(|| Arc::new(CapabilitySpec::default()))
+    }
+
+    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
+        None
+    }
+}
+
+impl Host for World {
+    fn determinism(&self, capability: &str) -> Determinism {
+        if capability == "test" { Determinism::Recorded } else { Determinism::Deterministic }
+    }
+
+    fn worker(&self) -> Box<dyn Capabilities + Send + '_> {
+        Box::new(Worker(self))
+    }
+}
+
+struct Worker<'a>(&'a World);
+
+impl Registry for Worker<'_> {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        self.0.capability(id)
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.0.skill(id)
+    }
+}
+
+impl Capabilities for Worker<'_> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let output = match &**call.capability {
+            "test" => Object::from_iter([("run", self.0.0.fetch_add(1, Ordering::SeqCst) + 1)]).into(),
+            _ => call.input.clone(),
+        };
+        Ok(Reply { output, meta: Object::new() })
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        one_by_one(self, tasks)
+    }
+
+    fn wait(&mut self, _: Float) {}
+
+    fn elapsed_seconds(&mut self) -> Float {
+        Float::new(0.0).unwrap()
+    }
+}
+
+/// Blocks `test` while it says a smaller number than the policies ask for.
+struct AtLeast(u64);
+
+impl Gate for AtLeast {
+    fn go_by(&mut self, policies: &Value) -> Result<(), GateError> {
+        self.0 = policies.get("at_least").and_then(Value::as_u64).unwrap_or(0);
+        Ok(())
+    }
+
+    fn judge(&mut self, _: RecordIndex, result: &StepResult) -> Judgement {
+        let outcome = kept_outcome(result, &hence_engine::NoBlobs).unwrap();
+        let run = outcome.produced.and_then(|output| output.get("run").and_then(Value::as_u64));
+        let blocks = match run {
+            Some(run) if run < self.0 => {
+                vec![StepError::new(POLICY_VIOLATION, format!("{run} < {}", self.0))]
+            }
+            _ => Vec::new(),
+        };
+        Judgement { blocks, remarks: Vec::new() }
+    }
+
+    fn take_in(&mut self, _: RecordIndex, _: &Record) {}
+
+    fn judge_end(&mut self) -> FinalJudgement {
+        FinalJudgement { blocks: Vec::new(), verdicts: Object::new().into() }
+    }
+}
+
+struct Case {
+    problem: Arc<ProblemSpec>,
+    prepared: Prepared,
+    source: Canonical,
+    policies: Value,
+}
+
+const STEPS: &str = r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+    "steps": [
+        {"id": "build", "uses": "echo", "input": {"v": 1}, "output": {"v": "vars.built"}},
+        {"id": "test", "uses": "test", "output": {"run": "vars.run"}},
+        {"id": "ship", "uses": "echo", "input": {"v": "vars.run"}, "output": {"v": "vars.shipped"}}]}"#;
+
+impl Case {
+    fn new(at_least: u64) -> Self {
+        let source = Canonical::of(&parse(STEPS.as_bytes()).unwrap());
+        let skill = Skill::read(source.value()).skill.unwrap();
+        let policies = at_least_policies(at_least);
+        let asked = NewSkillRun {
+            id: "run-1".into(),
+            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
+            capabilities: None,
+            links: hence_skills::Links::default(),
+            policies: Some(Canonical::of(&policies).digest()),
+            inputs: Object::new(),
+            frame: None,
+            on_failure: FailureMode::FailFast,
+        };
+        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
+        let prepared = Prepared::of(&skill, &World::default()).unwrap();
+        Self { problem: Arc::new(problem), prepared, source, policies }
+    }
+
+    fn drive(
+        &self,
+        run: SkillRun<'_>,
+        world: &World,
+        sink: &mut GuardedSink<'_, MemorySink>,
+    ) -> Option<Blocked> {
+        let ledger = Ledger::empty();
+        let workers = NonZeroUsize::new(2).unwrap();
+        let driver = Driver {
+            host: world,
+            workers,
+            ledger: &ledger,
+            stop: &NeverStop,
+            children: &hence_skills::NoChildRuns,
+        };
+        match run.drive(&driver, sink, |_| {}).unwrap() {
+            Driven::Finished(_) => None,
+            Driven::Blocked(blocked) => Some(blocked),
+            Driven::Paused(..) => panic!("nobody was asked"),
+        }
+    }
+
+    fn start(&self, world: &World) -> (MemorySink, Option<Blocked>) {
+        let (mut run, header) =
+            SkillRun::start(self.problem.clone(), &self.prepared, &self.source, world).unwrap();
+        let mut sink = GuardedSink { sink: MemorySink::default(), gate: Box::new(AtLeast(0)) };
+        sink.append(&header).unwrap();
+        run.lay_policies(&self.policies, &mut sink).unwrap();
+        let blocked = self.drive(run, world, &mut sink);
+        (sink.sink, blocked)
+    }
+
+    fn resume(
+        &self,
+        world: &World,
+        sink: MemorySink,
+        amended: Option<&Value>,
+    ) -> (MemorySink, Option<Blocked>) {
+        let journal = sink.journal.clone();
+        let mut run = SkillRun::resume(
+            self.problem.clone(),
+            &self.prepared,
+            &self.source,
+            world,
+            &journal,
+            &sink.blobs,
+        )
+        .unwrap();
+        let mut gate = AtLeast(0);
+        catch_up(&mut gate, &journal, &sink.blobs).unwrap();
+        let mut sink = GuardedSink { sink, gate: Box::new(gate) };
+        if let Some(amended) = amended {
+            run.lay_policies(amended, &mut sink).unwrap();
+        }
+        let blocked = self.drive(run, world, &mut sink);
+        (sink.sink, blocked)
+    }
+
+    fn holds(&self, sink: &MemorySink, completeness: Completeness) {
+        let world = World::default();
+        let program = SkillProgram {
+            prepared: &self.prepared,
+            source: &self.source,
+            registry: &world,
+            blobs: sink.blobs(),
+        };
+        let linked = check_linked(&sink.journal, &program);
+        assert!(linked.outcome.holds(), "{:?}", linked.outcome);
+        let spec = check_spec(&sink.journal, &program, &self.problem);
+        assert!(spec.outcome.holds(), "{:?}", spec.outcome);
+        assert_eq!(spec.completeness, completeness);
+        let gate: Box<dyn Gate> = Box::new(AtLeast(0));
+        let recorded = Recorded { journal: &sink.journal, blobs: sink.blobs(), gate: Some(gate) };
+        let mut written = Vec::new();
+        let found =
+            replay(self.problem.clone(), &self.prepared, &self.source, &world, recorded, &mut written)
+                .unwrap();
+        assert_eq!(found.first_difference, None, "{}", String::from_utf8_lossy(&written));
+        assert_eq!(world.0.load(Ordering::SeqCst), 0, "a replay asks nobody");
+    }
+}
+
+fn at_least_policies(at_least: u64) -> Value {
+    Object::from_iter([("at_least", at_least)]).into()
+}
+
+fn steps(sink: &MemorySink) -> Vec<String> {
+    let (_, reader) = Reader::open(&sink.journal).unwrap();
+    reader
+        .map(|chained| match chained.unwrap().record {
+            Record::Step(step) => {
+                format!("{} {}", step.result.step(), step.result.outcome().status().as_str())
+            }
+            _ => "control".to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_blocked_step_is_asked_again_until_the_world_is_mended() {
+    let (case, world) = (Case::new(3), World::default());
+    let (sink, blocked) = case.start(&world);
+    assert_eq!(blocked.unwrap().to_string(), "record 3: step test is blocked: 1 < 3");
+    case.holds(&sink, Completeness::Incomplete);
+    let (sink, blocked) = case.resume(&world, sink, None);
+    assert_eq!(blocked.unwrap().why(), "2 < 3");
+    case.holds(&sink, Completeness::Incomplete);
+    let (sink, blocked) = case.resume(&world, sink, None);
+    assert_eq!(blocked, None);
+    case.holds(&sink, Completeness::Complete);
+    assert_eq!(
+        steps(&sink),
+        [
+            "$policies success",
+            "build success",
+            "test failed",
+            "test failed",
+            "test success",
+            "ship success",
+            "$verdicts success",
+            "control"
+        ]
+    );
+}
+
+#[test]
+fn other_policies_judge_what_was_given_and_call_nothing_twice() {
+    let (case, world) = (Case::new(3), World::default());
+    let (sink, blocked) = case.start(&world);
+    assert!(blocked.is_some());
+    let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(2)));
+    assert_eq!(blocked.unwrap().why(), "1 < 2");
+    case.holds(&sink, Completeness::Incomplete);
+    let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(1)));
+    assert_eq!(blocked, None);
+    assert_eq!(world.0.load(Ordering::SeqCst), 1, "the step was called once");
+    case.holds(&sink, Completeness::Complete);
+}
+
+#[test]
+fn every_cut_of_a_guarded_journal_is_taken_up_to_the_same_bytes() {
+    let case = Case::new(1);
+    let (whole, blocked) = case.start(&World::default());
+    assert_eq!(blocked, None);
+    let lines: Vec<&[u8]> = whole.journal.split_inclusive(|byte| *byte == b'\n').collect();
+    for kept in 2..lines.len() {
+        let cut = MemorySink { journal: lines[..kept].concat(), blobs: whole.blobs.clone() };
+        let (taken_up, blocked) = case.resume(&World::default(), cut, None);
+        assert_eq!(blocked, None);
+        assert_eq!(taken_up.journal, whole.journal, "cut behind {kept} records");
+    }
+}

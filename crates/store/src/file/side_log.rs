@@ -1,0 +1,107 @@
+//! Lines beside a journal.
+//!
+//! | the process dies | on disk |
+//! |---|---|
+//! | while a line is written | the lines before it and perhaps a part of it, which opening cuts off |
+//! | before the sync returns | the line; power loss may take it, and lines before it that nobody synced |
+//! | later | the line and all before it |
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::commit::Committer;
+use super::disk::Access;
+use super::guard::{Guarded, OpenFile};
+use super::layout::RunFolder;
+use super::lease::HeldLock;
+use crate::lines::whole_lines;
+use crate::{AttachmentName, DiskError, Durability, SideLog, StoreError};
+
+/// Lines beside a journal in a folder.
+#[derive(Debug)]
+pub(crate) struct FileSideLog {
+    file: OpenFile,
+    disk: Guarded,
+    folder: RunFolder,
+    committer: Arc<Committer>,
+    written: Mutex<Written>,
+    /// How many bytes are durable. Who syncs holds it, so those who come meanwhile find their lines synced.
+    synced: Mutex<u64>,
+    _lease: Arc<HeldLock>,
+}
+
+#[derive(Debug)]
+struct Written {
+    bytes: u64,
+    /// What went wrong first; nobody knows what is on disk after that.
+    poison: Option<DiskError>,
+}
+
+impl FileSideLog {
+    pub(crate) fn open(
+        disk: &Guarded,
+        folder: &RunFolder,
+        name: &AttachmentName,
+        committer: Arc<Committer>,
+        lease: Arc<HeldLock>,
+    ) -> Result<Self, StoreError> {
+        let file = disk.open(&folder.attachment(name), Access::WriteOrCreate)?;
+        let found = file.stamp()?.bytes;
+        let whole = whole_lines(&file.read_range(0, found)?) as u64;
+        if whole < found {
+            file.truncate(whole)?;
+        }
+        let written = Mutex::new(Written { bytes: whole, poison: None });
+        let (disk, folder) = (disk.clone(), folder.clone());
+        // Nothing counts as durable yet, its name in the folder neither.
+        Ok(Self { file, disk, folder, committer, written, synced: Mutex::new(0), _lease: lease })
+    }
+
+    /// Writes the lines and returns where they end.
+    fn write(&self, lines: &[u8]) -> Result<u64, StoreError> {
+        let mut written = lock(&self.written);
+        if let Some(error) = &written.poison {
+            return Err(error.clone().into());
+        }
+        if let Err(error) = self.file.write_at(written.bytes, lines) {
+            // Tidiness only: opening again cuts whatever is left.
+            let _ = self.file.truncate(written.bytes);
+            written.poison = Some(error.clone());
+            return Err(error.into());
+        }
+        written.bytes = written.bytes.saturating_add(lines.len() as u64);
+        Ok(written.bytes)
+    }
+
+    fn sync(&self, end: u64) -> Result<(), StoreError> {
+        let mut synced = lock(&self.synced);
+        if *synced >= end {
+            return Ok(());
+        }
+        let reached = lock(&self.written).bytes;
+        let outcome = self.committer.sync(&self.file).and_then(|()| match *synced {
+            0 => self.disk.sync_folder(self.folder.path()),
+            _ => Ok(()),
+        });
+        if let Err(error) = outcome {
+            lock(&self.written).poison = Some(error.clone());
+            return Err(error.into());
+        }
+        *synced = reached;
+        Ok(())
+    }
+}
+
+impl SideLog for FileSideLog {
+    fn append(&self, lines: &[u8], durability: Durability) -> Result<(), StoreError> {
+        let end = self.write(lines)?;
+        match durability {
+            Durability::Buffered => Ok(()),
+            Durability::Synced => self.sync(end),
+        }
+    }
+}
+
+/// Takes a lock. No code panics while holding it, so a poisoned lock guards sound data.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
