@@ -39,6 +39,7 @@ mod engine;
 mod gate;
 mod history;
 mod interactive;
+mod mark;
 mod metrics;
 mod model;
 mod outline;
@@ -64,9 +65,10 @@ pub use gate::{
     POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen, was_started,
 };
 pub use interactive::{
-    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
-    variables_problem,
+    Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
+    is_pinned as is_interactive, pins_document, variables_problem,
 };
+pub use mark::Mark;
 pub use metrics::Metrics;
 pub use model::Model;
 pub use outline::StepOutline;

@@ -9,6 +9,8 @@ mod skills;
 mod start;
 mod state_hash;
 mod traces;
+mod value_memory;
+mod variables;
 mod verify;
 
 use crate::Error;
@@ -31,5 +33,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "traces", run: traces::run },
     Bench { name: "policy", run: policy::run },
     Bench { name: "append", run: append::run },
+    Bench { name: "variables", run: variables::run },
+    Bench { name: "value-memory", run: value_memory::run },
     Bench { name: "start", run: start::run },
 ];

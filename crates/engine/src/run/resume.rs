@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, StepRecord};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, StepRecord, positions};
 use hence_state::Status;
 
 use super::{Finished, Run, RunError};
@@ -56,6 +56,14 @@ impl Run {
     /// # Errors
     /// [`ResumeError`] with the first record that does not fit. The journal is only read.
     pub fn resume(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Resumed, ResumeError> {
+        Ok(Self::reopen(plan, journal, blobs)?.into_resumed())
+    }
+
+    /// Reads a run back whether or not it has ended: one that has can still be [marked](Self::mark).
+    ///
+    /// # Errors
+    /// As for [`resume`](Self::resume).
+    pub fn reopen(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Self, ResumeError> {
         // Every record is hashed before anything is built on it.
         if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
             return Err(ResumeError::Broken { line, reasons });
@@ -66,14 +74,19 @@ impl Run {
             let reason = "the header is not the one this problem and engine write".to_owned();
             return Err(ResumeError::Diverged { index: RecordIndex::HEADER, reason });
         }
+        let wanted = positions(journal);
+        run.keep_position(RecordIndex::HEADER);
         let mut last = found;
         for chained in reader {
             let chained = chained?;
             run.take_back(&chained, blobs)?;
+            if wanted.contains(&chained.index) {
+                run.keep_position(chained.index);
+            }
             last = chained;
         }
         run.check_end(&last)?;
-        Ok(run.into_resumed())
+        Ok(run)
     }
 
     fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
@@ -107,6 +120,10 @@ impl Run {
                 self.book.take_back_completion(at, *state_hash).map_err(RunError::from)?;
                 let _ = self.cursor.complete();
             }
+            Record::Control(Control::Checkpoint(control)) => {
+                self.book.take_back_checkpoint(control).map_err(RunError::from)?;
+            }
+            Record::Control(Control::Rollback(control)) => self.take_back_rollback(control)?,
         }
         self.book.move_head(chained.index, chained.hash);
         Ok(())

@@ -122,7 +122,7 @@ impl<'a> SkillRun<'a> {
                     let _ = send.send((step.id.clone(), outcome));
                 });
             };
-            loop {
+            while !self.has_reached_stop() {
                 let room = if blocked.is_some() { 0 } else { workers.get() - active };
                 let mut steps = self.take_startable(room, desk, &mut ready, &mut held);
                 let is_going = blocked.is_none() && !desk.stop.is_wanted();
@@ -158,13 +158,17 @@ impl<'a> SkillRun<'a> {
                         Err(found) => blocked = Some(found),
                     }
                 } else if active == 0 {
-                    return Ok::<(), SkillRunError>(());
+                    break;
                 } else if let Some((step, outcome)) = hear(&receive) {
                     active -= 1;
                     ready.insert(step, outcome);
                 }
             }
+            Ok::<(), SkillRunError>(())
         })?;
+        if blocked.is_none() && self.has_reached_stop() {
+            return Ok(Driven::Paused(Box::new(self), Pause::Stopped));
+        }
         if let Some(error) = desk.take_trouble() {
             return Err(SkillRunError::CallLog(error));
         }
