@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{self, StoreCallLog};
-use super::going::Going;
+use super::going::{Given, Going};
 use super::{Kept, required};
 use crate::args::skill::AnswerArgs;
 use crate::code::Code;
@@ -88,7 +88,8 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be kept: {error}")))?;
     drop((log, opened));
     if args.resume {
-        let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, deadline: None };
+        let going =
+            Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
         return going.take_up();
     }
     context.print(&report)?;
@@ -161,7 +162,7 @@ fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) 
     let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, &error));
     // A text need not be quoted where only a text can be meant.
     let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
-    let wants_more = question.get("options").is_some() || question.get("type").is_some();
+    let wants_more = ["options", "type", "schema"].iter().any(|key| question.get(key).is_some());
     let misfit = |value: &Value| {
         let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
         CliError::new(Code::Answer, format!("step {}: {why}", call.step))

@@ -1,14 +1,13 @@
 //! Taking up a skill run where its journal ends. Nothing that has an outcome is executed again.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::Prepared;
-use hence_engine::{Blobs, Role, VERDICTS_STEP, attempt};
-use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
+use hence_engine::{Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind};
+use hence_journal::verify::Reason;
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex};
 use hence_state::ProblemSpec;
 
 use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
@@ -49,6 +48,18 @@ pub enum ResumeSkillError {
     Run(#[from] SkillRunError),
 }
 
+impl From<NotTakenUp> for ResumeSkillError {
+    fn from(error: NotTakenUp) -> Self {
+        match error {
+            NotTakenUp::Broken { line, reasons } => Self::Broken { line, reasons },
+            NotTakenUp::Read(error) => Self::Read(error),
+            NotTakenUp::OtherHeader(reason) => {
+                Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
+            }
+        }
+    }
+}
+
 impl<'a> SkillRun<'a> {
     /// Reads a run back from its journal.
     ///
@@ -62,17 +73,9 @@ impl<'a> SkillRun<'a> {
         journal: &[u8],
         blobs: &dyn Blobs,
     ) -> Result<Self, ResumeSkillError> {
-        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
-            return Err(ResumeSkillError::Broken { line, reasons });
-        }
         let (mut run, header) = Self::start(problem, prepared, source, registry)?;
-        let (found, reader) = Reader::open(journal)?;
-        if found.hash != header.head().hash {
-            let reason = "the header is not the one this problem and engine write".to_owned();
-            return Err(ResumeSkillError::Diverged { index: RecordIndex::HEADER, reason });
-        }
         let mut last = RecordIndex::HEADER;
-        for chained in reader {
+        for chained in open_behind(journal, &header)? {
             let chained = chained?;
             last = chained.index;
             run.take_back(&chained, blobs)?;
