@@ -51,6 +51,7 @@ mod run;
 mod sink;
 mod step;
 mod steps;
+mod taken_up;
 mod verify;
 
 pub use blob::{
@@ -79,4 +80,5 @@ pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
+pub use taken_up::{NotTakenUp, open_behind};
 pub use verify::{Evidence, without_defects};

@@ -168,7 +168,7 @@ fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) 
     let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, &error));
     // A text need not be quoted where only a text can be meant.
     let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
-    let wants_more = question.get("options").is_some() || question.get("type").is_some();
+    let wants_more = ["options", "type", "schema"].iter().any(|key| question.get(key).is_some());
     let misfit = |value: &Value| {
         let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
         CliError::new(Code::Answer, format!("step {}: {why}", call.step))
