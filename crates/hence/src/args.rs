@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod import;
 mod policy;
 pub(crate) mod repl;
 mod review;
@@ -15,6 +16,7 @@ use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
+pub(crate) use import::ImportArgs;
 pub(crate) use policy::{
     FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
@@ -24,7 +26,7 @@ pub(crate) use review::{
     ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
-    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,
+    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
     TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
@@ -85,7 +87,7 @@ pub(crate) enum Command {
     Fork(skill::ForkArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
-    /// Take a bundle into the store
+    /// Make a trace of another agent's log or telemetry, or take a bundle into the store
     Import(ImportArgs),
     /// Read, judge and compare review traces; write a run as one
     #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
@@ -115,7 +117,9 @@ pub(crate) enum Command {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence run examples/vendor-choice.json --trace-id first-look")]
+#[command(after_help = "Examples:\n  hence run examples/vendor-choice.json --trace-id first-look\n  \
+    hence run examples/vendor-choice.json --policy records\n\n\
+    Exit codes: 0 completed, 1 failed or blocked by a policy (E0603), 2 usage, 3 waiting, 4 store, 5 partial")]
 pub(crate) struct RunArgs {
     /// The file of a problem or a skill, or - for standard input
     pub(crate) problem: String,
@@ -134,6 +138,9 @@ pub(crate) struct RunArgs {
     /// Write the journal's bytes there too, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<String>,
+    /// Policies every step must keep: a file (JSON, YAML or TOML) or a built-in pack; may be repeated
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) skill: skill::SkillRunArgs,
 }
@@ -227,7 +234,9 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence resume vendor-choice")]
+#[command(
+    after_help = "Examples:\n  hence resume vendor-choice\n  hence resume vendor-choice --policy amended.toml"
+)]
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
@@ -235,6 +244,9 @@ pub(crate) struct ResumeArgs {
     pub(crate) capabilities: skill::CapabilitiesArgs,
     #[command(flatten)]
     pub(crate) deadline: skill::DeadlineArgs,
+    /// Go on by these policies instead, where the run is blocked: a file or a built-in pack; may be repeated
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
 }
 
 #[derive(ClapArgs)]
@@ -250,13 +262,6 @@ pub(crate) struct ExportArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
     /// The folder to make; it must not hold anything
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence import /tmp/vendor-choice --store /srv/hence")]
-pub(crate) struct ImportArgs {
-    /// A folder that `hence export` made
     pub(crate) dir: PathBuf,
 }
 

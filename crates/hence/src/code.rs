@@ -85,6 +85,8 @@ codes! {
     OtherCapabilities = "E0321", "the capabilities are not those the run pins";
     /// A secret cannot be had.
     SecretMissing = "E0322", "a secret is missing";
+    /// What a step is bound to gave nothing usable.
+    BoundStep = "E0335", "what a step is bound to gave nothing usable";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.
@@ -101,10 +103,20 @@ codes! {
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.
     NotATrace = "E0602", "the document is not a trace";
+    /// Policies block what comes next.
+    Blocked = "E0603", "policies block the run";
+    /// Policies of a run cannot be enforced.
+    Gate = "E0604", "the policies of the run cannot be enforced";
+    /// Policies about gaps refuse an approval.
+    ApprovalBlocked = "E0605", "policies do not allow the approval";
     /// A rule of reviews refuses it.
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.
     ReviewBroken = "E0702", "the review does not hold";
+    /// A file is no log that can be imported.
+    NotALog = "E0720", "the file is not a log that can be imported";
+    /// A log holds several traces.
+    SeveralTraces = "E0721", "the log holds several traces";
 }
 
 impl Code {

@@ -52,7 +52,8 @@ impl CliError {
             | Code::NoSuchPlace
             | Code::File
             | Code::Line
-            | Code::Policies => Exit::Usage,
+            | Code::Policies
+            | Code::SeveralTraces => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
@@ -64,14 +65,19 @@ impl CliError {
             | Code::Answered
             | Code::Answer
             | Code::Capabilities
+            | Code::BoundStep
             | Code::OtherCapabilities
             | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document
             | Code::NotATrace
+            | Code::Blocked
+            | Code::Gate
+            | Code::ApprovalBlocked
             | Code::ReviewRefused
-            | Code::ReviewBroken => Exit::No,
+            | Code::ReviewBroken
+            | Code::NotALog => Exit::No,
         }
     }
 
@@ -197,6 +203,8 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
+            RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
+            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -7,6 +7,7 @@ mod resume;
 mod skills;
 mod start;
 mod state_hash;
+mod traces;
 mod verify;
 
 use crate::Error;
@@ -26,6 +27,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
+    Bench { name: "traces", run: traces::run },
     Bench { name: "append", run: append::run },
     Bench { name: "start", run: start::run },
 ];

@@ -12,7 +12,7 @@ use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
 
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 11] = [
     "id",
     "version",
     "name",
@@ -22,6 +22,7 @@ pub(super) const KEYS: [&str; 10] = [
     "steps",
     "capabilities",
     "skills",
+    "policies",
     "metadata",
 ];
 
@@ -48,6 +49,8 @@ pub struct Skill {
     pub capabilities: Vec<Arc<str>>,
     /// The files of the skills it nests, from the folder of the document. Whoever reads the document reads them.
     pub skills: Vec<Arc<str>>,
+    /// The policies every step must keep: files from the folder of the document, or packs. Whoever runs it reads them.
+    pub policies: Vec<Arc<str>>,
     /// Anything else the author wants to keep.
     pub metadata: Object,
 }
@@ -114,6 +117,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
     };
     let secrets = secrets(object, problems);
     let (capabilities, skills) = (files(object, "capabilities", problems), files(object, "skills", problems));
+    let policies = files(object, "policies", problems);
     let steps = steps(object, problems)?;
     Some(Skill {
         id: id?,
@@ -126,6 +130,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
         secrets,
         capabilities,
         skills,
+        policies,
         metadata,
     })
 }

@@ -37,7 +37,6 @@ const SCHEMAS: &[Named] = &[
     ("replay", schema_of::<replay::ReplayReport>),
     ("diff", schema_of::<diff::DiffReport>),
     ("export", schema_of::<export::ExportReport>),
-    ("import", schema_of::<import::ImportReport>),
     ("hash", schema_of::<hash::HashReport>),
     ("stats", schema_of::<stats::StoreStats>),
     ("stats-run", schema_of::<stats::RunStats>),
@@ -60,6 +59,7 @@ pub(super) fn schema_of<T: JsonSchema>() -> Schema {
 fn all() -> impl Iterator<Item = &'static Named> {
     SCHEMAS
         .iter()
+        .chain(import::SCHEMAS)
         .chain(super::vars::SCHEMAS)
         .chain(policy::SCHEMAS)
         .chain(trace::SCHEMAS)

@@ -114,7 +114,7 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
       capabilities.yaml:5:5: at `/capabilities/a/trust`: expected one of sandbox, standard, elevated, privileged, found "high"
       capabilities.yaml:6:3: at `/capabilities/text.split`: `text.split` is the id of a built-in capability
       capabilities.yaml:6:3: at `/capabilities/text.split`: `description` is missing
-      capabilities.yaml:7:16: at `/capabilities/text.split/provider/kind`: expected one of command, http, rules, found "telepathy"
+      capabilities.yaml:7:16: at `/capabilities/text.split/provider/kind`: expected one of command, http, llm, rules, found "telepathy"
     hint: mend what is listed; `hence schema capabilities` describes the file; `hence explain E0320` says more
     [exit 1]
     "#);
@@ -123,9 +123,6 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
     assert!(world.refused(&["run", "skill.yaml"]).contains("E0101"));
     std::fs::remove_file(world.path("capabilities.yaml")).unwrap();
     assert!(world.refused(&["run", "skill.yaml"]).contains("E0401"));
-    let problem = crate::world::problem("p");
-    world.write("problem.json", problem.to_string());
-    assert!(world.refused(&["run", "problem.json", "--capabilities", "x"]).contains("are for skills"));
 }
 
 #[test]

@@ -115,23 +115,25 @@ impl<'a> SkillRun<'a> {
         std::thread::scope(|scope| {
             let mut active = 0usize;
             loop {
-                while active < workers.get()
-                    && blocked.is_none()
-                    && !desk.stop.is_wanted()
-                    && let Some(step) = self.progress.start()
-                {
-                    if let Some(recorded) = self.recorded.get(&step.id) {
-                        ready.insert(step.id.clone(), Ok(recorded.clone()));
-                        continue;
+                let room = if blocked.is_some() { 0 } else { workers.get() - active };
+                let steps = self.take_startable(room, desk, &mut ready);
+                let memory = self.progress.state().memory.clone();
+                if let ([only], 0) = (steps.as_slice(), active) {
+                    // Nothing else can happen before it is done: handing it to a thread would only take longer.
+                    let outcome = execute_at(desk, only, &memory, &request, lineage.clone());
+                    ready.insert(only.id.clone(), outcome);
+                } else {
+                    active += steps.len();
+                    for step in steps {
+                        let (send, request) = (send.clone(), &request);
+                        let (memory, lineage) = (memory.clone(), lineage.clone());
+                        scope.spawn(move || {
+                            let outcome = execute_at(desk, step, &memory, request, lineage);
+                            // The receiver lives until every step that was started has been heard of, or the run
+                            // stopped.
+                            let _ = send.send((step.id.clone(), outcome));
+                        });
                     }
-                    active += 1;
-                    let memory = self.progress.state().memory.clone();
-                    let (send, request, lineage) = (send.clone(), &request, lineage.clone());
-                    scope.spawn(move || {
-                        let outcome = execute_at(desk, step, &memory, request, lineage);
-                        // The receiver lives until every step that was started has been heard of, or the run stopped.
-                        let _ = send.send((step.id.clone(), outcome));
-                    });
                 }
                 // Behind a line or a nested run that could not be kept nothing is recorded.
                 if blocked.is_none()
@@ -154,6 +156,26 @@ impl<'a> SkillRun<'a> {
             return Err(SkillRunError::CallLog(error));
         }
         self.pause_or_end(desk, ready, blocked, sink)
+    }
+
+    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready.
+    fn take_startable(
+        &mut self,
+        room: usize,
+        desk: &Desk<'_>,
+        ready: &mut BTreeMap<Arc<str>, Executed>,
+    ) -> Vec<&'a Step> {
+        let mut steps = Vec::new();
+        while steps.len() < room
+            && !desk.stop.is_wanted()
+            && let Some(step) = self.progress.start()
+        {
+            match self.recorded.get(&step.id) {
+                Some(recorded) => drop(ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
+            }
+        }
+        steps
     }
 
     /// Takes the outcome of the step that is due, if it is there.

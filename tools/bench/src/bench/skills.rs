@@ -89,23 +89,28 @@ fn wide(table: &mut Table, what: &str, skill: &Value, parts: usize) -> Result<()
 }
 
 /// A skill ready to run.
-struct Case {
-    library: Library,
-    prepared: Prepared,
-    source: Canonical,
-    problem: Arc<ProblemSpec>,
+pub(super) struct Case {
+    pub(super) library: Library,
+    pub(super) prepared: Prepared,
+    pub(super) source: Canonical,
+    pub(super) problem: Arc<ProblemSpec>,
 }
 
 impl Case {
-    fn of(document: &Value) -> Result<Self, Error> {
+    pub(super) fn of(document: &Value) -> Result<Self, Error> {
         let source = Canonical::of(document);
         let skill = Skill::read(source.value()).skill.ok_or("the skill to measure on is broken")?;
         let new = NewSkillRun {
+            trust: Default::default(),
             id: "bench".to_owned(),
             created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
+            capabilities: None,
+            policies: None,
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
+            capabilities: None,
+            policies: None,
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
         let library = Library::built_in();
@@ -113,7 +118,7 @@ impl Case {
         Ok(Self { library, prepared, source, problem: Arc::new(problem) })
     }
 
-    fn run(&self) -> Result<(FinishedSkill, MemorySink), Error> {
+    pub(super) fn run(&self) -> Result<(FinishedSkill, MemorySink), Error> {
         let (run, header) =
             SkillRun::start(self.problem.clone(), &self.prepared, &self.source, &self.library)?;
         let mut sink = MemorySink::default();
@@ -131,7 +136,7 @@ fn count_of(count: usize) -> Result<f64, Error> {
 }
 
 /// A chain of `count` additions behind a step that writes a text of `bytes`.
-fn chain(count: usize, bytes: usize) -> Value {
+pub(super) fn chain(count: usize, bytes: usize) -> Value {
     let carried = object([("parts", vec![Value::from("x".repeat(bytes))].into())]);
     let first = step("carry", "text.join", carried, [("text", "vars.carried")], object([]));
     let second = step("n00000", "number.sum", adding(Value::from(1)), [("sum", "vars.n00000")], object([]));
