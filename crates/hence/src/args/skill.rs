@@ -48,7 +48,7 @@ pub(crate) struct SkillRunArgs {
     /// What a failing step means for the others [default: fail_fast]
     #[arg(long, value_name = "fail_fast|continue", value_parser = ["fail_fast", "continue"])]
     pub(crate) on_failure: Option<String>,
-    /// How much whoever runs it is trusted: sandbox, standard, elevated or privileged [default: standard]
+    /// How much whoever runs it is trusted [default: standard]
     #[arg(long, value_name = "LEVEL", value_parser = ["sandbox", "standard", "elevated", "privileged"])]
     pub(crate) trust: Option<String>,
     #[command(flatten)]
