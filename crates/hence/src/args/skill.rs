@@ -126,6 +126,8 @@ pub(crate) struct ForkArgs {
     /// Go on with this skill; it must be the same before the step
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<String>,
+    #[command(flatten)]
+    pub(crate) capabilities: CapabilitiesArgs,
     /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,

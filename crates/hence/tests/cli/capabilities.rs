@@ -79,6 +79,12 @@ fn a_run_goes_on_with_the_capabilities_it_was_made_with() {
     // The copy beside the run is what it goes on with.
     assert_eq!(world.ask(&["resume", "old"]).code, 0, "{}", world.cli(&["resume", "old"]));
     assert!(world.journal("old") == whole);
+    // A fork may go on with other ones, and is another run.
+    let kept = COUNTING.replace("hello", "goodbye");
+    world.write("new.yaml", kept);
+    let fork = ["fork", "old", "--from", "call", "--capabilities", "new.yaml", "--json"];
+    assert_eq!(world.ask(&fork).json()["outputs"]["said"], "goodbye", "{}", world.cli(&fork));
+    assert!(world.journal("old") == whole);
     // The same words in another place are the same.
     world.write("elsewhere/same.yaml", COUNTING);
     assert_eq!(world.ask(&["replay", "old", "--capabilities", "elsewhere/same.yaml"]).code, 0);
