@@ -79,6 +79,12 @@ fn a_run_goes_on_with_the_capabilities_it_was_made_with() {
     // The copy beside the run is what it goes on with.
     assert_eq!(world.ask(&["resume", "old"]).code, 0, "{}", world.cli(&["resume", "old"]));
     assert!(world.journal("old") == whole);
+    // A fork may go on with other ones, and is another run.
+    let kept = COUNTING.replace("hello", "goodbye");
+    world.write("new.yaml", kept);
+    let fork = ["fork", "old", "--from", "call", "--capabilities", "new.yaml", "--json"];
+    assert_eq!(world.ask(&fork).json()["outputs"]["said"], "goodbye", "{}", world.cli(&fork));
+    assert!(world.journal("old") == whole);
     // The same words in another place are the same.
     world.write("elsewhere/same.yaml", COUNTING);
     assert_eq!(world.ask(&["replay", "old", "--capabilities", "elsewhere/same.yaml"]).code, 0);
@@ -105,7 +111,7 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
     let world = world();
     world.write(
         "capabilities.yaml",
-        "capabilities:\n  a:\n    description: x\n    provider: {kind: command, command: [x], shell: true}\n    trust: high\n  text.split:\n    provider: {kind: telepathy}\n",
+        "capabilities:\n  a:\n    description: x\n    provider: {kind: command, command: [x], shell: true}\n    trust: high\n  text.split:\n    provider: {kind: command, command: []}\n",
     );
     assert_snapshot!(world.refused(&["check", "skill.yaml"]), @r#"
     --- stderr
@@ -114,7 +120,7 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
       capabilities.yaml:5:5: at `/capabilities/a/trust`: expected one of sandbox, standard, elevated, privileged, found "high"
       capabilities.yaml:6:3: at `/capabilities/text.split`: `text.split` is the id of a built-in capability
       capabilities.yaml:6:3: at `/capabilities/text.split`: `description` is missing
-      capabilities.yaml:7:16: at `/capabilities/text.split/provider/kind`: expected one of command, http, rules, found "telepathy"
+      capabilities.yaml:7:5: at `/capabilities/text.split/provider`: `command` is a list that begins with a program
     hint: mend what is listed; `hence schema capabilities` describes the file; `hence explain E0320` says more
     [exit 1]
     "#);
