@@ -57,6 +57,22 @@ fn evidence_comes_from_a_command_and_a_replay_never_starts_it() {
 }
 
 #[test]
+fn a_trace_says_who_did_the_work_of_a_bound_step() {
+    let world = example();
+    assert_eq!(world.ask(&RUN).code, 0);
+    let answer = world.ask(&["trace", "export", "checkout-errors"]);
+    world.write("trace.json", &answer.stdout);
+    assert_eq!(world.ask(&["trace", "validate", "trace.json"]).code, 0);
+    let trace: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let action = &trace["actions"][3];
+    assert_eq!(action["execution"]["tool"], "requests.failed");
+    assert!(
+        action["rationale"].as_str().unwrap().contains("bind this step to the capability requests.failed")
+    );
+    assert_eq!(action["reproducibility"]["status"], "partially_reproducible");
+}
+
+#[test]
 fn a_run_cut_at_any_record_resumes_to_the_same_bytes() {
     let world = example();
     assert_eq!(world.ask(&RUN).code, 0);
