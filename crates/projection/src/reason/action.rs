@@ -68,7 +68,9 @@ pub(super) fn step(
             let made = made(reason, scene, index, result, &kind, &inputs, recorded, &output);
             outputs.push(bench.make(made));
             let told = word::summary(&output);
-            verified = (&**name == "Verify").then(|| (scene.next, output));
+            if &**name == "Verify" {
+                verified = Some((scene.next, output));
+            }
             told
         }
         Outcome::Failed(errors) => {

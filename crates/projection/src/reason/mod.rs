@@ -95,6 +95,10 @@ impl Reason {
         self.outline.iter().find(|known| &*known.name == step)
     }
 
+    fn aside(&self, facts: Facts) -> Piece {
+        self.piece(Vec::new(), Vec::new(), Vec::new(), Achieved::Silent, facts, self.phase)
+    }
+
     fn limitations(&self) -> Vec<String> {
         if self.outline.is_empty() {
             return vec![format!("this engine does not know the policy {}", self.policy())];
@@ -160,10 +164,17 @@ impl View for Reason {
                 Facts::Reason(Fact::Complete),
                 self.phase,
             ),
+            // Names of positions and returns to them do nothing that could be reviewed.
+            Control::Checkpoint(_) => self.aside(Facts::Nothing),
+            Control::Rollback(control) => self.aside(Facts::RolledBack(control.to)),
         }
     }
 
     fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
+        if let Facts::RolledBack(_) = &piece.facts {
+            // What was rolled back did not lead to where the run stands.
+            (self.failed, self.exhausted, self.last) = (None, None, None);
+        }
         let Facts::Reason(fact) = &piece.facts else { return Ok(()) };
         match fact {
             Fact::Step { name, failed, verified } => {
