@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_journal::{Lines, ReadError, RecordIndex, verify};
-use hence_state::{Findings, Outcome, ProblemSpec};
+use hence_state::{Findings, ProblemSpec};
 
 use crate::blob::Blobs;
 use crate::book::BookError;
-use crate::history::History;
+use crate::history::{History, Recorded};
 use crate::plan::Plan;
 use crate::run::{Advanced, ResumeError, Run, RunError};
 use crate::sink::ReplaySink;
@@ -78,7 +78,7 @@ impl Engine {
             return interactive::replayed(journal, problem, blobs);
         }
         let history = History::read(journal)?;
-        let plan = self.plan(&history.request(problem.clone()))?;
+        let plan = self.plan_to_read(&history.request(problem.clone()))?;
         let problem = plan.problem().clone();
         let recorded_steps = count_recorded(&plan, &history, recorded);
         let plan_again = plan.clone();
@@ -93,7 +93,8 @@ impl Engine {
         let mut steps = 0;
         let again = Again { plan: plan_again, history: &history, outcomes };
         let finished = again.run(run, &mut sink, &mut steps);
-        // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
+        // A recorded clock that was altered can run out before the run ends, and a step that asked the world may have
+        // no result yet; the bytes so far say where.
         match finished {
             Ok(())
             | Err(RunError::Book(
@@ -101,7 +102,8 @@ impl Engine {
                 | BookError::Fold { .. }
                 | BookError::Untimely { .. }
                 | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
-            )) => {}
+            ))
+            | Err(RunError::Stopped { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
@@ -131,7 +133,7 @@ struct Again<'a> {
     plan: Plan,
     history: &'a History,
     /// The outcomes that are read instead of computed, by record.
-    outcomes: BTreeMap<RecordIndex, Outcome>,
+    outcomes: BTreeMap<RecordIndex, Recorded>,
 }
 
 impl Again<'_> {

@@ -122,7 +122,9 @@ pub(crate) enum Command {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence run examples/vendor-choice.json --trace-id first-look")]
+#[command(after_help = "Examples:\n  hence run examples/vendor-choice.json --trace-id first-look\n  \
+    hence run examples/vendor-choice.json --policy records\n\n\
+    Exit codes: 0 completed, 1 failed or blocked by a policy (E0603), 2 usage, 3 waiting, 4 store, 5 partial")]
 pub(crate) struct RunArgs {
     /// The file of a problem or a skill, or - for standard input
     pub(crate) problem: String,
@@ -141,6 +143,9 @@ pub(crate) struct RunArgs {
     /// Write the journal's bytes there too, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<String>,
+    /// Policies every step must keep: a file (JSON, YAML or TOML) or a built-in pack; may be repeated
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) skill: skill::SkillRunArgs,
 }
@@ -234,7 +239,9 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence resume vendor-choice")]
+#[command(
+    after_help = "Examples:\n  hence resume vendor-choice\n  hence resume vendor-choice --policy amended.toml"
+)]
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
@@ -242,6 +249,9 @@ pub(crate) struct ResumeArgs {
     pub(crate) capabilities: skill::CapabilitiesArgs,
     #[command(flatten)]
     pub(crate) deadline: skill::DeadlineArgs,
+    /// Go on by these policies instead, where the run is blocked: a file or a built-in pack; may be repeated
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
 }
 
 #[derive(ClapArgs)]

@@ -83,6 +83,10 @@ codes! {
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.
     OtherCapabilities = "E0321", "the capabilities are not those the run pins";
+    /// A secret cannot be had.
+    SecretMissing = "E0322", "a secret is missing";
+    /// What a step is bound to gave nothing usable.
+    BoundStep = "E0335", "what a step is bound to gave nothing usable";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.
@@ -103,6 +107,12 @@ codes! {
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.
     NotATrace = "E0602", "the document is not a trace";
+    /// Policies block what comes next.
+    Blocked = "E0603", "policies block the run";
+    /// Policies of a run cannot be enforced.
+    Gate = "E0604", "the policies of the run cannot be enforced";
+    /// Policies about gaps refuse an approval.
+    ApprovalBlocked = "E0605", "policies do not allow the approval";
     /// A rule of reviews refuses it.
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.

@@ -32,6 +32,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 
+pub(crate) use policy::{approval_allowed, policies_named};
 pub(crate) use show::find_record;
 
 /// Runs a command.

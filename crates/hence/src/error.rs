@@ -65,13 +65,18 @@ impl CliError {
             | Code::Answered
             | Code::Answer
             | Code::Capabilities
+            | Code::BoundStep
             | Code::OtherCapabilities
+            | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document
             | Code::Checkpoint
             | Code::Driven
             | Code::NotATrace
+            | Code::Blocked
+            | Code::Gate
+            | Code::ApprovalBlocked
             | Code::ReviewRefused
             | Code::ReviewBroken
             | Code::NotALog => Exit::No,
@@ -200,6 +205,8 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
+            RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
+            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -36,6 +36,8 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
         Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
         Code::Interrupted => "`hence resume RUN` continues it; nothing that is done is done again",
+        Code::SecretMissing => "set what is listed and do it again; nothing was run",
+        Code::BoundStep => "mend the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
         Code::Line => "`help` lists the commands",
@@ -53,6 +55,11 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Policies => "mend the policies at that place; nothing was checked",
         Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",
         Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
+        Code::Blocked => "mend the cause, then `hence resume RUN`",
+        Code::ApprovalBlocked => {
+            "acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy"
+        }
+        Code::Gate => "name the policies the run pins, or leave --policy out",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",
     };
     text.to_owned()
@@ -121,6 +128,14 @@ pub(crate) fn command(context: &crate::context::Context, words: &[&str]) -> Stri
     }
     all.extend(words.iter().map(|text| word(text)));
     all.join(" ")
+}
+
+/// The advice when policies block a run.
+pub(crate) fn blocked(run: &str) -> String {
+    let run = word(run);
+    format!(
+        "mend the cause, then `hence resume {run}`; `hence resume {run} --policy FILE` goes on by other policies"
+    )
 }
 
 /// The advice when a repair puts everything right.

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command line owns the terminal")]
 
 mod args;
+mod bound;
 mod bundle;
 mod code;
 mod commands;
@@ -12,6 +13,7 @@ mod data;
 mod error;
 mod escape;
 mod exit;
+mod guard;
 mod hint;
 mod input;
 mod interactive;

@@ -12,6 +12,7 @@
 //!   `not_applicable`, never compliance; what cannot be decided is `unknown`, never true.
 //! - [`monitor`] answers, before an action is admitted, which policies it would violate.
 //! - [`search`] finds a shortest trace that violates a formula, or one that satisfies several.
+//! - [`Report::residuals`] turns what did not pass into declared gaps.
 //! - [`show`] writes reports for code scanning, build servers and workflow logs.
 //!
 //! It does no I/O, reads no clock and prints nothing.
@@ -45,6 +46,7 @@ pub mod formula;
 pub mod lint;
 pub mod monitor;
 pub mod policy;
+mod residual;
 #[cfg(test)]
 mod sample;
 pub mod search;

@@ -178,3 +178,31 @@ pub(crate) fn any_formula(tense: Tense) -> impl Strategy<Value = Expr> {
         ]
     })
 }
+
+/// A formula whose operators of the past look back on what actions say of themselves, so that it does not matter when
+/// an artifact was made known to an earlier one.
+pub(crate) fn any_present_formula() -> impl Strategy<Value = Expr> {
+    const OWN: [&str; 6] = ["ReadFile", "EditFile", "RunTests", "GitCommit", "completed", "activity"];
+    let own = || (0..OWN.len()).prop_map(|at| Expr::Atom(OWN[at].into()));
+    let looked_for = prop_oneof![
+        2 => own(),
+        1 => own().prop_map(|atom| Expr::Not(Box::new(atom))),
+        1 => proptest::collection::vec(own(), 2..3).prop_map(Expr::And),
+    ];
+    let scoped: Vec<Unary> = Unary::ALL
+        .iter()
+        .map(|(_, operator)| *operator)
+        .filter(|operator| matches!(operator, Unary::Previously(_) | Unary::Historically(_)))
+        .collect();
+    let past = (proptest::sample::select(scoped), looked_for)
+        .prop_map(|(operator, inner)| Expr::Unary(operator, Box::new(inner)));
+    let leaf = prop_oneof![3 => past, 1 => own()];
+    leaf.prop_recursive(2, 8, 2, |inner| {
+        let boxed = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            boxed.clone().prop_map(Expr::Not),
+            proptest::collection::vec(inner, 2..3).prop_map(Expr::Or),
+            (boxed.clone(), boxed).prop_map(|(left, right)| Expr::Implies(left, right)),
+        ]
+    })
+}

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::Lenient;
-use hence_engine::Blobs;
+use hence_engine::{Blobs, is_seen};
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Reader, Record, read_tail};
 use hence_review::model::Trace;
@@ -47,9 +47,14 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Trace
     if found != header.problem_spec_hash {
         return Err(ProjectError::OtherProblem { expected: header.problem_spec_hash, found });
     }
+    let is_guarded = problem.settings().policies.is_some();
     let mut projection = Projection::begin(header, Arc::new(problem), program, run.blobs)?;
     for chained in reader {
         let chained = chained?;
+        // What policies were, said or blocked is no action: the one is told by the evaluations, the other never was.
+        if is_guarded && matches!(chained.record, Record::Step(_)) && !is_seen(&chained.record) {
+            continue;
+        }
         let piece = match &chained.record {
             Record::Step(record) => projection.look_at_step(chained.index, &record.result)?,
             Record::Control(control) => projection.look_at_control(chained.index, control),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
-use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
+use hence_state::{CompletionRule, ReasoningState, StepStatus};
 
 pub use resume::{ResumeError, Resumed};
 
@@ -19,6 +19,7 @@ use crate::blob::BlobError;
 use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
 use crate::gate::{Blocked, Role};
+use crate::history::Recorded;
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::step::Tally;
@@ -30,7 +31,7 @@ pub struct Run {
     cursor: Cursor,
     tally: Tally,
     /// Outcomes a replay reads instead of asking the world again, by record.
-    recorded: BTreeMap<RecordIndex, Outcome>,
+    recorded: BTreeMap<RecordIndex, Recorded>,
     /// Where the run stood behind the records that something returns to.
     kept: BTreeMap<RecordIndex, (Cursor, Tally)>,
 }
@@ -112,6 +113,14 @@ pub enum RunError {
         index: RecordIndex,
         /// Why.
         source: hence_variables::InvalidTimestamp,
+    },
+    /// What a step calls is not there now.
+    #[error("step {step} cannot be done now: {message}")]
+    Stopped {
+        /// The step.
+        step: Arc<str>,
+        /// Why.
+        message: String,
     },
     /// A large value could not be read back.
     #[error(transparent)]
@@ -220,7 +229,7 @@ impl Run {
         }
     }
 
-    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Outcome>) {
+    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Recorded>) {
         self.recorded = recorded;
     }
 

@@ -1,5 +1,7 @@
 //! What a person can type after `hence policy`.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use hence_policy::FailOn;
 use hence_review::vocabulary::PolicySeverity;
@@ -70,10 +72,11 @@ impl FailOnArg {
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence policy check trace.json --policy engineering --policy rules.toml\n\n\
+    A run is checked as the trace it becomes: hence policy check vendor-choice --policy records\n\n\
     Exit codes: 0 passes, 1 does not, 2 usage; the same in every format")]
 pub(crate) struct PolicyCheckArgs {
-    /// Traces as JSON or YAML, or - for standard input
-    #[arg(required = true, value_name = "TRACE")]
+    /// Traces as JSON or YAML, - for standard input, or runs
+    #[arg(required = true, value_name = "TRACE|RUN")]
     pub(crate) traces: Vec<String>,
     /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated
     #[arg(long = "policy", required = true, value_name = "FILE|PACK")]
@@ -87,6 +90,12 @@ pub(crate) struct PolicyCheckArgs {
     /// How to write the verdicts [default: text, or json with --json]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<VerdictFormat>,
+    /// Show the gaps that failed and undecided policies leave: residuals of source policy_derived
+    #[arg(long)]
+    pub(crate) residuals: bool,
+    /// Write the trace there with its verdicts and these gaps recorded in it; for one trace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) into: Option<PathBuf>,
 }
 
 #[derive(ClapArgs)]

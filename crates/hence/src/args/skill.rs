@@ -57,13 +57,12 @@ pub(crate) struct SkillRunArgs {
 }
 
 impl SkillRunArgs {
-    /// Returns whether nothing of it was given.
+    /// Returns whether nothing was given that only a skill can take.
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_empty()
             && self.inputs.is_none()
             && self.frame.is_none()
             && self.on_failure.is_none()
-            && self.capabilities.capabilities.is_empty()
             && self.nested.skill.is_empty()
             && self.deadline.deadline.is_none()
     }

@@ -1,6 +1,7 @@
 //! `hence log`: the records of a run, one line each.
 
 use hence_journal::{Chained, Control, Lines, ReadError, Record, RecordIndex};
+use hence_state::Outcome;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,6 +88,11 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     Ok(Exit::Yes)
 }
 
+/// A step that policies blocked has failed as far as its record goes, and can be tried again.
+fn status(outcome: &Outcome) -> &'static str {
+    if outcome.is_blocked() { "blocked" } else { outcome.status().as_str() }
+}
+
 fn row(index: u64, read: Result<Chained, ReadError>) -> LogRow {
     let chained = match read {
         Ok(chained) => chained,
@@ -100,7 +106,7 @@ fn row(index: u64, read: Result<Chained, ReadError>) -> LogRow {
         Record::Step(step) => (
             "step",
             step.result.step().to_string(),
-            Some(step.result.outcome().status().as_str()),
+            Some(status(step.result.outcome())),
             Some(step.result.finished_at()),
         ),
         Record::Control(Control::Loop(control)) => (

@@ -1,5 +1,6 @@
 //! `hence policy`: traces against rules, and the rules themselves.
 
+mod approval;
 mod check;
 mod explain;
 mod forms;
@@ -17,6 +18,9 @@ use crate::args::PolicyCommand;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+
+pub(crate) use approval::approval_allowed;
+pub(crate) use source::load as policies_named;
 
 /// The schemas of the family.
 pub(super) const SCHEMAS: &[Named] = &[

@@ -39,7 +39,10 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
     };
     let report = match crate::skills::Kept::of(&journal)? {
         Some(kept) => crate::skills::verify(&kept, &evidence, args.level),
-        None => Engine::new().verify(&evidence, args.level),
+        None => {
+            let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
+            crate::guard::gated(engine).verify(&evidence, args.level)
+        }
     };
     context.print(&describe(&journal.name, &report))?;
     // A run that is driven from outside has no next step of its own to resume with.

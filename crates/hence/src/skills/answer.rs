@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{self, StoreCallLog};
-use super::going::Going;
+use super::going::{Given, Going};
 use super::{Kept, required};
 use crate::args::skill::AnswerArgs;
 use crate::code::Code;
@@ -88,7 +88,8 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be kept: {error}")))?;
     drop((log, opened));
     if args.resume {
-        let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, deadline: None };
+        let going =
+            Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
         return going.take_up();
     }
     context.print(&report)?;

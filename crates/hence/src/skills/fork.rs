@@ -10,7 +10,7 @@ use hence_state::{ProblemSpec, Profile};
 use hence_store::{NewRun, RunId, Store as _, StoreError};
 
 use super::end::Beginning;
-use super::going::Going;
+use super::going::{Given, Going};
 use super::{Kept, SkillDocument, given, read_whole, required, run};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
@@ -53,12 +53,12 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let attachments = run::attachments(&kept, &value);
     let new = NewRun { id: id.clone(), attachments, lines: sink.journal };
     let store = context.store()?;
-    let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, deadline: None };
+    let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
     let name = &journal.name;
     match store.create(new) {
         Ok(writer) => {
             context.say(format_args!("run {id} shares {shared} results with {name} and goes on at {from}"));
-            going.go(forked, writer, Beginning::Here)
+            going.go(forked, (writer, None), Beginning::Here)
         }
         // The same fork is the same run: it is taken up.
         Err(StoreError::AlreadyCreated { .. }) => going.take_up(),

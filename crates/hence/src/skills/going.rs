@@ -3,20 +3,24 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use hence_skills::{CallLog, Driven, Driver, Ledger, NoCallLog, Pause, SkillRun, SkillRunError, reaches_out};
+use hence_canon::Value;
+use hence_engine::Gate;
+use hence_skills::{
+    CallLog, Driven, Driver, Ledger, NoCallLog, Pause, Pinned, SkillRun, SkillRunError, reaches_out,
+};
 use hence_store::{Condition, FileStore, RunId, RunWriter, Store, StoreError};
 
 use super::calls::{self, StoreCallLog};
 use super::end::{self, Beginning};
 use super::nested::StoreChildren;
-use super::{Kept, WaitingRow, whole_records};
+use super::{Kept, WaitingRow, secrets, whole_records};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
 use crate::interrupt::Interrupt;
 use crate::sink::{StoreBlobs, StoreSink};
+use crate::{guard, hint};
 
 /// How many steps run at a time. What they write does not depend on it.
 const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
@@ -29,8 +33,16 @@ pub(super) struct Going<'a> {
     pub(super) id: &'a RunId,
     /// Where a copy of the journal goes.
     pub(super) copy: Option<&'a str>,
+    pub(super) given: Given<'a>,
+}
+
+/// What a person gives for going on.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Given<'a> {
+    /// The policies to go on by instead, where the run is blocked.
+    pub(crate) amended: Option<&'a Value>,
     /// How long it may take.
-    pub(super) deadline: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
 }
 
 impl Going<'_> {
@@ -42,8 +54,12 @@ impl Going<'_> {
         }
         let (run, torn) = self.read_back()?;
         if run.has_ended() && !torn {
+            guard::refuse_amendment(id.as_str(), self.given.amended)?;
             self.context.say(format_args!("run {id} had ended already; nothing was run again"));
             return end::report(self, &run.ended(), Beginning::Before(None));
+        }
+        if let Some(pinned) = Pinned::of(&self.kept.problem) {
+            secrets::require(&self.kept.library, self.kept.prepared.skill(), &pinned.inputs, run.outcomes())?;
         }
         let opened = store.open(id)?;
         if let Some(cut) = &opened.cut {
@@ -52,10 +68,13 @@ impl Going<'_> {
         // Somebody may have written between the reading and the opening; from here on nobody else does.
         let run = if run.head() == opened.writer.head() { run } else { self.read_back()?.0 };
         let beginning = Beginning::Before(opened.cut);
-        match run.has_ended() {
-            true => end::report(self, &run.ended(), beginning),
-            false => self.go(run, opened.writer, beginning),
+        if run.has_ended() {
+            return end::report(self, &run.ended(), beginning);
         }
+        let (journal, blobs) = (store.journal_bytes(id)?, StoreBlobs(store));
+        let gate = guard::open_behind(&journal, &self.kept.problem, self.kept.program(), &blobs)
+            .map_err(|error| guard::refused(id.as_str(), &error))?;
+        self.go(run, (opened.writer, gate), beginning)
     }
 
     fn read_back(&self) -> Result<(SkillRun<'_>, bool), CliError> {
@@ -69,8 +88,8 @@ impl Going<'_> {
     /// Drives the run as far as it goes, each record durable before the next.
     pub(super) fn go(
         &self,
-        run: SkillRun<'_>,
-        mut writer: Box<dyn RunWriter>,
+        mut run: SkillRun<'_>,
+        (mut writer, gate): (Box<dyn RunWriter>, Option<Box<dyn Gate + '_>>),
         beginning: Beginning,
     ) -> Result<Exit, CliError> {
         let host = &self.kept.library;
@@ -79,24 +98,28 @@ impl Going<'_> {
         let log = if has_log { Some(StoreCallLog::open(&mut *writer)?) } else { None };
         let kept: &dyn CallLog = log.as_ref().map_or(&NoCallLog, |log| log);
         let ledger = Ledger::new(history.unwrap_or_default(), kept);
-        let interrupt = Interrupt::listen(self.deadline);
-        let mut sink = StoreSink::new(self.store, writer);
+        let interrupt = Interrupt::listen(self.given.deadline);
+        let mut kept_in = StoreSink::new(self.store, writer);
+        let mut sink = guard::guarded(&mut kept_in, gate);
+        if let Some(amended) = self.given.amended {
+            run.lay_policies(amended, &mut *sink).map_err(|error| stopped(self.id, error))?;
+        }
         let watched = self.context.is_watched();
         let shared = super::run::shared_attachments(self.kept);
         let children = StoreChildren { store: self.store, shelf: &self.kept.shelf, shared };
         let (ledger, stop) = (&ledger, &interrupt);
         let driver = Driver { host, workers: WORKERS, ledger, stop, children: &children };
-        let driven = run.drive(&driver, &mut sink, |outcome| {
+        let driven = run.drive(&driver, &mut *sink, |outcome| {
             if watched {
                 self.context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));
             }
         });
         match driven.map_err(|error| stopped(self.id, error))? {
             Driven::Finished(finished) => {
-                drop(log);
+                drop((log, sink));
                 // What was under way is recorded. Lines that stay behind after a crash here say nothing.
                 if has_log {
-                    sink.writer.detach(&calls::calls_name())?;
+                    kept_in.writer.detach(&calls::calls_name())?;
                 }
                 end::report(self, &finished, beginning)
             }
@@ -118,8 +141,11 @@ impl Going<'_> {
 
 pub(super) fn stopped(id: &RunId, error: SkillRunError) -> CliError {
     match error {
+        SkillRunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked),
+        SkillRunError::Book(ref book) if let Some(refused) = guard::refused_book(id.as_str(), book) => {
+            refused
+        }
         SkillRunError::Book(_)
-        | SkillRunError::Blocked(_)
         | SkillRunError::Outcome(_)
         | SkillRunError::Waiting(_)
         | SkillRunError::CallLog(_) => CliError::new(Code::Stopped, error.to_string())

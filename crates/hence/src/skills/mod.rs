@@ -10,34 +10,39 @@ mod given;
 mod going;
 mod nested;
 mod run;
+mod secrets;
 mod verify;
 mod waiting;
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value, parse};
+use hence_canon::{Canonical, Digest, Value, parse};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::checkpoint;
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
-use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillRun, SkillVariables};
+use hence_projection::Program;
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun, SkillVariables};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::AttachmentName;
 
 use crate::code::Code;
 use crate::error::CliError;
-use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
+use crate::{guard, hint};
 
 pub(crate) use answer::{AnswerReport, answer};
 pub(crate) use calls::history;
-pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
+pub(crate) use capabilities::{
+    CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
+};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use fork::fork;
+pub(crate) use going::Given;
 pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
@@ -81,11 +86,12 @@ impl Kept {
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
         let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
-        let library = library_of(journal, files, &pinned)?.with_skills(shelf.skills());
+        let mut library = library_pinned(journal, files, pinned.capabilities)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
+        secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
         Ok(Some(Self {
             problem: Arc::new(problem),
             prepared,
@@ -116,11 +122,36 @@ impl Kept {
         let problem = self.problem.clone();
         SkillRun::variables_of(problem, &self.prepared, &self.source, &self.library, journal, blobs)
     }
+
+    /// Returns the program of the run, as its trace shows it.
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program::Skill { prepared: &self.prepared, source: &self.source, host: &self.library }
+    }
+
+    /// Runs the skill again and puts the journal it made into `written`.
+    pub(crate) fn replay(
+        &self,
+        run: &str,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+        written: &mut Vec<u8>,
+    ) -> Result<SkillReplay, CliError> {
+        let gate = guard::open(journal, &self.problem, self.program(), blobs)
+            .map_err(|error| guard::refused(run, &error))?;
+        let Self { problem, prepared, source, library, .. } = self;
+        let recorded = Recorded { journal, blobs, gate };
+        hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
+            .map_err(|error| CliError::resume_skill(run, error))
+    }
 }
 
 /// Returns what a run may call: what was kept beside it, unless files are named that say the same.
-fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Library, CliError> {
-    let kept = || match pinned.capabilities {
+pub(crate) fn library_pinned(
+    journal: &Journal,
+    files: &[String],
+    pinned: Option<Digest>,
+) -> Result<Library, CliError> {
+    let kept = || match pinned {
         None => Ok(Declarations::default()),
         Some(digest) => capabilities::read_kept(&journal.name, journal.capabilities.as_deref(), digest),
     };
@@ -128,7 +159,7 @@ fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Li
         return kept().map(Library::with);
     }
     let before = kept().ok();
-    capabilities::read_again(&journal.name, files, pinned.capabilities, before.as_ref()).map(Library::with)
+    capabilities::read_again(&journal.name, files, pinned, before.as_ref()).map(Library::with)
 }
 
 fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
@@ -186,13 +217,9 @@ fn required(journal: &Journal) -> Result<Kept, CliError> {
 
 /// Runs a skill again and compares every byte.
 pub(crate) fn replay(kept: &Kept, journal: &Journal) -> Result<Replay, CliError> {
-    let Kept { problem, prepared, source, library, .. } = kept;
     let mut written = Vec::new();
-    let replay = with_blobs(journal, |blobs| {
-        let recorded = Recorded { journal: &journal.bytes, blobs, gate: None };
-        hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written)
-    });
-    let replay = replay.map_err(|error| CliError::resume_skill(&journal.name, error))?;
+    let replay =
+        with_blobs(journal, |blobs| kept.replay(&journal.name, &journal.bytes, blobs, &mut written))?;
     let difference = replay.first_difference.map(|line| {
         let value = |bytes| Lines::of(bytes).get(RecordIndex::new(line)).and_then(|line| parse(line).ok());
         let (recorded, replayed) = (value(&journal.bytes), value(&written));

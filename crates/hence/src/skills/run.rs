@@ -1,7 +1,6 @@
 //! Running a skill, and taking a run of one up.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::run::Prepared;
@@ -12,13 +11,15 @@ use hence_store::{AttachmentName, FileStore, NewRun, RunId, Store, StoreError};
 
 use super::capabilities::{self, CAPABILITIES, capabilities_name};
 use super::end::Beginning;
-use super::going::{Going, stopped};
-use super::{Kept, Shelf, SkillDocument, attachment_name, given, library_for};
+use super::going::{Given, Going, stopped};
+use super::{Kept, Shelf, SkillDocument, attachment_name, given, library_for, secrets};
 use crate::args::RunArgs;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::guard;
+use crate::sink::StoreBlobs;
 use crate::target::{Journal, problem_name};
 
 /// Refuses options that mean nothing for a problem.
@@ -26,7 +27,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --capabilities, --skill and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --skill and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -36,14 +37,20 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
     let shelf = Shelf::read(&args.problem, bytes, &args.skill.nested)?;
-    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
+    let mut library =
+        library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
     shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
+    let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
     let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
     let links = Links { nested: shelf.pins(), ..Links::default() };
-    let asked = asked(args, &prepared, (&source, pinned), links, &store)?;
+    let inputs =
+        secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
+    let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    let pins = Pins { capabilities: pinned, policies: policies.as_ref(), links };
+    let asked = asked(args, &prepared, &source, pins, &store, (inputs, frame))?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
@@ -51,14 +58,23 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
-    let (run, header) = SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
-        .map_err(|error| stopped(&id, error))?;
+    let (mut run, header) =
+        SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
+            .map_err(|error| stopped(&id, error))?;
+    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, &[])?;
     let attachments = attachments(&kept, &value);
-    let new = NewRun { id: id.clone(), attachments, lines: header.line().to_vec() };
-    let (copy, deadline) = (args.journal.as_deref(), args.skill.deadline.deadline);
-    let going = Going { context, store: &store, kept: &kept, id: &id, copy, deadline };
+    let blobs = StoreBlobs(&store);
+    let gate = guard::open(header.line(), &kept.problem, kept.program(), &blobs)
+        .map_err(|error| guard::refused(id.as_str(), &error))?;
+    let first = guard::begin(&header, gate, &store, |sink| {
+        let laid = run.lay_policies(policies.as_ref().unwrap_or(&Value::Null), sink);
+        laid.map(|_| ()).map_err(|error| stopped(&id, error))
+    })?;
+    let new = NewRun { id: id.clone(), attachments, lines: first.lines };
+    let given = Given { amended: None, deadline: args.skill.deadline.deadline };
+    let going = Going { context, store: &store, kept: &kept, id: &id, copy: args.journal.as_deref(), given };
     match store.create(new) {
-        Ok(writer) => going.go(run, writer, Beginning::Here),
+        Ok(writer) => going.go(run, (writer, first.gate), Beginning::Here),
         // The same skill with the same inputs under the same id is the same run: it is taken up.
         Err(StoreError::AlreadyCreated { .. }) => going.take_up(),
         // So it is when only the folder of the capabilities is another: the header names what they say.
@@ -95,16 +111,23 @@ fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
 }
 
 /// Gathers what a run is asked to do.
+struct Pins<'a> {
+    capabilities: Option<Digest>,
+    policies: Option<&'a Value>,
+    links: Links,
+}
+
 fn asked(
     args: &RunArgs,
     prepared: &Prepared,
-    (source, capabilities): (&Canonical, Option<Digest>),
-    links: Links,
+    source: &Canonical,
+    pins: Pins<'_>,
     store: &FileStore,
+    (inputs, frame): (Object, Option<Object>),
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
-    let inputs = given::inputs(&args.skill, skill)?;
-    let frame = given::frame(&args.skill)?;
+    let Pins { capabilities, policies, links } = pins;
+    let policies = policies.map(|policies| Canonical::of(policies).digest());
     let on_failure = match args.skill.on_failure.as_deref() {
         Some("continue") => FailureMode::Continue,
         _ => FailureMode::FailFast,
@@ -120,6 +143,7 @@ fn asked(
         if !links.nested.is_empty() {
             what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
         }
+        what.extend(policies.map(|digest| ("policies", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest();
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
     });
@@ -130,7 +154,7 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, policies: None, inputs, frame, on_failure, links })
+    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
@@ -151,9 +175,9 @@ pub(crate) fn resume(
     context: &Context,
     kept: &Kept,
     journal: &Journal,
-    deadline: Option<Duration>,
+    given: Given<'_>,
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    Going { context, store: &store, kept, id: &id, copy: None, deadline }.take_up()
+    Going { context, store: &store, kept, id: &id, copy: None, given }.take_up()
 }

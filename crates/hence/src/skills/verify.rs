@@ -4,7 +4,7 @@ use hence_engine::{Blobs, Engine, Evidence};
 use hence_journal::verify::{
     Break, Level, LevelReport, Outcome, Reason, ReasonCode, Report, check_linked, check_spec,
 };
-use hence_skills::{Recorded, SkillProgram};
+use hence_skills::SkillProgram;
 
 use super::Kept;
 
@@ -46,17 +46,13 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
 }
 
 fn replayed(kept: &Kept, journal: &[u8], blobs: &dyn Blobs) -> Outcome {
-    let Kept { problem, prepared, source, library, .. } = kept;
     let broken = |line: u64, reason: Reason| Outcome::Broken(Break { line, reasons: vec![reason] });
     let mut written = Vec::new();
-    let recorded = Recorded { journal, blobs, gate: None };
-    match hence_skills::replay(problem.clone(), prepared, source, library, recorded, &mut written) {
+    match kept.replay("the journal", journal, blobs, &mut written) {
         Ok(replay) => match replay.first_difference {
             None => Outcome::Holds,
             Some(line) => broken(line, Reason::new(ReasonCode::BytesDiffer)),
         },
-        Err(error) => {
-            broken(0, Reason { found: Some(error.to_string()), ..Reason::new(ReasonCode::BadValue) })
-        }
+        Err(error) => broken(0, Reason { found: Some(error.message), ..Reason::new(ReasonCode::BadValue) }),
     }
 }

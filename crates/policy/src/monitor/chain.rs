@@ -15,6 +15,13 @@ impl Chain {
         growth.reached.iter().any(|node| self.descending.has_node(*node))
     }
 
+    /// Returns the same for a growth that tells something about the past; `ledger` already has what it tells.
+    pub(super) fn peek_late(&self, ledger: &Ledger, growth: &Growth) -> bool {
+        let mut told = self.clone();
+        told.advance(ledger, growth, false);
+        growth.touched.iter().any(|node| told.descending.has_node(*node))
+    }
+
     /// Moves past an action; the ledger already has what it adds.
     pub(super) fn advance(&mut self, ledger: &Ledger, growth: &Growth, held: bool) {
         for (child, parent) in &growth.edges {

@@ -115,7 +115,11 @@ impl Program {
     }
 
     /// Evaluates every part at the proposed action.
-    pub(super) fn peek(&self, growth: &Growth) -> Result<Values, Undecided> {
+    ///
+    /// What a late artifact tells about the past is taken in first, on a copy: that costs as much as the run is long,
+    /// and a run that tells its artifacts in time never pays it.
+    pub(super) fn peek(&self, ledger: &Ledger, growth: &Growth) -> Result<Values, Undecided> {
+        let told = growth.is_late.then(|| ledger.told(growth));
         let mut evaluator = Evaluator::new(&growth.window, self.since);
         let mut values = Values(Vec::with_capacity(self.parts.len()));
         for part in &self.parts {
@@ -126,8 +130,14 @@ impl Program {
                 Part::Any(operands) => operands.iter().any(|operand| values.get(*operand)),
                 Part::Same(left, right) => values.get(*left) == values.get(*right),
                 Part::Past(cell, left, right) => cell.peek(values.get(*left), values.get(*right)),
-                Part::Chain(chain, _) => chain.peek(growth),
-                Part::Target(targets, _) => targets.peek(growth),
+                Part::Chain(chain, _) => match &told {
+                    Some(ledger) => chain.peek_late(ledger, growth),
+                    None => chain.peek(growth),
+                },
+                Part::Target(targets, _) => match &told {
+                    Some(ledger) => targets.peek_late(ledger, growth),
+                    None => targets.peek(growth),
+                },
             };
             values.0.push(value);
         }

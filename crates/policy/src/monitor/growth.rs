@@ -48,6 +48,8 @@ pub(super) struct Growth {
     pub(super) labels: Vec<(Node, Label)>,
     /// What the action touches, and all that may not be accounted for in the marks of that.
     pub(super) reached: BTreeSet<Node>,
+    /// Whether it tells something about artifacts that were mentioned before: marks of the past may have to move first.
+    pub(super) is_late: bool,
     makers: BTreeMap<Node, Option<Label>>,
     artifacts: Vec<Object>,
 }
@@ -64,6 +66,7 @@ impl Growth {
             }
         }
         let window = window(ledger, action, artifacts)?;
+        let is_late = artifacts.iter().filter_map(artifact_id).any(|id| ledger.knows(id));
         let target = ledger.label(window.lineage().target(Position::new(0)));
         let mut nodes = |key: &str| -> Vec<Node> {
             let ids =
@@ -86,12 +89,13 @@ impl Growth {
             edges: Vec::new(),
             labels: Vec::new(),
             reached: BTreeSet::new(),
+            is_late,
             makers,
             artifacts: artifacts.to_vec(),
         };
         growth.add_artifacts(ledger);
         growth.add_late_makers(ledger);
-        growth.reach(ledger);
+        growth.reach();
         Ok(growth)
     }
 
@@ -116,17 +120,15 @@ impl Growth {
     /// An artifact that was made known without a producer gets one when an action first lists it.
     fn add_late_makers(&mut self, ledger: &Ledger) {
         let Some(target) = self.target else { return };
-        let late = self.makers.keys().filter(|node| ledger.unmade.contains(node));
-        self.labels.extend(late.map(|node| (*node, target)));
+        let late: Vec<Node> =
+            self.makers.keys().copied().filter(|node| ledger.unmade.contains(node)).collect();
+        self.is_late |= !late.is_empty();
+        self.labels.extend(late.into_iter().map(|node| (node, target)));
     }
 
-    /// Marks of a node account for all it was derived from by known edges, so only new edges must be followed,
-    /// unless an edge is new to a node that was known before: then everything is.
-    fn reach(&mut self, ledger: &Ledger) {
-        let late = self
-            .edges
-            .iter()
-            .any(|(child, _)| !ledger.children(*child).is_empty() || !ledger.parents(*child).is_empty());
+    /// Marks of a node account for all it was derived from by known edges, so only new edges must be followed. A late
+    /// growth is not judged by this.
+    fn reach(&mut self) {
         let mut new: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for (child, parent) in &self.edges {
             new.entry(*child).or_default().push(*parent);
@@ -137,14 +139,18 @@ impl Growth {
                 continue;
             }
             open.extend(new.get(&node).into_iter().flatten());
-            if late {
-                open.extend(ledger.parents(node));
-            }
         }
     }
 }
 
 impl Ledger {
+    /// Returns the ledger with what an action adds.
+    pub(super) fn told(&self, growth: &Growth) -> Self {
+        let mut told = self.clone();
+        told.admit(growth);
+        told
+    }
+
     /// Takes over what an action adds.
     pub(super) fn admit(&mut self, growth: &Growth) {
         for (child, parent) in &growth.edges {

@@ -54,7 +54,7 @@ impl Marks {
 ///
 /// Ids and texts get their numbers when they are first seen, also in a proposal that is dropped: a number alone
 /// says nothing. Everything else enters by [`Ledger::admit`](super::growth).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ledger {
     pub(super) header: Object,
     pub(super) len: usize,
@@ -100,6 +100,11 @@ impl Ledger {
 
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Returns whether an artifact's id was ever mentioned.
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.nodes.contains_key(id)
     }
 
     pub(super) fn node(&mut self, id: &str) -> Node {

@@ -5,8 +5,9 @@
 //! in time that does not grow with the run, and moves only when the proposal is admitted.
 //!
 //! Operators over time run the same state machines as the evaluation of whole traces, and everything about the
-//! present action is evaluated by the same code on a trace of that one action, so both give the same verdicts
-//! as long as artifacts are made known no later than what was derived from them.
+//! present action is evaluated by the same code on a trace of that one action, so both give the same verdicts.
+//! An artifact may be made known later than the action that made it, or than what was derived from it: it counts from
+//! then on, and what was decided before stays decided.
 
 mod chain;
 mod compile;

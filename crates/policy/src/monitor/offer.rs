@@ -40,7 +40,7 @@ impl<'m> Offer<'m> {
         artifacts: &[Object],
     ) -> Result<Self, OfferFault> {
         let growth = Growth::of(&mut monitor.ledger, action, artifacts)?;
-        let values = monitor.program.peek(&growth).map_err(OfferFault::Undecided)?;
+        let values = monitor.program.peek(&monitor.ledger, &growth).map_err(OfferFault::Undecided)?;
         let violates = |watch: &&Watch| watch.effect(&growth.window, &values) == Effect::Violates;
         let broken = monitor.watches.iter().filter(violates);
         let violations = broken.map(|watch| violation(monitor, watch, &growth, &values)).collect();

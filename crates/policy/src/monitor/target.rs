@@ -25,6 +25,14 @@ impl Targets {
                 .any(|(node, label)| growth.reached.contains(node) && self.about.has_label(*label))
     }
 
+    /// Returns the same for a growth that tells something about the past; `ledger` already has what it tells.
+    pub(super) fn peek_late(&self, ledger: &Ledger, growth: &Growth) -> bool {
+        let mut told = self.clone();
+        told.advance(ledger, growth, false);
+        growth.target.is_some_and(|target| told.about.has_label(target))
+            || growth.touched.iter().any(|node| told.descending.has_node(*node))
+    }
+
     /// Moves past an action; the ledger already has what it adds.
     pub(super) fn advance(&mut self, ledger: &Ledger, growth: &Growth, held: bool) {
         for (node, label) in &growth.labels {

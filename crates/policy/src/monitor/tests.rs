@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::check;
 use crate::formula::{Expr, Unary};
-use crate::sample::{Tense, any_formula, any_trace};
+use crate::sample::{Tense, any_formula, any_present_formula, any_trace};
 
 fn policy(id: &str, formula: &str) -> Policy {
     Policy::from_formula(&PolicyId::new(id).unwrap(), formula)
@@ -125,6 +125,40 @@ proptest! {
             if shape < 2 {
                 prop_assert_eq!(violating, batch.verdicts[0].violating.action_ids.as_slice(), "{} {}", expr, trace);
             }
+        }
+    }
+
+    /// Artifacts may be made known long after the action that made them, and after what was derived from them. What was
+    /// decided before stays decided; each new action is judged by all that is known when it is proposed.
+    #[test]
+    fn late_artifacts_count_from_the_moment_they_are_known(
+        trace in any_trace(1..9),
+        delays in proptest::collection::vec(0..4usize, 9),
+        body in any_present_formula(),
+    ) {
+        let expr = Expr::Unary(Unary::Globally, Box::new(body));
+        let policies = [policy("p", &expr.to_string())];
+        let mut monitor = Monitor::start(trace.as_object().unwrap(), &policies, Options::default());
+        prop_assert!(monitor.deferred().is_empty(), "{:?}", monitor.deferred());
+        let steps = steps(&trace);
+        let known_at = |made: usize| (made + delays.get(made).copied().unwrap_or(0)).min(steps.len() - 1);
+        for (at, (action, _)) in steps.iter().enumerate() {
+            let due = |made: &usize| known_at(*made) == at;
+            let artifacts: Vec<Object> =
+                (0..steps.len()).filter(due).flat_map(|made| steps[made].1.clone()).collect();
+            let offer = monitor.offer(action, &artifacts).unwrap();
+            let violates = !offer.violations().is_empty();
+            offer.admit();
+            let known: Vec<Object> =
+                (0..steps.len()).filter(|made| known_at(*made) <= at).flat_map(|made| steps[made].1.clone()).collect();
+            let actions: Vec<Object> = steps[..=at].iter().map(|(action, _)| action.clone()).collect();
+            let so_far = trace.as_object().unwrap().with("actions", actions).with("artifacts", known);
+            let batch = check(&so_far.into(), &policies, Options::default());
+            let last = action.get("id").and_then(Value::as_i64).unwrap();
+            prop_assert_eq!(
+                violates, batch.verdicts[0].violating.action_ids.contains(&last),
+                "{} at {} of {} delayed {:?}", expr, at + 1, trace, delays
+            );
         }
     }
 }

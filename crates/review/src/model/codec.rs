@@ -4,6 +4,8 @@ use std::fmt;
 
 use hence_canon::{JsonPointer, Value};
 
+use super::action::Action;
+use super::artifact::Artifact;
 use super::field::{Defects, Field, Path};
 use super::trace::Trace;
 use super::upgrade::upgrade;
@@ -44,6 +46,16 @@ pub fn decode(value: &Value) -> Result<Trace, DecodeError> {
         Some(trace) if defects.0.is_empty() => Ok(trace),
         _ => Err(DecodeError { defects: defects.0 }),
     }
+}
+
+/// Encodes one action as it stands in a document.
+pub fn encode_action(action: &Action) -> Value {
+    action.encode().unwrap_or_default()
+}
+
+/// Encodes one artifact as it stands in a document.
+pub fn encode_artifact(artifact: &Artifact) -> Value {
+    artifact.encode().unwrap_or_default()
 }
 
 /// Encodes a trace as a document: version 1.7 when it has goals, else 1.6. Lists are always written.

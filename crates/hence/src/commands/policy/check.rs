@@ -1,5 +1,8 @@
 //! `hence policy check`: which rules traces keep, which they break, and what decided it.
 
+use hence_canon::{Object, Value};
+use hence_guard::document;
+use hence_policy::policy::Policy;
 use hence_policy::{FailOn, Options, Report, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,8 +10,11 @@ use serde::Serialize;
 use super::verdict::{Counts, FindingReport, VerdictReport};
 use super::{forms, source};
 use crate::args::{FailOnArg, PolicyCheckArgs, VerdictFormat};
+use crate::code::Code;
 use crate::context::{Context, escape};
+use crate::data::Data;
 use crate::error::CliError;
+use crate::escape::escape_json;
 use crate::exit::Exit;
 use crate::input;
 use crate::report::Text;
@@ -17,6 +23,7 @@ use crate::report::Text;
 pub(super) struct Checked {
     pub(super) file: String,
     pub(super) report: Report,
+    residuals: Vec<Object>,
 }
 
 /// What policies say about traces.
@@ -51,6 +58,8 @@ struct TraceReport {
     findings: Vec<FindingReport>,
     /// Why the trace could not be judged at all.
     defect: Option<String>,
+    /// The gaps that failed and undecided policies leave; empty unless asked for.
+    residuals: Vec<Data>,
 }
 
 impl CheckReport {
@@ -83,6 +92,7 @@ impl TraceReport {
                 .map(|(place, finding)| FindingReport::of(id(*place), finding))
                 .collect(),
             defect: report.defect.as_ref().map(ToString::to_string),
+            residuals: checked.residuals.iter().cloned().map(|gap| Data(gap.into())).collect(),
         }
     }
 
@@ -110,6 +120,12 @@ impl TraceReport {
         for finding in self.unsaid() {
             text.push_str(&format!("  policy {}: {}\n", escape(&finding.policy_id), escape(&finding.text)));
         }
+        for Data(gap) in &self.residuals {
+            let said = |key: &str| gap.get(key).and_then(Value::as_str).unwrap_or_default();
+            let line =
+                format!("gap  {} ({}): {}", said("residual_id"), said("severity"), said("suggested_check"));
+            text.push_str(&format!("  {}\n", escape(&line)));
+        }
         text.push_str(&format!("  {}\n", self.summary));
         text
     }
@@ -126,14 +142,36 @@ impl Text for CheckReport {
     }
 }
 
+/// Returns the trace with the policies it was checked against, those it had first.
+fn with_policies(trace: &Object, policies: &[&Policy]) -> Object {
+    let had = trace.get("policies").and_then(Value::as_array).unwrap_or(&[]);
+    let is_had = |policy: &&&Policy| {
+        had.iter().any(|known| known.get("policy_id").and_then(Value::as_str) == Some(policy.id().as_str()))
+    };
+    let new = policies.iter().filter(|policy| !is_had(policy));
+    let all: Value =
+        had.iter().cloned().chain(new.map(|policy| document::specification(policy).into())).collect();
+    trace.with("policies", all)
+}
+
 pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, CliError> {
     let set = source::load(&args.policies)?;
     let policies = source::choose(&set, &args.only)?;
+    if args.into.is_some() && args.traces.len() > 1 {
+        let message = format!("--into takes one trace, found {}", args.traces.len());
+        return Err(CliError::new(Code::File, message).advise("check them one by one"));
+    }
     let mut checked = Vec::new();
     for name in &args.traces {
-        let trace = source::read_trace(name)?;
+        let trace = source::read_trace_or_run(context, name)?;
         let report = check(&trace, policies.iter().copied(), Options::default());
-        checked.push(Checked { file: input::shown_name(name).to_owned(), report });
+        if let (Some(path), Some(trace)) = (&args.into, trace.as_object()) {
+            let recorded = report.record_gaps_into(&with_policies(trace, &policies));
+            let text = format!("{}\n", escape_json(&hence_canon::pretty(&recorded.into())));
+            std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+        }
+        let residuals = if args.residuals { report.residuals() } else { Vec::new() };
+        checked.push(Checked { file: input::shown_name(name).to_owned(), report, residuals });
     }
     let report = CheckReport::of(&checked, policies.len(), args.fail_on);
     match args.format {

@@ -13,7 +13,7 @@ const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 pub(super) fn sarif(checked: &[Checked]) -> String {
     let mut whole = Object::new();
     let mut runs: Vec<Value> = Vec::new();
-    for Checked { file, report } in checked {
+    for Checked { file, report, .. } in checked {
         let log = show::sarif(report, &uri(file));
         runs.extend(log.get("runs").and_then(Value::as_array).unwrap_or_default().iter().cloned());
         if let Value::Object(log) = log {
@@ -26,7 +26,7 @@ pub(super) fn sarif(checked: &[Checked]) -> String {
 /// Writes one JUnit document, with a suite for each trace.
 pub(super) fn junit(checked: &[Checked], fail_on: FailOn) -> String {
     let mut suites = String::new();
-    for Checked { file, report } in checked {
+    for Checked { file, report, .. } in checked {
         let suite = show::junit(report, file, fail_on);
         suites.push_str(suite.strip_prefix(XML).unwrap_or(&suite));
     }

@@ -6,6 +6,8 @@ use hence_canon::{Value, parse};
 use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
 
 use crate::code::Code;
+use crate::commands::trace::export::exported;
+use crate::context::Context;
 use crate::error::CliError;
 use crate::{hint, input};
 
@@ -30,7 +32,7 @@ impl Notation {
 }
 
 /// Loads policies from files and built-in packs; every id may occur once.
-pub(super) fn load(names: &[String]) -> Result<PolicySet, CliError> {
+pub(crate) fn load(names: &[String]) -> Result<PolicySet, CliError> {
     let documents: Result<Vec<Document>, CliError> = names.iter().map(|name| document(name)).collect();
     PolicySet::load(&documents?).map_err(|error| refused(&error))
 }
@@ -61,6 +63,25 @@ pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s 
         }
     }
     Ok(chosen)
+}
+
+/// Reads a trace, or the trace a run of the store becomes.
+///
+/// A file always means the file: a run of the same name must not be checked in its place. A journal's file is a run.
+pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, CliError> {
+    let path = Path::new(name);
+    let is_journal = path.extension().is_some_and(|ending| ending == "ndjson");
+    if name == "-" || (path.exists() && !is_journal) {
+        return read_trace(name);
+    }
+    match exported(context, name) {
+        Ok((_, trace)) => Ok(hence_review::model::encode(&trace)),
+        // Without such a run the name was meant as a file.
+        Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
+            read_trace(name).map_err(|error| error.advise(hint::NEITHER_FILE_NOR_RUN))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads a trace. A document without actions is refused: every rule would be vacuous on it.

@@ -194,7 +194,10 @@ fn on_trace(
 }
 
 pub(super) fn approve(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
-    on_trace(context, args, ReviewEvent::Approve)
+    record(context, &args.review, &args.stamp, |review| {
+        crate::commands::approval_allowed(review)?;
+        Ok(ReviewEvent::Approve(DecisionEvent { note: text(&args.note), extra: Object::new() }))
+    })
 }
 
 pub(super) fn reject(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {

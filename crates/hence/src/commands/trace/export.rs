@@ -109,14 +109,15 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
         None => &NoBlobs,
     };
     let recorded = RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[] };
-    let engine = Engine::new();
+    let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
     let kept = Kept::of(&journal)?;
     let program = match &kept {
-        Some(kept) => Program::Skill { prepared: &kept.prepared, source: &kept.source, host: &kept.library },
+        Some(kept) => kept.program(),
         None if is_interactive(&problem.value) => Program::Variables,
         None => Program::Reason(&engine),
     };
     let trace = trace_of_run(program, &recorded).map_err(|error| refused(&journal.name, error))?;
+    let trace = crate::guard::evaluated(&journal.name, trace, &journal.bytes, blobs)?;
     Ok((journal.name, trace))
 }
 

@@ -1,0 +1,61 @@
+//! What policies demand before a review can be approved.
+
+use hence_canon::{Digest, Object, Value};
+use hence_policy::policy::{Policy, built_in};
+use hence_policy::{Options, check};
+use hence_review::docket::{Disposition, Review, ReviewHead, merged};
+use hence_review::vocabulary::EvaluationStatus;
+
+use crate::code::Code;
+use crate::error::CliError;
+
+/// The built-in policies about gaps. Whatever their severity elsewhere, an approval needs all of them.
+const GATES: [&str; 4] = [
+    "no-open-critical-at-approval",
+    "high-gaps-acknowledged-before-commit",
+    "unverified-has-check",
+    "assumptions-located",
+];
+
+/// Refuses an approval that would violate a policy about gaps.
+///
+/// The trace is judged as the review leaves it, with the approval behind its last action. What the rules of reviews
+/// refuse by themselves is left to them.
+pub(crate) fn approval_allowed(review: &Review) -> Result<(), CliError> {
+    if review.judgement().disposition != Disposition::Approve {
+        return Ok(());
+    }
+    let set = built_in();
+    let policies: Vec<&Policy> = GATES.iter().filter_map(|id| set.get(id)).collect();
+    let report = check(&approved(review), policies, Options::default());
+    let findings: Vec<String> = report
+        .verdicts
+        .iter()
+        .filter(|verdict| matches!(verdict.status, EvaluationStatus::Failed | EvaluationStatus::Unknown))
+        .map(|verdict| format!("policy {}: {}", verdict.policy_id, verdict.note().unwrap_or_default()))
+        .collect();
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let message =
+        format!("{} of {} policies about gaps do not allow the approval", findings.len(), GATES.len());
+    Err(CliError { findings, ..CliError::new(Code::ApprovalBlocked, message) })
+}
+
+/// Returns the trace as the review leaves it, approved.
+fn approved(review: &Review) -> Value {
+    // Where the journal ends shows in the merged document, and no policy speaks of it.
+    let merged = merged(review, ReviewHead { hash: Digest::of(b""), records: 0 });
+    let Some(trace) = merged.as_object() else { return merged };
+    let actions = trace.get("actions").and_then(Value::as_array).unwrap_or(&[]);
+    let last = actions.iter().filter_map(|action| action.get("id")?.as_i64()).max().unwrap_or(0);
+    let approval = Object::from_iter([
+        ("id", Value::from(last.saturating_add(1))),
+        ("type", "Approve".into()),
+        ("category", "governance".into()),
+        ("label", "Approve the trace".into()),
+        ("rationale", "The review ends in an approval.".into()),
+    ]);
+    let actions: Value = actions.iter().cloned().chain([approval.into()]).collect();
+    trace.with("actions", actions).into()
+}

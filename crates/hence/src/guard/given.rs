@@ -1,0 +1,68 @@
+//! The policies a person names for a run.
+
+use std::path::Path;
+
+use hence_canon::{Canonical, Digest, Object, Value};
+use hence_guard::document;
+use hence_policy::lint::Weight;
+use hence_policy::policy::BUILT_IN;
+
+use crate::code::Code;
+use crate::commands::policies_named;
+use crate::error::CliError;
+
+/// Reads the policies of files and packs; nothing when nothing is named.
+pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let set = policies_named(names)?;
+    // What could never block anything is refused before anything runs.
+    for policy in set.policies() {
+        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.weight() == Weight::Error) {
+            let message = format!("{}: policy {}: {finding}", names.join(", "), policy.id());
+            return Err(
+                CliError::new(Code::Policies, message).advise("`hence policy lint FILE` says everything")
+            );
+        }
+    }
+    Ok(Some(document::of(set.policies())))
+}
+
+/// Reads the policies a skill names itself, from its own folder, and those the command line adds.
+pub(crate) fn given_for_skill(
+    skill: &str,
+    own: &[std::sync::Arc<str>],
+    names: &[String],
+) -> Result<Option<Value>, CliError> {
+    let folder = Path::new(skill).parent().filter(|_| skill != "-").unwrap_or(Path::new(""));
+    let place = |name: &str| match BUILT_IN.iter().any(|(pack, _)| *pack == name) {
+        true => name.to_owned(),
+        false => folder.join(name).to_string_lossy().into_owned(),
+    };
+    let mut all: Vec<String> = own.iter().map(|name| place(name)).collect();
+    all.extend(names.iter().filter(|name| !all.contains(name)).cloned().collect::<Vec<_>>());
+    given(&all)
+}
+
+/// Returns a problem that pins policies; one that pins some already must pin these.
+pub(crate) fn pin(name: &str, problem: &Value, policies: Option<&Value>) -> Result<Value, CliError> {
+    let settings = problem.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
+    let pinned = settings.get("policies").and_then(|pin| pin.get("sha256")?.as_str()?.parse::<Digest>().ok());
+    let given = policies.map(|policies| Canonical::of(policies).digest());
+    match (pinned, given) {
+        (None, None) => Ok(problem.clone()),
+        (Some(pinned), Some(given)) if pinned == given => Ok(problem.clone()),
+        (Some(pinned), given) => {
+            let found = given.map_or("none".to_owned(), |given| given.short().to_string());
+            let message = format!("{name}: the problem pins policies {}, given are {found}", pinned.short());
+            Err(CliError::new(Code::Gate, message)
+                .advise("name the policies it pins with --policy FILE|PACK"))
+        }
+        (None, Some(given)) => {
+            let Some(object) = problem.as_object() else { return Ok(problem.clone()) };
+            let pin = Object::from_iter([("sha256", Value::from(given))]);
+            Ok(object.with("settings", settings.with("policies", pin)).into())
+        }
+    }
+}

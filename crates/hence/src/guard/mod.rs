@@ -1,0 +1,143 @@
+//! Policies of runs: what a person names, what a run keeps, and who judges.
+
+mod given;
+
+use std::sync::Arc;
+
+use hence_canon::Value;
+use hence_engine::{
+    Blobs, Blocked, BookError, Engine, Gate, GateError, GuardedSink, MemorySink, Sink, catch_up,
+};
+use hence_guard::{Guard, ReasonGates};
+use hence_journal::{Header, Reader, Record, Sealed};
+use hence_projection::Program;
+use hence_review::model::{Trace, decode, encode};
+use hence_state::ProblemSpec;
+use hence_store::{Durability, FileStore, Store};
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::hint;
+
+pub(crate) use given::{given, given_for_skill, pin};
+
+/// Returns an engine that judges again what policies judged.
+pub(crate) fn gated(engine: Engine) -> Engine {
+    let gates = ReasonGates::new(engine.clone());
+    engine.with_gates(Arc::new(gates))
+}
+
+/// Returns the header of a journal.
+fn header(journal: &[u8]) -> Result<Header, GateError> {
+    match Reader::open(journal).map(|(first, _)| first.record) {
+        Ok(Record::Header(header)) => Ok(header),
+        Ok(_) => Err(GateError::Policies("the first record is no header".to_owned())),
+        Err(error) => Err(GateError::Policies(error.to_string())),
+    }
+}
+
+/// Opens the gate of a run whose problem pins policies. It has seen nothing yet.
+pub(crate) fn open<'a>(
+    journal: &[u8],
+    problem: &Arc<ProblemSpec>,
+    program: Program<'a>,
+    blobs: &'a dyn Blobs,
+) -> Result<Option<Box<dyn Gate + 'a>>, GateError> {
+    if problem.settings().policies.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(Guard::begin(&header(journal)?, problem, program, blobs)?)))
+}
+
+/// Opens the gate of a run that is taken up: it has seen all that is recorded.
+pub(crate) fn open_behind<'a>(
+    journal: &[u8],
+    problem: &Arc<ProblemSpec>,
+    program: Program<'a>,
+    blobs: &'a dyn Blobs,
+) -> Result<Option<Box<dyn Gate + 'a>>, GateError> {
+    let Some(mut gate) = open(journal, problem, program, blobs)? else { return Ok(None) };
+    catch_up(&mut *gate, journal, blobs)?;
+    Ok(Some(gate))
+}
+
+/// The first lines of a run: its header, and the policies it goes by.
+pub(crate) struct Beginning<'a> {
+    pub(crate) lines: Vec<u8>,
+    pub(crate) gate: Option<Box<dyn Gate + 'a>>,
+}
+
+/// Makes the first lines of a run. The run exists with its policies or not at all.
+pub(crate) fn begin<'a>(
+    header: &Sealed,
+    gate: Option<Box<dyn Gate + 'a>>,
+    store: &FileStore,
+    lay: impl FnOnce(&mut dyn Sink) -> Result<(), CliError>,
+) -> Result<Beginning<'a>, CliError> {
+    let Some(gate) = gate else { return Ok(Beginning { lines: header.line().to_vec(), gate: None }) };
+    let mut first = GuardedSink { sink: MemorySink::default(), gate };
+    first.sink.journal.extend_from_slice(header.line());
+    lay(&mut first)?;
+    for blob in first.sink.blobs.values() {
+        store.put_blob(blob, Durability::Synced)?;
+    }
+    Ok(Beginning { lines: first.sink.journal, gate: Some(first.gate) })
+}
+
+/// Returns a sink that asks the gate, where there is one.
+pub(crate) fn guarded<'a, S: Sink + 'a>(sink: S, gate: Option<Box<dyn Gate + 'a>>) -> Box<dyn Sink + 'a> {
+    match gate {
+        Some(gate) => Box::new(GuardedSink { sink, gate }),
+        None => Box::new(sink),
+    }
+}
+
+/// Refuses policies for a run that is not blocked.
+pub(crate) fn refuse_amendment(run: &str, amended: Option<&Value>) -> Result<(), CliError> {
+    match amended {
+        None => Ok(()),
+        Some(_) => Err(refused(run, &GateError::Untimely(hence_engine::Untimely::NothingBlocked))),
+    }
+}
+
+/// A run that policies block.
+pub(crate) fn blocked(run: &str, blocked: &Blocked) -> CliError {
+    let what = match &*blocked.step {
+        hence_engine::VERDICTS_STEP => "its completion".to_owned(),
+        step => format!("step {step}"),
+    };
+    let message = format!("run {run}: policies block {what} (record {})", blocked.index);
+    let mut error = CliError::new(Code::Blocked, message).advise(hint::blocked(run));
+    error.findings = blocked.errors.iter().map(|error| error.message.to_string()).collect();
+    error
+}
+
+/// Writes into the trace of a run how the policies it goes by stand.
+pub(crate) fn evaluated(
+    run: &str,
+    trace: Trace,
+    journal: &[u8],
+    blobs: &dyn Blobs,
+) -> Result<Trace, CliError> {
+    let value = encode(&trace);
+    let Some(object) = value.as_object() else { return Ok(trace) };
+    let evaluated =
+        hence_guard::with_evaluations(object, journal, blobs).map_err(|error| refused(run, &error))?;
+    let undecodable =
+        |error: hence_review::model::DecodeError| CliError::new(Code::NotATrace, error.to_string());
+    decode(&evaluated.into()).map_err(undecodable)
+}
+
+/// Policies that cannot be enforced.
+pub(crate) fn refused(run: &str, error: &GateError) -> CliError {
+    CliError::new(Code::Gate, format!("run {run}: {error}"))
+}
+
+/// Names what keeps a book from going on where it is about policies.
+pub(crate) fn refused_book(run: &str, error: &BookError) -> Option<CliError> {
+    match error {
+        BookError::Gate(error) => Some(refused(run, error)),
+        BookError::Untimely { .. } => Some(CliError::new(Code::Gate, format!("run {run}: {error}"))),
+        _ => None,
+    }
+}
