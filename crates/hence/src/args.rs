@@ -27,8 +27,10 @@ pub(crate) use review::{
     ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
-    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
-    TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
+    EditArgs, FindingsFormat, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs,
+    MetaSplitArgs, ResidualsAddArgs, ResidualsChange, ResidualsDeriveArgs, TraceBindArgs, TraceChainArgs,
+    TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm, TraceGoalsArgs, TraceLineageArgs,
+    TraceMetaCommand, TraceReproduceArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -122,7 +124,7 @@ pub(crate) enum Command {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Examples:\n  hence run examples/vendor-choice.json --trace-id first-look\n  \
+#[command(after_help = "Example: hence run examples/vendor-choice.json --trace-id first-look\n         \
     hence run examples/vendor-choice.json --policy records\n\n\
     Exit codes: 0 completed, 1 failed or blocked by a policy (E0603), 2 usage, 3 waiting, 4 store, 5 partial")]
 pub(crate) struct RunArgs {
@@ -240,7 +242,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Examples:\n  hence resume vendor-choice\n  hence resume vendor-choice --policy amended.toml"
+    after_help = "Example: hence resume vendor-choice\n         hence resume vendor-choice --policy amended.toml"
 )]
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id

@@ -117,6 +117,12 @@ codes! {
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.
     ReviewBroken = "E0702", "the review does not hold";
+    /// A trace cannot be changed that way.
+    TraceUnchanged = "E0703", "the trace cannot be changed that way";
+    /// Something cannot be reproduced here.
+    Scratch = "E0704", "the scratch folder cannot be used";
+    /// A trace cannot be bound.
+    NotBound = "E0705", "the trace cannot be bound";
     /// A file is no log that can be imported.
     NotALog = "E0720", "the file is not a log that can be imported";
     /// A log holds several traces.

@@ -79,6 +79,9 @@ impl CliError {
             | Code::ApprovalBlocked
             | Code::ReviewRefused
             | Code::ReviewBroken
+            | Code::TraceUnchanged
+            | Code::Scratch
+            | Code::NotBound
             | Code::NotALog => Exit::No,
         }
     }

@@ -38,14 +38,23 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
     } else {
         let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, &error))?;
+        // A file that says how large it is need not be read to be refused.
+        let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len());
+        if length > limit {
+            return Err(too_large(path, limit));
+        }
         file.take(limit + 1).read_to_end(&mut bytes)
     };
     read.map_err(|error| CliError::file("read", path, &error))?;
     if bytes.len() as u64 > limit {
-        let message = format!("{} has more than {limit} bytes, the limit of a document", path.display());
-        return Err(CliError::new(Code::File, message).advise("keep large values outside and refer to them"));
+        return Err(too_large(path, limit));
     }
     Ok(bytes)
+}
+
+fn too_large(path: &Path, limit: u64) -> CliError {
+    let message = format!("{} has more than {limit} bytes, the limit of a document", path.display());
+    CliError::new(Code::File, message).advise("keep large values outside and refer to them")
 }
 
 /// Reads a whole file, however large: journals are not documents.

@@ -7,7 +7,7 @@ use hence_canon::{Canonical, Value};
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
 use hence_cognition::skill::Step;
-use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt};
+use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt, was_started};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, ReasoningState, StepResult, StepStatus, Timestamp};
@@ -150,6 +150,9 @@ impl Follower for SkillFollower<'_> {
             OUTPUTS_STEP | POLICIES_STEP => return Vec::new(),
             VERDICTS_STEP => return self.end_of_steps(),
             _ => {}
+        }
+        if !was_started(recorded) {
+            return self.other_step_is_due(recorded.step()).into_iter().collect();
         }
         let result = &attempt(recorded);
         let outcome = match kept::read(result, self.blobs) {

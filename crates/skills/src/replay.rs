@@ -8,7 +8,7 @@ use hence_canon::{Canonical, Value};
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
 use hence_cognition::skill::Step;
 use hence_engine::{
-    Blobs, Determinism, Gate, Mark, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve,
+    Blobs, Determinism, Gate, Mark, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve, was_started,
 };
 use hence_journal::{Control, Reader, Record, RecordIndex, verify};
 use hence_state::{ProblemSpec, StepStatus};
@@ -131,6 +131,9 @@ impl History {
                 }
                 _ => {}
             }
+            if !was_started(&record.result) {
+                continue;
+            }
             let outcome = kept::read(&attempt(&record.result), blobs).map_err(kept)?;
             if asks_the_world(&outcome, prepared.skill().step(&outcome.step_id), host) {
                 history.read += 1;
@@ -189,8 +192,15 @@ impl History {
             self.outcomes.get_mut(&step).map(VecDeque::pop_front);
         }
         if let Ok(Driven::Blocked(blocked)) = &driven {
-            // What was blocked is not what the next attempt gave.
-            self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+            // What was blocked is not what the next attempt gave; what was never executed gave nothing.
+            let last = Reader::open(sink.journal()).ok().and_then(|(_, reader)| reader.last()?.ok());
+            let started = match last.map(|chained| chained.record) {
+                Some(Record::Step(record)) => was_started(&record.result),
+                _ => true,
+            };
+            if started {
+                self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+            }
         }
         driven
     }

@@ -7,10 +7,11 @@ mod resume;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value};
+use hence_canon::{Canonical, Object, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
 use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle};
-use hence_cognition::state::{ExecutionState, Memory};
+use hence_cognition::skill::{Flow, Step, Uses};
+use hence_cognition::state::{ExecutionState, Memory, StepStatus, TraceMetrics};
 use hence_engine::{
     Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
     VERDICTS_STEP,
@@ -25,6 +26,7 @@ pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
 use crate::child::Family;
+use crate::host::{Effect, Host};
 use crate::kept::{self, Kept};
 use crate::pinned::{InvalidFrame, Pinned};
 use crate::variables::SkillVariables;
@@ -295,6 +297,14 @@ impl<'a> SkillRun<'a> {
         self.variables = Some(after);
     }
 
+    /// Asks whether a step that acts on the world may be executed, now that everything before it is recorded.
+    fn foresee(&mut self, step: &Step, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
+        let imagined = Canonical::of(&imagined(step).to_value());
+        let times = self.book.next_times()?;
+        let result = kept::result(&step.id, &Value::Null, times, Outcome::Success(imagined), None);
+        Ok(self.book.foresee(result, sink)?)
+    }
+
     /// Ends the run: says which declared outputs are missing, or that it completed.
     pub(crate) fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
         let (report, mut book) = (self.progress.end(), self.book);
@@ -316,6 +326,39 @@ impl<'a> SkillRun<'a> {
         }
         let head = book.head();
         Ok(FinishedSkill { finished: Finished { state: book.into_state(), head }, report })
+    }
+}
+
+/// Returns an outcome that a step might have.
+fn imagined(step: &Step) -> StepOutcome {
+    StepOutcome {
+        step_id: step.id.clone(),
+        uses: step.uses.to_string().into(),
+        status: StepStatus::Completed,
+        input: Object::new().into(),
+        produced: Some(Object::new().into()),
+        commits: Vec::new(),
+        wired: None,
+        reads: Vec::new(),
+        control_reads: Vec::new(),
+        writes: Vec::new(),
+        meta: Object::new(),
+        metrics: TraceMetrics::default(),
+        called: BTreeMap::new(),
+        notes: Vec::new(),
+        failure: None,
+    }
+}
+
+/// Returns whether a step acts on the world, and does so by one call that is known before it is made: then it is
+/// executed only once everything before it is recorded, and policies are asked first.
+pub(crate) fn acts(step: &Step, host: &dyn Host) -> bool {
+    let control = &step.control;
+    let is_plain =
+        control.condition.is_none() && control.router.is_none() && matches!(control.flow, Flow::Once);
+    match &step.uses {
+        Uses::Capability(id) => is_plain && host.effect(id) == Effect::Acts,
+        Uses::Skill(_) => false,
     }
 }
 
@@ -349,4 +392,19 @@ pub(crate) fn check_pin(
         return Err(SkillRunError::ReservedStep(step.id.clone()));
     }
     Ok(pinned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_imagined_outcome_reads_back() {
+        let document = r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+            "steps": [{"id": "a", "uses": "b", "output": {"v": "vars.v"}}]}"#;
+        let skill =
+            hence_cognition::skill::Skill::read(&hence_canon::parse(document.as_bytes()).unwrap()).skill;
+        let imagined = imagined(skill.unwrap().steps.first().unwrap());
+        assert_eq!(StepOutcome::from_value(&imagined.to_value()).unwrap(), imagined);
+    }
 }

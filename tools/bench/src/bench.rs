@@ -3,6 +3,7 @@
 mod append;
 mod canonical;
 mod growth;
+mod policy;
 mod resume;
 mod skills;
 mod start;
@@ -30,6 +31,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
     Bench { name: "traces", run: traces::run },
+    Bench { name: "policy", run: policy::run },
     Bench { name: "append", run: append::run },
     Bench { name: "variables", run: variables::run },
     Bench { name: "value-memory", run: value_memory::run },

@@ -55,6 +55,10 @@ struct RunRow {
     bytes: u64,
     /// What it waits for.
     waiting: Vec<WaitingRow>,
+    /// The run that nests it.
+    parent: Option<String>,
+    /// The run it was forked from.
+    origin: Option<String>,
 }
 
 impl Text for RunsReport {
@@ -68,7 +72,10 @@ impl Text for RunsReport {
         let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED", "HEAD"].map(str::to_owned)];
         for run in &self.runs {
             rows.push([
-                escape(&run.run),
+                match (&run.parent, &run.origin) {
+                    (None, Some(origin)) => format!("{} (fork of {})", escape(&run.run), escape(origin)),
+                    _ => escape(&run.run),
+                },
                 run.status.clone(),
                 run.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
                 run.created_at.clone().unwrap_or_default(),
@@ -121,7 +128,10 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
         waiting = WaitingRow::all(context, summary.run.as_str(), &history);
         status = if waiting.is_empty() { status } else { WAITING };
     }
+    let (parent, origin) = crate::skills::links(store, &summary.run);
     RunRow {
+        parent,
+        origin,
         run: summary.run.as_str().to_owned(),
         status: status.to_owned(),
         waiting,

@@ -26,6 +26,7 @@ const SCHEMAS: &[Named] = &[
     ("checkpoint", schema_of::<position::PositionReport>),
     ("rollback", schema_of::<position::PositionReport>),
     ("run-skill", schema_of::<crate::skills::SkillRunReport>),
+    ("fork", schema_of::<crate::skills::SkillRunReport>),
     ("answer", schema_of::<crate::skills::AnswerReport>),
     ("check", schema_of::<check::CheckReport>),
     ("blame", schema_of::<lineage::LineageReport>),

@@ -71,6 +71,12 @@ impl Reason {
         self.problem.settings().policy_profile.as_deref().unwrap_or(hence_engine::DEFAULT_POLICY)
     }
 
+    /// Returns the capability that carries out a step, if the settings bind it to one.
+    fn capability(&self, step: &str) -> Option<&Arc<str>> {
+        let bindings = &self.problem.settings().bindings;
+        bindings.iter().find(|binding| &*binding.step == step).map(|binding| &binding.capability)
+    }
+
     fn loop_settings(&self) -> Option<&LoopSettings> {
         self.problem.settings().loop_settings.as_ref()
     }

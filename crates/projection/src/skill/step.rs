@@ -258,6 +258,9 @@ impl Call<'_> {
     }
 
     fn detail(&self, outcome: &StepOutcome) -> Option<Arc<str>> {
+        if let Some(origin) = self.view.pinned.links.origin.as_ref().filter(|_| self.view.carrying) {
+            return Some(format!("carried over from the run {}", origin.run).into());
+        }
         let calls: u64 = outcome.called.values().sum();
         (calls > 1).then(|| format!("{calls} calls").into())
     }

@@ -1,14 +1,13 @@
 //! Taking up a skill run where its journal ends. Nothing that has an outcome is executed again.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, StepOutcome};
-use hence_engine::{Blobs, Role, VERDICTS_STEP, attempt};
-use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, positions};
+use hence_engine::{Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind, was_started};
+use hence_journal::verify::Reason;
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, positions};
 use hence_state::{ProblemSpec, Timestamp};
 
 use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
@@ -50,6 +49,18 @@ pub enum ResumeSkillError {
     Run(#[from] SkillRunError),
 }
 
+impl From<NotTakenUp> for ResumeSkillError {
+    fn from(error: NotTakenUp) -> Self {
+        match error {
+            NotTakenUp::Broken { line, reasons } => Self::Broken { line, reasons },
+            NotTakenUp::Read(error) => Self::Read(error),
+            NotTakenUp::OtherHeader(reason) => {
+                Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
+            }
+        }
+    }
+}
+
 impl<'a> SkillRun<'a> {
     /// Reads a run back from its journal.
     ///
@@ -74,20 +85,12 @@ impl<'a> SkillRun<'a> {
         (journal, blobs): (&[u8], &dyn Blobs),
         variables: Option<SkillVariables>,
     ) -> Result<Self, ResumeSkillError> {
-        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
-            return Err(ResumeSkillError::Broken { line, reasons });
-        }
         let (mut run, header) = Self::start(problem, prepared, source, registry)?;
-        let (found, reader) = Reader::open(journal)?;
-        if found.hash != header.head().hash {
-            let reason = "the header is not the one this problem and engine write".to_owned();
-            return Err(ResumeSkillError::Diverged { index: RecordIndex::HEADER, reason });
-        }
         run.variables = variables.or(run.variables);
         let wanted = positions(journal);
         run.keep_position(RecordIndex::HEADER);
         let mut last = RecordIndex::HEADER;
-        for chained in reader {
+        for chained in open_behind(journal, &header)? {
             let chained = chained?;
             last = chained.index;
             run.take_back(&chained, blobs)?;
@@ -163,9 +166,13 @@ impl<'a> SkillRun<'a> {
                         if self.progress.due().is_none_or(|due| due.id != *name) {
                             return Err(diverged("another step was due".to_owned()));
                         }
-                        let outcome = kept::read(&attempt(&record.result), blobs)
-                            .map_err(|source| ResumeSkillError::Kept { index, source })?;
-                        self.blocked = Some(outcome);
+                        self.blocked = match was_started(&record.result) {
+                            false => None,
+                            true => Some(
+                                kept::read(&attempt(&record.result), blobs)
+                                    .map_err(|source| ResumeSkillError::Kept { index, source })?,
+                            ),
+                        };
                     }
                 }
                 self.book.take_back_step(name, record).map_err(SkillRunError::from)?;

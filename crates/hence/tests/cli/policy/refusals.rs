@@ -69,7 +69,7 @@ fn policies_that_cannot_be_loaded_are_refused_with_their_place() {
     error: the following required arguments were not provided:
       --policy <FILE|PACK>
 
-    Usage: hence policy check --policy <FILE|PACK> <TRACE>...
+    Usage: hence policy check --policy <FILE|PACK> <TRACE|RUN>...
 
     For more information, try '--help'.
     [exit 2]
