@@ -99,6 +99,10 @@ codes! {
     Variables = "E0501", "a rule forbids the operation on variables";
     /// A state document is refused.
     Document = "E0502", "the state document is refused";
+    /// A checkpoint cannot be taken, or not returned to.
+    Checkpoint = "E0503", "the checkpoint cannot be taken or returned to";
+    /// A skill drives the run.
+    Driven = "E0504", "the run is driven by its skill";
     /// Policies cannot be loaded.
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.

@@ -71,6 +71,8 @@ impl CliError {
             | Code::Bundle
             | Code::Variables
             | Code::Document
+            | Code::Checkpoint
+            | Code::Driven
             | Code::NotATrace
             | Code::Blocked
             | Code::Gate

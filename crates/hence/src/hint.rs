@@ -45,6 +45,8 @@ pub(crate) fn for_code(code: Code) -> String {
             "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show what is there"
         }
         Code::Document => "mend what is listed; nothing was stored",
+        Code::Checkpoint => "`hence log RUN` shows the checkpoints; nothing was recorded",
+        Code::Driven => "`hence vars list RUN` and `hence vars get RUN NAME` show what its steps wrote",
         Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
         Code::ReviewBroken => {
             "`hence review status REVIEW` says how far it holds; nothing can be added to it"

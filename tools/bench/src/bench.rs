@@ -3,11 +3,14 @@
 mod append;
 mod canonical;
 mod growth;
+mod policy;
 mod resume;
 mod skills;
 mod start;
 mod state_hash;
 mod traces;
+mod value_memory;
+mod variables;
 mod verify;
 
 use crate::Error;
@@ -28,6 +31,9 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
     Bench { name: "traces", run: traces::run },
+    Bench { name: "policy", run: policy::run },
     Bench { name: "append", run: append::run },
+    Bench { name: "variables", run: variables::run },
+    Bench { name: "value-memory", run: value_memory::run },
     Bench { name: "start", run: start::run },
 ];

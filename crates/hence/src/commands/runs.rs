@@ -1,5 +1,6 @@
 //! `hence runs`: what the store holds.
 
+use hence_engine::Engine;
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
 use hence_state::{Profile, StepStatus};
 use hence_store::{Condition, FileStore, RunSummary, Store};
@@ -12,6 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::{Text, columns, pairs};
 use crate::skills::WaitingRow;
+use crate::target;
 
 const UNFINISHED: &str = "unfinished";
 const WAITING: &str = "waiting";
@@ -150,14 +152,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
     if matches!(summary.condition, Condition::Damaged(_)) {
         return "damaged";
     }
-    let last = || {
-        let last = RecordIndex::new(summary.head()?.records.get().checked_sub(1)?);
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut store.read_journal(&summary.run, last).ok()?, &mut bytes).ok()?;
-        let line = bytes.split(|byte| *byte == b'\n').next()?;
-        Chained::decode(line, &profile?).ok()
-    };
-    match last().map(|chained| chained.record) {
+    match last_change(store, summary, profile).map(|chained| chained.record) {
         Some(Record::Control(Control::Complete { .. })) => "completed",
         Some(Record::Control(Control::Loop(control)))
             if control.action == LoopAction::MaxIterationsReached =>
@@ -166,14 +161,45 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         }
         Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
-        Some(Record::Step(step)) if step.result.step().starts_with("vars.") => "interactive",
-        // The compat profile records no completion: its last step is its end.
-        Some(Record::Step(step)) if &**step.result.step() == "Audit" && !has_completion(profile) => {
-            "completed"
-        }
+        // What a step means for its run, only the program of the run can say.
+        Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
         Some(_) => UNFINISHED,
         None => "damaged",
     }
+}
+
+/// Reads the last record that is more than the name of a position.
+fn last_change(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> Option<Chained> {
+    let mut index = summary.head()?.records.get();
+    loop {
+        index = index.checked_sub(1)?;
+        let mut bytes = Vec::new();
+        let mut reader = store.read_journal(&summary.run, RecordIndex::new(index)).ok()?;
+        std::io::Read::read_to_end(&mut reader, &mut bytes).ok()?;
+        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        if index == 0 {
+            return Chained::decode_header(line).ok().map(|(header, _)| header);
+        }
+        let chained = Chained::decode(line, &profile?).ok()?;
+        if !matches!(chained.record, Record::Control(Control::Checkpoint(_))) {
+            return Some(chained);
+        }
+    }
+}
+
+fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>, step: &str) -> &'static str {
+    let problem = store.attachment(&summary.run, &target::problem_name()).ok();
+    let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
+        return UNFINISHED;
+    };
+    if hence_engine::is_interactive(&problem.value) {
+        return "interactive";
+    }
+    // The compat profile records no completion: the last step of its policy is its end.
+    if !has_completion(profile) && Engine::new().is_last_step(&problem.value, step) {
+        return "completed";
+    }
+    UNFINISHED
 }
 
 fn has_completion(profile: Option<Profile>) -> bool {

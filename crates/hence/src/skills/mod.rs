@@ -24,7 +24,7 @@ use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
 use hence_projection::Program;
-use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun};
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun, SkillVariables};
 use hence_state::{ProblemSpec, Profile};
 use hence_store::{AttachmentName, RunId, Store};
 
@@ -132,6 +132,16 @@ impl Kept {
         let recorded = Recorded { journal, blobs, gate };
         hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
             .map_err(|error| CliError::resume_skill(run, error))
+    }
+
+    /// Reads the variables that the steps wrote.
+    pub(crate) fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<SkillVariables, ResumeSkillError> {
+        let problem = self.problem.clone();
+        SkillRun::variables_of(problem, &self.prepared, &self.source, &self.library, journal, blobs)
     }
 }
 

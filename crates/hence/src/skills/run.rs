@@ -43,13 +43,14 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
-    let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
     let links = Links { nested: shelf.pins(), ..Links::default() };
     let inputs =
         secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
     let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    secrets::require(&library, prepared.skill(), &inputs, &[])?;
+    let store = context.store_or_new()?;
     let pins = Pins { capabilities: pinned, policies: policies.as_ref(), links };
     let asked = asked(args, &prepared, &source, pins, &store, (inputs, frame))?;
     let value = asked.problem(prepared.skill(), &source);
@@ -62,7 +63,6 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let (mut run, header) =
         SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
             .map_err(|error| stopped(&id, error))?;
-    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, &[])?;
     let attachments = attachments(&kept, &value);
     let blobs = StoreBlobs(&store);
     let gate = guard::open(header.line(), &kept.problem, kept.program(), &blobs)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::mapping::MergeStrategy;
-use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, RunRequest, StepOutcome};
 use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
@@ -41,6 +41,9 @@ pub(crate) struct SkillView<'a> {
     host: &'a dyn Host,
     pinned: Pinned,
     progress: Progress<'a>,
+    request: RunRequest,
+    /// What led to where the run stands, by record.
+    taken: Vec<(RecordIndex, StepOutcome)>,
     places: BTreeMap<Arc<str>, usize>,
     groups: Groups,
     writers: Writers,
@@ -91,6 +94,8 @@ impl<'a> SkillView<'a> {
             host,
             pinned,
             progress,
+            request,
+            taken: Vec::new(),
             places,
             groups: Groups::of(skill),
             writers: Writers::default(),
@@ -122,6 +127,17 @@ impl<'a> SkillView<'a> {
             self.writers.write(place, &ArtifactId::new(PROBLEM), How::Replaces);
         }
         self.carrying = false;
+    }
+
+    /// Goes back to what the outcomes up to a record led to. What was rolled back did not lead to where the run stands.
+    fn return_to(&mut self, to: RecordIndex) -> Result<(), ProjectError> {
+        self.taken.retain(|(index, _)| *index <= to);
+        self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
+        for (_, outcome) in &self.taken {
+            self.progress.take_in(outcome.clone())?;
+        }
+        (self.failed, self.completed) = (None, false);
+        Ok(())
     }
 
     fn skill(&self) -> &'a Skill {
@@ -239,15 +255,18 @@ impl View for SkillView<'_> {
     fn control(&self, _: &Scene<'_>, _: RecordIndex, control: &Control) -> Piece {
         let facts = match control {
             Control::Complete { .. } => Facts::Completed,
-            Control::Loop(_) => Facts::Nothing,
+            // Names of positions and returns to them do nothing that could be reviewed.
+            Control::Loop(_) | Control::Checkpoint(_) => Facts::Nothing,
+            Control::Rollback(control) => Facts::RolledBack(control.to),
         };
         step::nothing(self, facts)
     }
 
     fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
         match &piece.facts {
-            Facts::Outcome(outcome) => {
+            Facts::Outcome(index, outcome) => {
                 self.progress.take_in((**outcome).clone())?;
+                self.taken.push((*index, (**outcome).clone()));
                 self.groups.take(&piece.unit.id, &outcome.step_id);
                 self.remember(outcome, piece);
                 self.set_out();
@@ -256,6 +275,7 @@ impl View for SkillView<'_> {
                 self.failed.get_or_insert_with(|| reason.clone());
             }
             Facts::Completed => self.completed = true,
+            Facts::RolledBack(to) => self.return_to(*to)?,
             Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
         }
         Ok(())

@@ -102,6 +102,8 @@ impl Case {
         let source = Canonical::of(document);
         let skill = Skill::read(source.value()).skill.ok_or("the skill to measure on is broken")?;
         let new = NewSkillRun {
+            capabilities: None,
+            policies: None,
             id: "bench".to_owned(),
             created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
             inputs: Object::new(),
