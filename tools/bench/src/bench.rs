@@ -4,6 +4,7 @@ mod append;
 mod canonical;
 mod growth;
 mod resume;
+mod review;
 mod skills;
 mod start;
 mod state_hash;
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
     Bench { name: "traces", run: traces::run },
+    Bench { name: "review", run: review::run },
     Bench { name: "append", run: append::run },
     Bench { name: "start", run: start::run },
 ];

@@ -106,10 +106,9 @@ impl Case {
             capabilities: None,
             policies: None,
             inputs: Object::new(),
+            links: hence_skills::Links::default(),
             frame: None,
             on_failure: FailureMode::FailFast,
-            capabilities: None,
-            policies: None,
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
         let library = Library::built_in();
