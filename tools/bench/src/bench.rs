@@ -5,6 +5,7 @@ mod canonical;
 mod growth;
 mod policy;
 mod resume;
+mod review;
 mod skills;
 mod start;
 mod state_hash;
@@ -32,6 +33,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "skills", run: skills::run },
     Bench { name: "traces", run: traces::run },
     Bench { name: "policy", run: policy::run },
+    Bench { name: "review", run: review::run },
     Bench { name: "append", run: append::run },
     Bench { name: "variables", run: variables::run },
     Bench { name: "value-memory", run: value_memory::run },
