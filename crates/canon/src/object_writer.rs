@@ -1,6 +1,7 @@
 //! Canonical objects written from parts that are canonical already.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::{Canonical, Value, write};
 
@@ -10,8 +11,16 @@ use crate::{Canonical, Value, write};
 /// added in any order. A key added twice keeps its last value.
 #[derive(Default)]
 pub struct ObjectWriter<'a> {
-    members: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
+    members: Vec<(Cow<'a, str>, Bytes<'a>)>,
+    /// The short values one behind the other: an allocation each would cost more than writing them.
+    written: Vec<u8>,
     deepest: usize,
+}
+
+/// Where the bytes of a member's value are.
+enum Bytes<'a> {
+    Written(Range<usize>),
+    Borrowed(&'a [u8]),
 }
 
 impl<'a> ObjectWriter<'a> {
@@ -24,24 +33,27 @@ impl<'a> ObjectWriter<'a> {
     #[must_use]
     pub fn value(mut self, key: impl Into<Cow<'a, str>>, value: &Value) -> Self {
         self.deepest = self.deepest.max(value.depth());
-        self.members.push((key.into(), Cow::Owned(crate::canonical_bytes(value))));
-        self
+        self.add(key.into(), |out| write::write(value, out))
     }
 
     /// Adds a text member.
     #[must_use]
-    pub fn text(mut self, key: impl Into<Cow<'a, str>>, text: &str) -> Self {
-        let mut bytes = Vec::with_capacity(text.len() + 2);
-        write::write_string(text, &mut bytes);
-        self.members.push((key.into(), Cow::Owned(bytes)));
-        self
+    pub fn text(self, key: impl Into<Cow<'a, str>>, text: &str) -> Self {
+        self.add(key.into(), |out| write::write_string(text, out))
     }
 
     /// Adds a member whose bytes exist already.
     #[must_use]
     pub fn canonical(mut self, key: impl Into<Cow<'a, str>>, value: &'a Canonical) -> Self {
         self.deepest = self.deepest.max(value.depth());
-        self.members.push((key.into(), Cow::Borrowed(value.bytes())));
+        self.members.push((key.into(), Bytes::Borrowed(value.bytes())));
+        self
+    }
+
+    fn add(mut self, key: Cow<'a, str>, write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let start = self.written.len();
+        write(&mut self.written);
+        self.members.push((key, Bytes::Written(start..self.written.len())));
         self
     }
 
@@ -55,7 +67,12 @@ impl<'a> ObjectWriter<'a> {
     pub fn bytes_and_place(mut self, key: &str) -> (Vec<u8>, usize) {
         // A stable sort keeps later additions behind earlier ones, so the last of equals is the one to keep.
         self.members.sort_by(|(left, _), (right, _)| left.cmp(right));
-        let size: usize = self.members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+        let bytes_of = |value: &Bytes<'a>| match value {
+            Bytes::Written(range) => self.written.get(range.clone()).unwrap_or_default(),
+            Bytes::Borrowed(bytes) => bytes,
+        };
+        let size: usize =
+            self.members.iter().map(|(name, value)| name.len() + bytes_of(value).len() + 4).sum();
         let mut bytes = Vec::with_capacity(size + 2);
         let mut place = 1;
         bytes.push(b'{');
@@ -69,7 +86,7 @@ impl<'a> ObjectWriter<'a> {
             }
             write::write_string(name, &mut bytes);
             bytes.push(b':');
-            bytes.extend_from_slice(value);
+            bytes.extend_from_slice(bytes_of(value));
             if name.as_ref() < key {
                 place = bytes.len();
             }

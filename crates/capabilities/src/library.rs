@@ -4,24 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hence_canon::{Object, Value};
+use hence_canon::{JsonPointer, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::Skill;
 use hence_engine::Determinism;
-use hence_skills::Host;
+use hence_skills::{Effect, Host};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
 use crate::families::FAMILIES;
+use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects, Recovery};
+use crate::secret::{MissingSecret, Redactor, Vault};
 use crate::worker::Worker;
 
 /// What a skill can call: built-in capabilities, and those a person declared.
 pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
+    human: Arc<CapabilitySpec>,
     declared: Declarations,
+    skills: BTreeMap<Arc<str>, Arc<Skill>>,
+    vault: Vault,
     started: Instant,
 }
 
@@ -35,7 +40,22 @@ impl Library {
     pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
-        Self { built_in, declared, started: Instant::now() }
+        let vault = Vault::open(declared.secrets());
+        Self {
+            built_in,
+            human: Arc::new(human::spec()),
+            declared,
+            skills: BTreeMap::new(),
+            vault,
+            started: Instant::now(),
+        }
+    }
+
+    /// Adds skills that may be nested.
+    #[must_use]
+    pub fn with_skills(mut self, skills: impl IntoIterator<Item = Arc<Skill>>) -> Self {
+        self.skills.extend(skills.into_iter().map(|skill| (skill.id.clone(), skill)));
+        self
     }
 
     /// Iterates over the built-in capabilities by id, each with what it does.
@@ -73,6 +93,33 @@ impl Library {
         self.declared.get(id).map_or(Recovery::Ask, |declared| declared.recovery)
     }
 
+    /// Adds the value of a secret that no file declares, or why there is none.
+    pub fn hold_secret(&mut self, name: &str, value: Result<String, String>) {
+        self.vault.hold(name, value);
+    }
+
+    /// Returns what takes the values of secrets out of texts.
+    pub fn redactor(&self) -> &Redactor {
+        self.vault.redactor()
+    }
+
+    /// Returns the secrets that calls of a capability need and that cannot be had: those its provider names, and those
+    /// of its file that may stand in its input.
+    pub fn missing_secrets(&self, id: &str) -> Vec<MissingSecret> {
+        let Some(declared) = self.declared.get(id) else { return Vec::new() };
+        let given = declared.given.iter().filter(|name| self.declared.secrets().contains(name));
+        declared.secrets.iter().chain(given).filter_map(|name| self.vault.value(name).err()).collect()
+    }
+
+    /// Returns a secret that a value refers to and that cannot be had, if there is one.
+    pub fn missing_in(&self, value: &Value) -> Option<MissingSecret> {
+        self.vault.resolve(value, &|_| true).err()
+    }
+
+    pub(crate) fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
     pub(crate) fn started(&self) -> Instant {
         self.started
     }
@@ -80,12 +127,24 @@ impl Library {
 
 impl Registry for Library {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        if id == human::HUMAN_ASK {
+            return Some(self.human.clone());
+        }
         let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
 
-    fn skill(&self, _: &str) -> Option<Arc<Skill>> {
-        None
+    fn input_mismatches(&self, id: &str, given: &Object) -> Vec<(JsonPointer, String)> {
+        let schema = self.declared.get(id).and_then(|declared| declared.input.as_ref());
+        let Some(schema) = schema.filter(|_| !given.is_empty()) else { return Vec::new() };
+        let found = schema.check(&given.clone().into()).into_iter();
+        // What is wrong with the whole may be put right by what is not fixed.
+        let inside = found.filter(|mismatch| !mismatch.pointer.is_root());
+        inside.map(|mismatch| (mismatch.pointer, mismatch.message)).collect()
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.skills.get(id).cloned()
     }
 }
 
@@ -96,6 +155,24 @@ impl Host for Library {
             return Determinism::Deterministic;
         }
         self.declared.get(capability).map_or(Determinism::Recorded, |declared| declared.determinism)
+    }
+
+    fn effect(&self, capability: &str) -> Effect {
+        match (self.determinism(capability), self.effects(capability)) {
+            _ if capability == human::HUMAN_ASK => Effect::Asks,
+            (Determinism::Deterministic, _) => Effect::Pure,
+            (Determinism::Recorded, Effects::None | Effects::Reads) => Effect::Reads,
+            (Determinism::Recorded, Effects::Writes) => Effect::Acts,
+        }
+    }
+
+    fn recovery(&self, capability: &str) -> hence_cognition::skill::Recovery {
+        use hence_cognition::skill::Recovery as Step;
+        match Self::recovery(self, capability) {
+            Recovery::Retry => Step::Retry,
+            Recovery::Ask => Step::Ask,
+            Recovery::Fail => Step::Fail,
+        }
     }
 
     fn worker(&self) -> Box<dyn Capabilities + Send + '_> {

@@ -7,6 +7,7 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Reply, Task, one_by_one};
 use hence_cognition::skill::Skill;
 
+use crate::human;
 use crate::library::Library;
 use crate::outside;
 use crate::refusal::Refusal;
@@ -29,11 +30,14 @@ impl Registry for Worker<'_> {
 
 impl Capabilities for Worker<'_> {
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        if &**call.capability == human::HUMAN_ASK {
+            return human::ask(call.input);
+        }
         match self.0.call_built_in(call.capability, call.input) {
             Some(Ok(output)) => Ok(Reply { output: output.into(), meta: Object::new() }),
             Some(Err(refusal)) => Err(failed(refusal)),
             None => match self.0.declarations().get(call.capability) {
-                Some(declared) => outside::call(declared, call),
+                Some(declared) => outside::call(declared, self.0.vault(), call),
                 None => {
                     Err(failed(Refusal::new("NotFound", format_args!("no capability `{}`", call.capability))))
                 }

@@ -74,7 +74,12 @@ impl<'a> Schedule<'a> {
 
     /// Takes the next step that may start now, earliest in plan order first.
     pub fn start(&mut self) -> Option<StepIndex> {
-        if self.stopped {
+        self.start_before(None)
+    }
+
+    /// Takes the next step that may start now and stands before a place in the plan.
+    pub(crate) fn start_before(&mut self, limit: Option<usize>) -> Option<StepIndex> {
+        if self.stopped || limit.is_some_and(|limit| self.ready.first().is_some_and(|at| *at >= limit)) {
             return None;
         }
         let at = self.ready.pop_first()?;
@@ -84,6 +89,11 @@ impl<'a> Schedule<'a> {
     /// Returns the step whose result is to be committed next, if any is left.
     pub fn due(&self) -> Option<StepIndex> {
         if self.stopped { None } else { self.plan.order().get(self.due).copied() }
+    }
+
+    /// Returns the place in the plan of the next commit.
+    pub(crate) fn due_place(&self) -> usize {
+        self.due
     }
 
     /// Commits the result of the step that is due. Skipped and degraded steps satisfy what depends on them.

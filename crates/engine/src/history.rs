@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Lenient, Value};
+use hence_canon::{Canonical, Lenient, Object, Value};
 use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
     RecordIndex,
@@ -13,10 +13,18 @@ use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
 use crate::gate::{POLICIES_STEP, attempt};
 use crate::{Engine, Plan, Request, ResumeError, interactive};
 
+/// What a journal says about one step that a replay cannot compute.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    pub(crate) outcome: Outcome,
+    /// What stands beside it, such as what the step cost.
+    pub(crate) others: Object,
+}
+
 /// What a journal says that a replay cannot compute.
 pub(crate) struct History {
     pub(crate) header: Header,
-    pub(crate) outcomes: BTreeMap<RecordIndex, Outcome>,
+    pub(crate) outcomes: BTreeMap<RecordIndex, Recorded>,
     pub(crate) steps: Vec<Arc<str>>,
     /// The policies somebody laid down, by record.
     pub(crate) policies: BTreeMap<RecordIndex, Canonical>,
@@ -50,7 +58,9 @@ impl History {
                         policies
                             .extend(record.result.outcome().output().map(|output| (index, output.clone())));
                     }
-                    outcomes.insert(index, attempt(&record.result).outcome().clone());
+                    let made = attempt(&record.result);
+                    let (outcome, others) = (made.outcome().clone(), made.others().clone());
+                    outcomes.insert(index, Recorded { outcome, others });
                 }
                 Record::Control(Control::Complete { at, .. }) => times.push(at),
                 Record::Control(Control::Loop(control)) => times.extend(control.at),
@@ -82,7 +92,7 @@ impl Engine {
         let history = History::read(journal)?;
         let mut request = history.request(Value::Null);
         request.problem = problem.clone();
-        Ok(self.plan(&request)?)
+        Ok(self.plan_to_resume(&request)?)
     }
 
     /// Returns the state after record `at`, or after the last one, as the fold of the results. Nothing is executed.

@@ -8,7 +8,8 @@
 //! - [`Gate`] is asked about every result before it is kept, where a problem pins policies; what it blocks is recorded
 //!   and can be tried again.
 //! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
-//!   register your own (`examples/own_steps.rs`).
+//!   register your own (`examples/own_steps.rs`). A problem's settings can bind built-in steps to capabilities, which
+//!   come through [`Callees`].
 //!
 //! The engine touches no disk, no network and no clock: a sink, a model and times come from the caller.
 //!
@@ -31,6 +32,7 @@
 
 mod blob;
 mod book;
+mod bound;
 mod cursor;
 mod diff;
 mod engine;
@@ -54,6 +56,7 @@ pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart};
+pub use bound::{BoundCall, BoundReply, Callees};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
@@ -73,5 +76,5 @@ pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
-pub use step::{Determinism, Step, Unseen, View};
+pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
 pub use verify::{Evidence, without_defects};

@@ -76,7 +76,7 @@ impl Engine {
             return interactive::replayed(journal, problem, blobs);
         }
         let history = History::read(journal)?;
-        let plan = self.plan(&history.request(problem.clone()))?;
+        let plan = self.plan_to_read(&history.request(problem.clone()))?;
         let problem = plan.problem().clone();
         let recorded_steps = count_recorded(&plan, &history, recorded);
         let (mut run, header) = Run::start(plan)?;
@@ -87,7 +87,8 @@ impl Engine {
         let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
         let mut steps = 0;
         let finished = run_again(run, &history, &mut sink, &mut steps);
-        // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
+        // A recorded clock that was altered can run out before the run ends, and a step that asked the world may have
+        // no result yet; the bytes so far say where.
         match finished {
             Ok(())
             | Err(RunError::Book(
@@ -95,7 +96,8 @@ impl Engine {
                 | BookError::Fold { .. }
                 | BookError::Untimely { .. }
                 | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
-            )) => {}
+            ))
+            | Err(RunError::Stopped { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);

@@ -34,6 +34,24 @@ pub trait Sink {
     }
 }
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        (**self).append(record)
+    }
+
+    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
+        (**self).put_blob(value)
+    }
+
+    fn blobs(&self) -> &dyn Blobs {
+        (**self).blobs()
+    }
+
+    fn gate(&mut self) -> Option<&mut (dyn Gate + '_)> {
+        (**self).gate()
+    }
+}
+
 /// A sink whose records are judged before they are kept.
 pub struct GuardedSink<'a, S> {
     /// Where records go.

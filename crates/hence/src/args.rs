@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod import;
 mod policy;
 pub(crate) mod repl;
 mod review;
@@ -15,6 +16,7 @@ use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
+pub(crate) use import::ImportArgs;
 pub(crate) use policy::{
     FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
     PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
@@ -24,7 +26,7 @@ pub(crate) use review::{
     ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
-    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs,
+    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
     TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
@@ -77,9 +79,15 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Take a run up where its record ends
     Resume(ResumeArgs),
+    /// Say what a run waits for or where it stopped, since when, and what continues it
+    Why(WhyArgs),
+    /// Answer what a run waits for
+    Answer(skill::AnswerArgs),
+    /// Start a run that shares everything before a step of another one
+    Fork(skill::ForkArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
-    /// Take a bundle into the store
+    /// Make a trace of another agent's log or telemetry, or take a bundle into the store
     Import(ImportArgs),
     /// Read, judge and compare review traces; write a run as one
     #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
@@ -143,6 +151,9 @@ pub(crate) struct RunsArgs {
     /// Show at most this many; 0 shows all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
+    /// Show only runs that wait for someone, and what for
+    #[arg(long)]
+    pub(crate) waiting: bool,
 }
 
 #[derive(ClapArgs)]
@@ -231,9 +242,18 @@ pub(crate) struct ResumeArgs {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) capabilities: skill::CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) deadline: skill::DeadlineArgs,
     /// Go on by these policies instead, where the run is blocked: a file or a built-in pack; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence why refund-42")]
+pub(crate) struct WhyArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
 }
 
 #[derive(ClapArgs)]
@@ -242,13 +262,6 @@ pub(crate) struct ExportArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
     /// The folder to make; it must not hold anything
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence import /tmp/vendor-choice --store /srv/hence")]
-pub(crate) struct ImportArgs {
-    /// A folder that `hence export` made
     pub(crate) dir: PathBuf,
 }
 

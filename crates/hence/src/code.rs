@@ -65,10 +65,28 @@ codes! {
     Diverged = "E0302", "the record does not follow from its problem";
     /// A run stopped before its end.
     Stopped = "E0303", "the run stopped before its end";
+    /// Nothing waits for that answer.
+    NotAsked = "E0305", "nothing waits for that answer";
+    /// A question is answered once.
+    Answered = "E0306", "the question has been answered already";
+    /// An answer does not fit.
+    Answer = "E0307", "the answer does not fit the question";
+    /// What is under way cannot be read.
+    Calls = "E0308", "what is under way in the run cannot be read";
+    /// The run was stopped by a person or its deadline.
+    Interrupted = "E0309", "the run was stopped before its end";
+    /// A nested skill cannot be used.
+    Nested = "E0310", "a nested skill is refused or cannot be had";
+    /// A run cannot be forked there.
+    Fork = "E0311", "the run cannot be forked there";
     /// A capabilities file is refused.
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.
     OtherCapabilities = "E0321", "the capabilities are not those the run pins";
+    /// A secret cannot be had.
+    SecretMissing = "E0322", "a secret is missing";
+    /// What a step is bound to gave nothing usable.
+    BoundStep = "E0335", "what a step is bound to gave nothing usable";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.
@@ -95,6 +113,10 @@ codes! {
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.
     ReviewBroken = "E0702", "the review does not hold";
+    /// A file is no log that can be imported.
+    NotALog = "E0720", "the file is not a log that can be imported";
+    /// A log holds several traces.
+    SeveralTraces = "E0721", "the log holds several traces";
 }
 
 impl Code {

@@ -24,6 +24,7 @@ mod stats;
 mod trace;
 mod vars;
 mod verify;
+mod why;
 
 use crate::args::Command;
 use crate::context::Context;
@@ -45,8 +46,11 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Show(args) => show::run(context, &args),
         Command::State(args) => state::run(context, &args),
         Command::Verify(args) => verify::run(context, &args),
+        Command::Why(args) => why::run(context, &args),
         Command::Replay(args) => replay::run(context, &args),
         Command::Diff(args) => diff::run(context, &args),
+        Command::Fork(args) => crate::skills::fork(context, &args),
+        Command::Answer(args) => crate::skills::answer(context, &args),
         Command::Resume(args) => resume::run(context, &args),
         Command::Export(args) => export::run(context, &args),
         Command::Import(args) => import::run(context, &args),

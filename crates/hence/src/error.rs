@@ -39,22 +39,35 @@ impl CliError {
 
     pub(crate) fn exit(&self) -> Exit {
         match self.code {
-            Code::NotAStore | Code::InUse | Code::Damaged | Code::Disk | Code::Blob | Code::Stopped => {
-                Exit::Store
-            }
+            Code::NotAStore
+            | Code::InUse
+            | Code::Damaged
+            | Code::Disk
+            | Code::Blob
+            | Code::Stopped
+            | Code::Calls => Exit::Store,
+            Code::Interrupted => Exit::Partial,
             Code::NoSuchRun
             | Code::Ambiguous
             | Code::NoSuchPlace
             | Code::File
             | Code::Line
-            | Code::Policies => Exit::Usage,
+            | Code::Policies
+            | Code::SeveralTraces => Exit::Usage,
             Code::NotJson
             | Code::Refused
             | Code::Conflict
             | Code::BadRecord
             | Code::Diverged
+            | Code::NotAsked
+            | Code::Nested
+            | Code::Fork
+            | Code::Answered
+            | Code::Answer
             | Code::Capabilities
+            | Code::BoundStep
             | Code::OtherCapabilities
+            | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document
@@ -63,7 +76,8 @@ impl CliError {
             | Code::Gate
             | Code::ApprovalBlocked
             | Code::ReviewRefused
-            | Code::ReviewBroken => Exit::No,
+            | Code::ReviewBroken
+            | Code::NotALog => Exit::No,
         }
     }
 
@@ -190,6 +204,7 @@ impl From<RunError> for CliError {
         match error {
             RunError::Blob(error) => error.into(),
             RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
+            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     No = 1,
     /// The call itself is wrong.
     Usage = 2,
+    /// Someone has to answer first.
+    Waiting = 3,
     /// The store could not do it.
     Store = 4,
     /// Part of it worked.

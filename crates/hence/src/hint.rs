@@ -27,6 +27,17 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::OtherCapabilities => {
             "leave --capabilities out to go on with what the run was made with, which is kept beside it"
         }
+        Code::NotAsked => "`hence why RUN` says what the run waits for",
+        Code::Answered => "`hence resume RUN` goes on with the first answer; nothing was changed",
+        Code::Answer => "nothing was kept; `hence why RUN` shows what is asked and what is allowed",
+        Code::Calls => {
+            "keep a copy of the file for whoever looks into it; `hence explain` says what may be done"
+        }
+        Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
+        Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
+        Code::Interrupted => "`hence resume RUN` continues it; nothing that is done is done again",
+        Code::SecretMissing => "set what is listed and do it again; nothing was run",
+        Code::BoundStep => "mend the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
         Code::Line => "`help` lists the commands",
@@ -40,6 +51,8 @@ pub(crate) fn for_code(code: Code) -> String {
         }
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
+        Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",
+        Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
         Code::Blocked => "mend the cause, then `hence resume RUN`",
         Code::ApprovalBlocked => {
             "acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy"
@@ -103,6 +116,16 @@ pub(crate) fn places(run: &str) -> String {
 /// Returns the advice to resume a run.
 pub(crate) fn resume(run: &str) -> String {
     format!("`hence resume {}` continues it", word(run))
+}
+
+/// Returns a command as it can be typed here, with the store it means.
+pub(crate) fn command(context: &crate::context::Context, words: &[&str]) -> String {
+    let mut all = vec!["hence".to_owned()];
+    if context.folder != std::path::Path::new(".hence") {
+        all.extend(["--store".to_owned(), word(&context.folder.display().to_string())]);
+    }
+    all.extend(words.iter().map(|text| word(text)));
+    all.join(" ")
 }
 
 /// The advice when policies block a run.

@@ -22,6 +22,8 @@ pub(crate) struct Journal {
     pub(crate) problem: Option<Vec<u8>>,
     /// The document of the skill it is a run of, if it is one.
     pub(crate) skill: Option<Vec<u8>>,
+    /// The documents of the skills it may nest, if it may nest any.
+    pub(crate) nested: Option<Vec<u8>>,
     /// What that skill may call, if anything was declared.
     pub(crate) capabilities: Option<Vec<u8>>,
     /// The store it lies in; a file lies in none.
@@ -46,8 +48,17 @@ impl Journal {
         let bytes = store.journal_bytes(&run)?;
         let problem = attachment(&store, &run, &problem_name())?;
         let skill = attachment(&store, &run, &skills::attachment_name())?;
+        let nested = attachment(&store, &run, &skills::nested_name())?;
         let capabilities = attachment(&store, &run, &skills::capabilities_name())?;
-        Ok(Self { name: run.as_str().to_owned(), bytes, problem, skill, capabilities, store: Some(store) })
+        Ok(Self {
+            name: run.as_str().to_owned(),
+            bytes,
+            problem,
+            skill,
+            nested,
+            capabilities,
+            store: Some(store),
+        })
     }
 
     /// Reads a file if there is one of that name, a run of the store otherwise.
@@ -70,6 +81,7 @@ impl Journal {
             bytes,
             problem: beside(path, PROBLEM)?,
             skill: beside(path, skills::SKILL)?,
+            nested: beside(path, skills::nested_name().as_str())?,
             capabilities: beside(path, skills::CAPABILITIES)?,
             store: None,
         })

@@ -41,7 +41,8 @@ fn reads_and_writes_become_lineage_and_capabilities_their_declared_actions() {
     assert_eq!(at(&trace, "/outcome/type"), "ProcessCompleted".into());
     assert_eq!(at(&trace, "/reproducibility/status"), "reproducible".into());
     assert_eq!(at(&trace, "/actions/1/reproducibility/procedure/command"), "hence replay r".into());
-    assert!(case.residuals().is_empty(), "{:?}", case.residuals());
+    assert_eq!(texts(&trace, "/residuals", "residual_id"), ["inputs-as-given", "outputs-unchecked"]);
+    assert_eq!(at(&trace, "/residuals/1/related_artifact_ids").to_string(), r#"["say#1","alone#1"]"#);
 }
 
 #[test]
@@ -195,6 +196,7 @@ fn the_frame_becomes_assumptions_and_criteria_nobody_reads_are_unverified() {
             ("assumption-1".to_owned(), "assumption".to_owned()),
             ("constraints-2".to_owned(), "unverified".to_owned()),
             ("success-criteria-1".to_owned(), "unverified".to_owned()),
+            ("inputs-as-given".to_owned(), "assumption".to_owned()),
         ]
     );
 }

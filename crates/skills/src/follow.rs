@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hence_canon::Canonical;
+use hence_canon::{Canonical, Value};
 use hence_cognition::capability::Registry;
-use hence_cognition::run::{Prepared, Progress};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress};
 use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt, was_started};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, StepRecord};
@@ -41,6 +41,14 @@ impl Program for SkillProgram<'_> {
 impl SkillProgram<'_> {
     fn begin(&self, problem: &ProblemSpec, unchecked: &mut Vec<String>) -> Option<Progress<'_>> {
         let pinned = Pinned::of(problem).filter(|pinned| pinned.digest == self.source.digest());
+        if let Some(origin) = pinned.as_ref().and_then(|pinned| pinned.links.origin.as_ref()) {
+            unchecked.push(format!(
+                "that what was carried over is what run {} recorded up to record {} ({})",
+                origin.run,
+                origin.record,
+                origin.hash.short()
+            ));
+        }
         let request = pinned.and_then(|pinned| pinned.request(problem.id()).ok());
         let progress =
             request.and_then(|request| Progress::begin(self.prepared, &request, self.registry).ok());
@@ -111,6 +119,13 @@ impl Follower for SkillFollower<'_> {
             }
             Err(error) => return vec![refused(&error)],
         };
+        if let Some(nested) = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array) {
+            let count = nested.len();
+            self.unchecked.push(format!(
+                "the {count} nested runs of step {} (each is verified by itself)",
+                result.step()
+            ));
+        }
         let expected = Canonical::of(&outcome.input).digest();
         let mut reasons: Vec<Reason> =
             Reason::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash())

@@ -2,6 +2,7 @@
 
 use hence_cognition::capability::Registry;
 use hence_cognition::run::Capabilities;
+use hence_cognition::skill::Recovery;
 use hence_engine::Determinism;
 
 /// What calling a capability does to the world.
@@ -29,6 +30,17 @@ pub trait Host: Registry + Sync {
         match self.determinism(capability) {
             Determinism::Deterministic => Effect::Pure,
             Determinism::Recorded => Effect::Acts,
+        }
+    }
+
+    /// Returns what becomes of a call of which nobody knows whether it happened, where its step says nothing.
+    ///
+    /// Unless the host knows better a person is asked: calling again may do it twice, giving up may lose what was
+    /// done, and only who can look outside knows which.
+    fn recovery(&self, capability: &str) -> Recovery {
+        match self.effect(capability) {
+            Effect::Pure | Effect::Reads => Recovery::Retry,
+            Effect::Acts | Effect::Asks => Recovery::Ask,
         }
     }
 

@@ -10,10 +10,14 @@
 //! - [`Host`] carries out what steps ask for. This crate calls nothing itself: no files, no network, no clock.
 
 mod calls;
+mod child;
 mod follow;
+mod fork;
 mod host;
 mod kept;
+mod links;
 mod pinned;
+mod reach;
 mod replay;
 mod run;
 mod stop;
@@ -22,10 +26,14 @@ pub use calls::{
     Answer, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Ledger, NoCallLog, Promise,
     Question, QuestionKind, RefusedAnswer, Standing,
 };
+pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use follow::SkillProgram;
+pub use fork::{ForkError, shared_before};
 pub use host::{Effect, Host};
 pub use kept::{KeptError, read as kept_outcome};
+pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
+pub use reach::reaches_out;
 pub use replay::{Recorded, SkillReplay, asks_the_world, replay};
 pub use run::{
     Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,

@@ -9,6 +9,8 @@ use hence_cognition::skill::Skill;
 use hence_cognition::state::Frame;
 use hence_state::{ProblemSpec, Timestamp};
 
+use crate::links::{Links, Origin};
+
 /// The skill a problem pins, and what it gives it.
 #[derive(Clone, Debug)]
 pub struct Pinned {
@@ -26,6 +28,8 @@ pub struct Pinned {
     pub frame: Value,
     /// What a failing step means for the others.
     pub on_failure: FailureMode,
+    /// What the run belongs to.
+    pub links: Links,
 }
 
 /// What a skill run is asked to do.
@@ -45,6 +49,8 @@ pub struct NewSkillRun {
     pub frame: Option<Object>,
     /// What a failing step means for the others.
     pub on_failure: FailureMode,
+    /// What the run belongs to.
+    pub links: Links,
 }
 
 /// A frame that is not one.
@@ -66,14 +72,17 @@ impl NewSkillRun {
         };
         let mut context = vec![("inputs", self.inputs.clone().into()), ("on_failure", on_failure.into())];
         context.extend(self.frame.clone().map(|frame| ("frame", frame.into())));
-        let pin = object(vec![
+        let mut pin = vec![
             ("id", skill.id.clone().into()),
             ("version", skill.version.clone().into()),
             ("sha256", source.digest().into()),
-        ]);
+        ];
+        pin.extend(self.links.nested_value().map(|nested| ("nested", nested)));
+        let pin = object(pin);
         let mut settings = vec![("skill", pin)];
         let pinned = |digest: Digest| object(vec![("sha256", digest.into())]);
         settings.extend(self.capabilities.map(|digest| ("capabilities", pinned(digest))));
+        settings.extend(self.links.settings());
         settings.extend(self.policies.map(|digest| ("policies", pinned(digest))));
         object(vec![
             ("version", "1.0.0".into()),
@@ -117,6 +126,7 @@ impl Pinned {
             inputs: context.get("inputs")?.as_object()?.clone(),
             frame: context.get("frame").cloned().unwrap_or_default(),
             on_failure,
+            links: Links::read(settings)?,
         })
     }
 
@@ -139,7 +149,8 @@ impl Pinned {
             },
             trace_id: Some(trace_id.clone()),
             run_id: Some(trace_id.clone()),
-            parent_run_id: None,
+            parent_run_id: self.links.parent.as_ref().map(|parent| parent.run.clone()),
+            intervention: self.links.origin.as_ref().and_then(Origin::intervention),
         })
     }
 }

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use hence_canon::{Canonical, Value};
-use hence_cognition::run::{Prepared, StepOutcome};
-use hence_cognition::skill::{Flow, Step, Uses};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
+use hence_cognition::skill::Step;
 use hence_engine::{
     Blobs, Determinism, Gate, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve, was_started,
 };
@@ -14,8 +14,10 @@ use hence_journal::{Reader, Record, RecordIndex, verify};
 use hence_state::{ProblemSpec, StepStatus};
 
 use crate::calls::{Desk, Ledger, Outside};
+use crate::child::NoChildRuns;
 use crate::host::Host;
 use crate::kept;
+use crate::reach::{gates_of, may_call};
 use crate::run::{Driven, OUTPUTS_STEP, ResumeSkillError, SkillRun, SkillRunError};
 use crate::stop::NeverStop;
 
@@ -50,8 +52,9 @@ pub fn replay(
     let mut steps = 0;
     let ledger = Ledger::empty();
     let skill = prepared.skill();
-    let (outside, trouble) = (Outside::Closed, Mutex::new(None));
-    let desk = Desk { host, skill, ledger: &ledger, stop: &NeverStop, outside, trouble };
+    let (outside, family, trouble) = (Outside::Closed, run.family(), Mutex::new(None));
+    let (ledger, stop, children) = (&ledger, &NeverStop, &NoChildRuns);
+    let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
     let mut driven = history.drive_again(run, &desk, &mut sink, &mut steps);
     // Whoever took the run up again after it was blocked decided so; the journal says how often, and with what.
     while let Ok(Driven::Blocked(_)) = driven
@@ -178,30 +181,13 @@ impl History {
 /// looked up in the contracts of everything the step may call.
 pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
     let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
-    if outcome.called.keys().any(|id| is_recorded(id)) {
+    // A run that was nested is named by its own journal, which a replay does not write again.
+    let has_nested = outcome.meta.contains_key(NESTED_RUNS_KEY);
+    if has_nested || outcome.called.keys().any(|id| is_recorded(id)) {
         return true;
     }
-    let specs = step.into_iter().flat_map(may_call).filter_map(|id| host.capability(&id));
-    specs.into_iter().any(|spec| {
-        spec.safety.before.iter().chain(&spec.safety.after).any(|gate| is_recorded(&gate.capability))
-    })
-}
-
-/// Returns every capability a step may call.
-fn may_call(step: &Step) -> Vec<Arc<str>> {
-    let mut uses = vec![step.uses.clone()];
-    if let Some(router) = &step.control.router {
-        uses.extend(router.cases.iter().map(|(_, uses)| uses.clone()));
-        uses.extend(router.default.clone());
-    }
-    if let Flow::Scatter(scatter) = &step.control.flow {
-        uses.extend(scatter.branches.iter().cloned());
-    }
-    let capability = |uses: Uses| match uses {
-        Uses::Capability(id) => Some(id),
-        Uses::Skill(_) => None,
-    };
-    uses.into_iter().filter_map(capability).collect()
+    let mut gates = step.into_iter().flat_map(may_call).flat_map(|id| gates_of(&id, host));
+    gates.any(|gate| is_recorded(&gate))
 }
 
 /// Tells whether a journal ends before its run does.

@@ -8,19 +8,22 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
-use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome};
+use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome, settle};
 use hence_cognition::skill::{Flow, Step, Uses};
-use hence_cognition::state::{ExecutionState, StepStatus, TraceMetrics};
+use hence_cognition::state::{ExecutionState, Memory, StepStatus, TraceMetrics};
 use hence_engine::{
     Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
     VERDICTS_STEP,
 };
 use hence_journal::{Head, RecordIndex, Sealed};
-use hence_state::{Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, StepResult};
+use hence_state::{
+    Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, StepResult, Timestamp,
+};
 
 pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
+use crate::child::Family;
 use crate::host::{Effect, Host};
 use crate::kept::{self, Kept};
 use crate::pinned::{InvalidFrame, Pinned};
@@ -34,6 +37,7 @@ const LATENCY_KEY: &str = "latency_ms";
 /// A skill run under way.
 pub struct SkillRun<'a> {
     pinned: Pinned,
+    created_at: Timestamp,
     request: RunRequest,
     progress: Progress<'a>,
     book: Book,
@@ -102,6 +106,7 @@ impl<'a> SkillRun<'a> {
     ) -> Result<(Self, Sealed), SkillRunError> {
         let pinned = check_pin(&problem, prepared, source)?;
         let trace_id = problem.id().clone();
+        let created_at = problem.created_at().clone();
         let request = pinned.request(&trace_id)?;
         let progress = Progress::begin(prepared, &request, registry)?;
         let clock = Clock::ticking(problem.created_at().clone());
@@ -112,7 +117,8 @@ impl<'a> SkillRun<'a> {
             profile: Profile::STRICT,
             clock,
         })?;
-        Ok((Self { pinned, request, progress, book, recorded: BTreeMap::new(), blocked: None }, header))
+        let (recorded, blocked) = (BTreeMap::new(), None);
+        Ok((Self { pinned, created_at, request, progress, book, recorded, blocked }, header))
     }
 
     /// Returns where the journal ends.
@@ -130,6 +136,11 @@ impl<'a> SkillRun<'a> {
         self.progress.state()
     }
 
+    /// Returns the step whose outcome is to be recorded next, if any is left.
+    pub fn due(&self) -> Option<&Arc<str>> {
+        self.progress.due().map(|step| &step.id)
+    }
+
     /// Returns the outcomes so far, in the order of the record.
     pub fn outcomes(&self) -> &[StepOutcome] {
         self.progress.outcomes()
@@ -140,6 +151,23 @@ impl<'a> SkillRun<'a> {
         let head = self.book.head();
         let report = self.progress.end();
         FinishedSkill { finished: Finished { state: self.book.into_state(), head }, report }
+    }
+
+    pub(crate) fn pinned(&self) -> &Pinned {
+        &self.pinned
+    }
+
+    /// Returns the memory after an outcome of the step that is due, which is not taken in.
+    pub(crate) fn memory_after(&self, outcome: &StepOutcome) -> Memory {
+        let memory = &self.progress.state().memory;
+        match self.progress.due() {
+            Some(step) => settle(step, outcome.clone(), memory).memory,
+            None => memory.clone(),
+        }
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        Family { created_at: self.created_at.clone(), pinned: self.pinned.clone() }
     }
 
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {
@@ -174,7 +202,7 @@ impl<'a> SkillRun<'a> {
     }
 
     /// Settles the outcome of the step that is due and keeps it as a record, or keeps that policies block it.
-    fn commit(
+    pub(crate) fn commit(
         &mut self,
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
@@ -211,7 +239,7 @@ impl<'a> SkillRun<'a> {
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.
-    fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
+    pub(crate) fn end(self, sink: &mut dyn Sink) -> Result<FinishedSkill, SkillRunError> {
         let (report, mut book) = (self.progress.end(), self.book);
         if book.state().status() == Status::Running {
             match &report.failure {

@@ -141,6 +141,7 @@ impl Case {
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,
+            links: hence_skills::Links::default(),
             policies: Some(Canonical::of(&policies).digest()),
             inputs: Object::new(),
             frame: None,
@@ -159,7 +160,13 @@ impl Case {
     ) -> Option<Blocked> {
         let ledger = Ledger::empty();
         let workers = NonZeroUsize::new(2).unwrap();
-        let driver = Driver { host: world, workers, ledger: &ledger, stop: &NeverStop };
+        let driver = Driver {
+            host: world,
+            workers,
+            ledger: &ledger,
+            stop: &NeverStop,
+            children: &hence_skills::NoChildRuns,
+        };
         match run.drive(&driver, sink, |_| {}).unwrap() {
             Driven::Finished(_) => None,
             Driven::Blocked(blocked) => Some(blocked),

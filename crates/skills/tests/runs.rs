@@ -19,7 +19,7 @@ use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{Determinism, MemorySink, Sink};
 use hence_journal::verify::{check_chain, check_linked, check_spec};
-use hence_skills::{FinishedSkill, Host, NewSkillRun, Recorded, SkillProgram, SkillRun, replay};
+use hence_skills::{FinishedSkill, Host, Links, NewSkillRun, Recorded, SkillProgram, SkillRun, replay};
 use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 
 /// `echo` gives its input back after a while, `ask` too but is recorded, `fail` fails, `big` gives 20 KiB.
@@ -122,6 +122,7 @@ impl Case {
         let prepared = Prepared::of(&skill, &World::default()).unwrap();
         let asked = NewSkillRun {
             capabilities: None,
+            links: Links::default(),
             policies: None,
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),

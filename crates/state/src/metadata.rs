@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Object, Value};
+use hence_canon::write_string;
 
 use crate::Timestamp;
 
@@ -21,15 +21,23 @@ pub struct Metadata {
     pub updated_at: Timestamp,
 }
 
-impl From<&Metadata> for Value {
-    fn from(metadata: &Metadata) -> Self {
-        let members: [(&str, Value); 5] = [
-            ("trace_id", metadata.trace_id.clone().into()),
-            ("policy_profile", metadata.policy_profile.clone().into()),
-            ("model_profile", metadata.model_profile.clone().into()),
-            ("created_at", metadata.created_at.as_str().into()),
-            ("updated_at", metadata.updated_at.as_str().into()),
+impl Metadata {
+    /// Writes the canonical form: a state is hashed after every step, and this is part of it each time.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let members = [
+            ("{\"created_at\":", Some(self.created_at.as_str())),
+            (",\"model_profile\":", self.model_profile.as_deref()),
+            (",\"policy_profile\":", self.policy_profile.as_deref()),
+            (",\"trace_id\":", Some(&*self.trace_id)),
+            (",\"updated_at\":", Some(self.updated_at.as_str())),
         ];
-        members.into_iter().collect::<Object>().into()
+        for (opening, text) in members {
+            out.extend_from_slice(opening.as_bytes());
+            match text {
+                Some(text) => write_string(text, out),
+                None => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b'}');
     }
 }

@@ -8,6 +8,7 @@ mod resume;
 mod skills;
 mod start;
 mod state_hash;
+mod traces;
 mod verify;
 
 use crate::Error;
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
     Bench { name: "policy", run: policy::run },
+    Bench { name: "traces", run: traces::run },
     Bench { name: "append", run: append::run },
     Bench { name: "start", run: start::run },
 ];

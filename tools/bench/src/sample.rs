@@ -51,6 +51,11 @@ pub(crate) fn trivial_steps(count: usize) -> Result<Plan, Error> {
 ///
 /// Evidence runs out early and the stop condition is never met: every iteration costs the same.
 pub(crate) fn loop_steps(count: usize) -> Result<Plan, Error> {
+    Ok(Engine::new().plan(&Request::of_value(loop_problem(count), Profile::STRICT))?)
+}
+
+/// Makes the problem of such a loop.
+pub(crate) fn loop_problem(count: usize) -> Value {
     let iterations = count.div_ceil(3);
     let settings = object([
         ("evidence_batch", 1.into()),
@@ -72,13 +77,17 @@ pub(crate) fn loop_steps(count: usize) -> Result<Plan, Error> {
             ]),
         ),
     ]);
-    plan(&Engine::new(), settings)
+    problem(settings)
 }
 
 fn plan(engine: &Engine, settings: Value) -> Result<Plan, Error> {
+    Ok(engine.plan(&Request::of_value(problem(settings), Profile::STRICT))?)
+}
+
+fn problem(settings: Value) -> Value {
     let evidence: Vec<Value> =
         (0..8).map(|number| object([("source", format!("note {number}").into())])).collect();
-    let problem = object([
+    object([
         ("version", "1.0.0".into()),
         ("id", "bench".into()),
         ("created_at", "2026-01-01T00:00:00Z".into()),
@@ -90,8 +99,7 @@ fn plan(engine: &Engine, settings: Value) -> Result<Plan, Error> {
             ]),
         ),
         ("settings", settings),
-    ]);
-    Ok(engine.plan(&Request::of_value(problem, Profile::STRICT))?)
+    ])
 }
 
 /// Runs a plan and returns its journal.

@@ -8,6 +8,7 @@ mod target;
 
 pub use input::{InputMapping, InputMappingError, InvalidInputMapping, LITERAL_KEY};
 pub use merge::{MergeError, MergeStrategy, UnknownStrategy};
+pub(crate) use output::set;
 pub use output::{InvalidOutputMapping, OutputMapping, OutputMappingError, VALUE_DEPTH_MAX};
 pub use produced::ProducedField;
 pub use target::{InvalidTarget, Target, TargetPath};

@@ -158,14 +158,24 @@ impl OutputMapping {
             if !written.insert(target) && strategy == MergeStrategy::Overwrite {
                 return Err(OutputMappingError::DuplicateTarget(target.clone()));
             }
-            if value.depth() + entry.target.depth() > VALUE_DEPTH_MAX {
-                return Err(OutputMappingError::TooDeep { target: target.clone() });
-            }
-            write(&mut after, &entry.target, value, strategy)?;
+            set(&mut after, &entry.target, value, strategy)?;
             after.written_targets.insert_mut(target.clone());
         }
         Ok(after)
     }
+}
+
+/// Brings a value to a target.
+pub(crate) fn set(
+    memory: &mut Memory,
+    target: &Target,
+    value: Value,
+    strategy: MergeStrategy,
+) -> Result<(), OutputMappingError> {
+    if value.depth() + target.depth() > VALUE_DEPTH_MAX {
+        return Err(OutputMappingError::TooDeep { target: target.text().clone() });
+    }
+    write(memory, target, value, strategy)
 }
 
 fn write(
@@ -174,11 +184,15 @@ fn write(
     value: Value,
     strategy: MergeStrategy,
 ) -> Result<(), OutputMappingError> {
+    let given = value.clone();
     let merge = |existing: Option<&Value>| {
-        merge(strategy, existing, value)
+        merge(strategy, existing, given)
             .map_err(|source| OutputMappingError::Merge { target: target.text().clone(), source })
     };
     match target.path() {
+        TargetPath::Slot(slot) if strategy == MergeStrategy::Append && value.as_array().is_some() => {
+            memory.working.append(*slot, value.as_array().unwrap_or_default());
+        }
         TargetPath::Var(key) => {
             let merged = merge(memory.vars.get(key))?;
             memory.vars.insert(key.clone(), merged);

@@ -69,6 +69,11 @@ impl Plan {
         &self.order
     }
 
+    /// Returns the place at which a declared step takes effect, from 0.
+    pub fn place_of(&self, declared: usize) -> Option<usize> {
+        self.order.iter().position(|step| step.position() == declared)
+    }
+
     /// Returns the steps that `step` depends on.
     pub fn dependencies(&self, step: StepIndex) -> &[StepIndex] {
         self.dependencies.get(step.position()).map_or(&[], Vec::as_slice)

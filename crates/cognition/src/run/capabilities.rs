@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Digest, Float, Object, Value};
 
+use super::StepOutcome;
 use super::invoke::Invoking;
 use crate::capability::Registry;
 use crate::state::RunStatus;
@@ -29,8 +30,10 @@ pub trait Capabilities: Registry {
     /// Returns how long the outermost run has been under way.
     fn elapsed_seconds(&mut self) -> Float;
 
-    /// Learns that a nested run has ended.
-    fn nested_run_ended(&mut self, _run: &NestedRun) {}
+    /// Learns that a nested run has ended, and says by what the outcome of the step that ran it can name it.
+    fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
+        None
+    }
 }
 
 /// A call with everything around it, ready to be carried out.
@@ -180,4 +183,22 @@ pub struct NestedRun {
     pub lineage: Vec<Arc<str>>,
     /// How it ended.
     pub status: RunStatus,
+    /// The id of the run, if the run that nests it has one.
+    pub run_id: Option<Arc<str>>,
+    /// The step that runs it.
+    pub step_id: Arc<str>,
+    /// What it was given.
+    pub inputs: Object,
+    /// The settled outcomes of its steps.
+    pub outcomes: Vec<StepOutcome>,
+}
+
+/// Returns the id of a run that a step of another run starts: another one for every step, iteration, item and attempt.
+pub(super) fn nested_run_id(parent: &str, step: &str, place: &CallPlace, attempt: u64) -> Arc<str> {
+    let step = key_part(step).replace('@', "~2");
+    let CallPlace { iteration, item, .. } = place;
+    match (iteration, item, attempt) {
+        (0, 0, 1) => format!("{parent}/{step}").into(),
+        _ => format!("{parent}/{step}@{iteration}.{item}.{attempt}").into(),
+    }
 }

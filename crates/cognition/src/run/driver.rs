@@ -6,7 +6,8 @@ use hence_canon::Object;
 
 use super::progress::{begin_state, ended};
 use super::{
-    Capabilities, Context, Prepared, Progress, RunFailure, RunOptions, StepOutcome, Waiting, execute,
+    Capabilities, Context, Intervention, Prepared, Progress, RunFailure, RunOptions, StepOutcome, Waiting,
+    execute,
 };
 use crate::failure::{ErrorClass, Failure};
 use crate::skill::Skill;
@@ -27,6 +28,8 @@ pub struct RunRequest {
     pub run_id: Option<Arc<str>>,
     /// The run that nests it.
     pub parent_run_id: Option<Arc<str>>,
+    /// What a fork changes.
+    pub intervention: Option<Intervention>,
 }
 
 /// What a run came to. The state is there whether it completed or not.

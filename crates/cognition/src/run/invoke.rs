@@ -26,12 +26,15 @@ pub(super) struct Tally {
     pub(super) metrics: TraceMetrics,
     pub(super) notes: Vec<Note>,
     pub(super) called: BTreeMap<Arc<str>, u64>,
+    /// What names the runs that were nested.
+    pub(super) nested: Vec<Value>,
 }
 
 impl Tally {
     fn add(&mut self, other: Self) {
         self.metrics.add(other.metrics);
         self.notes.extend(other.notes);
+        self.nested.extend(other.nested);
         for (capability, times) in other.called {
             *self.called.entry(capability).or_default() += times;
         }

@@ -15,6 +15,7 @@ mod encode;
 mod flow;
 mod fold;
 mod gate;
+mod intervention;
 mod invoke;
 mod nested;
 mod options;
@@ -34,11 +35,12 @@ pub use driver::{RunReport, RunRequest, run};
 pub use encode::OutcomeError;
 pub(crate) use encode::metrics;
 pub use fold::{FoldError, Settled, settle};
+pub use intervention::{Intervention, InvalidIntervention};
 pub use options::{RunOptions, SKILL_DEPTH_DEFAULT, SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT};
 pub use outcome::{Note, StepOutcome};
 pub use prepared::Prepared;
 pub use progress::{Progress, RunFailure};
-pub use step::execute;
+pub use step::{NESTED_RUNS_KEY, execute};
 
 #[cfg(test)]
 mod tests;

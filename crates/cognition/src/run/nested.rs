@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Value};
 
-use super::capabilities::key_part;
+use super::capabilities::{key_part, nested_run_id};
 use super::driver::run_in;
 use super::invoke::{Caller, Invoked, Stop};
 use super::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
@@ -21,13 +21,17 @@ impl Caller<'_, '_> {
         self.tally.note_call(format!("skill:{id}").into());
         let mut lineage = self.context.lineage.clone();
         lineage.push(id.clone());
+        let parent = self.context.run_id.as_deref();
+        let run_id = parent.map(|parent| nested_run_id(parent, &self.step.id, &self.place, attempt));
+        let inputs = input.as_object().cloned().unwrap_or_default();
         let request = RunRequest {
-            inputs: input.as_object().cloned().unwrap_or_default(),
+            inputs: inputs.clone(),
             frame: Frame::default(),
             options: self.context.options.clone(),
             trace_id: self.context.trace_id.clone(),
-            run_id: None,
+            run_id: run_id.clone(),
             parent_run_id: self.context.run_id.clone(),
+            intervention: None,
         };
         let CallPlace { path, iteration, item, .. } = &self.place;
         let (step, skill_id) = (key_part(&self.step.id), key_part(id));
@@ -43,8 +47,12 @@ impl Caller<'_, '_> {
             parent_run_id: self.context.run_id.clone(),
             lineage,
             status: report.state.status,
+            run_id,
+            step_id: self.step.id.clone(),
+            inputs,
+            outcomes: report.outcomes,
         };
-        self.context.capabilities.nested_run_ended(&ended);
+        self.tally.nested.extend(self.context.capabilities.nested_run_ended(&ended));
         match report.failure {
             None => Ok(Invoked {
                 output: report.state.memory.outputs().to_object(),

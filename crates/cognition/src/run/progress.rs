@@ -6,9 +6,11 @@
 
 use std::sync::Arc;
 
-use hence_canon::Object;
+use hence_canon::{Object, Value};
 
-use super::{FoldError, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle};
+use super::{
+    FoldError, Intervention, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle,
+};
 use crate::capability::{ContractBreach, Registry, breach};
 use crate::failure::{ErrorClass, ErrorCode, Failure};
 use crate::plan::StepIndex;
@@ -56,6 +58,8 @@ pub struct Progress<'a> {
     state: ExecutionState,
     outcomes: Vec<StepOutcome>,
     first_failure: Option<(Arc<str>, Failure)>,
+    /// A change that is still to be made, and the place in the plan it is made at.
+    intervention: Option<(usize, Intervention)>,
     /// A denial: it ends the run in every mode.
     denied: Option<RunFailure>,
 }
@@ -82,8 +86,15 @@ impl<'a> Progress<'a> {
             state,
             outcomes: Vec::new(),
             first_failure: None,
+            intervention: None,
             denied: None,
         };
+        if let Some(change) = &request.intervention {
+            let step = skill.steps.iter().position(|step| step.id == change.before);
+            let at = step.and_then(|step| prepared.plan().place_of(step));
+            progress.intervention = at.map(|at| (at, change.clone()));
+            progress.intervene();
+        }
         for early in skill.consumed_too_early(registry) {
             let message = format!("`{}` consumes {} before any step produces it", early.step_id, early.kind);
             let data = Object::from_iter([("step_id", early.step_id), ("type", early.kind)]);
@@ -112,7 +123,8 @@ impl<'a> Progress<'a> {
         if self.denied.is_some() {
             return None;
         }
-        let step = self.schedule.start().and_then(|index| self.step(index))?;
+        let limit = self.intervention.as_ref().map(|(at, _)| *at);
+        let step = self.schedule.start_before(limit).and_then(|index| self.step(index))?;
         self.state.current_step = Some(step.id.clone());
         Some(step)
     }
@@ -167,6 +179,21 @@ impl<'a> Progress<'a> {
         RunReport { state: self.state, outcomes: self.outcomes, failure: None, waiting: Some(waiting) }
     }
 
+    /// Makes the change that is due. One that cannot be made is refused before a run begins, so here it is left out.
+    fn intervene(&mut self) {
+        let is_due = |(at, _): &mut (usize, Intervention)| *at <= self.schedule.due_place();
+        let Some((_, change)) = self.intervention.take_if(is_due) else { return };
+        if let Ok(memory) = change.apply(&self.state.memory) {
+            self.state.memory = memory;
+            for (place, value) in &change.set {
+                let message = format!("`{place}` was set before step `{}`", change.before);
+                let data =
+                    Object::from_iter([("place", Value::from(place.clone())), ("value", value.clone())]);
+                self.state.event("intervention", message, None, data);
+            }
+        }
+    }
+
     fn failed_step(&mut self) -> Option<RunFailure> {
         let (step_id, cause) = self.first_failure.take().filter(|_| self.mode == FailureMode::FailFast)?;
         let message = format_args!("step `{step_id}` failed: {cause}");
@@ -192,6 +219,7 @@ impl<'a> Progress<'a> {
         let outcome = settled.outcome.clone();
         self.state.accept(settled);
         self.schedule.settle(outcome.status);
+        self.intervene();
         if let Some(failure) = &outcome.failure {
             let step_id = outcome.step_id.clone();
             if failure.class.is_safety() {

@@ -13,6 +13,9 @@ use crate::failure::{ErrorClass, Failure};
 use crate::skill::{Flow, Step, Uses};
 use crate::state::{Memory, StepStatus, TraceMetrics};
 
+/// The member of an outcome's `meta` that names the runs a step nested.
+pub const NESTED_RUNS_KEY: &str = "nested_runs";
+
 /// Executes a step on a snapshot of memory. Nothing is written; [`settle`](super::settle) does that when the
 /// outcome is due.
 ///
@@ -21,7 +24,7 @@ use crate::state::{Memory, StepStatus, TraceMetrics};
 pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
     let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let Tally { metrics, mut notes, called } = caller.tally;
+    let Tally { metrics, mut notes, called, nested } = caller.tally;
     let outcome = StepOutcome { metrics, called, ..blank(step) };
     let outcome = match attempt {
         Ok(Some(flowed)) => completed(outcome, flowed),
@@ -33,7 +36,8 @@ pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Resul
         }
         Err((_, Stop::Waiting(waiting))) => return Err(waiting),
     };
-    Ok(StepOutcome { notes, ..outcome })
+    let meta = if nested.is_empty() { outcome.meta } else { outcome.meta.with(NESTED_RUNS_KEY, nested) };
+    Ok(StepOutcome { notes, meta, ..outcome })
 }
 
 /// Returns the outcome of a step that has done nothing yet.

@@ -29,6 +29,7 @@ pub fn json_schema() -> Value {
             ),
         ),
         ("capabilities", described(files(), "Files that declare what it calls, from the folder of this one")),
+        ("skills", described(files(), "Files of the skills it nests, from the folder of this one")),
         (
             "policies",
             described(files(), "Policies every step must keep: files from the folder of this one, or packs"),
@@ -62,6 +63,7 @@ fn fields() -> Value {
             ("required", kind("boolean")),
             ("description", kind("string")),
             ("default", described(Object::new().into(), "What stands for it when it is absent")),
+            ("secret", described(kind("boolean"), "Whether nobody may see an input: it is never recorded")),
         ],
         &["type"],
     );

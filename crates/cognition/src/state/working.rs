@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hence_canon::{Object, Value};
+use rpds::{Vector, VectorSync};
 
 use super::Table;
 
@@ -103,14 +104,52 @@ pub struct Working {
     lists: [Items; 9],
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Items(Arc<[Value]>);
+/// The items of a list slot.
+///
+/// A run of n steps may append n times, so appending must not copy what is there: a persistent vector shares it. Who
+/// reads the whole list gets it flat, made once for each state of the list that is really read.
+#[derive(Clone, Debug)]
+struct Items {
+    items: VectorSync<Value>,
+    flat: OnceLock<Arc<[Value]>>,
+}
+
+impl Items {
+    fn flat(&self) -> &Arc<[Value]> {
+        self.flat.get_or_init(|| self.items.iter().cloned().collect())
+    }
+
+    fn append(&mut self, more: &[Value]) {
+        more.iter().for_each(|item| {
+            self.items.push_back_mut(item.clone());
+        });
+        self.flat = OnceLock::new();
+    }
+}
 
 impl Default for Items {
     fn default() -> Self {
-        Self(Arc::from([]))
+        Self { items: Vector::new_sync(), flat: OnceLock::new() }
     }
 }
+
+impl From<Arc<[Value]>> for Items {
+    fn from(flat: Arc<[Value]>) -> Self {
+        let mut items = Vector::new_sync();
+        flat.iter().for_each(|item| {
+            items.push_back_mut(item.clone());
+        });
+        Self { items, flat: OnceLock::from(flat) }
+    }
+}
+
+impl PartialEq for Items {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+impl Eq for Items {}
 
 impl Working {
     /// Returns the named intermediate products.
@@ -120,19 +159,26 @@ impl Working {
 
     /// Returns the items of a list slot.
     pub fn list(&self, slot: ListSlot) -> &[Value] {
-        self.lists.get(slot as usize).map_or(&[], |items| &items.0)
+        self.lists.get(slot as usize).map_or(&[], |items| items.flat())
     }
 
     /// Returns a list slot as a shared value.
     pub(crate) fn list_value(&self, slot: ListSlot) -> Value {
         self.lists
             .get(slot as usize)
-            .map_or_else(|| Value::Array(Arc::from([])), |items| Value::Array(items.0.clone()))
+            .map_or_else(|| Value::Array(Arc::from([])), |items| Value::Array(items.flat().clone()))
     }
 
     pub(crate) fn set_list(&mut self, slot: ListSlot, items: Arc<[Value]>) {
         if let Some(place) = self.lists.get_mut(slot as usize) {
-            *place = Items(items);
+            *place = Items::from(items);
+        }
+    }
+
+    /// Appends to a list slot without copying what is there.
+    pub(crate) fn append(&mut self, slot: ListSlot, more: &[Value]) {
+        if let Some(place) = self.lists.get_mut(slot as usize) {
+            place.append(more);
         }
     }
 

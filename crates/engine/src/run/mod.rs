@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
-use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
+use hence_state::{CompletionRule, ReasoningState, StepStatus};
 
 pub use resume::{ResumeError, Resumed};
 
@@ -18,6 +18,7 @@ use crate::blob::BlobError;
 use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
 use crate::gate::{Blocked, Role};
+use crate::history::Recorded;
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::step::Tally;
@@ -29,7 +30,7 @@ pub struct Run {
     cursor: Cursor,
     tally: Tally,
     /// Outcomes a replay reads instead of asking the world again, by record.
-    recorded: BTreeMap<RecordIndex, Outcome>,
+    recorded: BTreeMap<RecordIndex, Recorded>,
 }
 
 /// What one record told.
@@ -109,6 +110,14 @@ pub enum RunError {
         index: RecordIndex,
         /// Why.
         source: hence_variables::InvalidTimestamp,
+    },
+    /// What a step calls is not there now.
+    #[error("step {step} cannot be done now: {message}")]
+    Stopped {
+        /// The step.
+        step: Arc<str>,
+        /// Why.
+        message: String,
     },
     /// A large value could not be read back.
     #[error(transparent)]
@@ -205,7 +214,7 @@ impl Run {
         }
     }
 
-    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Outcome>) {
+    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Recorded>) {
         self.recorded = recorded;
     }
 

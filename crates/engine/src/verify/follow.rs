@@ -9,22 +9,22 @@ use hence_state::{
     Artifacts, Metadata, ProblemSpec, Produced, Profile, ReasoningState, StepIndex, StepResult,
 };
 
+use crate::blob;
 use crate::blob::Blobs;
 use crate::cursor::{Cursor, Misstep};
 use crate::step::{Step, Tally, Unseen, View};
-use crate::{Custody, Engine, POLICIES_STEP, Role, VERDICTS_STEP, blob};
+use crate::{Custody, POLICIES_STEP, Role, VERDICTS_STEP};
 
 pub(super) struct ReasonProgram<'a> {
-    pub(super) engine: &'a Engine,
-    /// The policy the problem asks for; the default one when there is no problem to ask.
-    pub(super) policy: &'a str,
+    /// The steps the problem asks for; those of the default policy when there is no problem to ask.
+    pub(super) steps: Vec<Arc<dyn Step>>,
     pub(super) blobs: &'a dyn Blobs,
 }
 
 impl Program for ReasonProgram<'_> {
     fn follow<'s>(&'s self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 's> {
         let profile = Profile::named(header.profile);
-        let steps = self.engine.policies.policy(self.policy).unwrap_or_default();
+        let steps = &*self.steps;
         Box::new(ReasonFollower {
             profile,
             problem: problem.cloned(),

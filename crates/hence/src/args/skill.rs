@@ -10,6 +10,28 @@ pub(crate) struct CapabilitiesArgs {
     pub(crate) capabilities: Vec<String>,
 }
 
+/// Skills that a skill nests.
+#[derive(ClapArgs)]
+pub(crate) struct NestedArgs {
+    /// A file with a skill that may be nested as skill:ID, beside those the document names in `skills`; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) skill: Vec<String>,
+}
+
+/// When a run is to stop.
+#[derive(ClapArgs)]
+pub(crate) struct DeadlineArgs {
+    /// Stop after this many seconds: calls under way end, nothing new begins, `hence resume` continues
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) deadline: Option<std::time::Duration>,
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    std::time::Duration::try_from_secs_f64(seconds)
+        .map_err(|_| "expected a number of seconds from 0 on".to_owned())
+}
+
 /// What a run of a skill is given. A problem takes none of it.
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Options for skills")]
@@ -28,16 +50,21 @@ pub(crate) struct SkillRunArgs {
     pub(crate) on_failure: Option<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) nested: NestedArgs,
+    #[command(flatten)]
+    pub(crate) deadline: DeadlineArgs,
 }
 
 impl SkillRunArgs {
-    /// Returns whether nothing of it was given.
+    /// Returns whether nothing was given that only a skill can take.
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_empty()
             && self.inputs.is_none()
             && self.frame.is_none()
             && self.on_failure.is_none()
-            && self.capabilities.capabilities.is_empty()
+            && self.nested.skill.is_empty()
+            && self.deadline.deadline.is_none()
     }
 }
 
@@ -45,9 +72,59 @@ impl SkillRunArgs {
 #[command(after_help = "Example: hence check examples/skills/incident-triage/skill.yaml")]
 pub(crate) struct CheckArgs {
     /// The skill's file, or - for standard input
-    pub(crate) skill: String,
+    #[arg(value_name = "FILE")]
+    pub(crate) document: String,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+    #[command(flatten)]
+    pub(crate) nested: NestedArgs,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence answer refund-42 approve --value '\"yes\"' --by ada --resume")]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["value", "done", "retry", "fail"]))]
+pub(crate) struct AnswerArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
+    /// The step that waits, or the key of one of its calls
+    pub(crate) step: String,
+    /// The value that was asked for: JSON, or @FILE for what a file holds
+    #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
+    pub(crate) value: Option<String>,
+    /// An undecided call happened, and gave this: JSON, or @FILE
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub(crate) done: Option<String>,
+    /// Make an undecided call again, with the same idempotency key
+    #[arg(long)]
+    pub(crate) retry: bool,
+    /// Take an undecided call as failed
+    #[arg(long)]
+    pub(crate) fail: bool,
+    /// Who answers
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Go on with the run at once
+    #[arg(long)]
+    pub(crate) resume: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence fork triage --from rank --set vars.limit=3")]
+pub(crate) struct ForkArgs {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
+    /// The first step that is executed anew
+    #[arg(long, value_name = "STEP")]
+    pub(crate) from: String,
+    /// Set a place of the memory before that step, as vars.limit=3 or /inputs/log=@FILE; may be repeated
+    #[arg(long, value_name = "PLACE=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Go on with this skill; it must be the same before the step
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Option<String>,
+    /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]
+    #[arg(long, value_name = "ID")]
+    pub(crate) run_id: Option<String>,
 }
 
 #[derive(ClapArgs)]

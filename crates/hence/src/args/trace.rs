@@ -24,7 +24,7 @@ pub(crate) enum TraceCommand {
     Chain(TraceChainArgs),
     /// Compare two traces by meaning
     Diff(TraceDiffArgs),
-    /// Write a run of the store as a trace
+    /// Write a run of the store as a trace, or a trace as spans, provenance or a statement
     Export(TraceExportArgs),
 }
 
@@ -119,11 +119,42 @@ pub(crate) struct TraceDiffArgs {
     pub(crate) right: String,
 }
 
+/// The form a trace is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TraceForm {
+    /// The trace itself
+    Trace,
+    /// OpenTelemetry spans with the attributes of GenAI, as OTLP JSON
+    Otlp,
+    /// W3C PROV-JSON
+    Prov,
+    /// An in-toto statement, unsigned
+    InToto,
+}
+
+impl TraceForm {
+    /// Returns the word a person types.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Otlp => "otlp",
+            Self::Prov => "prov",
+            Self::InToto => "in-toto",
+        }
+    }
+}
+
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence trace export vendor-choice --out trace.json")]
+#[command(after_help = "\
+Examples:
+  hence trace export vendor-choice --out trace.json
+  hence trace export imported.json --format otlp")]
 pub(crate) struct TraceExportArgs {
-    /// The run, or a prefix of its id, or a journal's file
+    /// The run, or a prefix of its id, or a journal's file, or a trace to write in another form
     pub(crate) run: String,
+    /// How to write it
+    #[arg(long, value_name = "FORMAT", default_value = "trace")]
+    pub(crate) format: TraceForm,
     /// Write the trace there [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<std::path::PathBuf>,

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input;
 use crate::report::Text;
-use crate::skills::{SkillDocument, library_for};
+use crate::skills::{Shelf, SkillDocument, library_for};
 
 /// How many characters of a line are shown.
 const LINE_CHARACTERS_MAX: usize = 160;
@@ -91,9 +91,11 @@ fn visible(c: char) -> char {
 }
 
 pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
-    let bytes = input::read_document(&args.skill)?;
-    let library = library_for(&args.skill, &bytes, &args.capabilities)?;
-    let document = SkillDocument::read(&args.skill, &bytes, &library)?;
+    let bytes = input::read_document(&args.document)?;
+    let shelf = Shelf::read(&args.document, &bytes, &args.nested)?;
+    let library = library_for(&args.document, &bytes, &args.capabilities)?.with_skills(shelf.skills());
+    shelf.check(&library)?;
+    let document = SkillDocument::read(&args.document, &bytes, &library)?;
     let findings: Vec<FindingRow> = document.problems.iter().map(|problem| row(&document, problem)).collect();
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;

@@ -1,236 +1,71 @@
-//! `hence import`: a bundle into the store, checked before anything is stored.
+//! `hence import`: a log as a trace, or a bundle into the store.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::path::{Component, Path, PathBuf};
+mod bundle;
+mod log;
 
-use hence_canon::Digest;
-use hence_journal::verify::{Outcome, check_chain};
-use hence_journal::{Chained, Lines, Record, RecordIndex};
-use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::path::Path;
 
+use hence_review::import::Format;
+use schemars::Schema;
+
+use super::schema::{Named, schema_of};
 use crate::args::ImportArgs;
-use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
 use crate::code::Code;
-use crate::context::{Context, escape};
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::input;
-use crate::report::{Text, pairs};
 
-/// A bundle that was taken in.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ImportReport {
-    /// The run's id.
-    run: String,
-    /// Where its journal ends.
-    head: String,
-    /// How many records it holds.
-    records: u64,
-    /// How many large values came with it.
-    blobs: usize,
-    /// Whether the store had the same run already.
-    already_there: bool,
+/// What `hence schema` knows of this command: bundles and logs are told in different words.
+pub(super) const SCHEMAS: &[Named] = &[("import", bundle_schema), ("import-log", log_schema)];
+
+fn bundle_schema() -> Schema {
+    schema_of::<bundle::ImportReport>()
 }
 
-impl Text for ImportReport {
-    fn text(&self) -> String {
-        let there = if self.already_there { " (was there already, nothing changed)" } else { "" };
-        pairs(&[
-            ("run", format!("{}{there}", escape(&self.run))),
-            ("head", self.head.clone()),
-            ("records", self.records.to_string()),
-            ("blobs", self.blobs.to_string()),
-        ])
+fn log_schema() -> Schema {
+    schema_of::<log::LogReport>()
+}
+
+/// What a person calls the kind of thing to import.
+enum Kind {
+    Bundle,
+    /// A log, of a format or of whichever it is.
+    Log(Option<Format>),
+}
+
+fn kind(word: &str) -> Option<Kind> {
+    match word {
+        "bundle" => Some(Kind::Bundle),
+        "auto" => Some(Kind::Log(None)),
+        other => Format::find(other).map(|format| Kind::Log(Some(format))),
     }
-}
-
-/// The files of a bundle, each checked against the manifest.
-struct Contents {
-    journal: Vec<u8>,
-    attachments: Vec<(AttachmentName, Vec<u8>)>,
-    blobs: Vec<(Digest, Vec<u8>)>,
 }
 
 pub(super) fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
-    let manifest = read_manifest(&args.dir)?;
-    let id = RunId::new(&manifest.run).map_err(|error| bundle_error(&args.dir, error.to_string()))?;
-    let contents = read_contents(&args.dir, &manifest)?;
-    let head = check_journal(&args.dir, &manifest, &contents.journal)?;
-    let store = match check_blobs(context, args, &contents)? {
-        Some(store) => store,
-        None => context.store_or_new()?,
-    };
-    let blobs = contents.blobs.len();
-    let already_there = take_in(&store, id, contents)?;
-    context.print(&ImportReport {
-        run: manifest.run,
-        head: head.to_string(),
-        records: head.records.get(),
-        blobs,
-        already_there,
-    })?;
-    Ok(Exit::Yes)
-}
-
-/// Stores a checked bundle and says whether the run was there already.
-fn take_in(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
-    let Contents { journal, attachments, blobs } = contents;
-    let put_blobs =
-        || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));
-    let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
-    // Large values first: a run is never there without what its records refer to. Where the run is there already, the
-    // comparison comes first: a bundle that is refused leaves nothing behind.
-    if !is_there {
-        put_blobs()?;
-    }
-    match store.create(NewRun { id, attachments, lines: journal }) {
-        Ok(_) => Ok(false),
-        Err(StoreError::AlreadyCreated { .. }) => {
-            // A bundle brings back values that the store has lost.
-            put_blobs()?;
-            Ok(true)
+    let (kind, path) = match &args.second {
+        Some(path) => {
+            let kind = kind(&args.first).ok_or_else(|| {
+                let words: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+                let expected = format!("auto, bundle, {}", words.join(", "));
+                let message = format!("no format is called {:?}; expected one of {expected}", args.first);
+                CliError::new(Code::NoSuchPlace, message).advise("`hence import --help` tells them apart")
+            })?;
+            (kind, path.as_str())
         }
-        Err(error @ StoreError::RunConflict { .. }) => {
-            Err(CliError::from(error).advise("the stored run was not touched; compare with `hence diff`"))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Checks that every large value the journal refers to is in the bundle, or else in the store, which is then returned.
-fn check_blobs(
-    context: &Context,
-    args: &ImportArgs,
-    contents: &Contents,
-) -> Result<Option<FileStore>, CliError> {
-    let at_hand: BTreeMap<Digest, Vec<u8>> = contents.blobs.iter().cloned().collect();
-    let missing: Vec<Digest> = referenced_blobs(&contents.journal, &at_hand)
-        .into_iter()
-        .filter(|digest| !at_hand.contains_key(digest))
-        .collect();
-    let Some(first) = missing.first() else { return Ok(None) };
-    let lacking = || bundle_error(&args.dir, format!("{BLOBS}/{first} is missing, a record refers to it"));
-    let store = context.store().map_err(|_| lacking())?;
-    for digest in &missing {
-        if !store.has_blob(digest)? {
-            return Err(lacking());
-        }
-    }
-    Ok(Some(store))
-}
-
-fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {
-    CliError::new(Code::Bundle, format!("{}: {message}", dir.display()))
-}
-
-fn read_manifest(dir: &Path) -> Result<Manifest, CliError> {
-    let path = dir.join(MANIFEST);
-    let bytes = input::read_document(&path.to_string_lossy())
-        .map_err(|error| error.advise("name a folder that `hence export` made"))?;
-    let manifest: Manifest = serde_json::from_slice(&bytes)
-        .map_err(|error| bundle_error(&path, format!("not a manifest: {error}")))?;
-    if manifest.format != FORMAT {
-        let message = format!("expected format {FORMAT:?}, found {:?}", manifest.format);
-        return Err(bundle_error(&path, message));
-    }
-    Ok(manifest)
-}
-
-fn read_contents(dir: &Path, manifest: &Manifest) -> Result<Contents, CliError> {
-    let mut contents = Contents { journal: Vec::new(), attachments: Vec::new(), blobs: Vec::new() };
-    for file in &manifest.files {
-        let bytes = read_checked(dir, file)?;
-        if file.path == JOURNAL {
-            contents.journal = bytes;
-        } else if let Some(name) = file.path.strip_prefix(BLOBS).and_then(|rest| rest.strip_prefix('/')) {
-            let digest: Digest = name.parse().map_err(|error| bundle_error(dir, error))?;
-            if digest != Digest::of(&bytes) {
-                return Err(bundle_error(
-                    dir,
-                    format!("{} does not hold the value it is named after", file.path),
-                ));
+        None => {
+            let path = args.first.as_str();
+            let is_word_alone = kind(path).is_some() && !Path::new(path).exists();
+            if is_word_alone {
+                let message = format!("expected a file after {path}, found nothing");
+                return Err(CliError::new(Code::NoSuchPlace, message)
+                    .advise(format!("`hence import {path} FILE`; - is standard input")));
             }
-            contents.blobs.push((digest, bytes));
-        } else {
-            let name = AttachmentName::new(&file.path).map_err(|error| bundle_error(dir, error))?;
-            contents.attachments.push((name, bytes));
+            let is_file = path == "-" || Path::new(path).is_file();
+            (if is_file { Kind::Log(None) } else { Kind::Bundle }, path)
         }
-    }
-    Ok(contents)
-}
-
-/// Reads a file the manifest names, which must lie inside the bundle and be what the manifest says.
-fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
-    let relative = Path::new(&file.path);
-    if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
-        return Err(bundle_error(dir, format!("{:?} leads out of the bundle", file.path)));
-    }
-    let path = plain_file(dir, relative)
-        .ok_or_else(|| bundle_error(dir, format!("{:?} is not a plain file of the bundle", file.path)))?;
-    // The size comes first: a file of another size is not read at all.
-    let size = std::fs::metadata(&path).map_err(|error| CliError::file("read", &path, &error))?.len();
-    if size != file.bytes {
-        let message = format!("{}: expected {} bytes, found {size}", file.path, file.bytes);
-        return Err(bundle_error(dir, message));
-    }
-    let bytes = input::read_file(&path)?;
-    let found = Digest::of(&bytes).to_string();
-    if found != file.sha256 {
-        let message = format!("{}: expected digest {}, found {found}", file.path, file.sha256);
-        return Err(bundle_error(dir, message));
-    }
-    Ok(bytes)
-}
-
-/// Finds a file of the bundle; nothing on the way to it may lead elsewhere.
-fn plain_file(dir: &Path, relative: &Path) -> Option<PathBuf> {
-    let mut path = dir.to_owned();
-    for part in relative.components() {
-        path.push(part);
-        if std::fs::symlink_metadata(&path).ok()?.is_symlink() {
-            return None;
-        }
-    }
-    path.is_file().then_some(path)
-}
-
-fn check_journal(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<hence_journal::Head, CliError> {
-    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let chain = check_chain(journal, threads);
-    match (&chain.outcome, chain.head) {
-        (Outcome::Holds, Some(head)) if head.to_string() == manifest.head => {
-            check_run(dir, manifest, journal)?;
-            Ok(head)
-        }
-        (Outcome::Holds, Some(head)) => Err(bundle_error(
-            dir,
-            format!("the manifest names head {}, the journal ends at {head}", manifest.head),
-        )),
-        (Outcome::Broken(found), _) => {
-            let reasons: Vec<String> = found.reasons.iter().map(ToString::to_string).collect();
-            Err(bundle_error(
-                dir,
-                format!("the journal breaks at record {}: {}", found.line, reasons.join("; ")),
-            ))
-        }
-        _ => Err(bundle_error(dir, "the journal holds no record")),
-    }
-}
-
-/// A run is stored under the id its header names, never under another.
-fn check_run(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<(), CliError> {
-    let first = Lines::of(journal).get(RecordIndex::HEADER).unwrap_or_default();
-    let trace_id = match Chained::decode_header(first).map(|(chained, _)| chained.record) {
-        Ok(Record::Header(header)) => header.trace_id,
-        Ok(_) => return Err(bundle_error(dir, "the journal does not begin with a header")),
-        Err(error) => return Err(bundle_error(dir, format!("record 0: {error}"))),
     };
-    if *trace_id != *manifest.run {
-        let message = format!("the manifest names run {:?}, the journal is of {trace_id:?}", manifest.run);
-        return Err(bundle_error(dir, message));
+    match kind {
+        Kind::Bundle => bundle::run(context, Path::new(path)),
+        Kind::Log(format) => log::run(context, format, path, args),
     }
-    Ok(())
 }

@@ -14,14 +14,20 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
     let amended = guard::given(&args.policies)?;
     let journal = Journal::of_run(context, &args.run)?;
     if let Some(kept) = crate::skills::Kept::of_given(&journal, &args.capabilities.capabilities)? {
-        return crate::skills::resume(context, &kept, &journal, amended.as_ref());
+        let given = crate::skills::Given { amended: amended.as_ref(), deadline: args.deadline.deadline };
+        return crate::skills::resume(context, &kept, &journal, given);
+    }
+    if args.deadline.deadline.is_some() {
+        let message = "--deadline is for skills, and this run has none";
+        return Err(CliError::new(crate::code::Code::Refused, message).advise("leave it out"));
     }
     let problem = journal.required_problem()?;
-    let plan = Engine::new()
+    let engine = crate::bound::to_resume(Engine::new(), &journal, &args.capabilities.capabilities)?;
+    let plan = engine
         .plan_of_journal(&journal.bytes, &problem)
         .map_err(|error| CliError::resume(&journal.name, error))?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    let ended = take_up(context, &store, plan, &id, amended.as_ref())?;
+    let ended = take_up(context, &store, (&engine, plan), &id, amended.as_ref())?;
     report(context, &store, &id, &ended, None)
 }

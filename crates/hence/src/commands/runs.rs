@@ -10,7 +10,18 @@ use crate::args::RunsArgs;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::report::{Text, columns};
+use crate::report::{Text, columns, pairs};
+use crate::skills::WaitingRow;
+
+const UNFINISHED: &str = "unfinished";
+const WAITING: &str = "waiting";
+
+/// Which runs were asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    All,
+    Waiting,
+}
 
 /// The runs of a store.
 #[derive(Serialize, JsonSchema)]
@@ -19,6 +30,9 @@ pub(crate) struct RunsReport {
     total: usize,
     /// The runs, in the order of their ids.
     runs: Vec<RunRow>,
+    #[serde(skip)]
+    #[schemars(skip)]
+    asked: Asked,
 }
 
 /// One run.
@@ -26,7 +40,8 @@ pub(crate) struct RunsReport {
 struct RunRow {
     /// The run's id.
     run: String,
-    /// `completed`, `failed`, `interactive` (driven from outside), `unfinished` or `damaged`.
+    /// `completed`, `failed`, `interactive` (driven from outside), `waiting`, `blocked` (by policies), `unfinished`
+    /// or `damaged`.
     status: String,
     /// How many records its journal holds.
     records: Option<u64>,
@@ -36,10 +51,15 @@ struct RunRow {
     created_at: Option<String>,
     /// The size of its journal.
     bytes: u64,
+    /// What it waits for.
+    waiting: Vec<WaitingRow>,
 }
 
 impl Text for RunsReport {
     fn text(&self) -> String {
+        if self.runs.is_empty() && self.asked == Asked::Waiting {
+            return "no run waits for anybody".to_owned();
+        }
         if self.runs.is_empty() {
             return "no runs yet; `hence run PROBLEM.json` makes one".to_owned();
         }
@@ -54,6 +74,12 @@ impl Text for RunsReport {
             ]);
         }
         let mut text = columns(&rows);
+        if self.asked == Asked::Waiting {
+            for run in &self.runs {
+                let rows: Vec<_> = run.waiting.iter().flat_map(WaitingRow::rows).collect();
+                text.push_str(&format!("\n{}\n{}", escape(&run.run), pairs(&rows)));
+            }
+        }
         if self.runs.len() < self.total {
             text.push_str(&format!("{} of {} runs; --limit 0 shows all\n", self.runs.len(), self.total));
         }
@@ -65,21 +91,38 @@ pub(super) fn run(context: &Context, args: &RunsArgs) -> Result<Exit, CliError> 
     let store = context.store()?;
     let summaries = store.list()?;
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
-    let runs: Vec<RunRow> = summaries.iter().take(limit).map(|summary| row(&store, summary)).collect();
-    context.print(&RunsReport { total: summaries.len(), runs })?;
+    let rows = summaries.iter().map(|summary| row(context, &store, summary));
+    let (total, runs) = if args.waiting {
+        let waiting: Vec<RunRow> = rows.filter(|row| row.status == WAITING).collect();
+        (waiting.len(), waiting.into_iter().take(limit).collect())
+    } else {
+        (summaries.len(), rows.take(limit).collect())
+    };
+    let asked = if args.waiting { Asked::Waiting } else { Asked::All };
+    context.print(&RunsReport { total, runs, asked })?;
     Ok(Exit::Yes)
 }
 
-fn row(store: &FileStore, summary: &RunSummary) -> RunRow {
+fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
     let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
     let created_at = header.as_ref().and_then(|(chained, _)| match &chained.record {
         Record::Header(header) => Some(header.created_at.to_string()),
         _ => None,
     });
     let profile = header.map(|(_, profile)| profile);
+    let mut status = standing(store, summary, profile);
+    let mut waiting = Vec::new();
+    // What cannot be read is told by `hence why`; a list goes on.
+    if status == UNFINISHED
+        && let Ok(Some(history)) = crate::skills::history(store, &summary.run)
+    {
+        waiting = WaitingRow::all(context, summary.run.as_str(), &history);
+        status = if waiting.is_empty() { status } else { WAITING };
+    }
     RunRow {
         run: summary.run.as_str().to_owned(),
-        status: standing(store, summary, profile).to_owned(),
+        status: status.to_owned(),
+        waiting,
         records: summary.head().map(|head| head.records.get()),
         head: summary.head().map(|head| head.to_string()),
         created_at,
@@ -88,6 +131,11 @@ fn row(store: &FileStore, summary: &RunSummary) -> RunRow {
 }
 
 /// Says how a run stands, from its last record.
+pub(super) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
+    let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
+    standing(store, summary, header.map(|(_, profile)| profile))
+}
+
 fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
     if matches!(summary.condition, Condition::Damaged(_)) {
         return "damaged";
@@ -113,7 +161,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         Some(Record::Step(step)) if &**step.result.step() == "Audit" && !has_completion(profile) => {
             "completed"
         }
-        Some(_) => "unfinished",
+        Some(_) => UNFINISHED,
         None => "damaged",
     }
 }

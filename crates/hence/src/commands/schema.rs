@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::run::RunReport;
 use super::{
     check, completions, diff, doctor, explain, export, hash, import, lineage, log, policy, replay, review,
-    runs, show, state, stats, trace, verify,
+    runs, show, state, stats, trace, verify, why,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -24,6 +24,7 @@ const SCHEMAS: &[Named] = &[
     ("run", schema_of::<RunReport>),
     ("resume", schema_of::<RunReport>),
     ("run-skill", schema_of::<crate::skills::SkillRunReport>),
+    ("answer", schema_of::<crate::skills::AnswerReport>),
     ("check", schema_of::<check::CheckReport>),
     ("blame", schema_of::<lineage::LineageReport>),
     ("impact", schema_of::<lineage::LineageReport>),
@@ -32,10 +33,10 @@ const SCHEMAS: &[Named] = &[
     ("show", schema_of::<show::ShowReport>),
     ("state", schema_of::<state::StateReport>),
     ("verify", schema_of::<verify::VerifyReport>),
+    ("why", schema_of::<why::WhyReport>),
     ("replay", schema_of::<replay::ReplayReport>),
     ("diff", schema_of::<diff::DiffReport>),
     ("export", schema_of::<export::ExportReport>),
-    ("import", schema_of::<import::ImportReport>),
     ("hash", schema_of::<hash::HashReport>),
     ("stats", schema_of::<stats::StoreStats>),
     ("stats-run", schema_of::<stats::RunStats>),
@@ -58,6 +59,7 @@ pub(super) fn schema_of<T: JsonSchema>() -> Schema {
 fn all() -> impl Iterator<Item = &'static Named> {
     SCHEMAS
         .iter()
+        .chain(import::SCHEMAS)
         .chain(super::vars::SCHEMAS)
         .chain(policy::SCHEMAS)
         .chain(trace::SCHEMAS)

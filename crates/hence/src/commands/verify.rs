@@ -4,7 +4,7 @@ mod report;
 
 use std::num::NonZeroUsize;
 
-use hence_engine::{Blobs, Evidence, NoBlobs, RecordedSteps};
+use hence_engine::{Blobs, Engine, Evidence, NoBlobs, RecordedSteps};
 use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
 
 use crate::args::VerifyArgs;
@@ -39,7 +39,10 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
     };
     let report = match crate::skills::Kept::of(&journal)? {
         Some(kept) => crate::skills::verify(&kept, &evidence, args.level),
-        None => crate::guard::engine().verify(&evidence, args.level),
+        None => {
+            let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
+            crate::guard::gated(engine).verify(&evidence, args.level)
+        }
     };
     context.print(&describe(&journal.name, &report))?;
     advise(context, args, &journal, &report);

@@ -32,6 +32,7 @@ impl Position {
         }
         let journal = Journal {
             skill: None,
+            nested: None,
             capabilities: None,
             name: session.id.as_str().to_owned(),
             bytes: session.journal()?,

@@ -22,6 +22,9 @@ pub(crate) fn capabilities_name() -> AttachmentName {
 
 /// The kinds of providers that capabilities files may name.
 pub(crate) fn kinds() -> Kinds {
+    #[cfg(feature = "models")]
+    return Kinds::standard().with(hence_models::LlmKind);
+    #[cfg(not(feature = "models"))]
     Kinds::standard()
 }
 

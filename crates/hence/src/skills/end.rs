@@ -3,13 +3,18 @@
 use std::path::Path;
 
 use hence_canon::Value;
-use hence_skills::FinishedSkill;
+use hence_cognition::run::StepOutcome;
+use hence_cognition::state::ExecutionState;
+use hence_journal::Head;
+use hence_skills::{FinishedSkill, SkillRun};
 use hence_state::Status;
-use hence_store::{Cut, FileStore, RunId};
+use hence_store::{Cut, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::{Context, escape};
+use super::WaitingRow;
+use super::going::Going;
+use crate::context::escape;
 use crate::data::Data;
 use crate::error::CliError;
 use crate::escape::escape_json;
@@ -32,7 +37,7 @@ pub(crate) struct SkillRunReport {
     run: String,
     /// The skill's id.
     skill: String,
-    /// `completed` or `failed`.
+    /// `completed`, `failed` or `waiting`.
     status: String,
     /// What the skill gave, by name.
     outputs: Data,
@@ -40,6 +45,8 @@ pub(crate) struct SkillRunReport {
     steps: Vec<StepRow>,
     /// Why it failed.
     failure: Option<FailureRow>,
+    /// What it waits for.
+    waiting: Vec<WaitingRow>,
     /// How many records the journal holds.
     records: u64,
     /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
@@ -94,6 +101,7 @@ impl Text for SkillRunReport {
         if let Some(failure) = &self.failure {
             rows.push(("error", escape(&format!("{}: {}", failure.code, failure.message))));
         }
+        rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
         rows.push(("status", self.status.clone()));
         rows.push(("run", escape(&self.run)));
         rows.push(("head", self.head.clone()));
@@ -104,63 +112,80 @@ impl Text for SkillRunReport {
 
 /// Prints what became of a run; a failed run is a finding.
 pub(super) fn report(
-    context: &Context,
-    store: &FileStore,
-    id: &RunId,
+    going: &Going<'_>,
     ended: &FinishedSkill,
     beginning: Beginning,
-    copy: Option<&str>,
 ) -> Result<Exit, CliError> {
-    let report = describe(store, id, ended, beginning);
-    match copy {
-        None => context.print(&report)?,
+    let FinishedSkill { finished, report } = ended;
+    let failure = report.failure.as_ref().map(|failure| FailureRow {
+        code: failure.code().name(),
+        message: failure.failure.to_string(),
+        step: failure.step_id.as_ref().map(ToString::to_string),
+    });
+    let status = finished.state.status().to_string();
+    let base = describe(going, &report.state, &report.outcomes, finished.head, beginning);
+    let exit = if finished.state.status() == Status::Failed { Exit::No } else { Exit::Yes };
+    print(going, &SkillRunReport { status, failure, ..base }, exit)
+}
+
+/// Prints what a run waits for.
+pub(super) fn report_waiting(
+    going: &Going<'_>,
+    run: &SkillRun<'_>,
+    waiting: Vec<WaitingRow>,
+    beginning: Beginning,
+) -> Result<Exit, CliError> {
+    let base = describe(going, run.execution(), run.outcomes(), run.head(), beginning);
+    print(going, &SkillRunReport { status: "waiting".to_owned(), waiting, ..base }, Exit::Waiting)
+}
+
+fn print(going: &Going<'_>, report: &SkillRunReport, exit: Exit) -> Result<Exit, CliError> {
+    let (context, store, id) = (going.context, going.store, going.id);
+    match going.copy {
+        None => context.print(report)?,
         Some("-") => {
-            context.write(&store_bytes(store, id)?)?;
-            context.print_aside(&report);
+            context.write(&store.journal_bytes(id)?)?;
+            context.print_aside(report);
         }
         Some(path) => {
-            context.print(&report)?;
-            if let Err(error) = std::fs::write(path, store_bytes(store, id)?) {
+            context.print(report)?;
+            if let Err(error) = std::fs::write(path, store.journal_bytes(id)?) {
                 let error = CliError::file("write", Path::new(path), &error);
                 context.report_error(&error.advise(hint::copy(id.as_str())));
                 return Ok(Exit::Partial);
             }
         }
     }
-    Ok(if ended.finished.state.status() == Status::Failed { Exit::No } else { Exit::Yes })
+    Ok(exit)
 }
 
-fn store_bytes(store: &FileStore, id: &RunId) -> Result<Vec<u8>, CliError> {
-    use hence_store::Store as _;
-    Ok(store.journal_bytes(id)?)
-}
-
-fn describe(store: &FileStore, id: &RunId, ended: &FinishedSkill, beginning: Beginning) -> SkillRunReport {
-    let FinishedSkill { finished, report } = ended;
+fn describe(
+    going: &Going<'_>,
+    state: &ExecutionState,
+    outcomes: &[StepOutcome],
+    head: Head,
+    beginning: Beginning,
+) -> SkillRunReport {
     let (resumed, cut) = match beginning {
         Beginning::Here => (false, None),
         Beginning::Before(cut) => (true, cut.as_ref().map(ToString::to_string)),
     };
-    let steps = report.outcomes.iter().map(|outcome| StepRow {
+    let steps = outcomes.iter().map(|outcome| StepRow {
         step: outcome.step_id.to_string(),
         status: outcome.status.name(),
         error: outcome.failure.as_ref().map(ToString::to_string),
     });
-    let failure = report.failure.as_ref().map(|failure| FailureRow {
-        code: failure.code().name(),
-        message: failure.failure.to_string(),
-        step: failure.step_id.as_ref().map(ToString::to_string),
-    });
     SkillRunReport {
-        run: id.as_str().to_owned(),
-        skill: report.state.skill_id.to_string(),
-        status: finished.state.status().to_string(),
-        outputs: Data(report.state.memory.outputs().to_object().into()),
+        run: going.id.as_str().to_owned(),
+        skill: state.skill_id.to_string(),
+        status: String::new(),
+        outputs: Data(state.memory.outputs().to_object().into()),
         steps: steps.collect(),
-        failure,
-        records: finished.head.records.get(),
-        head: finished.head.to_string(),
-        journal: store.journal_path(id).display().to_string(),
+        failure: None,
+        waiting: Vec::new(),
+        records: head.records.get(),
+        head: head.to_string(),
+        journal: going.store.journal_path(going.id).display().to_string(),
         resumed,
         cut,
     }

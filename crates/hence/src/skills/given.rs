@@ -1,5 +1,7 @@
 //! What a person gives a skill: inputs and frame.
 
+use std::sync::Arc;
+
 use hence_canon::{Object, Value};
 use hence_cognition::skill::{Skill, TypeName};
 
@@ -50,6 +52,27 @@ fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
         return text.map(Value::from).map_err(|_| refused(format!("{source}: expected a text in UTF-8")));
     }
     document(&source, &bytes)
+}
+
+/// Reads what a fork sets: a place, as vars.x or /vars/x, and its value.
+pub(super) fn setting(text: &str) -> Result<(Arc<str>, Value), CliError> {
+    let (place, value) = text
+        .split_once('=')
+        .filter(|(place, _)| !place.is_empty())
+        .ok_or_else(|| refused(format!("--set is PLACE=VALUE, found {text:?}")))?;
+    let place = match place.strip_prefix('/') {
+        Some(pointer) => pointer
+            .split('/')
+            .map(|part| part.replace("~1", "/").replace("~0", "~"))
+            .collect::<Vec<_>>()
+            .join("."),
+        None => place.to_owned(),
+    };
+    let (source, bytes) = match value.strip_prefix('@') {
+        Some(file) => (file.to_owned(), input::read_document(file)?),
+        None => (format!("--set {place}"), value.as_bytes().to_vec()),
+    };
+    Ok((place.into(), document(&source, &bytes)?))
 }
 
 fn object(option: &str, file: &str) -> Result<Object, CliError> {

@@ -1,15 +1,22 @@
 //! Runs of skills: what every command needs to know about one, and the ways in which they differ from problems.
 
+mod answer;
+mod calls;
 mod capabilities;
 mod document;
 mod end;
+mod fork;
 mod given;
+mod going;
+mod nested;
 mod run;
+mod secrets;
 mod verify;
+mod waiting;
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value, parse};
+use hence_canon::{Canonical, Digest, Value, parse};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::checkpoint;
 use hence_cognition::run::{Prepared, StepOutcome};
@@ -27,11 +34,19 @@ use crate::sink::StoreBlobs;
 use crate::target::{Journal, PROBLEM};
 use crate::{guard, hint};
 
-pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
+pub(crate) use answer::{AnswerReport, answer};
+pub(crate) use calls::history;
+pub(crate) use capabilities::{
+    CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
+};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
+pub(crate) use fork::fork;
+pub(crate) use going::Given;
+pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
 pub(crate) use verify::verify;
+pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
 pub(crate) const SKILL: &str = "skill.json";
@@ -47,6 +62,7 @@ pub(crate) struct Kept {
     pub(crate) prepared: Prepared,
     pub(crate) source: Canonical,
     pub(crate) library: Library,
+    pub(crate) shelf: Shelf,
 }
 
 impl Kept {
@@ -69,12 +85,20 @@ impl Kept {
             return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
-        let library = library_of(journal, files, &pinned)?;
+        let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
+        let mut library = library_pinned(journal, files, pinned.capabilities)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
-        Ok(Some(Self { problem: Arc::new(problem), prepared, source: Canonical::of(&document), library }))
+        secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
+        Ok(Some(Self {
+            problem: Arc::new(problem),
+            prepared,
+            source: Canonical::of(&document),
+            library,
+            shelf,
+        }))
     }
 
     /// Reads what is there of the run back.
@@ -104,7 +128,7 @@ impl Kept {
     ) -> Result<SkillReplay, CliError> {
         let gate = guard::open(journal, &self.problem, self.program(), blobs)
             .map_err(|error| guard::refused(run, &error))?;
-        let Self { problem, prepared, source, library } = self;
+        let Self { problem, prepared, source, library, .. } = self;
         let recorded = Recorded { journal, blobs, gate };
         hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
             .map_err(|error| CliError::resume_skill(run, error))
@@ -112,8 +136,12 @@ impl Kept {
 }
 
 /// Returns what a run may call: what was kept beside it, unless files are named that say the same.
-fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Library, CliError> {
-    let kept = || match pinned.capabilities {
+pub(crate) fn library_pinned(
+    journal: &Journal,
+    files: &[String],
+    pinned: Option<Digest>,
+) -> Result<Library, CliError> {
+    let kept = || match pinned {
         None => Ok(Declarations::default()),
         Some(digest) => capabilities::read_kept(&journal.name, journal.capabilities.as_deref(), digest),
     };
@@ -121,7 +149,7 @@ fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Li
         return kept().map(Library::with);
     }
     let before = kept().ok();
-    capabilities::read_again(&journal.name, files, pinned.capabilities, before.as_ref()).map(Library::with)
+    capabilities::read_again(&journal.name, files, pinned, before.as_ref()).map(Library::with)
 }
 
 fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
@@ -149,6 +177,11 @@ fn read_whole<'k>(kept: &'k Kept, journal: &Journal) -> Result<SkillRun<'k>, Cli
 pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     let torn = hence_journal::read_tail(journal).map_or(0, |tail| tail.torn_bytes);
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
+}
+
+/// Returns the step that is due in a run that has not ended.
+pub(crate) fn due_step(kept: &Kept, journal: &Journal) -> Result<Option<String>, CliError> {
+    Ok(read_whole(kept, journal)?.due().map(ToString::to_string))
 }
 
 /// Returns the execution state of a run, in the form in which it is exchanged.

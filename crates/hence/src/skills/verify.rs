@@ -13,7 +13,7 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
     let mut report = Engine::new().verify(evidence, level.min(Level::Chain));
     let chain = report.outcome(Level::Chain).cloned();
     let chain = chain.unwrap_or_else(|| Outcome::NotChecked("the chain was not asked for".to_owned()));
-    let Kept { prepared, source, library, problem } = kept;
+    let Kept { prepared, source, library, problem, .. } = kept;
     let program = SkillProgram { prepared, source, registry: library, blobs: evidence.blobs };
     let mut levels = Vec::new();
     let judged =

@@ -52,7 +52,7 @@ fn help_lists_commands_examples_and_exit_codes() {
       diff         Compare two runs: the first divergence, then each step and path
       resume       Take a run up where its record ends
       export       Write a run as a portable bundle
-      import       Take a bundle into the store
+      import       Make a trace of another agent's log or telemetry, or take a bundle into the store
       trace        Read, judge and compare review traces; write a run as one
       review       Review a trace: comments, items, waivers and approval in a journal of their own
       hash         Print the digest of a JSON document's canonical form

@@ -61,7 +61,8 @@ fn every_command_keeps_to_its_schema() {
     let rules =
         r#"[{"id": "broken", "formula": "G("}, {"id": "kept", "formula": "G(GitCommit -> P(RunTests))"}]"#;
     world.write("rules.json", rules);
-    let commands: [(&str, &[&str]); 51] = [
+    world.write("log.jsonl", r#"{"type": "user", "message": {"content": "Mend the loader, please"}}"#);
+    let commands: [(&str, &[&str]); 52] = [
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
         ("runs", &["runs"]),
@@ -76,6 +77,7 @@ fn every_command_keeps_to_its_schema() {
         ("diff", &["diff", "one", "two"]),
         ("export", &["export", "one", "out"]),
         ("import", &["import", "out"]),
+        ("import-log", &["import", "log.jsonl", "--out", "imported.json"]),
         ("hash", &["hash", "problem.json"]),
         ("stats", &["stats"]),
         ("stats-run", &["stats", "one"]),

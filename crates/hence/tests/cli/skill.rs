@@ -56,6 +56,54 @@ fn vendors_are_ranked_and_exclusions_have_reasons() {
 }
 
 #[test]
+fn a_contract_is_reviewed_with_cited_clauses() {
+    let world = World::new();
+    example(&world, "contract-review");
+    let arguments = ["run", "skill.yaml", "--input", "contract=@contract.txt", "--input", "rules=@rules.csv"];
+    let report = json(&world, &[&arguments[..], &["--run-id", "review"]].concat());
+    assert_eq!((&report["status"], &report["outputs"]["acceptable"]), (&"completed".into(), &false.into()));
+    let findings = report["outputs"]["findings"].as_array().unwrap();
+    let cited: Vec<&str> = findings.iter().map(|finding| finding["clause"].as_str().unwrap()).collect();
+    assert_eq!(cited, ["3.2", "4.1", "2.2", "5.1", "2.3"]);
+    assert_eq!(report["outputs"]["missing"][0]["topic"], "audit_days");
+    assert_snapshot!(report["outputs"]["review"].as_str().unwrap(), @r"
+    ");
+    assert_eq!(world.ask(&["replay", "review"]).code, 0);
+    // A policy that asks for nothing finds nothing.
+    world.write("lax.csv", "topic,title,required,limit,direction,severity,advice\nnotice_days,Notice,true,365,at_most,minor,Fine\n");
+    let lax = ["run", "skill.yaml", "--input", "contract=@contract.txt", "--input", "rules=@lax.csv"];
+    assert_eq!(json(&world, &lax)["outputs"]["acceptable"], true);
+}
+
+#[test]
+fn a_reconciliation_accounts_for_every_cent() {
+    let world = World::new();
+    example(&world, "reconciliation");
+    let arguments =
+        ["run", "skill.yaml", "--input", "ledger=@ledger.csv", "--input", "payments=@payments.csv"];
+    let report = json(&world, &[&arguments[..], &["--run-id", "january"]].concat());
+    let outputs = &report["outputs"];
+    assert_eq!((&outputs["matched"], &outputs["explained"]), (&3.into(), &true.into()));
+    assert_snapshot!(outputs["report"].as_str().unwrap(), @r"
+    ");
+    assert_snapshot!(outputs["exceptions"].as_str().unwrap(), @r"
+    ");
+    assert_eq!(world.ask(&["replay", "january"]).code, 0);
+    // Two systems that agree have no exceptions and no difference.
+    world.write(
+        "same.csv",
+        "payment_id,reference,booked_on,amount_cents,currency\np,INV-1,2026-01-01,5,EUR\n",
+    );
+    world.write("ours.csv", "reference,date,counterparty,amount_cents,currency\nINV-1,2026-01-01,A,5,EUR\n");
+    let agree = ["run", "skill.yaml", "--input", "ledger=@ours.csv", "--input", "payments=@same.csv"];
+    let agreed = json(&world, &agree);
+    assert_eq!(
+        (&agreed["outputs"]["matched"], &agreed["outputs"]["difference_cents"]),
+        (&1.into(), &0.into())
+    );
+}
+
+#[test]
 fn a_skill_run_verifies_replays_and_shows() {
     let world = triage();
     for arguments in [

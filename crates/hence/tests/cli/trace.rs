@@ -178,3 +178,39 @@ fn an_altered_run_is_not_exported() {
     world.set_journal("one", altered);
     assert_snapshot!("export_altered", world.refused(&["trace", "export", "one"]));
 }
+
+#[test]
+fn runs_of_skills_and_variables_are_exported_graded_and_reported() {
+    let world = World::new();
+    let steps = r#"[{"id": "join", "uses": "text.join", "input": {"parts": "inputs.parts"}, "output": {"text": "outputs.text"},
+        "config": {"condition": "inputs.parts != null"}}]"#;
+    let skill = format!(
+        "{{id: x, version: 1.0.0, name: X, description: Joins texts, inputs: {{parts: {{type: array}}}}, outputs: {{}}, steps: {steps}}}"
+    );
+    world.write("skill.yaml", skill);
+    let run = [
+        "run",
+        "skill.yaml",
+        "--input",
+        "parts=[a, b]",
+        "--run-id",
+        "joined",
+        "--now",
+        "2026-02-02T00:00:00Z",
+    ];
+    let ran = world.ask(&run);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_snapshot!("export_skill", world.cli(&["trace", "export", "joined"]));
+    let vars = ["vars", "init", "counted", "count", "--now", "2026-02-02T00:00:00Z"];
+    let begun = world.ask(&vars);
+    assert_eq!(begun.code, 0, "{}", begun.stderr);
+    assert_eq!(world.ask(&["vars", "set", "counted", "errors", "3"]).code, 0);
+    for run in ["joined", "counted"] {
+        let file = format!("{run}.json");
+        assert_eq!(world.ask(&["trace", "export", run, "--out", &file]).code, 0, "{run}");
+        let checked = world.ask(&["trace", "validate", &file, "--canonical", "--json"]).json();
+        assert_eq!(checked["files"][0]["findings"], json!([]), "{run}");
+        assert_eq!(world.ask(&["trace", "grade", &file]).code, 0);
+        assert_eq!(world.ask(&["trace", "report", &file]).code, 0);
+    }
+}

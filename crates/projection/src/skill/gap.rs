@@ -1,5 +1,7 @@
 //! What a run of a skill does not establish, as declared gaps.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use hence_canon::Value;
 use hence_cognition::run::StepOutcome;
 use hence_cognition::skill::{Flow, Step};
@@ -165,6 +167,16 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
         gaps.push(found.written());
     }
     gaps.extend(unread(view, frame));
+    if !view.pinned.inputs.is_empty() {
+        let names: Vec<&str> = view.pinned.inputs.keys().map(|name| &**name).collect();
+        let statement =
+            format!("The inputs are taken as they were given: {}", word::shortened(&names.join(", ")));
+        let found = gap("inputs-as-given", ResidualKind::Assumption, ResidualSeverity::Low, statement)
+            .check("Compare them with where they come from.")
+            .on(TargetPart::Artifact(problem()));
+        gaps.push(found.written());
+    }
+    gaps.extend(unchecked(view, scene).filter(|_| view.checked));
     if !view.checked {
         let statement = "No step of the skill checked a result.".to_owned();
         let found = gap("no-verification", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
@@ -183,6 +195,31 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
         gaps.push(found.written());
     }
     gaps
+}
+
+/// Outputs that no check looked at, neither at them nor at anything made from them.
+fn unchecked(view: &SkillView<'_>, scene: &Scene<'_>) -> Option<Residual> {
+    let sources: BTreeMap<&ArtifactId, &[ArtifactId]> = scene
+        .shelf
+        .artifacts()
+        .iter()
+        .map(|artifact| (&artifact.common.artifact_id, artifact.common.derived_from.as_slice()))
+        .collect();
+    let mut covered: BTreeSet<&ArtifactId> = BTreeSet::new();
+    let mut open: Vec<&ArtifactId> = view.looked_at.iter().collect();
+    while let Some(id) = open.pop() {
+        if covered.insert(id) {
+            open.extend(sources.get(id).copied().unwrap_or_default());
+        }
+    }
+    let outputs: Vec<ArtifactId> = view.outputs.iter().filter(|id| !covered.contains(id)).cloned().collect();
+    let named: Vec<&str> = outputs.iter().map(ArtifactId::as_str).collect();
+    let statement = format!("No step checked these outputs: {}", word::shortened(&named.join(", ")));
+    let found = gap("outputs-unchecked", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
+        .check("Add a step that checks them, or judge them by hand.")
+        .on(TargetPart::Trace)
+        .related(&outputs);
+    Some(found.written()).filter(|_| !outputs.is_empty())
 }
 
 /// Boundaries and criteria of the frame that no step even reads: nothing can have checked them.

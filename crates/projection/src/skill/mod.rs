@@ -50,6 +50,10 @@ pub(crate) struct SkillView<'a> {
     /// Steps that ran, whatever came of it.
     seen: BTreeSet<Arc<str>>,
     checked: bool,
+    /// What checks looked at or gave.
+    looked_at: BTreeSet<ArtifactId>,
+    /// What was written where the caller finds it.
+    outputs: Vec<ArtifactId>,
     loops: usize,
     iterations_max: usize,
     /// Why the run failed.
@@ -88,6 +92,8 @@ impl<'a> SkillView<'a> {
             recorded: BTreeMap::new(),
             seen: BTreeSet::new(),
             checked: false,
+            looked_at: BTreeSet::new(),
+            outputs: Vec::new(),
             loops: 0,
             iterations_max: 0,
             failed: None,
@@ -150,8 +156,16 @@ impl<'a> SkillView<'a> {
             }
         }
         let Some(step) = step else { return };
-        self.checked |=
-            outcome.status == StepStatus::Completed && kind::checks(self.kind(step, Some(outcome)));
+        if outcome.status == StepStatus::Completed && kind::checks(self.kind(step, Some(outcome))) {
+            self.checked = true;
+            let used = piece.actions.iter().flat_map(|action| action.common.inputs.iter());
+            let made = piece.artifacts.iter().map(|artifact| &artifact.common.artifact_id);
+            self.looked_at.extend(used.chain(made).cloned());
+        }
+        if outcome.writes.iter().any(|target| target.starts_with("outputs.") || target.starts_with("output."))
+        {
+            self.outputs.extend(piece.artifacts.first().map(|artifact| artifact.common.artifact_id.clone()));
+        }
         self.count_loops(step, outcome);
         let ends = Some(outcome).filter(|outcome| outcome.status == StepStatus::Failed);
         if let Some(failure) = ends.and_then(|outcome| outcome.failure.as_ref())

@@ -131,6 +131,8 @@ impl Case {
         let new = NewSkillRun {
             id: "r".to_owned(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
+            capabilities: None,
+            policies: None,
             inputs: inputs.as_object().unwrap().clone(),
             frame: parse(frame.as_bytes()).unwrap().as_object().cloned().filter(|frame| !frame.is_empty()),
             on_failure,

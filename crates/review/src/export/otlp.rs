@@ -15,9 +15,12 @@ pub fn otlp_json(trace: &Trace) -> Value {
     let ids = Ids::of(trace);
     let beginning = trace.entry().text("timestamp").and_then(instant::parse).unwrap_or(0);
     let name = trace.trigger().and_then(|trigger| trigger.text("description").map(str::to_owned));
-    let root =
-        span(&ids, &ids.span("trace", ""), None, name.as_deref().unwrap_or("trace"), beginning, Vec::new());
-    let mut spans = vec![root];
+    let mut about = vec![attribute("gen_ai.operation.name", "invoke_agent")];
+    let model = trace.entry().text("model").filter(|model| !["none", "unknown", ""].contains(model));
+    about.extend(model.map(|model| attribute("gen_ai.request.model", model)));
+    let root = span(&ids, &ids.span("trace", ""), None, name.as_deref().unwrap_or("trace"), beginning, about);
+    let aborted = trace.outcome().is_some_and(|outcome| outcome.text("type") == Some("ProcessAborted"));
+    let mut spans = vec![if aborted { root.with("status", failed()) } else { root }];
     let units: Vec<MetaAction> = trace.meta_actions().collect();
     for unit in &units {
         let Some(id) = unit.id() else { continue };
@@ -80,6 +83,20 @@ fn attribute(key: &str, text: &str) -> Value {
     Object::from_iter([("key", Value::from(key)), ("value", value.into())]).into()
 }
 
+/// A list of texts keeps names apart that hold a comma.
+fn list(key: &str, texts: impl Iterator<Item = impl AsRef<str>>) -> Value {
+    let item = |text: &str| Value::from(Object::from_iter([("stringValue", text)]));
+    let values: Vec<Value> = texts.map(|text| item(text.as_ref())).collect();
+    let array = Object::from_iter([("values", Value::from(values))]);
+    let value = Object::from_iter([("arrayValue", Value::from(array))]);
+    Object::from_iter([("key", Value::from(key)), ("value", value.into())]).into()
+}
+
+/// The status of a span that ended with an error.
+fn failed() -> Object {
+    Object::from_iter([("code", 2)])
+}
+
 fn span(ids: &Ids, id: &str, parent: Option<&str>, name: &str, start: i64, attributes: Vec<Value>) -> Object {
     let nanos = start.saturating_mul(MILLI_NANOS).to_string();
     let mut members = Object::from_iter([
@@ -106,14 +123,13 @@ fn action_span(ids: &Ids, action: &Action, start: i64) -> Object {
     let execution = action.object("execution");
     let tool =
         execution.and_then(|execution| execution.get("tool")?.as_str()).unwrap_or_else(|| action.type_word());
-    let names = |names: Vec<&str>| names.join(",");
     let mut attributes = vec![
         attribute("gen_ai.operation.name", "execute_tool"),
         attribute("gen_ai.tool.name", tool),
         attribute("ponens.action_type", action.type_word()),
         attribute("ponens.rationale", action.rationale()),
-        attribute("ponens.inputs", &names(action.inputs().collect())),
-        attribute("ponens.outputs", &names(action.outputs().collect())),
+        list("ponens.inputs", action.inputs()),
+        list("ponens.outputs", action.outputs()),
     ];
     let optional = [("gen_ai.agent.name", action.text("agent")), ("ponens.result", action.result_summary())];
     attributes.extend(optional.into_iter().filter_map(|(key, text)| Some(attribute(key, text?))));
@@ -127,8 +143,9 @@ fn action_span(ids: &Ids, action: &Action, start: i64) -> Object {
         }
         None => members,
     };
-    if action.result_summary().is_some_and(|result| result.starts_with("ERROR")) {
-        return members.with("status", Object::from_iter([("code", 2)]));
+    let ended_badly = |result: &str| result.starts_with("ERROR") || result.starts_with("failed: ");
+    if action.result_summary().is_some_and(ended_badly) {
+        return members.with("status", failed());
     }
     members
 }

@@ -68,7 +68,15 @@ fn numbered(prefix: &str, relations: Vec<Object>) -> Value {
 }
 
 fn entity_id(id: &str) -> String {
-    format!("trace:artifact/{id}")
+    format!("trace:artifact/{}", local(id))
+}
+
+/// Spells an id so that it is the end of an address: everything but plain letters is written in percent.
+fn local(id: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~@/".contains(&byte);
+    id.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 fn activity_id(action: &Action) -> String {

@@ -32,6 +32,11 @@ fn provenance_names_entities_activities_and_how_they_relate() {
     assert_eq!(at(&prov, "/used/_:u1/prov:entity"), "trace:artifact/a".into());
     assert_eq!(at(&prov, "/wasGeneratedBy/_:g2/prov:activity"), "trace:action/2".into());
     assert_eq!(at(&prov, "/wasDerivedFrom/_:d1/prov:usedEntity"), "trace:artifact/a".into());
+    let strange =
+        parse(br#"{"trace_id": "t", "actions": [], "artifacts": [{"artifact_id": "a b#1"}]}"#).unwrap();
+    let strange = Trace::read(&strange);
+    let prov = prov_json(&strange, &Lineage::of(&strange));
+    assert_eq!(at(&prov, "/entity/trace:artifact~1a%20b%231/prov:label"), "a b#1".into());
 }
 
 #[test]

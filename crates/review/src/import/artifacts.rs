@@ -18,6 +18,12 @@ pub(super) struct Workshop {
     working_set: Vec<String>,
 }
 
+/// The file an action touched, and what it became.
+pub(super) struct Touched<'a> {
+    pub(super) file: Option<&'a str>,
+    pub(super) renamed_to: Option<&'a str>,
+}
+
 /// What an action consumed and produced.
 #[derive(Default)]
 pub(super) struct Exchange {
@@ -31,13 +37,22 @@ impl Workshop {
         &mut self,
         action_type: ActionType,
         action_id: usize,
-        file: Option<&str>,
+        touched: &Touched<'_>,
         label: &str,
         result: Option<&str>,
     ) -> Exchange {
+        let file = touched.file;
         let ActionType::Activity(activity) = action_type else { return Exchange::default() };
         match (activity, file) {
             (ActivityType::EditFile | ActivityType::CreateFile, Some(file)) => self.version(action_id, file),
+            (ActivityType::RenameFile, Some(file)) => match touched.renamed_to {
+                Some(to) => self.rename(action_id, file, to),
+                None => Exchange::default(),
+            },
+            (ActivityType::DeleteFile, Some(file)) => {
+                self.versions.remove(file);
+                Exchange::default()
+            }
             (ActivityType::RunTests, _) => {
                 let mut exchange = self.consume(action_id, ArtifactType::CommandResult, label, result);
                 exchange.inputs = self.working_versions();
@@ -61,6 +76,16 @@ impl Workshop {
             self.working_set.push(file.to_owned());
         }
         Exchange { inputs: Vec::new(), outputs: vec![id] }
+    }
+
+    /// The file under its new name was made from the one under its old name.
+    fn rename(&mut self, action_id: usize, file: &str, to: &str) -> Exchange {
+        let inputs: Vec<String> = self.versions.remove(file).into_iter().collect();
+        let id = self.add(action_id, ArtifactType::SourceCode, base_name(to), &inputs, None);
+        self.versions.insert(to.to_owned(), id.clone());
+        self.working_set.retain(|known| known != file && known != to);
+        self.working_set.push(to.to_owned());
+        Exchange { inputs, outputs: vec![id] }
     }
 
     fn consume(

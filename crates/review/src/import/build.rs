@@ -6,8 +6,8 @@ use hence_canon::{Digest, Object, Value};
 
 use crate::vocabulary::{ActionType, EvidenceType, GatewayType, MetaStatus};
 
-use super::artifacts::Workshop;
-use super::session::{ActionEvent, Ending, Event, Session};
+use super::artifacts::{Touched, Workshop};
+use super::session::{ActionEvent, Ending, Event, Session, WHOLE_CHARS_KEPT};
 use super::text::{relative, shorten};
 use super::units::{Unit, units};
 use super::{Format, Surroundings};
@@ -20,8 +20,8 @@ const DETAIL_CHARS_MAX: usize = 200;
 const TITLE_CHARS_MAX: usize = 60;
 const SUMMARY_CHARS_MAX: usize = 200;
 
-/// Makes the trace of a session; `bytes` give it an id when the log has none.
-pub(super) fn trace(session: Session, format: Format, surroundings: &Surroundings, bytes: &[u8]) -> Value {
+/// Makes the trace of a session; the digest of its log gives it an id when the log has none.
+pub(super) fn trace(session: Session, format: Format, surroundings: &Surroundings, digest: &Digest) -> Value {
     let surroundings = Surroundings {
         working_directory: surroundings
             .working_directory
@@ -47,10 +47,11 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
         Event::Directive(text) => Some(text.as_str()),
         _ => None,
     });
-    let files: BTreeSet<&str> = actions.iter().filter_map(|built| built.edited.as_deref()).collect();
+    let files: BTreeSet<&str> =
+        actions.iter().flat_map(|built| built.edited.iter().map(String::as_str)).collect();
     let counts = (actions.len(), units.len());
     let mut trace = vec![
-        ("trace_id", Value::from(trace_id(&session, format, bytes))),
+        ("trace_id", Value::from(trace_id(&session, format, digest))),
         ("spec_version", "1.6".into()),
         ("assistant", format.as_str().into()),
         ("model", session.model.as_deref().unwrap_or("unknown").into()),
@@ -75,15 +76,12 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
     Object::from_iter(trace).into()
 }
 
-fn trace_id(session: &Session, format: Format, bytes: &[u8]) -> String {
-    match &session.id {
-        Some(id) => format!("{}-{id}", format.as_str()),
-        None => {
-            let digest =
-                Digest::of_parts([b"hence/import/v1\0".as_slice(), format.as_str().as_bytes(), b"\0", bytes]);
-            format!("{}-{}", format.as_str(), digest.to_string().chars().take(16).collect::<String>())
-        }
-    }
+fn trace_id(session: &Session, format: Format, digest: &Digest) -> String {
+    let id = match &session.id {
+        Some(id) => id.clone(),
+        None => digest.to_string().chars().take(16).collect(),
+    };
+    format!("{}-{id}", format.as_str())
 }
 
 fn title(directive: Option<&str>) -> String {
@@ -118,7 +116,7 @@ fn reproducibility() -> Value {
 struct Built {
     members: Object,
     rationale: String,
-    edited: Option<String>,
+    edited: Vec<String>,
     outputs: Vec<String>,
 }
 
@@ -129,11 +127,15 @@ fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: 
         Some(text) => shorten(text, RATIONALE_CHARS_MAX),
         None => format!("({})", event.action_type.as_str()),
     };
-    let result = event.outcome.as_ref().map(|outcome| {
+    let result = event.outcome.as_ref().and_then(|outcome| {
         let text = shorten(&outcome.text, RESULT_CHARS_MAX);
-        if outcome.failed { format!("ERROR: {text}") } else { text }
+        // A tool that says nothing has no result to show, unless it failed.
+        let said = !text.is_empty() || outcome.failed;
+        said.then(|| if outcome.failed { format!("ERROR: {text}") } else { text })
     });
-    let exchange = workshop.take(event.action_type, id, file.as_deref(), &label, result.as_deref());
+    let renamed = event.renamed_to.as_deref().map(|file| relative(file, surroundings));
+    let touched = Touched { file: file.as_deref(), renamed_to: renamed.as_deref() };
+    let exchange = workshop.take(event.action_type, id, &touched, &label, result.as_deref());
     let mut members = Object::from_iter([
         ("id", Value::from(id)),
         ("type", event.action_type.as_str().into()),
@@ -159,7 +161,7 @@ fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: 
             members = members.with(key, text.as_str());
         }
     }
-    let edited = file.filter(|_| event.edits());
+    let edited = file.filter(|_| event.edits()).into_iter().chain(renamed).collect();
     Built { members, rationale, edited, outputs: exchange.outputs }
 }
 
@@ -196,6 +198,13 @@ fn evidence(event: &ActionEvent, file: Option<&str>) -> Value {
 }
 
 fn with_command(members: Object, command: &str, result: Option<&str>) -> Object {
+    let shown = members
+        .with("detail", shorten(command, DETAIL_CHARS_MAX))
+        .with("execution", Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]));
+    // A command that is not kept whole cannot be run again.
+    if command.chars().count() > WHOLE_CHARS_KEPT {
+        return shown;
+    }
     let clean = super::redact::redact(command);
     let procedure = Object::from_iter([("kind", "command"), ("command", clean.as_str())]);
     let mut reproducibility = Object::from_iter([
@@ -207,10 +216,7 @@ fn with_command(members: Object, command: &str, result: Option<&str>) -> Object 
         reproducibility =
             reproducibility.with("expected_output", Object::from_iter([("result_summary", result)]));
     }
-    members
-        .with("detail", shorten(command, DETAIL_CHARS_MAX))
-        .with("execution", Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]))
-        .with("reproducibility", reproducibility)
+    shown.with("reproducibility", reproducibility)
 }
 
 /// A question to the user is a gateway: its options, the chosen one, and the answer in words.

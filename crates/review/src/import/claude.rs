@@ -4,7 +4,7 @@ use hence_canon::Value;
 
 use crate::vocabulary::{ActivityType, GatewayType};
 
-use super::command::exit_code;
+use super::command::{Reading, exit_code};
 use super::session::{ActionEvent, Decision, Ending, Event, Session, TaskStatus, ToolOutcome};
 
 /// Tools that steer the agent and do nothing themselves.
@@ -22,30 +22,26 @@ const STEERING: &[&str] = &[
 /// What the log writes when the user stops the agent.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-pub(super) fn read(rows: &[Value]) -> Session {
-    let mut session = Session::default();
-    for row in rows {
-        let word = |key: &str| row.get(key).and_then(Value::as_str);
-        Session::set_once(&mut session.id, word("sessionId"));
-        Session::set_once(&mut session.started_at, word("timestamp"));
-        Session::set_once(&mut session.working_directory, word("cwd"));
-        let content = row.get("message").and_then(|message| message.get("content")).unwrap_or(&Value::Null);
-        let is_side_chain = row.get("isSidechain").and_then(Value::as_bool) == Some(true);
-        let is_injected = ["isMeta", "isCompactSummary"]
-            .iter()
-            .any(|key| row.get(key).and_then(Value::as_bool) == Some(true));
-        match word("type") {
-            Some("user") => user(&mut session, content, is_side_chain || is_injected),
-            Some("assistant") => {
-                let model =
-                    row.get("message").and_then(|message| message.get("model")).and_then(Value::as_str);
-                Session::set_once(&mut session.model, model);
-                assistant(&mut session, content, is_side_chain.then_some("sub-agent"), word("timestamp"));
-            }
-            _ => {}
+/// Takes one row in.
+pub(super) fn row(session: &mut Session, row: &Value) {
+    let word = |key: &str| row.get(key).and_then(Value::as_str);
+    Session::set_once(&mut session.id, word("sessionId"));
+    Session::set_once(&mut session.started_at, word("timestamp"));
+    Session::set_once(&mut session.working_directory, word("cwd"));
+    let content = row.get("message").and_then(|message| message.get("content")).unwrap_or(&Value::Null);
+    let is_side_chain = row.get("isSidechain").and_then(Value::as_bool) == Some(true);
+    let is_injected =
+        ["isMeta", "isCompactSummary"].iter().any(|key| row.get(key).and_then(Value::as_bool) == Some(true));
+    match word("type") {
+        Some("user") => user(session, content, is_side_chain || is_injected),
+        Some("assistant") => {
+            let model = row.get("message").and_then(|message| message.get("model")).and_then(Value::as_str);
+            Session::set_once(&mut session.model, model);
+            let agent = is_side_chain.then(|| word("agentId").unwrap_or("sub-agent"));
+            assistant(session, content, agent, word("timestamp"));
         }
+        _ => {}
     }
-    session.close()
 }
 
 fn user(session: &mut Session, content: &Value, no_directive: bool) {
@@ -118,7 +114,8 @@ fn plan(session: &mut Session, name: &str, input: &Value) -> bool {
     let word = |key: &str| input.get(key).and_then(Value::as_str);
     match name {
         "TaskCreate" => {
-            let subject = word("subject").or_else(|| word("description")).unwrap_or("task");
+            let told = [word("subject"), word("description")].into_iter().flatten();
+            let subject = told.into_iter().find(|text| !text.trim().is_empty()).unwrap_or("task");
             session.events.push(Event::TaskCreated(subject.to_owned()));
         }
         "TaskUpdate" => {
@@ -145,7 +142,7 @@ fn plan(session: &mut Session, name: &str, input: &Value) -> bool {
 fn tool(name: &str, input: &Value) -> ActionEvent {
     let word = |key: &str| input.get(key).and_then(Value::as_str);
     if let ("Bash", Some(command)) = (name, word("command")) {
-        let mut event = ActionEvent::of_command(name, command);
+        let mut event = ActionEvent::of_command(name, command, Reading::Plain);
         event.description = word("description").map(str::to_owned);
         return event;
     }

@@ -5,37 +5,34 @@ use hence_canon::{Value, parse};
 use crate::vocabulary::ActivityType;
 
 use super::claude::block_text;
-use super::command::exit_code;
+use super::command::{Reading, exit_code};
 use super::session::{ActionEvent, Ending, Session, TaskStatus, ToolOutcome};
 
-pub(super) fn read(rows: &[Value]) -> Session {
-    let mut session = Session::default();
-    for row in rows {
-        let word = |key: &str| row.get(key).and_then(Value::as_str);
-        Session::set_once(&mut session.started_at, word("timestamp"));
-        // Older files hold bare items without an envelope.
-        let (kind, payload) = match (word("type"), row.get("payload")) {
-            (Some(kind), Some(payload)) => (kind, payload),
-            _ => ("response_item", row),
-        };
-        let text = |key: &str| payload.get(key).and_then(Value::as_str);
-        match kind {
-            "session_meta" => {
-                Session::set_once(&mut session.id, text("id"));
-                Session::set_once(&mut session.working_directory, text("cwd"));
-            }
-            "turn_context" => {
-                Session::set_once(&mut session.model, text("model"));
-                Session::set_once(&mut session.working_directory, text("cwd"));
-            }
-            "response_item" => item(&mut session, payload, word("timestamp")),
-            // Event messages repeat the items; only how a turn ended is said nowhere else.
-            "event_msg" if text("type") == Some("turn_aborted") => session.ending = Ending::Interrupted,
-            "event_msg" if text("type") == Some("error") => session.ending = Ending::Aborted,
-            _ => {}
+/// Takes one row in.
+pub(super) fn row(session: &mut Session, row: &Value) {
+    let word = |key: &str| row.get(key).and_then(Value::as_str);
+    Session::set_once(&mut session.started_at, word("timestamp"));
+    // Older files hold bare items without an envelope.
+    let (kind, payload) = match (word("type"), row.get("payload")) {
+        (Some(kind), Some(payload)) => (kind, payload),
+        _ => ("response_item", row),
+    };
+    let text = |key: &str| payload.get(key).and_then(Value::as_str);
+    match kind {
+        "session_meta" => {
+            Session::set_once(&mut session.id, text("id"));
+            Session::set_once(&mut session.working_directory, text("cwd"));
         }
+        "turn_context" => {
+            Session::set_once(&mut session.model, text("model"));
+            Session::set_once(&mut session.working_directory, text("cwd"));
+        }
+        "response_item" => item(session, payload, word("timestamp")),
+        // Event messages repeat the items; only how a turn ended is said nowhere else.
+        "event_msg" if text("type") == Some("turn_aborted") => session.ending = Ending::Interrupted,
+        "event_msg" if text("type") == Some("error") => session.ending = Ending::Aborted,
+        _ => {}
     }
-    session.close()
 }
 
 fn item(session: &mut Session, item: &Value, at: Option<&str>) {
@@ -118,7 +115,7 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
         ("apply_patch", _) => patch(arguments.as_str().or_else(|| word("input")).unwrap_or("")),
         (_, Some(command)) if command.contains("*** Begin Patch") => patch(&command),
         ("shell" | "exec_command" | "shell_command" | "local_shell", Some(command)) => {
-            vec![ActionEvent::of_command(name, &command)]
+            vec![ActionEvent::of_command(name, &command, Reading::Close)]
         }
         ("view_image" | "read" | "read_file", _) => {
             let mut event = ActionEvent::new(ActivityType::ReadFile, name);
@@ -165,6 +162,7 @@ fn patch(text: &str) -> Vec<ActionEvent> {
         } else if let (Some(path), Some(event)) = (line.strip_prefix("*** Move to: "), events.last_mut()) {
             event.action_type = ActivityType::RenameFile.into();
             event.description = Some(format!("{} → {}", event.file.as_deref().unwrap_or(""), path.trim()));
+            event.renamed_to = Some(path.trim().to_owned()).filter(|path| !path.is_empty());
         }
     }
     if events.is_empty() {

@@ -2,18 +2,52 @@
 
 use crate::vocabulary::ActivityType;
 
-/// Words of a command line that say it runs tests.
-const TESTS: &[&str] = &["pytest", "npm test", "go test", "cargo test", "unittest", "vitest"];
+/// Words of a command line that say it runs tests, whoever runs it.
+const TESTS: &[&str] = &["pytest", "npm test", "go test", "cargo test", "unittest"];
+/// Words that say so in the logs of agents whose commands are read more closely.
+const MORE_TESTS: &[&str] = &[
+    "vitest",
+    "jest",
+    "npm run test",
+    "yarn test",
+    "pnpm test",
+    "cargo nextest",
+    "mvn test",
+    "gradle test",
+    "gradlew test",
+    "dotnet test",
+    "make test",
+    "make check",
+    "ctest",
+    "rspec",
+    "phpunit",
+    "tox",
+];
+
+/// How closely a command is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reading {
+    /// By the words every agent's log is read by.
+    Plain,
+    /// By those, and by `vitest`.
+    WithVitest,
+    /// By the names of all test runners that are known.
+    Close,
+}
 
 /// Returns the type of action a command line stands for.
-pub(super) fn type_of(command: &str) -> ActivityType {
+pub(super) fn type_of(command: &str, reading: Reading) -> ActivityType {
+    let has = |words: &[&str]| words.iter().any(|word| command.contains(word));
     if command.contains("git commit") {
         ActivityType::GitCommit
     } else if command.contains("git diff") {
         ActivityType::GitDiff
     } else if command.contains("git status") {
         ActivityType::GitStatus
-    } else if TESTS.iter().any(|words| command.contains(words)) {
+    } else if has(TESTS)
+        || (reading == Reading::WithVitest && command.contains("vitest"))
+        || (reading == Reading::Close && has(MORE_TESTS))
+    {
         ActivityType::RunTests
     } else {
         ActivityType::RunCommand
@@ -39,11 +73,15 @@ mod tests {
             ("git commit -m x", ActivityType::GitCommit),
             ("git diff | head", ActivityType::GitDiff),
             ("git status", ActivityType::GitStatus),
-            ("npx vitest run", ActivityType::RunTests),
+            ("python -m unittest", ActivityType::RunTests),
             ("make all", ActivityType::RunCommand),
         ] {
-            assert_eq!(type_of(command), kind, "{command}");
+            assert_eq!(type_of(command, Reading::Plain), kind, "{command}");
         }
+        let vitest = |reading| type_of("npx vitest run", reading);
+        assert_eq!(vitest(Reading::Plain), ActivityType::RunCommand);
+        assert_eq!(vitest(Reading::WithVitest), ActivityType::RunTests);
+        assert_eq!(vitest(Reading::Close), ActivityType::RunTests);
     }
 
     #[test]

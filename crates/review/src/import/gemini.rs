@@ -5,7 +5,7 @@ use hence_canon::Value;
 use crate::vocabulary::ActivityType;
 
 use super::claude::block_text;
-use super::command::exit_code;
+use super::command::{Reading, exit_code};
 use super::session::{ActionEvent, Ending, Session, TaskStatus, ToolOutcome};
 use super::{Format, ImportError};
 
@@ -63,7 +63,7 @@ fn answer(session: &mut Session, message: &Value, content: &str) {
 fn tool(name: &str, arguments: &Value) -> ActionEvent {
     let word = |keys: &[&str]| keys.iter().find_map(|key| arguments.get(key)?.as_str()).map(str::to_owned);
     if let ("run_shell_command", Some(command)) = (name, word(&["command"])) {
-        let mut event = ActionEvent::of_command(name, &command);
+        let mut event = ActionEvent::of_command(name, &command, Reading::Close);
         event.description = word(&["description"]);
         return event;
     }

@@ -1,5 +1,7 @@
 //! Langfuse exports.
 
+use std::collections::BTreeMap;
+
 use hence_canon::Value;
 
 use super::instant;
@@ -13,61 +15,95 @@ const RATIONALE_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 160;
 
 pub(super) fn traces(document: &Value) -> Result<Vec<Value>, ImportError> {
-    let exported = exported(document)?;
-    Ok(exported.into_iter().map(|(head, observations)| trace(export(head, observations))).collect())
+    let mut collected = Collected::default();
+    collected.take(document)?;
+    Ok(collected.traces())
 }
 
-/// A trace object, when the export has one, with its observations.
-type Exported<'a> = (Option<&'a Value>, Vec<&'a Value>);
+/// Observations by the trace they belong to.
+#[derive(Default)]
+pub(super) struct Collected {
+    whole: Vec<Export>,
+    order: Vec<String>,
+    by_id: BTreeMap<String, Export>,
+}
 
-fn exported(document: &Value) -> Result<Vec<Exported<'_>>, ImportError> {
-    let whole = |trace: &'_ Value| trace.get("observations").and_then(Value::as_array).is_some();
-    let observations = |trace: &'static str| ImportError::Shape { format: Format::Langfuse, expected: trace };
-    let list = document.as_array().or_else(|| document.get("data")?.as_array());
-    if whole(document) {
-        let items = document.get("observations").and_then(Value::as_array).unwrap_or(&[]);
-        return Ok(vec![(Some(document), items.iter().collect())]);
-    }
-    match list {
-        Some(items) if items.iter().any(whole) => Ok(items
-            .iter()
-            .filter(|item| whole(item))
-            .map(|item| {
-                (
-                    Some(item),
-                    item.get("observations").and_then(Value::as_array).unwrap_or(&[]).iter().collect(),
-                )
-            })
-            .collect()),
-        Some(items) => Ok(vec![(None, items.iter().filter(|item| item.as_object().is_some()).collect())]),
-        None if document.get("type").is_some() && document.get("id").is_some() => {
-            Ok(vec![(None, vec![document])])
+impl Collected {
+    /// Takes in a trace with its observations, a list of either, or one observation.
+    pub(super) fn take(&mut self, document: &Value) -> Result<(), ImportError> {
+        let whole = |trace: &Value| trace.get("observations").and_then(Value::as_array).is_some();
+        let list = document.as_array().or_else(|| document.get("data")?.as_array());
+        if whole(document) {
+            self.whole.push(export(document));
+            return Ok(());
         }
-        None => Err(observations("a trace with observations, data, or a list of observations")),
+        match list {
+            Some(items) if items.iter().any(whole) => {
+                self.whole.extend(items.iter().filter(|item| whole(item)).map(export));
+            }
+            Some(items) => {
+                items.iter().filter(|item| item.as_object().is_some()).for_each(|item| self.add(item))
+            }
+            None if document.get("type").is_some() && document.get("id").is_some() => self.add(document),
+            None => {
+                let expected = "a trace with observations, data, or a list of observations";
+                return Err(ImportError::Shape { format: Format::Langfuse, expected });
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, observation: &Value) {
+        // An observation that names no trace belongs to the one before it.
+        let own = text(observation, "traceId").or_else(|| self.order.last().map(String::as_str));
+        let id = own.unwrap_or("langfuse").to_owned();
+        self.observations_of(&id);
+        if let Some(export) = self.by_id.get_mut(&id) {
+            export.spans.push(span(observation, None));
+        }
+    }
+
+    fn observations_of(&mut self, id: &str) {
+        if !self.by_id.contains_key(id) {
+            self.order.push(id.to_owned());
+            self.by_id.insert(id.to_owned(), empty(id));
+        }
+    }
+
+    /// Makes the traces: those that came whole, then one per trace id of single observations.
+    pub(super) fn traces(mut self) -> Vec<Value> {
+        let mut traces: Vec<Value> = self.whole.into_iter().map(trace).collect();
+        traces.extend(self.order.iter().filter_map(|id| self.by_id.remove(id)).map(trace));
+        traces
     }
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
-fn export(head: Option<&Value>, observations: Vec<&Value>) -> Export {
-    let own = head.and_then(|head| text(head, "id"));
-    let id =
-        own.or_else(|| observations.iter().find_map(|found| text(found, "traceId"))).unwrap_or("langfuse");
-    let user = head.and_then(|head| text(head, "userId"));
-    let summary = head
-        .and_then(|head| head.get("output"))
-        .and_then(shown)
-        .map(|text| shorten(&text, RATIONALE_CHARS_MAX));
+fn empty(id: &str) -> Export {
     Export {
         trace_id: id.chars().take(TRACE_ID_CHARS_MAX).collect(),
         assistant: "langfuse",
         kind: "Langfuse trace",
         unit: "observations",
-        name: head.and_then(|head| text(head, "name")).map(str::to_owned),
+        name: None,
+        summary: None,
+        spans: Vec::new(),
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+}
+
+fn export(head: &Value) -> Export {
+    let observations = head.get("observations").and_then(Value::as_array).unwrap_or(&[]);
+    let id = text(head, "id").or_else(|| observations.iter().find_map(|found| text(found, "traceId")));
+    let user = text(head, "userId");
+    let summary = head.get("output").and_then(shown).map(|text| shorten(&text, RATIONALE_CHARS_MAX));
+    Export {
+        name: text(head, "name").map(str::to_owned),
         summary,
-        spans: observations.into_iter().map(|found| span(found, user)).collect(),
+        spans: observations.iter().map(|found| span(found, user)).collect(),
+        ..empty(id.unwrap_or("langfuse"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sessions of other agents, and exports of their telemetry, as traces.
 //!
-//! Each format has a small adapter; what a trace looks like is decided once, in the core. Import is
+//! Each format has a small adapter; what a trace looks like is decided once, in the core. An [`Importer`] takes a log in
+//! as it comes. Import is
 //! deterministic: ids come from the log or its content, times from the log, nothing from here. What a log does
 //! not say is not invented, and what looks like a secret is not copied.
 //!
@@ -12,21 +13,27 @@ mod build;
 mod claude;
 mod codex;
 mod command;
+mod detect;
 mod gemini;
+mod importer;
 pub(crate) mod instant;
 mod langfuse;
 mod lines;
 mod otlp;
 mod pi;
+mod protobuf;
 mod redact;
 mod session;
 mod span;
+mod spans;
 mod text;
 mod units;
 
-use hence_canon::{ParseError, Value, parse};
+use hence_canon::{ParseError, Value};
 
-pub use lines::SkippedLine;
+pub use detect::{describe, detect};
+pub use importer::{Importer, LOG_DOCUMENT_BYTES_MAX};
+pub use lines::{LINE_BYTES_MAX, SKIPPED_LINES_TOLD, SkippedLine};
 
 /// The formats that can be imported.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,12 +43,30 @@ pub enum Format {
     Codex,
     Gemini,
     Pi,
-    /// OpenTelemetry spans as JSON.
+    /// OpenTelemetry spans, as JSON or in the protobuf encoding.
     Otlp,
+    /// Spans with the attributes of OpenInference, in any form of OpenTelemetry or as its tools export them.
+    OpenInference,
     Langfuse,
 }
 
 impl Format {
+    /// Every format.
+    pub const ALL: [Self; 7] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Gemini,
+        Self::Pi,
+        Self::Otlp,
+        Self::OpenInference,
+        Self::Langfuse,
+    ];
+
+    /// Returns the format of that word.
+    pub fn find(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == word)
+    }
+
     /// Returns the word for commands and trace ids.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -50,6 +75,7 @@ impl Format {
             Self::Gemini => "gemini",
             Self::Pi => "pi",
             Self::Otlp => "otlp",
+            Self::OpenInference => "openinference",
             Self::Langfuse => "langfuse",
         }
     }
@@ -69,8 +95,10 @@ pub struct Surroundings {
 pub struct Imported {
     /// The traces; a session gives one, an export one per trace id.
     pub traces: Vec<Value>,
-    /// Lines that could not be read.
+    /// Lines that could not be read, the first [`SKIPPED_LINES_TOLD`] of them.
     pub skipped: Vec<SkippedLine>,
+    /// How many lines could not be read.
+    pub skipped_count: usize,
 }
 
 /// Why nothing could be imported.
@@ -79,8 +107,16 @@ pub enum ImportError {
     /// A format of one document per file.
     #[error("not a JSON document: {0}")]
     Document(#[from] ParseError),
+    /// A log that is one document must be held whole.
+    #[error("a {format} log that is one document has at most {limit} bytes", format = .format.as_str())]
+    TooLarge {
+        /// The format asked for.
+        format: Format,
+        /// The limit.
+        limit: usize,
+    },
     /// A document, but not of this format.
-    #[error("not a {format} log: {expected}", format = .format.as_str())]
+    #[error("not a {format} log: expected {expected}", format = .format.as_str())]
     Shape {
         /// The format asked for.
         format: Format,
@@ -89,80 +125,14 @@ pub enum ImportError {
     },
 }
 
-/// Imports a log.
+/// Imports a log that is at hand as a whole.
 ///
 /// # Errors
 /// [`ImportError`] when the bytes are no log of the format at all; single bad lines are skipped and reported.
 pub fn import(bytes: &[u8], format: Format, surroundings: &Surroundings) -> Result<Imported, ImportError> {
-    match format {
-        Format::ClaudeCode => Ok(session_lines(bytes, format, surroundings, claude::read)),
-        Format::Pi => Ok(session_lines(bytes, format, surroundings, pi::read)),
-        Format::Codex => Ok(session_lines(bytes, format, surroundings, codex::read)),
-        Format::Gemini => {
-            let session = gemini::read(&parse(bytes)?)?;
-            let trace = build::trace(session, format, surroundings, bytes);
-            Ok(Imported { traces: vec![trace], skipped: Vec::new() })
-        }
-        Format::Otlp => Ok(Imported { traces: otlp::traces(&parse(bytes)?)?, skipped: Vec::new() }),
-        Format::Langfuse => Ok(Imported { traces: langfuse::traces(&parse(bytes)?)?, skipped: Vec::new() }),
-    }
-}
-
-fn session_lines(
-    bytes: &[u8],
-    format: Format,
-    surroundings: &Surroundings,
-    read: fn(&[Value]) -> session::Session,
-) -> Imported {
-    let (rows, skipped) = lines::read(bytes);
-    let trace = build::trace(read(&rows), format, surroundings, bytes);
-    Imported { traces: vec![trace], skipped }
-}
-
-/// Recognises the format of a log by what its first rows hold.
-pub fn detect(bytes: &[u8]) -> Option<Format> {
-    if let Ok(document) = parse(bytes)
-        && let Some(format) = detect_document(&document)
-    {
-        return Some(format);
-    }
-    let (rows, _) = lines::read(bytes);
-    rows.iter().take(ROWS_LOOKED_AT).find_map(detect_row)
-}
-
-/// How many rows are looked at before a log counts as unknown.
-const ROWS_LOOKED_AT: usize = 50;
-
-fn detect_document(document: &Value) -> Option<Format> {
-    let has = |key: &str| document.get(key).is_some();
-    let first = document.at(0);
-    let first_has = |key: &str| first.is_some_and(|item| item.get(key).is_some());
-    if has("resourceSpans")
-        || has("resource_spans")
-        || has("spans")
-        || first_has("spanId")
-        || first_has("span_id")
-    {
-        Some(Format::Otlp)
-    } else if has("messages") && (has("sessionId") || has("projectHash")) {
-        Some(Format::Gemini)
-    } else if has("observations") || has("data") || first_has("traceId") || first_has("parentObservationId") {
-        Some(Format::Langfuse)
-    } else {
-        detect_row(document)
-    }
-}
-
-fn detect_row(row: &Value) -> Option<Format> {
-    let word = |key: &str| row.get(key).and_then(Value::as_str);
-    match word("type")? {
-        "session_meta" | "turn_context" | "response_item" | "event_msg" => Some(Format::Codex),
-        "function_call" | "function_call_output" | "local_shell_call" => Some(Format::Codex),
-        "session" | "model_change" | "thinking_level_change" => Some(Format::Pi),
-        "message" if row.get("message").and_then(|message| message.get("role")).is_some() => Some(Format::Pi),
-        "user" | "assistant" if row.get("message").is_some() => Some(Format::ClaudeCode),
-        _ => None,
-    }
+    let mut importer = Importer::new(format);
+    importer.push(bytes)?;
+    importer.finish(surroundings)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! OpenTelemetry spans as JSON, with the attributes of the GenAI and OpenInference conventions.
+//! OpenTelemetry spans, with the attributes of the GenAI and OpenInference conventions.
 
 use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
+use super::instant;
 use super::span::{Export, Span, Work, trace};
 use super::text::shorten;
 use super::{Format, ImportError};
@@ -13,38 +14,64 @@ const TRACE_ID_CHARS_MAX: usize = 40;
 /// Longest result, in characters.
 const RESULT_CHARS_MAX: usize = 160;
 
-/// Makes one trace per trace id, in the order the ids first occur.
-pub(super) fn traces(document: &Value) -> Result<Vec<Value>, ImportError> {
-    let mut order: Vec<String> = Vec::new();
-    let mut by_id: BTreeMap<String, Vec<Span>> = BTreeMap::new();
-    for (raw, service) in spans(document)? {
-        let id = word(raw, &["traceId", "trace_id"])
-            .unwrap_or("otlp")
-            .chars()
-            .take(TRACE_ID_CHARS_MAX)
-            .collect::<String>();
-        if !by_id.contains_key(&id) {
-            order.push(id.clone());
-        }
-        by_id.entry(id).or_default().push(span(raw, service));
+/// Makes the traces of one document.
+pub(super) fn traces(document: &Value, format: Format) -> Result<Vec<Value>, ImportError> {
+    let mut collected = Collected::new(format);
+    collected.take(document)?;
+    Ok(collected.traces())
+}
+
+/// Spans by the trace they belong to.
+pub(super) struct Collected {
+    format: Format,
+    order: Vec<String>,
+    by_id: BTreeMap<String, Vec<Span>>,
+}
+
+impl Collected {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format, order: Vec::new(), by_id: BTreeMap::new() }
     }
-    let export = |id: String| {
-        let spans = by_id.remove(&id).unwrap_or_default();
-        trace(Export {
-            trace_id: id,
-            assistant: "opentelemetry",
-            kind: "OpenTelemetry trace",
-            unit: "spans",
-            name: None,
-            summary: None,
-            spans,
-        })
-    };
-    Ok(order.into_iter().map(export).collect())
+
+    /// Takes in the spans of a document; a row of a file can also be a single span.
+    pub(super) fn take(&mut self, document: &Value) -> Result<(), ImportError> {
+        for (raw, service) in spans(document, self.format)? {
+            let id =
+                word(raw, &["traceId", "trace_id"]).or_else(|| context(raw, "trace_id")).unwrap_or("otlp");
+            let id: String = id.chars().take(TRACE_ID_CHARS_MAX).collect();
+            if !self.by_id.contains_key(&id) {
+                self.order.push(id.clone());
+            }
+            self.by_id.entry(id).or_default().push(span(raw, service));
+        }
+        Ok(())
+    }
+
+    /// Makes one trace per trace id, in the order the ids first occur.
+    pub(super) fn traces(mut self) -> Vec<Value> {
+        let export = |id: String| {
+            let spans = self.by_id.remove(&id).unwrap_or_default();
+            trace(Export {
+                trace_id: id,
+                assistant: "opentelemetry",
+                kind: "OpenTelemetry trace",
+                unit: "spans",
+                name: None,
+                summary: None,
+                spans,
+            })
+        };
+        std::mem::take(&mut self.order).into_iter().map(export).collect()
+    }
+}
+
+/// Returns an id as exports of OpenInference nest it.
+fn context<'a>(raw: &'a Value, key: &str) -> Option<&'a str> {
+    raw.get("context").and_then(|context| word(context, &[key]))
 }
 
 /// Finds the spans with the name of the service that made them.
-fn spans(document: &Value) -> Result<Vec<(&Value, Option<&str>)>, ImportError> {
+fn spans(document: &Value, format: Format) -> Result<Vec<(&Value, Option<&str>)>, ImportError> {
     let list = |value: &'_ Value, keys: &[&str]| -> Option<usize> {
         keys.iter().find_map(|key| value.get(key)?.as_array()).map(<[Value]>::len)
     };
@@ -54,11 +81,12 @@ fn spans(document: &Value) -> Result<Vec<(&Value, Option<&str>)>, ImportError> {
     if list(document, &["spans"]).is_some() {
         return Ok(items(document, &["spans"]).iter().map(|span| (span, None)).collect());
     }
+    let is_span = word(document, &["spanId", "span_id"]).or_else(|| context(document, "span_id")).is_some();
+    if is_span {
+        return Ok(vec![(document, None)]);
+    }
     if list(document, &["resourceSpans", "resource_spans"]).is_none() {
-        return Err(ImportError::Shape {
-            format: Format::Otlp,
-            expected: "resourceSpans, spans, or a list of spans",
-        });
+        return Err(ImportError::Shape { format, expected: "resourceSpans, spans, or a list of spans" });
     }
     let mut found = Vec::new();
     for resource in items(document, &["resourceSpans", "resource_spans"]) {
@@ -81,10 +109,12 @@ fn word<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| value.get(key)?.as_str()).filter(|text| !text.is_empty())
 }
 
-/// Returns the inner value of an attribute: a list of pairs, or for some exporters a plain object.
+/// Returns the inner value of an attribute: of a list of pairs, or for some exporters of a plain object, whose dotted
+/// names may be nested.
 fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
-    if let Some(value) = attributes.get(key) {
-        return Some(value);
+    if attributes.as_object().is_some() {
+        let nested = || key.split('.').try_fold(attributes, |value, part| value.get(part));
+        return attributes.get(key).or_else(nested);
     }
     let pair =
         attributes.as_array()?.iter().find(|pair| pair.get("key").and_then(Value::as_str) == Some(key))?;
@@ -93,12 +123,17 @@ fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
         "stringValue",
         "string_value",
         "boolValue",
+        "bool_value",
         "intValue",
         "int_value",
         "doubleValue",
+        "double_value",
         "arrayValue",
         "array_value",
         "kvlistValue",
+        "kvlist_value",
+        "bytesValue",
+        "bytes_value",
     ];
     wrapped.iter().find_map(|kind| value.get(kind)).or(Some(value))
 }
@@ -106,28 +141,38 @@ fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
 fn span(raw: &Value, service: Option<&str>) -> Span {
     let attributes = raw.get("attributes").cloned().unwrap_or_else(|| Object::new().into());
     let text = |key: &str| raw_attribute(&attributes, key).and_then(Value::as_str).map(str::to_owned);
-    let name = word(raw, &["name"]).unwrap_or("span").to_owned();
-    let id = word(raw, &["spanId", "span_id"]).unwrap_or("").to_owned();
-    let nanos = |keys: &[&str]| keys.iter().find_map(|key| integer(raw.get(key)?));
+    let name = word(raw, &["name"]).filter(|name| !name.trim().is_empty()).unwrap_or("span").to_owned();
+    let id = word(raw, &["spanId", "span_id"]).or_else(|| context(raw, "span_id")).unwrap_or("").to_owned();
+    let nanos = |keys: &[&str], text: &str| {
+        let written = || instant::parse(word(raw, &[text])?)?.checked_mul(1_000_000);
+        keys.iter().find_map(|key| integer(raw.get(key)?)).or_else(written)
+    };
     let (start, end) = (
-        nanos(&["startTimeUnixNano", "start_time_unix_nano"]),
-        nanos(&["endTimeUnixNano", "end_time_unix_nano"]),
+        nanos(&["startTimeUnixNano", "start_time_unix_nano"], "start_time"),
+        nanos(&["endTimeUnixNano", "end_time_unix_nano"], "end_time"),
     );
     let tool = text("gen_ai.tool.name").or_else(|| text("rpc.method")).or_else(|| text("tool.name"));
-    let work = match text("openinference.span.kind").as_deref() {
+    let kind = text("openinference.span.kind").or_else(|| word(raw, &["span_kind"]).map(str::to_owned));
+    let operation = || match text("gen_ai.operation.name").as_deref() {
+        Some("execute_tool") => Some(Work::ToolCall),
+        _ => None,
+    };
+    let work = match kind.as_deref() {
         _ if tool.is_some() => Work::ToolCall,
         Some("RETRIEVER" | "RERANKER") => Work::Retrieve,
         Some("TOOL") => Work::ToolCall,
         Some("LLM" | "EMBEDDING") => Work::Compute,
-        _ => Work::of_name(&name).unwrap_or(Work::Compute),
+        _ => Work::of_name(&name).or_else(operation).unwrap_or(Work::Compute),
     };
     let error = error_of(raw);
     let label = match (start, end) {
-        (Some(start), Some(end)) if end >= start => format!("{name} ({}ms)", tenths((end - start) / 100_000)),
+        (Some(start), Some(end)) if end >= start => {
+            format!("{name} ({}ms)", tenths(end.saturating_sub(start) / 100_000))
+        }
         _ => name.clone(),
     };
     Span {
-        parent: word(raw, &["parentSpanId", "parent_span_id"]).map(str::to_owned),
+        parent: word(raw, &["parentSpanId", "parent_span_id", "parent_id"]).map(str::to_owned),
         start: start.map(|nanos| nanos / 1_000_000),
         rationale: text("ponens.rationale").unwrap_or_else(|| format!("recorded as the span {name} ({id})")),
         intent: text("ponens.intent"),
@@ -162,6 +207,9 @@ fn integer(value: &Value) -> Option<i64> {
 }
 
 fn error_of(raw: &Value) -> Option<String> {
+    if word(raw, &["status_code"]).is_some_and(|word| word.ends_with("ERROR")) {
+        return Some(word(raw, &["status_message"]).unwrap_or("the span reports an error").to_owned());
+    }
     let status = raw.get("status")?;
     let code = status.get("code")?;
     let failed =

@@ -5,27 +5,22 @@ use hence_canon::Value;
 use crate::vocabulary::{ActionType, ActivityType, ReasoningType};
 
 use super::claude::block_text;
-use super::command::exit_code;
+use super::command::{Reading, exit_code};
 use super::session::{ActionEvent, Session, ToolOutcome};
 
-pub(super) fn read(rows: &[Value]) -> Session {
-    let mut session = Session::default();
-    for row in rows {
-        let word = |key: &str| row.get(key).and_then(Value::as_str);
-        Session::set_once(&mut session.started_at, word("timestamp"));
-        match word("type") {
-            Some("session") => {
-                Session::set_once(&mut session.id, word("id"));
-                Session::set_once(&mut session.working_directory, word("cwd"));
-            }
-            Some("model_change") => Session::set_once(&mut session.model, word("modelId")),
-            Some("message") => {
-                message(&mut session, row.get("message").unwrap_or(&Value::Null), word("timestamp"))
-            }
-            _ => {}
+/// Takes one row in.
+pub(super) fn row(session: &mut Session, row: &Value) {
+    let word = |key: &str| row.get(key).and_then(Value::as_str);
+    Session::set_once(&mut session.started_at, word("timestamp"));
+    match word("type") {
+        Some("session") => {
+            Session::set_once(&mut session.id, word("id"));
+            Session::set_once(&mut session.working_directory, word("cwd"));
         }
+        Some("model_change") => Session::set_once(&mut session.model, word("modelId")),
+        Some("message") => message(session, row.get("message").unwrap_or(&Value::Null), word("timestamp")),
+        _ => {}
     }
-    session.close()
 }
 
 fn message(session: &mut Session, message: &Value, at: Option<&str>) {
@@ -74,7 +69,7 @@ fn assistant(session: &mut Session, content: &Value, at: Option<&str>) {
 fn tool(name: &str, input: &Value) -> ActionEvent {
     let word = |keys: &[&str]| keys.iter().find_map(|key| input.get(key)?.as_str()).map(str::to_owned);
     if let ("bash", Some(command)) = (name, word(&["command"])) {
-        let mut event = ActionEvent::of_command(name, &command);
+        let mut event = ActionEvent::of_command(name, &command, Reading::WithVitest);
         event.description = word(&["description"]);
         return event;
     }

@@ -4,6 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::vocabulary::{ActionType, ActivityType};
 
+use super::command::Reading;
+use super::text::kept;
+
+/// How much of a result or a reason is kept: a little more than the longest part of it that a trace shows.
+const TEXT_CHARS_KEPT: usize = 600;
+/// How much is kept of what begins a session, and of a command: a trace shows these whole.
+pub(super) const WHOLE_CHARS_KEPT: usize = 64 * 1024;
+
 /// Something that happened in a session.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
@@ -46,6 +54,8 @@ pub(super) struct ActionEvent {
     pub(super) rationale: Option<String>,
     pub(super) description: Option<String>,
     pub(super) file: Option<String>,
+    /// The file it became, when it was moved.
+    pub(super) renamed_to: Option<String>,
     pub(super) command: Option<String>,
     pub(super) query: Option<String>,
     pub(super) decision: Option<Decision>,
@@ -70,6 +80,13 @@ pub(super) struct ToolOutcome {
     pub(super) exit_code: Option<i64>,
 }
 
+impl ToolOutcome {
+    /// Keeps of a result what a trace can show of it.
+    pub(super) fn condensed(self) -> Self {
+        Self { text: kept(&self.text, TEXT_CHARS_KEPT), ..self }
+    }
+}
+
 impl ActionEvent {
     pub(super) fn new(action_type: impl Into<ActionType>, tool: &str) -> Self {
         Self {
@@ -78,6 +95,7 @@ impl ActionEvent {
             rationale: None,
             description: None,
             file: None,
+            renamed_to: None,
             command: None,
             query: None,
             decision: None,
@@ -88,9 +106,9 @@ impl ActionEvent {
     }
 
     /// An action that ran a command, of the type the command implies.
-    pub(super) fn of_command(tool: &str, command: &str) -> Self {
-        let mut event = Self::new(super::command::type_of(command), tool);
-        event.command = Some(command.to_owned());
+    pub(super) fn of_command(tool: &str, command: &str, reading: Reading) -> Self {
+        let mut event = Self::new(super::command::type_of(command, reading), tool);
+        event.command = Some(command.chars().take(WHOLE_CHARS_KEPT + 1).collect());
         event
     }
 
@@ -98,7 +116,10 @@ impl ActionEvent {
         matches!(
             self.action_type,
             ActionType::Activity(
-                ActivityType::EditFile | ActivityType::CreateFile | ActivityType::DeleteFile
+                ActivityType::EditFile
+                    | ActivityType::CreateFile
+                    | ActivityType::DeleteFile
+                    | ActivityType::RenameFile
             )
         )
     }
@@ -125,6 +146,8 @@ pub(super) struct Session {
     pub(super) events: Vec<Event>,
     pub(super) last_reasoning: Option<String>,
     pub(super) ending: Ending,
+    /// Whether the user has asked for something.
+    begun: bool,
     calls: BTreeMap<String, usize>,
     /// The texts of a plan that is always written whole, to see what is new in it.
     plan: Vec<String>,
@@ -139,20 +162,33 @@ impl Session {
 
     pub(super) fn directive(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.events.push(Event::Directive(text.trim().to_owned()));
+            let is_first = !std::mem::replace(&mut self.begun, true);
+            let text = text.trim();
+            let text = if is_first {
+                text.chars().take(WHOLE_CHARS_KEPT).collect()
+            } else {
+                kept(text, TEXT_CHARS_KEPT)
+            };
+            self.events.push(Event::Directive(text));
             self.ending = Ending::Completed;
         }
     }
 
     pub(super) fn reasoning(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.last_reasoning = Some(text.trim().to_owned());
+            self.last_reasoning = Some(kept(text, TEXT_CHARS_KEPT));
         }
     }
 
     /// Adds an action with the reasoning before it; `call` is how its result will name it.
     pub(super) fn action(&mut self, mut event: ActionEvent, call: Option<&str>) {
         event.rationale = event.rationale.or_else(|| self.last_reasoning.clone());
+        event.outcome = event.outcome.map(ToolOutcome::condensed);
+        event.description = event.description.map(|text| kept(&text, TEXT_CHARS_KEPT));
+        event.query = event.query.map(|text| kept(&text, TEXT_CHARS_KEPT));
+        // A path or a command that is blank names nothing.
+        event.file = event.file.filter(|file| !file.trim().is_empty());
+        event.command = event.command.filter(|command| !command.trim().is_empty());
         if let Some(call) = call {
             self.calls.insert(call.to_owned(), self.events.len());
         }
@@ -163,13 +199,14 @@ impl Session {
     pub(super) fn outcome(&mut self, call: &str, outcome: ToolOutcome) {
         let place = self.calls.get(call).copied();
         if let Some(Event::Action(event)) = place.and_then(|place| self.events.get_mut(place)) {
-            event.outcome = Some(outcome);
+            event.outcome = Some(outcome.condensed());
         }
     }
 
     /// Takes a plan that was written whole: new entries are created, the others moved.
     pub(super) fn whole_plan(&mut self, entries: impl Iterator<Item = (String, TaskStatus)>) {
         for (subject, status) in entries {
+            let subject = if subject.trim().is_empty() { "task".to_owned() } else { subject };
             let task = match self.plan.iter().position(|known| *known == subject) {
                 Some(place) => place + 1,
                 None => {

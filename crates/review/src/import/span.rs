@@ -216,6 +216,10 @@ fn cut_circles(parents: &mut BTreeMap<&str, &str>) {
 /// Artifacts by the names spans exchange; a name put out again is a new version of the same thing.
 struct Exchange {
     produced: BTreeSet<String>,
+    /// Every id that is taken: names as they stand in the log, and versions made here.
+    taken: BTreeSet<String>,
+    /// What was made so far.
+    made: BTreeSet<String>,
     newest: BTreeMap<String, String>,
     versions: BTreeMap<String, usize>,
     artifacts: Vec<Value>,
@@ -224,9 +228,13 @@ struct Exchange {
 
 impl Exchange {
     fn of(actions: &[&Span]) -> Self {
-        let produced = actions.iter().flat_map(|span| span.outputs.iter().cloned()).collect();
+        let produced: BTreeSet<String> =
+            actions.iter().flat_map(|span| span.outputs.iter().cloned()).collect();
+        let consumed = actions.iter().flat_map(|span| span.inputs.iter().cloned());
         Self {
+            taken: produced.iter().cloned().chain(consumed).collect(),
             produced,
+            made: BTreeSet::new(),
             newest: BTreeMap::new(),
             versions: BTreeMap::new(),
             artifacts: Vec::new(),
@@ -248,15 +256,26 @@ impl Exchange {
     fn produce(&mut self, name: &str, action_id: usize, inputs: &[String]) -> String {
         let version = self.versions.entry(name.to_owned()).or_insert(0);
         *version += 1;
-        let id = if *version == 1 { name.to_owned() } else { format!("{name}@{version}") };
+        let mut id = name.to_owned();
+        while *version > 1 {
+            id = format!("{name}@{version}");
+            if self.taken.insert(id.clone()) {
+                break;
+            }
+            *version += 1;
+        }
+        // What is only made later cannot have been a source, whatever the log says was consumed.
+        let there = |input: &&String| self.external.contains(*input) || self.made.contains(*input);
+        let inputs: Vec<&str> = inputs.iter().filter(there).map(String::as_str).collect();
         let artifact = Object::from_iter([
             ("artifact_id", Value::from(id.as_str())),
             ("artifact_type", ArtifactType::AnalysisNote.into()),
             ("name", name.into()),
             ("producer_action_id", action_id.into()),
-            ("derived_from", inputs.iter().map(String::as_str).collect()),
+            ("derived_from", inputs.into_iter().collect()),
         ]);
         self.artifacts.push(artifact.into());
+        self.made.insert(id.clone());
         self.newest.insert(name.to_owned(), id.clone());
         id
     }
@@ -317,7 +336,10 @@ fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {
             *failed |= span.failed;
         }
     }
+    // Spans of one id are one unit, told by the first of them.
+    let mut seen = BTreeSet::new();
     let internal = spans.iter().filter_map(|span| Some((span, *tree.internal.get(span.id.as_str())?)));
+    let internal = internal.filter(|(_, number)| seen.insert(*number));
     internal
         .map(|(span, number)| {
             let id = format!("m{number}");

@@ -1,5 +1,4 @@
 use hence_canon::{JsonPointer, canonical_bytes};
-use proptest::prelude::*;
 
 use super::*;
 use crate::model::decode;
@@ -150,16 +149,100 @@ fn import_is_deterministic_and_sessions_decode_canonically() {
     assert!(decode(&first).is_ok(), "{:?}", decode(&first));
 }
 
-proptest! {
-    #[test]
-    fn no_log_makes_an_importer_panic(cut in 0usize..CODEX.len(), noise in "[\\x00-\\x7f]{0,40}") {
-        let mut bytes = CODEX.as_bytes()[..cut].to_vec();
-        bytes.extend(noise.bytes());
-        detect(&bytes);
-        for format in [Format::ClaudeCode, Format::Codex, Format::Gemini, Format::Pi, Format::Otlp, Format::Langfuse] {
-            for trace in import(&bytes, format, &Surroundings::default()).map(|imported| imported.traces).unwrap_or_default() {
-                validate(&trace);
-            }
-        }
+#[test]
+fn openinference_exports_with_nested_attributes_are_understood() {
+    let row = r#"{"name": "step", "context": {"trace_id": "t", "span_id": "b"}, "parent_id": "a", "span_kind": "TOOL",
+        "start_time": "2026-01-01T00:00:00.000Z", "end_time": "2026-01-01T00:00:00.250Z", "status_code": "ERROR",
+        "status_message": "no answer", "attributes": {"tool": {"name": "lookup"}, "llm": {"model_name": "m-3"}}}"#;
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let root = r#"{"name": "agent", "context": {"trace_id": "t", "span_id": "a"}, "attributes": {}}"#;
+    let trace = one(&format!("{}\n{}\n", line(root), line(row)), Format::OpenInference);
+    assert_eq!(*at(&trace, "/actions/0/execution/tool"), "lookup".into());
+    assert_eq!(*at(&trace, "/actions/0/label"), "step (250.0ms)".into());
+    assert_eq!(*at(&trace, "/actions/0/result_summary"), "ERROR: no answer".into());
+    assert_eq!(*at(&trace, "/meta_actions/0/title"), "agent".into());
+    assert_eq!(*at(&trace, "/model"), "m-3".into());
+}
+
+#[test]
+fn exports_appended_to_one_file_are_read_together_and_bad_lines_told() {
+    let log = concat!(
+        r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a", "name": "root"}]}]}]}"#,
+        "\n{\"nothing\": 1}\nnoise\n",
+        r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "b", "parentSpanId": "a", "name": "chat"}]}]}]}"#,
+    );
+    let imported = import(log.as_bytes(), Format::Otlp, &Surroundings::default()).unwrap();
+    assert_eq!(imported.skipped.iter().map(|line| line.line).collect::<Vec<_>>(), [2, 3]);
+    let [trace] = imported.traces.as_slice() else { panic!("one trace") };
+    assert_eq!(*at(trace, "/meta_actions/0/action_ids"), vec![1].into());
+}
+
+#[test]
+fn observations_of_several_traces_are_parted() {
+    let log = r#"{"id": "1", "type": "SPAN", "traceId": "x", "name": "chat"}
+{"id": "2", "type": "EVENT", "traceId": "y", "name": "note"}
+{"id": "3", "type": "SPAN", "name": "query"}"#;
+    assert_eq!(detect(log.as_bytes()), Some(Format::Langfuse));
+    let imported = import(log.as_bytes(), Format::Langfuse, &Surroundings::default()).unwrap();
+    let ids: Vec<&Value> = imported.traces.iter().map(|trace| at(trace, "/trace_id")).collect();
+    assert_eq!(ids, [&Value::from("x"), &Value::from("y")]);
+    assert_eq!(types(&imported.traces[1]).len(), 2);
+}
+
+#[test]
+fn a_renamed_file_keeps_its_history_and_a_deleted_one_ends_it() {
+    let patch = |text: &str| {
+        let input = text.replace('\n', "\\n");
+        format!(
+            r#"{{"type": "custom_tool_call", "name": "apply_patch", "call_id": "{}", "input": "{input}"}}"#,
+            text.len()
+        )
+    };
+    let log = [
+        patch("*** Add File: a.rs\n+x"),
+        patch("*** Update File: a.rs\n*** Move to: b.rs"),
+        patch("*** Update File: b.rs\n@@"),
+        patch("*** Delete File: b.rs"),
+        patch("*** Add File: b.rs"),
+    ]
+    .join("\n");
+    let imported = import(log.as_bytes(), Format::Codex, &Surroundings::default()).unwrap();
+    let [trace] = imported.traces.as_slice() else { panic!("one trace") };
+    assert_eq!(types(trace), ["CreateFile", "RenameFile", "EditFile", "DeleteFile", "CreateFile"]);
+    let sources: Vec<String> =
+        (0..4).map(|place| at(trace, &format!("/artifacts/{place}/derived_from")).to_string()).collect();
+    assert_eq!(sources, ["[]", r#"["art1"]"#, r#"["art2"]"#, "[]"]);
+    assert_eq!(at(trace, "/files_modified").to_string(), r#"["a.rs","b.rs"]"#);
+    assert!(validate(trace).is_valid(), "{:?}", validate(trace).findings());
+}
+
+#[test]
+fn a_log_nobody_knows_is_described() {
+    for (log, seen) in [
+        (r#"{"a": 1, "b": 2}"#, "one JSON object with a, b"),
+        ("{\"type\": \"x\"}\n{\"type\": \"y\"}\n{}", "lines of JSON objects of the types x, y, (no type)"),
+        ("[1, 2]", "a list of 2 values"),
+        ("\u{1}\u{2}", "bytes that are neither JSON nor lines of it"),
+        ("", "nothing"),
+    ] {
+        assert_eq!(detect(log.as_bytes()), None, "{log}");
+        assert_eq!(describe(log.as_bytes()), seen);
     }
 }
+
+#[test]
+fn a_document_at_the_limit_is_read_and_a_larger_one_refused_with_the_limit_named() {
+    let document = |bytes: usize| {
+        let rest = br#"{"messages": [], "x": ""}"#;
+        let mut text = br#"{"messages": [], "x": ""#.to_vec();
+        text.resize(text.len() + bytes - rest.len(), b'x');
+        text.extend_from_slice(br#""}"#);
+        text
+    };
+    let around = Surroundings::default();
+    assert!(import(&document(LOG_DOCUMENT_BYTES_MAX), Format::Gemini, &around).is_ok());
+    let refused = import(&document(LOG_DOCUMENT_BYTES_MAX + 1), Format::Gemini, &around).unwrap_err();
+    assert_eq!(refused.to_string(), "a gemini log that is one document has at most 67108864 bytes");
+}
+
+mod any_log;

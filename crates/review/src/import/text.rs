@@ -15,6 +15,26 @@ pub(super) fn shorten(text: &str, chars_max: usize) -> String {
     short
 }
 
+/// Collapses white space and keeps so many characters: what a later, shorter cut can be made from.
+pub(super) fn kept(text: &str, chars_max: usize) -> String {
+    let mut found = String::new();
+    let mut count = 0;
+    for word in text.split_whitespace() {
+        if count > 0 {
+            found.push(' ');
+            count += 1;
+        }
+        for letter in word.chars() {
+            if count >= chars_max {
+                return found;
+            }
+            found.push(letter);
+            count += 1;
+        }
+    }
+    found
+}
+
 /// Makes a path relative to the project, or to the home folder, or leaves it.
 pub(super) fn relative(path: &str, surroundings: &Surroundings) -> String {
     let inside = |folder: &Option<String>| {
@@ -40,6 +60,14 @@ mod tests {
         assert_eq!(shorten("a\n b", 3), "a b");
         assert_eq!(shorten("äöü!", 3), "äöü…");
         assert_eq!(shorten("ab cd", 3), "ab…");
+    }
+
+    #[test]
+    fn what_is_kept_is_shortened_as_the_whole_would_be() {
+        let text = format!("  a \n {} end", "wörd ".repeat(500));
+        assert_eq!(shorten(&kept(&text, 600), 400), shorten(&text, 400));
+        assert_eq!(kept("a  b", 9), "a b");
+        assert_eq!(kept("abc", 2), "ab");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub enum Promise {
 
 /// Keeps lines beside a journal. It is written from many threads.
 pub trait CallLog: Sync {
-    /// Appends a line behind those before.
+    /// Appends a line behind those before; nothing at all may be appended to make the others durable.
     ///
     /// # Errors
     /// Why it could not; the run then stops and can be resumed.
@@ -76,6 +76,11 @@ impl<'a> Ledger<'a> {
         self.log.append(&entry.line(), promise)?;
         self.lock().take(entry);
         Ok(())
+    }
+
+    /// Makes everything that was kept durable.
+    pub(crate) fn sync(&self) -> Result<(), SinkError> {
+        self.log.append(&[], Promise::Durable)
     }
 
     /// No code panics while holding the lock, so a poisoned one guards sound data.

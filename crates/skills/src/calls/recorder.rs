@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hence_canon::{Canonical, Float};
+use hence_canon::{Canonical, Float, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task};
@@ -12,6 +12,7 @@ use hence_engine::SinkError;
 use super::entry::{CallName, Entry, Question, QuestionKind};
 use super::history::Standing;
 use super::ledger::{Ledger, Promise};
+use crate::child::{ChildRun, ChildRuns, Family};
 use crate::host::{Effect, Host};
 use crate::stop::Stop;
 
@@ -25,6 +26,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) ledger: &'a Ledger<'a>,
     pub(crate) stop: &'a dyn Stop,
     pub(crate) outside: Outside,
+    pub(crate) children: &'a dyn ChildRuns,
+    pub(crate) family: Family,
     /// The first line that could not be kept. Nothing is called after it.
     pub(crate) trouble: Mutex<Option<SinkError>>,
 }
@@ -44,8 +47,13 @@ impl Desk<'_> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Returns whether something could not be kept.
+    pub(crate) fn has_trouble(&self) -> bool {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     fn is_stopping(&self) -> bool {
-        self.stop.is_wanted() || self.trouble.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.stop.is_wanted() || self.has_trouble()
     }
 
     /// Keeps a line; if that fails, the step has no outcome and the run stops.
@@ -56,20 +64,14 @@ impl Desk<'_> {
         })
     }
 
-    /// Returns what the step says about calls of which nobody knows whether they happened.
-    ///
-    /// Where it says nothing, a person is asked: calling again may do it twice, giving up may lose what was done,
-    /// and only who can look outside knows which.
+    /// Returns what the step says about calls of which nobody knows whether they happened, or else the host.
     fn recovery(&self, call: &Call<'_>) -> Recovery {
         let nested = if call.place.path.is_empty() { None } else { self.host.skill(call.skill_id) };
         let step = match &nested {
             Some(skill) => skill.step(call.step_id),
             None => self.skill.step(call.step_id),
         };
-        step.and_then(|step| step.recovery).unwrap_or(match self.host.effect(call.capability) {
-            Effect::Pure | Effect::Reads => Recovery::Retry,
-            Effect::Acts | Effect::Asks => Recovery::Ask,
-        })
+        step.and_then(|step| step.recovery).unwrap_or_else(|| self.host.recovery(call.capability))
     }
 }
 
@@ -88,9 +90,6 @@ impl<'a> Recorder<'a> {
 
     /// Makes a call whose intent is kept, or that needs none.
     fn make(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        if self.desk.is_stopping() {
-            return Err(CallError::Waiting("the run is to stop".into()));
-        }
         let reply = self.inner.call(call);
         let entry = match &reply {
             Err(CallError::Waiting(_)) => {
@@ -103,10 +102,8 @@ impl<'a> Recorder<'a> {
         self.desk.note(entry, Promise::Kept).and(reply)
     }
 
+    /// Says what is about to be done, and does it: who asks to stop in between comes too late.
     fn intend(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        if self.desk.is_stopping() {
-            return Err(CallError::Waiting("the run is to stop".into()));
-        }
         let entry = Entry::Intent {
             call: name.clone(),
             input: Canonical::of(call.input).digest(),
@@ -145,7 +142,7 @@ impl Registry for Recorder<'_> {
     }
 
     fn skill(&self, id: &str) -> Option<Arc<Skill>> {
-        self.inner.skill(id)
+        self.desk.host.skill(id)
     }
 
     fn cognitive_types(&self) -> CognitiveTypes {
@@ -172,11 +169,12 @@ impl Capabilities for Recorder<'_> {
                 self.from_kept = true;
                 reply
             }
-            Some(Standing::Begun) => self.decide(call, name),
             Some(Standing::Asked(question)) => Err(match question.kind {
                 QuestionKind::Undecided => undecided(call),
                 QuestionKind::Value => CallError::Waiting("no answer yet".into()),
             }),
+            _ if self.desk.is_stopping() => Err(CallError::Waiting("the run is to stop".into())),
+            Some(Standing::Begun) => self.decide(call, name),
             Some(Standing::Again) => self.make(call, name),
             None if effect == Effect::Acts => self.intend(call, name),
             None => self.make(call, name),
@@ -207,7 +205,15 @@ impl Capabilities for Recorder<'_> {
         self.inner.elapsed_seconds()
     }
 
-    fn nested_run_ended(&mut self, run: &NestedRun) {
-        self.inner.nested_run_ended(run);
+    fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {
+        let desk = self.desk;
+        let source = desk.children.source(&run.skill_id)?;
+        let child = ChildRun::of(run, source, &desk.family, desk.host)?;
+        // What the run follows from must not be lost before it.
+        let kept = desk.ledger.sync().and_then(|()| desk.children.keep(&child));
+        if let Err(error) = kept {
+            desk.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+        Some(child.link())
     }
 }

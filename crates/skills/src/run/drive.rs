@@ -13,6 +13,7 @@ use hence_engine::{Blocked, Sink};
 
 use super::{FinishedSkill, SkillRun, SkillRunError, acts};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
+use crate::child::{ChildRuns, NoChildRuns};
 use crate::host::Host;
 use crate::stop::{NeverStop, Stop};
 
@@ -32,6 +33,8 @@ pub struct Driver<'a> {
     pub ledger: &'a Ledger<'a>,
     /// Whether the run is to stop.
     pub stop: &'a dyn Stop,
+    /// Where nested runs are kept.
+    pub children: &'a dyn ChildRuns,
 }
 
 /// How far a run was driven.
@@ -69,8 +72,9 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'a>, SkillRunError> {
         let skill = self.progress.skill();
-        let (host, ledger, stop) = (driver.host, driver.ledger, driver.stop);
-        let desk = Desk { host, skill, ledger, stop, outside: Outside::Open, trouble: Mutex::new(None) };
+        let Driver { host, ledger, stop, children, .. } = *driver;
+        let (outside, family, trouble) = (Outside::Open, self.family(), Mutex::new(None));
+        let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
         self.drive_at(&desk, driver.workers, sink, observe)
     }
 
@@ -86,7 +90,7 @@ impl<'a> SkillRun<'a> {
         observe: impl FnMut(&StepOutcome),
     ) -> Result<FinishedSkill, SkillRunError> {
         let ledger = Ledger::empty();
-        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop };
+        let driver = Driver { host, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
         match self.drive(&driver, sink, observe)? {
             Driven::Finished(finished) => Ok(*finished),
             Driven::Paused(_, Pause::Waiting(waiting)) => Err(SkillRunError::Waiting(waiting)),
@@ -108,43 +112,43 @@ impl<'a> SkillRun<'a> {
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
         let (mut blocked, mut held) = (None, BTreeMap::new());
-        let is_guarded = self.custody().is_pinned();
         std::thread::scope(|scope| {
             let mut active = 0usize;
-            let launch = |step: &'a Step, memory: Memory| {
-                let (send, request, lineage) = (send.clone(), &request, lineage.clone());
-                scope.spawn(move || {
-                    let outcome = execute_at(desk, step, &memory, request, lineage);
-                    // The receiver lives until every step that was started has been heard of, or the run stopped.
-                    let _ = send.send((step.id.clone(), outcome));
-                });
-            };
             loop {
-                while active < workers.get()
-                    && blocked.is_none()
-                    && !desk.stop.is_wanted()
-                    && let Some(step) = self.progress.start()
+                let room = if blocked.is_some() { 0 } else { workers.get() - active };
+                let mut steps = self.take_startable(room, desk, &mut ready, &mut held);
+                if blocked.is_none()
+                    && steps.len() < room
+                    && let Some(step) = self.take_held(desk, &mut held)
                 {
-                    if is_guarded && acts(step, desk.host) {
-                        held.insert(step.id.clone(), step);
-                    } else if let Some(recorded) = self.recorded.get(&step.id) {
-                        ready.insert(step.id.clone(), Ok(recorded.clone()));
-                    } else {
-                        active += 1;
-                        launch(step, self.progress.state().memory.clone());
-                    }
-                }
-                let is_going = blocked.is_none() && !desk.stop.is_wanted();
-                let due = self.progress.due().filter(|_| is_going).and_then(|step| held.remove(&step.id));
-                if let Some(step) = due {
                     blocked = self.foresee(step, sink)?;
                     if let Some(recorded) = self.recorded.get(&step.id).filter(|_| blocked.is_none()) {
                         ready.insert(step.id.clone(), Ok(recorded.clone()));
                     } else if blocked.is_none() {
-                        active += 1;
-                        launch(step, self.progress.state().memory.clone());
+                        steps.push(step);
                     }
-                } else if blocked.is_none()
+                }
+                let memory = self.progress.state().memory.clone();
+                if let ([only], 0) = (steps.as_slice(), active) {
+                    // Nothing else can happen before it is done: handing it to a thread would only take longer.
+                    let outcome = execute_at(desk, only, &memory, &request, lineage.clone());
+                    ready.insert(only.id.clone(), outcome);
+                } else {
+                    active += steps.len();
+                    for step in steps {
+                        let (send, request) = (send.clone(), &request);
+                        let (memory, lineage) = (memory.clone(), lineage.clone());
+                        scope.spawn(move || {
+                            let outcome = execute_at(desk, step, &memory, request, lineage);
+                            // The receiver lives until every step that was started has been heard of, or the run
+                            // stopped.
+                            let _ = send.send((step.id.clone(), outcome));
+                        });
+                    }
+                }
+                // Behind a line or a nested run that could not be kept nothing is recorded.
+                if blocked.is_none()
+                    && !desk.has_trouble()
                     && let Some(outcome) = self.take_due(&mut ready)
                 {
                     match self.commit(outcome, sink)? {
@@ -159,7 +163,42 @@ impl<'a> SkillRun<'a> {
                 }
             }
         })?;
+        if let Some(error) = desk.take_trouble() {
+            return Err(SkillRunError::CallLog(error));
+        }
         self.pause_or_end(desk, ready, blocked, sink)
+    }
+
+    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready.
+    ///
+    /// Under policies a step that acts is held until everything before it is recorded.
+    fn take_startable(
+        &mut self,
+        room: usize,
+        desk: &Desk<'_>,
+        ready: &mut BTreeMap<Arc<str>, Executed>,
+        held: &mut BTreeMap<Arc<str>, &'a Step>,
+    ) -> Vec<&'a Step> {
+        let mut steps = Vec::new();
+        while steps.len() < room
+            && !desk.stop.is_wanted()
+            && let Some(step) = self.progress.start()
+        {
+            match self.recorded.get(&step.id) {
+                _ if self.custody().is_pinned() && acts(step, desk.host) => {
+                    held.insert(step.id.clone(), step);
+                }
+                Some(recorded) => drop(ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
+            }
+        }
+        steps
+    }
+
+    /// Takes the step that is due, if it was held.
+    fn take_held(&self, desk: &Desk<'_>, held: &mut BTreeMap<Arc<str>, &'a Step>) -> Option<&'a Step> {
+        let due = self.progress.due().filter(|_| !desk.stop.is_wanted())?;
+        held.remove(&due.id)
     }
 
     /// Takes the outcome of the step that is due, if it is there.
@@ -181,9 +220,6 @@ impl<'a> SkillRun<'a> {
         blocked: Option<Blocked>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'a>, SkillRunError> {
-        if let Some(error) = desk.take_trouble() {
-            return Err(SkillRunError::CallLog(error));
-        }
         if let Some(blocked) = &blocked {
             // What the step called is in its record; when it is tried again, everything is asked anew.
             let entry = Entry::Blocked { step: blocked.step.clone() };

@@ -8,7 +8,9 @@
 //!  ,"status":…,"step_index":…,"version":…}                                        one part
 //! ```
 
-use hence_canon::{Canonical, Digest, Part, PartedDigest, Value, write_string};
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Digest, Part, PartedDigest, write_string};
 
 use super::{Core, STATE_VERSION};
 use crate::ITERATIONS_KEY;
@@ -132,14 +134,13 @@ impl Core {
 
     fn end_parts(&self) -> [Part; END_PARTS] {
         let mut middle = b"},\"assumptions\":".to_vec();
-        let mut member = |key: &str, value: &Value| {
-            middle.extend_from_slice(key.as_bytes());
-            middle.extend_from_slice(&hence_canon::canonical_bytes(value));
-        };
-        member("", &self.assumptions.iter().cloned().collect());
-        member(",\"constraints\":", &self.constraints.iter().cloned().collect());
-        member(",\"errors\":", &self.errors.iter().collect());
-        member(",\"metadata\":", &(&self.metadata).into());
+        write_texts(&self.assumptions, &mut middle);
+        middle.extend_from_slice(b",\"constraints\":");
+        write_texts(&self.constraints, &mut middle);
+        middle.extend_from_slice(b",\"errors\":");
+        middle.extend_from_slice(&hence_canon::canonical_bytes(&self.errors.iter().collect()));
+        middle.extend_from_slice(b",\"metadata\":");
+        self.metadata.write(&mut middle);
         middle.extend_from_slice(b",\"problem\":");
         let end = format!(
             ",\"status\":\"{}\",\"step_index\":{},\"version\":\"{STATE_VERSION}\"}}",
@@ -147,6 +148,18 @@ impl Core {
         );
         [Part::with_value(middle, self.problem.canonical().clone()), Part::literal(end)]
     }
+}
+
+/// Writes texts as a list.
+fn write_texts(texts: &[Arc<str>], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write_string(text, out);
+    }
+    out.push(b']');
 }
 
 fn iterations_opening(position: usize) -> Part {

@@ -8,7 +8,7 @@ use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{MemorySink, Sink};
-use hence_skills::{NewSkillRun, SkillRun};
+use hence_skills::{FinishedSkill, NewSkillRun, SkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 use crate::measure::{exponent, time_of};
@@ -89,15 +89,15 @@ fn wide(table: &mut Table, what: &str, skill: &Value, parts: usize) -> Result<()
 }
 
 /// A skill ready to run.
-struct Case {
-    library: Library,
-    prepared: Prepared,
-    source: Canonical,
-    problem: Arc<ProblemSpec>,
+pub(super) struct Case {
+    pub(super) library: Library,
+    pub(super) prepared: Prepared,
+    pub(super) source: Canonical,
+    pub(super) problem: Arc<ProblemSpec>,
 }
 
 impl Case {
-    fn of(document: &Value) -> Result<Self, Error> {
+    pub(super) fn of(document: &Value) -> Result<Self, Error> {
         let source = Canonical::of(document);
         let skill = Skill::read(source.value()).skill.ok_or("the skill to measure on is broken")?;
         let new = NewSkillRun {
@@ -105,9 +105,13 @@ impl Case {
             policies: None,
             id: "bench".to_owned(),
             created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
+            capabilities: None,
+            policies: None,
             inputs: Object::new(),
             frame: None,
             on_failure: FailureMode::FailFast,
+            capabilities: None,
+            policies: None,
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
         let library = Library::built_in();
@@ -115,15 +119,15 @@ impl Case {
         Ok(Self { library, prepared, source, problem: Arc::new(problem) })
     }
 
-    fn run(&self) -> Result<usize, Error> {
+    pub(super) fn run(&self) -> Result<(FinishedSkill, MemorySink), Error> {
         let (run, header) =
             SkillRun::start(self.problem.clone(), &self.prepared, &self.source, &self.library)?;
         let mut sink = MemorySink::default();
         sink.append(&header)?;
         let finished = run.finish(&self.library, machine::threads(), &mut sink, |_| {})?;
-        match finished.report.failure {
+        match &finished.report.failure {
             Some(failure) => Err(failure.failure.message.to_string().into()),
-            None => Ok(sink.journal.len()),
+            None => Ok((finished, sink)),
         }
     }
 }
@@ -133,7 +137,7 @@ fn count_of(count: usize) -> Result<f64, Error> {
 }
 
 /// A chain of `count` additions behind a step that writes a text of `bytes`.
-fn chain(count: usize, bytes: usize) -> Value {
+pub(super) fn chain(count: usize, bytes: usize) -> Value {
     let carried = object([("parts", vec![Value::from("x".repeat(bytes))].into())]);
     let first = step("carry", "text.join", carried, [("text", "vars.carried")], object([]));
     let second = step("n00000", "number.sum", adding(Value::from(1)), [("sum", "vars.n00000")], object([]));

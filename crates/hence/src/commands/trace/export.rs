@@ -1,13 +1,19 @@
-//! `hence trace export`: a run as a review trace.
+//! `hence trace export`: a run as a review trace, and traces in the forms of other tools.
 
+use std::path::Path;
+
+use hence_canon::Value;
 use hence_engine::{Blobs, Engine, NoBlobs, is_interactive};
 use hence_projection::{Program, ProjectError, RecordedRun, trace_of_run};
-use hence_review::ContentHash;
+use hence_review::export::{in_toto_statement, otlp_json, prov_json};
+use hence_review::lineage::Lineage;
 use hence_review::model::{self, Trace};
+use hence_review::{ContentHash, wire};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::args::TraceExportArgs;
+use super::document::Document;
+use crate::args::{TraceExportArgs, TraceForm};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
@@ -26,6 +32,8 @@ pub(crate) struct ExportReport {
     run: String,
     /// The file.
     file: String,
+    /// The form it is written in: `trace`, `otlp`, `prov` or `in-toto`.
+    format: &'static str,
     /// The content hash of the trace.
     content_hash: String,
     /// How many actions it has.
@@ -38,7 +46,7 @@ impl Text for ExportReport {
     fn text(&self) -> String {
         pairs(&[
             ("run", escape(&self.run)),
-            ("trace", escape(&self.file)),
+            (self.format, escape(&self.file)),
             ("content", self.content_hash.clone()),
             ("actions", self.actions.to_string()),
             ("gaps", format!("{} declared", self.residuals)),
@@ -47,22 +55,48 @@ impl Text for ExportReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, CliError> {
-    let (name, trace) = exported(context, &args.run)?;
-    let value = model::encode(&trace);
-    let text = format!("{}\n", escape_json(&hence_canon::pretty(&value)));
-    let Some(path) = &args.out else {
-        context.write(text.as_bytes())?;
-        return Ok(Exit::Yes);
+    let (name, value) = match given(&args.run)? {
+        Some(value) => (args.run.clone(), value),
+        None => {
+            let (name, trace) = exported(context, &args.run)?;
+            (name, model::encode(&trace))
+        }
     };
-    std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
-    context.print(&ExportReport {
-        run: name,
-        file: path.display().to_string(),
-        content_hash: ContentHash::of(&value).to_string(),
-        actions: trace.members.actions.len(),
-        residuals: trace.members.residuals.len(),
-    })?;
+    let trace = wire::Trace::read(&value);
+    let document = match args.format {
+        TraceForm::Trace => value.clone(),
+        TraceForm::Otlp => otlp_json(&trace),
+        TraceForm::Prov => prov_json(&trace, &Lineage::of(&trace)),
+        TraceForm::InToto => in_toto_statement(&value),
+    };
+    let text = format!("{}\n", escape_json(&hence_canon::pretty(&document)));
+    match &args.out {
+        None => context.write(text.as_bytes())?,
+        Some(path) => {
+            std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+            context.print(&ExportReport {
+                run: name,
+                file: path.display().to_string(),
+                format: args.format.as_str(),
+                content_hash: ContentHash::of(&value).to_string(),
+                actions: trace.actions().len(),
+                residuals: trace.residuals().count(),
+            })?;
+        }
+    }
+    if args.format == TraceForm::InToto {
+        context.say("the statement is not signed: it says what it is about, not that anybody vouches for it");
+    }
     Ok(Exit::Yes)
+}
+
+/// Reads a trace somebody has as a file; a journal is none.
+fn given(name: &str) -> Result<Option<Value>, CliError> {
+    if !Path::new(name).is_file() {
+        return Ok(None);
+    }
+    let document = Document::read(name).ok().and_then(Result::ok);
+    Ok(document.map(|document| document.value).filter(|value| value.get("actions").is_some()))
 }
 
 /// Shows a run of the store, or a journal's file, as a trace.
@@ -75,7 +109,7 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
         None => &NoBlobs,
     };
     let recorded = RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[] };
-    let engine = Engine::new();
+    let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
     let kept = Kept::of(&journal)?;
     let program = match &kept {
         Some(kept) => kept.program(),
@@ -94,7 +128,12 @@ fn refused(run: &str, error: ProjectError) -> CliError {
             CliError::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
         }
         ProjectError::Problem(findings) => CliError::refused(&format!("the problem of run {run}"), &findings),
-        ProjectError::OtherProblem { .. } | ProjectError::Broken { .. } => {
+        ProjectError::OtherProblem { .. }
+        | ProjectError::Broken { .. }
+        | ProjectError::OtherSkill { .. }
+        | ProjectError::Outcome { .. }
+        | ProjectError::Diverged(_)
+        | ProjectError::Event { .. } => {
             CliError::new(Code::Diverged, format!("run {run}: {error}")).advise(hint::verify(run))
         }
         other => CliError::new(Code::Damaged, format!("run {run}: {other}")).advise(hint::verify(run)),

@@ -99,8 +99,9 @@ impl Capabilities for Mock {
             .expect("the largest double is finite")
     }
 
-    fn nested_run_ended(&mut self, run: &NestedRun) {
+    fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {
         self.nested.push(run.clone());
+        None
     }
 }
 

@@ -1,0 +1,121 @@
+//! People as a capability: `human.ask` puts a question, and the run waits for the answer.
+
+use std::sync::Arc;
+
+use hence_canon::Value;
+use hence_cognition::capability::CapabilitySpec;
+use hence_cognition::run::{CallError, Reply};
+use hence_cognition::skill::{Field, Need, TypeName};
+
+use crate::refusal::Refusal;
+
+/// The capability that asks a person.
+pub const HUMAN_ASK: &str = "human.ask";
+
+/// What it takes: name, type, whether it must be there, and what it is.
+const INPUTS: [(&str, &str, Need, &str); 6] = [
+    ("question", "string", Need::Required, "What is asked"),
+    ("options", "array", Need::Optional, "The only values that are answers"),
+    (
+        "type",
+        "string",
+        Need::Optional,
+        "The type of an answer: string, number, integer, boolean, object or array",
+    ),
+    ("schema", "object", Need::Optional, "A JSON Schema of an answer"),
+    ("who", "string", Need::Optional, "Who should answer"),
+    ("context", "any", Need::Optional, "What they should know"),
+];
+
+/// What it gives.
+const OUTPUTS: [(&str, &str, Need, &str); 2] = [
+    ("value", "any", Need::Required, "The answer"),
+    ("by", "string", Need::Optional, "Who answered, as they said"),
+];
+
+/// Returns the contract of `human.ask`.
+pub(crate) fn spec() -> CapabilitySpec {
+    let field = |(name, kind, need, description): (&str, &str, Need, &str)| {
+        let description = Some(Arc::from(description));
+        (Arc::from(name), Field { kind: kind.into(), need, description, default: None })
+    };
+    CapabilitySpec {
+        inputs: INPUTS.into_iter().map(field).collect(),
+        outputs: OUTPUTS.into_iter().map(field).collect(),
+        ..CapabilitySpec::default()
+    }
+}
+
+/// Puts the question. Nobody answers at once: whoever drives the run keeps it and hands the answer in later.
+pub(crate) fn ask(input: &Value) -> Result<Reply, CallError> {
+    if let Err(refusal) = sensible(input) {
+        return Err(CallError::Failed { class: refusal.class, message: refusal.message });
+    }
+    let question = input.get("question").and_then(Value::as_str).unwrap_or_default();
+    Err(CallError::Waiting(question.into()))
+}
+
+/// A question nobody could answer is refused at once, not after days.
+fn sensible(input: &Value) -> Result<(), Refusal> {
+    if input.get("options").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
+        return Err(Refusal::input("`options` has at least one value, found none"));
+    }
+    match input.get("type").and_then(Value::as_str) {
+        Some(name) if TypeName::find(name).is_none() => Err(Refusal::input(format_args!(
+            "`type` is string, number, integer, boolean, object or array, found {name:?}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Checks an answer against what its question allows.
+///
+/// # Errors
+/// [`Refusal`] saying what was expected and found.
+pub fn check_answer(input: &Value, answer: &Value) -> Result<(), Refusal> {
+    if let Some(options) = input.get("options").and_then(Value::as_array)
+        && !options.contains(answer)
+    {
+        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let message = format_args!("expected one of {}, found {answer}", options.join(", "));
+        return Err(Refusal::input(message));
+    }
+    if let Some(kind) = input.get("type").and_then(Value::as_str).and_then(TypeName::find)
+        && (!kind.admits(answer) || answer.is_null())
+    {
+        let name = input.get("type").and_then(Value::as_str).unwrap_or_default();
+        return Err(Refusal::input(format_args!("expected {name}, found {}", answer.kind())));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hence_canon::parse;
+
+    fn json(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_question_waits_and_one_nobody_can_answer_fails() {
+        assert_eq!(ask(&json(r#"{"question": "Go?"}"#)), Err(CallError::Waiting("Go?".into())));
+        for wrong in [r#"{"question": "Go?", "options": []}"#, r#"{"question": "Go?", "type": "text"}"#] {
+            assert!(matches!(ask(&json(wrong)), Err(CallError::Failed { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn answers_are_checked_against_options_and_type() {
+        let options = json(r#"{"question": "Go?", "options": ["yes", "no", 3]}"#);
+        assert!(check_answer(&options, &json("\"yes\"")).is_ok());
+        assert!(check_answer(&options, &json("3")).is_ok());
+        let refused = check_answer(&options, &json("\"maybe\"")).unwrap_err();
+        assert_eq!(&*refused.message, r#"expected one of "yes", "no", 3, found "maybe""#);
+        let typed = json(r#"{"question": "How many?", "type": "integer"}"#);
+        assert!(check_answer(&typed, &json("3")).is_ok());
+        assert!(check_answer(&typed, &json("null")).is_err());
+        assert!(check_answer(&typed, &json("\"3\"")).is_err());
+    }
+}

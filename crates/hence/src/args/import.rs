@@ -1,0 +1,47 @@
+//! What a person can type after `hence import`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+const USAGE: &str = "\
+hence import [FORMAT] <FILE> [--out PATH]
+       hence import [bundle] <DIR>";
+
+const FORMATS: &str = "\
+Formats:
+  claude-code, codex, gemini, pi   logs of agent sessions
+  otlp                             OpenTelemetry spans: JSON, JSON lines or protobuf
+  openinference                    spans with the attributes of OpenInference
+  langfuse                         traces or observations of Langfuse
+  auto                             whichever of these the file is
+  bundle                           a folder that `hence export` made
+
+Without FORMAT a folder is a bundle, and a file is recognised by what it holds.
+
+Example: hence import claude-code session.jsonl --out trace.json
+         hence import auto spans.pb
+         hence import /tmp/vendor-choice --store /srv/hence";
+
+#[derive(ClapArgs)]
+#[command(override_usage = USAGE, after_help = FORMATS)]
+pub(crate) struct ImportArgs {
+    /// What it is, or the file or folder itself
+    #[arg(value_name = "FORMAT")]
+    pub(crate) first: String,
+    /// The file, - for standard input, or the folder of a bundle
+    #[arg(value_name = "FILE")]
+    pub(crate) second: Option<String>,
+    /// Write the trace there [default: standard output]; a folder for a log of several traces
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// Take only the trace of this id
+    #[arg(long, value_name = "ID")]
+    pub(crate) trace: Option<String>,
+    /// The folder the session ran in; paths inside it become relative [default: what the log says]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// The home folder of the session; paths inside it begin with ~
+    #[arg(long, value_name = "DIR")]
+    pub(crate) home: Option<String>,
+}

@@ -1,0 +1,231 @@
+//! `hence import bundle`: a bundle into the store, checked before anything is stored.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Component, Path, PathBuf};
+
+use hence_canon::Digest;
+use hence_journal::verify::{Outcome, check_chain};
+use hence_journal::{Chained, Lines, Record, RecordIndex};
+use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
+use crate::code::Code;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input;
+use crate::report::{Text, pairs};
+
+/// A bundle that was taken in.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportReport {
+    /// The run's id.
+    run: String,
+    /// Where its journal ends.
+    head: String,
+    /// How many records it holds.
+    records: u64,
+    /// How many large values came with it.
+    blobs: usize,
+    /// Whether the store had the same run already.
+    already_there: bool,
+}
+
+impl Text for ImportReport {
+    fn text(&self) -> String {
+        let there = if self.already_there { " (was there already, nothing changed)" } else { "" };
+        pairs(&[
+            ("run", format!("{}{there}", escape(&self.run))),
+            ("head", self.head.clone()),
+            ("records", self.records.to_string()),
+            ("blobs", self.blobs.to_string()),
+        ])
+    }
+}
+
+/// The files of a bundle, each checked against the manifest.
+struct Contents {
+    journal: Vec<u8>,
+    attachments: Vec<(AttachmentName, Vec<u8>)>,
+    blobs: Vec<(Digest, Vec<u8>)>,
+}
+
+pub(super) fn run(context: &Context, dir: &Path) -> Result<Exit, CliError> {
+    let manifest = read_manifest(dir)?;
+    let id = RunId::new(&manifest.run).map_err(|error| bundle_error(dir, error.to_string()))?;
+    let contents = read_contents(dir, &manifest)?;
+    let head = check_journal(dir, &manifest, &contents.journal)?;
+    let store = match check_blobs(context, dir, &contents)? {
+        Some(store) => store,
+        None => context.store_or_new()?,
+    };
+    let blobs = contents.blobs.len();
+    let already_there = take_in(&store, id, contents)?;
+    context.print(&ImportReport {
+        run: manifest.run,
+        head: head.to_string(),
+        records: head.records.get(),
+        blobs,
+        already_there,
+    })?;
+    Ok(Exit::Yes)
+}
+
+/// Stores a checked bundle and says whether the run was there already.
+fn take_in(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
+    let Contents { journal, attachments, blobs } = contents;
+    let put_blobs =
+        || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));
+    let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
+    // Large values first: a run is never there without what its records refer to. Where the run is there already, the
+    // comparison comes first: a bundle that is refused leaves nothing behind.
+    if !is_there {
+        put_blobs()?;
+    }
+    match store.create(NewRun { id, attachments, lines: journal }) {
+        Ok(_) => Ok(false),
+        Err(StoreError::AlreadyCreated { .. }) => {
+            // A bundle brings back values that the store has lost.
+            put_blobs()?;
+            Ok(true)
+        }
+        Err(error @ StoreError::RunConflict { .. }) => {
+            Err(CliError::from(error).advise("the stored run was not touched; compare with `hence diff`"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Checks that every large value the journal refers to is in the bundle, or else in the store, which is then returned.
+fn check_blobs(context: &Context, dir: &Path, contents: &Contents) -> Result<Option<FileStore>, CliError> {
+    let at_hand: BTreeMap<Digest, Vec<u8>> = contents.blobs.iter().cloned().collect();
+    let missing: Vec<Digest> = referenced_blobs(&contents.journal, &at_hand)
+        .into_iter()
+        .filter(|digest| !at_hand.contains_key(digest))
+        .collect();
+    let Some(first) = missing.first() else { return Ok(None) };
+    let lacking = || bundle_error(dir, format!("{BLOBS}/{first} is missing, a record refers to it"));
+    let store = context.store().map_err(|_| lacking())?;
+    for digest in &missing {
+        if !store.has_blob(digest)? {
+            return Err(lacking());
+        }
+    }
+    Ok(Some(store))
+}
+
+fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {
+    CliError::new(Code::Bundle, format!("{}: {message}", dir.display()))
+}
+
+fn read_manifest(dir: &Path) -> Result<Manifest, CliError> {
+    let path = dir.join(MANIFEST);
+    let bytes = input::read_document(&path.to_string_lossy())
+        .map_err(|error| error.advise("name a folder that `hence export` made"))?;
+    let manifest: Manifest = serde_json::from_slice(&bytes)
+        .map_err(|error| bundle_error(&path, format!("not a manifest: {error}")))?;
+    if manifest.format != FORMAT {
+        let message = format!("expected format {FORMAT:?}, found {:?}", manifest.format);
+        return Err(bundle_error(&path, message));
+    }
+    Ok(manifest)
+}
+
+fn read_contents(dir: &Path, manifest: &Manifest) -> Result<Contents, CliError> {
+    let mut contents = Contents { journal: Vec::new(), attachments: Vec::new(), blobs: Vec::new() };
+    for file in &manifest.files {
+        let bytes = read_checked(dir, file)?;
+        if file.path == JOURNAL {
+            contents.journal = bytes;
+        } else if let Some(name) = file.path.strip_prefix(BLOBS).and_then(|rest| rest.strip_prefix('/')) {
+            let digest: Digest = name.parse().map_err(|error| bundle_error(dir, error))?;
+            if digest != Digest::of(&bytes) {
+                return Err(bundle_error(
+                    dir,
+                    format!("{} does not hold the value it is named after", file.path),
+                ));
+            }
+            contents.blobs.push((digest, bytes));
+        } else {
+            let name = AttachmentName::new(&file.path).map_err(|error| bundle_error(dir, error))?;
+            contents.attachments.push((name, bytes));
+        }
+    }
+    Ok(contents)
+}
+
+/// Reads a file the manifest names, which must lie inside the bundle and be what the manifest says.
+fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
+    let relative = Path::new(&file.path);
+    if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(bundle_error(dir, format!("{:?} leads out of the bundle", file.path)));
+    }
+    let path = plain_file(dir, relative)
+        .ok_or_else(|| bundle_error(dir, format!("{:?} is not a plain file of the bundle", file.path)))?;
+    // The size comes first: a file of another size is not read at all.
+    let size = std::fs::metadata(&path).map_err(|error| CliError::file("read", &path, &error))?.len();
+    if size != file.bytes {
+        let message = format!("{}: expected {} bytes, found {size}", file.path, file.bytes);
+        return Err(bundle_error(dir, message));
+    }
+    let bytes = input::read_file(&path)?;
+    let found = Digest::of(&bytes).to_string();
+    if found != file.sha256 {
+        let message = format!("{}: expected digest {}, found {found}", file.path, file.sha256);
+        return Err(bundle_error(dir, message));
+    }
+    Ok(bytes)
+}
+
+/// Finds a file of the bundle; nothing on the way to it may lead elsewhere.
+fn plain_file(dir: &Path, relative: &Path) -> Option<PathBuf> {
+    let mut path = dir.to_owned();
+    for part in relative.components() {
+        path.push(part);
+        if std::fs::symlink_metadata(&path).ok()?.is_symlink() {
+            return None;
+        }
+    }
+    path.is_file().then_some(path)
+}
+
+fn check_journal(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<hence_journal::Head, CliError> {
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let chain = check_chain(journal, threads);
+    match (&chain.outcome, chain.head) {
+        (Outcome::Holds, Some(head)) if head.to_string() == manifest.head => {
+            check_run(dir, manifest, journal)?;
+            Ok(head)
+        }
+        (Outcome::Holds, Some(head)) => Err(bundle_error(
+            dir,
+            format!("the manifest names head {}, the journal ends at {head}", manifest.head),
+        )),
+        (Outcome::Broken(found), _) => {
+            let reasons: Vec<String> = found.reasons.iter().map(ToString::to_string).collect();
+            Err(bundle_error(
+                dir,
+                format!("the journal breaks at record {}: {}", found.line, reasons.join("; ")),
+            ))
+        }
+        _ => Err(bundle_error(dir, "the journal holds no record")),
+    }
+}
+
+/// A run is stored under the id its header names, never under another.
+fn check_run(dir: &Path, manifest: &Manifest, journal: &[u8]) -> Result<(), CliError> {
+    let first = Lines::of(journal).get(RecordIndex::HEADER).unwrap_or_default();
+    let trace_id = match Chained::decode_header(first).map(|(chained, _)| chained.record) {
+        Ok(Record::Header(header)) => header.trace_id,
+        Ok(_) => return Err(bundle_error(dir, "the journal does not begin with a header")),
+        Err(error) => return Err(bundle_error(dir, format!("record 0: {error}"))),
+    };
+    if *trace_id != *manifest.run {
+        let message = format!("the manifest names run {:?}, the journal is of {trace_id:?}", manifest.run);
+        return Err(bundle_error(dir, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! `hence import FORMAT FILE`: another agent's log as a trace.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use hence_canon::Value;
+use hence_review::import::{
+    Format, ImportError, Imported, Importer, LOG_DOCUMENT_BYTES_MAX, Surroundings, describe, detect,
+};
+use hence_review::validate::validate;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::ImportArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::{escape, escape_json};
+use crate::exit::Exit;
+use crate::input::shown_name;
+use crate::report::{Text, pairs};
+
+/// How much of a log is looked at to recognise it, and how much is read at a time.
+const CHUNK_BYTES: usize = 1024 * 1024;
+/// How many skipped lines are told on the terminal.
+const SKIPPED_SHOWN_MAX: usize = 10;
+
+/// A log that was imported.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogReport {
+    /// The file.
+    log: String,
+    /// The format it was read as.
+    format: &'static str,
+    /// Each trace that was made.
+    traces: Vec<TraceRow>,
+    /// How many lines could not be read.
+    lines_skipped: usize,
+    /// The first of them, each with why.
+    skipped: Vec<SkippedRow>,
+}
+
+/// One trace that was made.
+#[derive(Serialize, JsonSchema)]
+struct TraceRow {
+    /// Its id.
+    trace_id: String,
+    /// Where it was written.
+    file: String,
+    /// How many actions it has.
+    actions: usize,
+    /// How many artifacts.
+    artifacts: usize,
+    /// How many units of intent.
+    units: usize,
+    /// How many rules of traces the log itself breaks: what was used before it was made, for instance.
+    findings: usize,
+}
+
+/// A line that could not be read.
+#[derive(Serialize, JsonSchema)]
+struct SkippedRow {
+    /// Its number, from 1.
+    line: usize,
+    /// Why.
+    reason: String,
+}
+
+impl Text for LogReport {
+    fn text(&self) -> String {
+        let mut rows = vec![("log", format!("{} ({})", escape(&self.log), self.format))];
+        for trace in &self.traces {
+            let counts =
+                format!("{} actions, {} artifacts, {} units", trace.actions, trace.artifacts, trace.units);
+            rows.push(("trace", format!("{}: {counts}", escape(&trace.trace_id))));
+            rows.push(("file", escape(&trace.file)));
+        }
+        pairs(&rows)
+    }
+}
+
+pub(super) fn run(
+    context: &Context,
+    format: Option<Format>,
+    name: &str,
+    args: &ImportArgs,
+) -> Result<Exit, CliError> {
+    let (format, mut imported) = read(format, name, args)?;
+    if let Some(id) = &args.trace {
+        imported.traces.retain(|trace| text(trace, "trace_id") == *id);
+    }
+    let report = |traces: Vec<TraceRow>| LogReport {
+        log: shown_name(name).to_owned(),
+        format: format.as_str(),
+        traces,
+        lines_skipped: imported.skipped_count,
+        skipped: imported
+            .skipped
+            .iter()
+            .map(|line| SkippedRow { line: line.line, reason: line.reason.clone() })
+            .collect(),
+    };
+    match (imported.traces.as_slice(), &args.out) {
+        ([], _) => return Err(nothing(name, args)),
+        ([trace], None) => context.write(written(trace).as_bytes())?,
+        ([trace], Some(path)) if !path.is_dir() => {
+            std::fs::write(path, written(trace)).map_err(|error| CliError::file("write", path, &error))?;
+            context.print(&report(vec![row(trace, path)]))?;
+        }
+        (traces, Some(folder)) => context.print(&report(into_folder(traces, folder)?))?,
+        (traces, None) => return Err(several(name, traces)),
+    }
+    tell_skipped(context, &imported);
+    Ok(if imported.skipped_count > 0 { Exit::Partial } else { Exit::Yes })
+}
+
+/// Reads a log piece by piece.
+fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format, Imported), CliError> {
+    let path = Path::new(shown_name(name));
+    let unread = |error: std::io::Error| CliError::file("read", path, &error);
+    let mut source: Box<dyn Read> = match name {
+        "-" => Box::new(std::io::stdin().lock()),
+        file => Box::new(std::fs::File::open(file).map_err(|error| CliError::file("open", path, &error))?),
+    };
+    let mut head = Vec::new();
+    source.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut head).map_err(unread)?;
+    let format = match format {
+        Some(format) => format,
+        None => recognised(name, &mut head, &mut source)?,
+    };
+    let mut importer = Importer::new(format);
+    importer.push(&head).map_err(|error| refused(name, &error))?;
+    drop(head);
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        let count = match source.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unread(error)),
+        };
+        let bytes = chunk.get(..count).unwrap_or_default();
+        importer.push(bytes).map_err(|error| refused(name, &error))?;
+    }
+    let surroundings = Surroundings { working_directory: args.cwd.clone(), home: args.home.clone() };
+    let imported = importer.finish(&surroundings).map_err(|error| refused(name, &error))?;
+    Ok((format, imported))
+}
+
+/// Recognises a log by its beginning; one that is a single document may have to be read to its end.
+fn recognised(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<Format, CliError> {
+    if let Some(format) = detect(head) {
+        return Ok(format);
+    }
+    if head.len() >= CHUNK_BYTES {
+        let left = LOG_DOCUMENT_BYTES_MAX.saturating_sub(head.len()) as u64;
+        let path = Path::new(shown_name(name));
+        let read = source.take(left).read_to_end(head);
+        read.map_err(|error| CliError::file("read", path, &error))?;
+        if let Some(format) = detect(head) {
+            return Ok(format);
+        }
+    }
+    let message = format!("{}: no format is recognised; it holds {}", shown_name(name), describe(head));
+    Err(CliError::new(Code::NotALog, message))
+}
+
+fn refused(name: &str, error: &ImportError) -> CliError {
+    CliError::new(Code::NotALog, format!("{}: {error}", shown_name(name)))
+}
+
+fn nothing(name: &str, args: &ImportArgs) -> CliError {
+    let message = match &args.trace {
+        Some(id) => format!("{}: no trace of it is called {id:?}", shown_name(name)),
+        None => format!("{}: it holds no span", shown_name(name)),
+    };
+    CliError::new(Code::NotALog, message)
+}
+
+fn several(name: &str, traces: &[Value]) -> CliError {
+    let message =
+        format!("{} holds {} traces, and standard output takes one", shown_name(name), traces.len());
+    let mut error = CliError::new(Code::SeveralTraces, message);
+    error.findings = traces.iter().take(SKIPPED_SHOWN_MAX).map(|trace| text(trace, "trace_id")).collect();
+    error
+}
+
+fn text(trace: &Value, key: &str) -> String {
+    trace.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn written(trace: &Value) -> String {
+    format!("{}\n", escape_json(&hence_canon::pretty(trace)))
+}
+
+fn row(trace: &Value, path: &Path) -> TraceRow {
+    let count = |key: &str| trace.get(key).and_then(Value::as_array).map_or(0, <[Value]>::len);
+    TraceRow {
+        trace_id: text(trace, "trace_id"),
+        file: path.display().to_string(),
+        actions: count("actions"),
+        artifacts: count("artifacts"),
+        units: count("meta_actions"),
+        findings: validate(trace).errors().count(),
+    }
+}
+
+/// Writes each trace into a folder, under a name made of its id.
+fn into_folder(traces: &[Value], folder: &Path) -> Result<Vec<TraceRow>, CliError> {
+    std::fs::create_dir_all(folder).map_err(|error| CliError::file("make the folder", folder, &error))?;
+    let mut taken = BTreeSet::new();
+    let mut rows = Vec::new();
+    for trace in traces {
+        let path = file_name(&text(trace, "trace_id"), &mut taken);
+        let path = folder.join(path);
+        std::fs::write(&path, written(trace)).map_err(|error| CliError::file("write", &path, &error))?;
+        rows.push(row(trace, &path));
+    }
+    Ok(rows)
+}
+
+/// An id can hold anything; a file's name made of it leads nowhere else.
+fn file_name(id: &str, taken: &mut BTreeSet<String>) -> PathBuf {
+    let plain: String = id
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '_' })
+        .take(100)
+        .collect();
+    let mut name = plain.clone();
+    let mut number = 1;
+    // Some file systems do not tell letters of different case apart.
+    while !taken.insert(name.to_ascii_lowercase()) {
+        number += 1;
+        name = format!("{plain}-{number}");
+    }
+    PathBuf::from(format!("{name}.json"))
+}
+
+fn tell_skipped(context: &Context, imported: &Imported) {
+    for line in imported.skipped.iter().take(SKIPPED_SHOWN_MAX) {
+        context.say(format_args!("line {} was skipped: {}", line.line, escape(&line.reason)));
+    }
+    let more = imported.skipped_count.saturating_sub(SKIPPED_SHOWN_MAX);
+    if more > 0 {
+        context.say(format_args!("{more} more lines were skipped"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stay_in_their_folder_and_apart() {
+        let mut taken = BTreeSet::new();
+        let names: Vec<String> = ["../../etc/x", "a", "A", ""]
+            .iter()
+            .map(|id| file_name(id, &mut taken).display().to_string())
+            .collect();
+        assert_eq!(names, ["______etc_x.json", "a.json", "A-2.json", ".json"]);
+    }
+}

@@ -1,0 +1,268 @@
+//! `hence why`: what a run waits for or where it stopped, since when, and the command that continues it.
+
+use hence_canon::parse;
+use hence_engine::is_interactive;
+use hence_journal::{Chained, Control, Reader, Record};
+use hence_skills::{CallHistory, Standing};
+use hence_state::Outcome;
+use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::runs;
+use crate::args::WhyArgs;
+use crate::context::{Context, escape};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::hint;
+use crate::report::{Text, pairs};
+use crate::skills::{self, Kept, WaitingRow};
+use crate::target::{self, Journal};
+
+/// How a run stands, and what continues it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WhyReport {
+    /// The run's id.
+    run: String,
+    /// `skill`, `reason` (the built-in program), `variables` (driven from outside) or `unknown`.
+    kind: &'static str,
+    /// `completed`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
+    /// `held` or `damaged`.
+    standing: &'static str,
+    /// In a sentence.
+    says: String,
+    /// How many records it has.
+    records: Option<u64>,
+    /// The time of its last record, by the clock of the run.
+    since: Option<String>,
+    /// Who writes it now.
+    held_by: Option<String>,
+    /// What it waits for.
+    waiting: Vec<WaitingRow>,
+    /// What to type next.
+    commands: Vec<String>,
+}
+
+impl Text for WhyReport {
+    fn text(&self) -> String {
+        let mut rows = vec![
+            ("run", format!("{} ({})", escape(&self.run), self.kind)),
+            ("stands", format!("{}: {}", self.standing, escape(&self.says))),
+        ];
+        if let Some(since) = &self.since {
+            let records = self.records.map(|records| format!(", {records} records")).unwrap_or_default();
+            rows.push(("since", format!("{since} by its record{records}")));
+        }
+        rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
+        rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
+        rows.extend(self.commands.iter().map(|command| ("next", escape(command))));
+        pairs(&rows)
+    }
+}
+
+pub(super) fn run(context: &Context, args: &WhyArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let id = target::find_run(&store, &args.run)?;
+    context.print(&explain(context, &store, &id)?)?;
+    Ok(Exit::Yes)
+}
+
+/// What is known of a run before it is asked how it stands.
+struct Looked<'a> {
+    context: &'a Context,
+    store: &'a FileStore,
+    id: &'a RunId,
+    report: WhyReport,
+}
+
+fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport, CliError> {
+    let summary = store.summary(id)?;
+    let held_by = match store.lease(id)? {
+        Lease::Held(holder) => Some(holder.to_string()),
+        Lease::Free => None,
+    };
+    let report = WhyReport {
+        run: id.as_str().to_owned(),
+        kind: "unknown",
+        standing: "damaged",
+        says: String::new(),
+        records: summary.head().map(|head| head.records.get()),
+        since: None,
+        held_by,
+        waiting: Vec::new(),
+        commands: Vec::new(),
+    };
+    let looked = Looked { context, store, id, report };
+    if let Condition::Damaged(reason) = &summary.condition {
+        return Ok(looked.damaged(reason.to_string()));
+    }
+    let journal = match Journal::of_run(context, id.as_str()) {
+        Ok(journal) => journal,
+        Err(error) => return Ok(looked.damaged(error.message)),
+    };
+    Ok(looked.look(&journal, runs::status_of(store, &summary)))
+}
+
+impl Looked<'_> {
+    fn look(mut self, journal: &Journal, status: &'static str) -> WhyReport {
+        let last = last_record(skills::whole_records(&journal.bytes));
+        self.report.since = last.as_ref().and_then(|chained| time_of(&chained.record));
+        let kept = Kept::of(journal);
+        let problem = journal.problem.as_deref().and_then(|bytes| parse(bytes).ok());
+        self.report.kind = match (&kept, &problem) {
+            (_, Some(problem)) if is_interactive(problem) => "variables",
+            (Ok(Some(_)) | Err(_), _) => "skill",
+            (Ok(None), Some(_)) => "reason",
+            (Ok(None), None) => "unknown",
+        };
+        if let Some(holder) = &self.report.held_by {
+            let says = format!("{holder} writes it; it goes on there");
+            let next = self.command(&["log"]);
+            return self.stands("held", says, vec![next]);
+        }
+        match status {
+            "completed" => {
+                let next = self.command(&["verify"]);
+                self.stands("completed", "it has ended; nothing is left to do".to_owned(), vec![next])
+            }
+            "failed" => self.failed(last.as_ref()),
+            "blocked" => self.blocked(last.as_ref()),
+            "damaged" => self.damaged("its last record cannot be read".to_owned()),
+            _ if self.report.kind == "variables" => {
+                let next = hint::command(self.context, &["vars", "status", self.id.as_str()]);
+                let says = "it is driven from outside and takes the next operation".to_owned();
+                self.stands("interactive", says, vec![next])
+            }
+            _ => match kept {
+                Err(error) => self.damaged(error.message),
+                Ok(Some(kept)) => self.skill(journal, &kept, last.as_ref()),
+                Ok(None) => self.stopped(last.as_ref(), None),
+            },
+        }
+    }
+
+    /// A run of a skill that has not ended.
+    fn skill(mut self, journal: &Journal, kept: &Kept, last: Option<&Chained>) -> WhyReport {
+        let due = match skills::due_step(kept, journal) {
+            Ok(due) => due,
+            Err(error) => return self.damaged(error.message),
+        };
+        let history = match skills::history(self.store, self.id) {
+            Ok(history) => history.unwrap_or_default(),
+            Err(error) => {
+                let explain = hint::command(self.context, &["explain", error.code.as_str()]);
+                return self.stands("damaged", error.message, vec![explain]);
+            }
+        };
+        self.report.waiting = WaitingRow::all(self.context, self.id.as_str(), &history);
+        if !self.report.waiting.is_empty() {
+            let says = match self.report.waiting.len() {
+                1 => "it waits for an answer".to_owned(),
+                count => format!("it waits for {count} answers"),
+            };
+            let next = self.command(&["resume"]);
+            return self.stands("waiting", says, vec![next]);
+        }
+        if history.undecided().next().is_some() {
+            return self.undecided(&history);
+        }
+        if history.calls().any(|(_, standing)| matches!(standing, Standing::Again)) || has_answer(&history) {
+            let next = self.command(&["resume"]);
+            return self.stands("answered", "what it waited for is there".to_owned(), vec![next]);
+        }
+        self.stopped(last, due)
+    }
+
+    fn undecided(mut self, history: &CallHistory) -> WhyReport {
+        let (context, id) = (self.context, self.id.as_str());
+        self.report.waiting =
+            history.undecided().map(|call| WaitingRow::undecided(context, id, call)).collect();
+        let count = self.report.waiting.len();
+        let calls = if count == 1 { "a call was" } else { "calls were" };
+        let says = format!(
+            "{calls} begun by a process that is gone, and nobody knows whether they happened; \
+             resuming does what each step's recovery says"
+        );
+        let next = self.command(&["resume"]);
+        self.stands("undecided", says, vec![next])
+    }
+
+    fn stopped(self, last: Option<&Chained>, due: Option<String>) -> WhyReport {
+        let behind = match last.map(|chained| &chained.record) {
+            Some(Record::Step(step)) => format!("behind step {}", step.result.step()),
+            _ => "before its first step".to_owned(),
+        };
+        let due = due.map(|step| format!("; step {step} is due")).unwrap_or_default();
+        let next = self.command(&["resume"]);
+        self.stands("stopped", format!("nobody writes it, and it ends {behind}{due}"), vec![next])
+    }
+
+    fn failed(self, last: Option<&Chained>) -> WhyReport {
+        let Some(Record::Step(step)) = last.map(|chained| &chained.record) else {
+            let next = self.command(&["verify"]);
+            return self.stands("failed", "its loop met its limit".to_owned(), vec![next]);
+        };
+        let name = step.result.step();
+        let errors = match step.result.outcome() {
+            Outcome::Failed(errors) => errors.as_slice(),
+            _ => &[],
+        };
+        let why: Vec<String> =
+            errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+        let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), name])];
+        if self.report.kind == "skill" && !name.starts_with('$') {
+            next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", name]));
+        }
+        self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)
+    }
+
+    fn blocked(self, last: Option<&Chained>) -> WhyReport {
+        let why = match last.map(|chained| &chained.record) {
+            Some(Record::Step(step)) => match step.result.outcome() {
+                Outcome::Failed(errors) => {
+                    let messages: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
+                    format!("policies block step {}: {}", step.result.step(), messages.join("; "))
+                }
+                _ => "policies block it".to_owned(),
+            },
+            _ => "policies block it".to_owned(),
+        };
+        let next = self.command(&["resume"]);
+        self.stands("blocked", why, vec![next])
+    }
+
+    fn damaged(self, says: String) -> WhyReport {
+        let doctor = hint::command(self.context, &["doctor"]);
+        let next = vec![self.command(&["verify"]), doctor];
+        self.stands("damaged", says, next)
+    }
+
+    fn command(&self, words: &[&str]) -> String {
+        hint::command(self.context, &[words, &[self.id.as_str()]].concat())
+    }
+
+    fn stands(self, standing: &'static str, says: String, commands: Vec<String>) -> WhyReport {
+        WhyReport { standing, says, commands, ..self.report }
+    }
+}
+
+/// Tells whether somebody has answered what is not recorded yet.
+fn has_answer(history: &CallHistory) -> bool {
+    history.calls().any(|(call, standing)| {
+        &*call.capability == hence_capabilities::HUMAN_ASK && matches!(standing, Standing::Replied(_))
+    })
+}
+
+fn last_record(journal: &[u8]) -> Option<Chained> {
+    let (header, reader) = Reader::open(journal).ok()?;
+    Some(reader.map_while(Result::ok).last().unwrap_or(header))
+}
+
+fn time_of(record: &Record) -> Option<String> {
+    Some(match record {
+        Record::Header(header) => header.created_at.to_string(),
+        Record::Step(step) => step.result.finished_at().to_string(),
+        Record::Control(Control::Complete { at, .. }) => at.to_string(),
+        Record::Control(Control::Loop(_)) => return None,
+    })
+}

@@ -1,0 +1,204 @@
+//! `hence answer`: what a run waits for is told to it, once.
+
+use hence_canon::{Object, Value, parse};
+use hence_capabilities::{HUMAN_ASK, check_answer};
+use hence_cognition::capability::{Registry as _, breach};
+use hence_skills::{
+    Answer, CallHistory, CallName, Entry, Ledger, Promise, Question, RefusedAnswer, Standing,
+};
+use hence_store::Store as _;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::calls::{self, StoreCallLog};
+use super::going::{Given, Going};
+use super::{Kept, required};
+use crate::args::skill::AnswerArgs;
+use crate::code::Code;
+use crate::context::{Context, escape};
+use crate::data::Data;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::report::{Text, pairs};
+use crate::target::Journal;
+use crate::{hint, input};
+
+/// An answer that was kept.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AnswerReport {
+    /// The run.
+    run: String,
+    /// The step that asked.
+    step: String,
+    /// The call that asked.
+    key: String,
+    /// `value`, `done`, `retry` or `fail`.
+    answer: &'static str,
+    /// The value, or what the call gave.
+    value: Option<Data>,
+    /// Who answered, as they said.
+    by: Option<String>,
+    /// The command that goes on.
+    next: String,
+}
+
+impl Text for AnswerReport {
+    fn text(&self) -> String {
+        let value = self.value.as_ref().map(|value| format!(" {}", value.0)).unwrap_or_default();
+        pairs(&[
+            ("answered", escape(&format!("{}: {}{value}", self.step, self.answer))),
+            ("next", escape(&self.next)),
+        ])
+    }
+}
+
+/// Takes an answer in.
+pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
+    let journal = Journal::of_run(context, &args.run)?;
+    let kept = required(&journal)?;
+    let store = context.store()?;
+    let id = crate::target::find_run(&store, &journal.name)?;
+    // From here on nobody else answers: of two at once the second finds the first one's answer.
+    let mut opened = store.open(&id)?;
+    if let Some(cut) = &opened.cut {
+        context.say(format_args!("run {id}: {cut}"));
+    }
+    let history = calls::history(&store, &id)?.unwrap_or_default();
+    let call = asked(context, id.as_str(), &history, &args.step)?;
+    let answer = read(args, &kept, &history, &call)?;
+    history.check(&call.key, &answer).map_err(|error| refused(id.as_str(), &error))?;
+    let by = args.by.as_deref().map(Into::into);
+    let report = AnswerReport {
+        run: id.as_str().to_owned(),
+        step: call.step.to_string(),
+        key: call.key.to_string(),
+        answer: answer.name(),
+        value: match &answer {
+            Answer::Value(value) => Some(Data(value.clone())),
+            Answer::Done(output) => Some(Data(output.clone().into())),
+            Answer::Retry | Answer::Fail => None,
+        },
+        by: args.by.clone(),
+        next: hint::command(context, &["resume", id.as_str()]),
+    };
+    let log = StoreCallLog::open(&mut *opened.writer)?;
+    let entry = Entry::Answer { key: call.key.clone(), answer, by };
+    Ledger::new(history, &log)
+        .note(entry, Promise::Durable)
+        .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be kept: {error}")))?;
+    drop((log, opened));
+    if args.resume {
+        let going =
+            Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
+        return going.take_up();
+    }
+    context.print(&report)?;
+    Ok(Exit::Yes)
+}
+
+/// Finds the call a person means.
+fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Result<CallName, CliError> {
+    let is_meant = |call: &CallName| &*call.step == place || &*call.key == place;
+    let is_open = |standing: &Standing| matches!(standing, Standing::Asked(_) | Standing::Begun);
+    let meant: Vec<(&CallName, &Standing)> = history.calls().filter(|(call, _)| is_meant(call)).collect();
+    let open: Vec<&CallName> =
+        meant.iter().filter(|(_, standing)| is_open(standing)).map(|(call, _)| *call).collect();
+    match open.as_slice() {
+        [call] => Ok((*call).clone()),
+        [] if meant.is_empty() => {
+            let message = format!("run {run}: nothing waits for an answer at {place}");
+            let why = hint::command(context, &["why", run]);
+            let mut error =
+                CliError::new(Code::NotAsked, message).advise(format!("`{why}` says what it waits for"));
+            let waiting = history.calls().filter(|(_, standing)| is_open(standing));
+            error.findings =
+                waiting.map(|(call, _)| format!("waiting: {} ({})", call.step, call.key)).collect();
+            Err(error)
+        }
+        [] => Err(refused(run, &RefusedAnswer::Answered(place.into()))),
+        several => {
+            let message = format!("run {run}: {} calls of {place} wait for an answer", several.len());
+            let mut error = CliError::new(Code::NotAsked, message)
+                .advise("name one of them by its key in place of the step");
+            error.findings = several.iter().map(|call| call.key.to_string()).collect();
+            Err(error)
+        }
+    }
+}
+
+/// Reads the answer and checks it against what was asked.
+fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) -> Result<Answer, CliError> {
+    if args.retry {
+        return Ok(Answer::Retry);
+    }
+    if args.fail {
+        return Ok(Answer::Fail);
+    }
+    if let Some(output) = &args.done {
+        let (name, bytes) = given("--done", output)?;
+        let output = match parse(&bytes).map_err(|error| CliError::not_json(&name, &error))? {
+            Value::Object(output) => output,
+            other => {
+                let message = format!(
+                    "{name}: expected an object, what `{}` gave, found {}",
+                    call.capability,
+                    other.kind()
+                );
+                return Err(CliError::new(Code::Answer, message));
+            }
+        };
+        check_output(kept, call, &output)?;
+        return Ok(Answer::Done(output));
+    }
+    let (name, bytes) = given("--value", args.value.as_deref().unwrap_or_default())?;
+    let question = match history.standing(&call.key) {
+        Some(Standing::Asked(Question { input, .. })) => input.clone(),
+        _ => Value::Null,
+    };
+    let judge = |value: &Value| match &*call.capability {
+        HUMAN_ASK => check_answer(&question, value),
+        _ => Ok(()),
+    };
+    let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, &error));
+    // A text need not be quoted where only a text can be meant.
+    let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
+    let wants_more = question.get("options").is_some() || question.get("type").is_some();
+    match (parsed, text) {
+        (Ok(value), _) if judge(&value).is_ok() => Ok(Answer::Value(value)),
+        (_, Some(text)) if wants_more && judge(&text).is_ok() => Ok(Answer::Value(text)),
+        (Ok(value), _) => {
+            let why = judge(&value).err().map(|refusal| refusal.message).unwrap_or_default();
+            Err(CliError::new(Code::Answer, format!("step {}: {why}", call.step)))
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+fn check_output(kept: &Kept, call: &CallName, output: &Object) -> Result<(), CliError> {
+    let spec = kept.library.capability(&call.capability);
+    match spec.and_then(|spec| breach(&spec.outputs, output)) {
+        None => Ok(()),
+        Some(breach) => Err(CliError::new(Code::Answer, format!("`{}` gives: {breach}", call.capability))),
+    }
+}
+
+/// Returns what was given, or what a file holds.
+fn given(option: &str, text: &str) -> Result<(String, Vec<u8>), CliError> {
+    match text.strip_prefix('@') {
+        Some(file) => Ok((input::shown_name(file).to_owned(), input::read_document(file)?)),
+        None => Ok((option.to_owned(), text.as_bytes().to_vec())),
+    }
+}
+
+fn refused(run: &str, error: &RefusedAnswer) -> CliError {
+    let code = match error {
+        RefusedAnswer::NotAsked(_) => Code::NotAsked,
+        RefusedAnswer::Answered(_) => Code::Answered,
+        RefusedAnswer::OtherKind { .. } => Code::Answer,
+    };
+    let made = CliError::new(code, format!("run {run}: {error}"));
+    match error {
+        RefusedAnswer::Answered(_) => made.advise(hint::resume(run)),
+        _ => made,
+    }
+}

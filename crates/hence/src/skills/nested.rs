@@ -1,0 +1,213 @@
+//! Skills that a skill nests: found where its document or the command line says, pinned by digest, kept beside the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Object, Value, parse};
+use hence_capabilities::Library;
+use hence_cognition::skill::Skill;
+use hence_engine::SinkError;
+use hence_skills::{ChildRun, ChildRuns, NestedPin};
+use hence_store::{
+    AttachmentName, ConfinedError, Durability, FileStore, NewRun, RunId, Store, StoreError, read_confined,
+};
+
+use super::{SkillDocument, attachment_name};
+use crate::args::skill::NestedArgs;
+use crate::code::Code;
+use crate::error::CliError;
+use crate::input;
+use crate::target::problem_name;
+
+/// The attachment that holds the skills a run may nest.
+pub(crate) const NESTED: &str = "skills.json";
+
+/// Most files of nested skills: a document that names more is taken for a mistake.
+const FILES_MAX: usize = 1000;
+
+/// Most bytes of one of them.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Returns the name of the attachment.
+pub(crate) fn nested_name() -> AttachmentName {
+    AttachmentName::new(NESTED).expect("the name is plain")
+}
+
+/// Skills by id, each as it was read.
+#[derive(Default)]
+pub(crate) struct Shelf(BTreeMap<Arc<str>, OnShelf>);
+
+struct OnShelf {
+    /// The file it was read from, for messages.
+    name: String,
+    bytes: Vec<u8>,
+    skill: Arc<Skill>,
+    source: Canonical,
+}
+
+/// A file that is still to be read: the folder nothing outside of which is read, and the path below it.
+struct Open {
+    root: PathBuf,
+    path: PathBuf,
+}
+
+impl Shelf {
+    /// Reads the skills a document names in `skills`, those the command line names, and those they name in turn.
+    pub(crate) fn read(skill: &str, bytes: &[u8], args: &NestedArgs) -> Result<Self, CliError> {
+        let mut shelf = Self::default();
+        let mut open = Vec::new();
+        // A document that cannot be read is told as such by whoever reads it next.
+        if let Ok(document) = hence_yaml::parse(bytes) {
+            open.extend(named(document.value(), &folder_of(skill), Path::new("")));
+        }
+        for file in &args.skill {
+            let bytes = input::read_document(file)?;
+            let document = shelf.add(input::shown_name(file), bytes)?;
+            open.extend(named(&document, &folder_of(file), Path::new("")));
+        }
+        let mut seen = BTreeSet::new();
+        while let Some(Open { root, path }) = open.pop() {
+            if !seen.insert(root.join(&path)) {
+                continue;
+            }
+            if seen.len() > FILES_MAX {
+                return Err(CliError::new(
+                    Code::Nested,
+                    format!("{skill} nests more than {FILES_MAX} files"),
+                ));
+            }
+            let name = root.join(&path).display().to_string();
+            let bytes =
+                read_confined(&root, &path, FILE_BYTES_MAX).map_err(|error| unreadable(&name, &error))?;
+            let document = shelf.add(&name, bytes)?;
+            open.extend(named(&document, &root, path.parent().unwrap_or(Path::new(""))));
+        }
+        Ok(shelf)
+    }
+
+    /// Takes a document in and returns it.
+    fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<Value, CliError> {
+        let document = hence_yaml::parse(&bytes)
+            .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))?;
+        let value = document.value().clone();
+        let source = Canonical::of(&value);
+        let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(name, &error))?;
+        let Some(skill) = Skill::read(&canonical).skill else {
+            let advice = format!("`hence check {}` says why", crate::hint::word(name));
+            return Err(CliError::new(Code::Nested, format!("{name} is not a skill")).advise(advice));
+        };
+        let id = skill.id.clone();
+        if let Some(other) = self.0.get(&id).filter(|other| other.source.digest() != source.digest()) {
+            let message = format!("{name} and {} are different skills with the id `{id}`", other.name);
+            return Err(CliError::new(Code::Nested, message).advise("give one of them another id"));
+        }
+        let entry = OnShelf { name: name.to_owned(), bytes, skill: Arc::new(skill), source };
+        self.0.insert(id, entry);
+        Ok(value)
+    }
+
+    /// Reads what was kept beside a run, which must be what the run pins.
+    pub(crate) fn kept(run: &str, bytes: Option<&[u8]>, pins: &[NestedPin]) -> Result<Self, CliError> {
+        let mut shelf = Self::default();
+        if pins.is_empty() {
+            return Ok(shelf);
+        }
+        let document = match bytes {
+            Some(bytes) => parse(bytes).map_err(|error| CliError::not_json(NESTED, &error))?,
+            None => return Err(CliError::new(Code::Nested, format!("{run}: {NESTED} is not at hand"))),
+        };
+        for pin in pins {
+            let found = document.get(&pin.id).map(Canonical::of);
+            let Some(source) = found.filter(|source| source.digest() == pin.digest) else {
+                let message =
+                    format!("{run}: {NESTED} does not hold the skill `{}` that the run pins", pin.id);
+                return Err(CliError::new(Code::Nested, message));
+            };
+            shelf.add(NESTED, source.bytes().to_vec())?;
+        }
+        Ok(shelf)
+    }
+
+    /// Checks every skill against what is there to be called.
+    pub(crate) fn check(&self, library: &Library) -> Result<(), CliError> {
+        for entry in self.0.values() {
+            SkillDocument::read(&entry.name, &entry.bytes, library)?.runnable(library)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn skills(&self) -> impl Iterator<Item = Arc<Skill>> {
+        self.0.values().map(|entry| entry.skill.clone())
+    }
+
+    pub(crate) fn pins(&self) -> Vec<NestedPin> {
+        let pin = |(id, entry): (&Arc<str>, &OnShelf)| NestedPin {
+            id: id.clone(),
+            version: entry.skill.version.clone(),
+            digest: entry.source.digest(),
+        };
+        self.0.iter().map(pin).collect()
+    }
+
+    /// Returns what is kept beside a run, if there is anything.
+    pub(crate) fn attachment(&self) -> Option<(AttachmentName, Vec<u8>)> {
+        let documents: Object =
+            self.0.iter().map(|(id, entry)| (id.clone(), entry.source.value().clone())).collect();
+        let bytes = Canonical::of(&documents.into()).bytes().to_vec();
+        (!self.0.is_empty()).then(|| (nested_name(), bytes))
+    }
+}
+
+/// Returns the folder of a file a person named.
+fn folder_of(file: &str) -> PathBuf {
+    let folder = Path::new(file).parent().filter(|folder| file != "-" && !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Returns the files a document names, from its own folder.
+fn named(document: &Value, root: &Path, folder: &Path) -> Vec<Open> {
+    let open = |file: &str| Open { root: root.to_owned(), path: folder.join(file) };
+    match document.get("skills") {
+        Some(Value::String(file)) => vec![open(file)],
+        Some(Value::Array(files)) => files.iter().filter_map(Value::as_str).map(open).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn unreadable(name: &str, error: &ConfinedError) -> CliError {
+    let message = format!("cannot read the nested skill {name}: {error}");
+    let advice = "a skill names files below its own folder; name others with --skill FILE";
+    CliError::new(Code::Nested, message).advise(advice)
+}
+
+/// Keeps nested runs in the store of the run that nests them.
+pub(crate) struct StoreChildren<'a> {
+    pub(crate) store: &'a FileStore,
+    pub(crate) shelf: &'a Shelf,
+    /// What every run of the family keeps beside its journal.
+    pub(crate) shared: Vec<(AttachmentName, Vec<u8>)>,
+}
+
+impl ChildRuns for StoreChildren<'_> {
+    fn source(&self, skill: &str) -> Option<Canonical> {
+        self.shelf.0.get(skill).map(|entry| entry.source.clone())
+    }
+
+    fn keep(&self, child: &ChildRun) -> Result<(), SinkError> {
+        for blob in &child.blobs {
+            self.store.put_blob(blob, Durability::Synced)?;
+        }
+        let mut attachments = vec![
+            (problem_name(), child.problem.bytes().to_vec()),
+            (attachment_name(), child.skill.bytes().to_vec()),
+        ];
+        attachments.extend(self.shared.iter().cloned());
+        let new = NewRun { id: RunId::new(&child.id)?, attachments, lines: child.journal.clone() };
+        match self.store.create(new) {
+            // Whoever was interrupted behind it has written the same run.
+            Ok(_) | Err(StoreError::AlreadyCreated { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Exact decimals, for money. No price ever becomes a double.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Digits a price can have before its point: 10^9 per million tokens is beyond any price.
+pub const WHOLE_DIGITS_MAX: usize = 9;
+
+/// Digits a price can have behind its point.
+pub const FRACTION_DIGITS_MAX: usize = 12;
+
+/// The decimal places of a cost: those of a price, and six more because prices are for a million tokens.
+const COST_PLACES: usize = FRACTION_DIGITS_MAX + 6;
+
+/// What a million tokens cost, exactly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Price(u128);
+
+/// What some tokens cost, exactly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost(u128);
+
+/// A text that is no price.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "expected a decimal with at most {WHOLE_DIGITS_MAX} digits before and {FRACTION_DIGITS_MAX} behind the point, found {0:?}"
+)]
+pub struct NotAPrice(pub String);
+
+impl FromStr for Price {
+    type Err = NotAPrice;
+
+    fn from_str(text: &str) -> Result<Self, NotAPrice> {
+        let refused = || NotAPrice(text.to_owned());
+        let (whole, fraction) = match text.split_once('.') {
+            Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
+            Some(_) => return Err(refused()),
+            None => (text, ""),
+        };
+        let all_digits = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+        let fits = (1..=WHOLE_DIGITS_MAX).contains(&whole.len()) && fraction.len() <= FRACTION_DIGITS_MAX;
+        if !all_digits || !fits {
+            return Err(refused());
+        }
+        let padded = format!("{whole}{fraction:0<FRACTION_DIGITS_MAX$}");
+        padded.parse().map(Self).map_err(|_| refused())
+    }
+}
+
+impl Price {
+    /// Returns what that many tokens cost; `None` only beyond any count of tokens a model can report.
+    pub fn of(self, tokens: u64) -> Option<Cost> {
+        self.0.checked_mul(u128::from(tokens)).map(Cost)
+    }
+}
+
+impl Cost {
+    /// Returns the sum.
+    pub fn plus(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = 10u128.pow(u32::try_from(COST_PLACES).unwrap_or(0));
+        let (whole, fraction) = (self.0 / one, self.0 % one);
+        let digits = format!("{fraction:0>COST_PLACES$}");
+        match digits.trim_end_matches('0') {
+            "" => write!(formatter, "{whole}"),
+            digits => write!(formatter, "{whole}.{digits}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_exact() {
+        let price = |text: &str| text.parse::<Price>().unwrap();
+        let cost = |text: &str, tokens| price(text).of(tokens).unwrap().to_string();
+        assert_eq!(cost("2.50", 1_000_000), "2.5");
+        assert_eq!(cost("0.1", 3), "0.0000003");
+        assert_eq!(cost("3", 0), "0");
+        assert_eq!(cost("0.000000000001", 1), "0.000000000000000001");
+        assert_eq!(cost("15", 2_000_000), "30");
+        // Three tenths, which no double is.
+        let sum = price("0.1").of(1_000_000).unwrap().plus(price("0.2").of(1_000_000).unwrap());
+        assert_eq!(sum.unwrap().to_string(), "0.3");
+    }
+
+    #[test]
+    fn a_price_has_a_limited_number_of_digits() {
+        assert!("999999999.999999999999".parse::<Price>().is_ok());
+        for wrong in ["1000000000", "0.1234567890123", "", ".5", "5.", "-1", "1e3", "1,5", " 1", "٣"] {
+            assert!(wrong.parse::<Price>().is_err(), "{wrong:?}");
+        }
+        assert!("999999999".parse::<Price>().unwrap().of(u64::from(u32::MAX)).is_some());
+        assert_eq!("999999999".parse::<Price>().unwrap().of(u64::MAX), None);
+    }
+}

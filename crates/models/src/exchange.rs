@@ -1,0 +1,219 @@
+//! One request and one reply.
+
+mod trouble;
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ChatStreamEvent, JsonSpec, StopReason,
+};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{Client, Headers, ModelIden, ServiceTarget};
+
+use crate::failure::FailureClass;
+use crate::model::Question;
+use crate::schema::Shape;
+use crate::settings::{Api, Delivery, ModelSettings, Structure};
+use crate::usage::Tokens;
+
+/// The name a schema goes by in a request; providers want one.
+const SCHEMA_NAME: &str = "reply";
+
+/// What a model said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) tokens: Tokens,
+}
+
+/// An exchange without a usable reply.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) class: FailureClass,
+    pub(crate) message: String,
+    pub(crate) may_pass: MayPass,
+}
+
+/// Whether a failure may be gone when the request is made again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MayPass {
+    No,
+    /// It may, perhaps after the wait the endpoint asks for.
+    Yes(Option<Duration>),
+}
+
+impl Trouble {
+    pub(crate) fn lasting(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), may_pass: MayPass::No }
+    }
+
+    pub(crate) fn passing(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), may_pass: MayPass::Yes(None) }
+    }
+}
+
+/// A way to one endpoint.
+pub(crate) struct Line<'a> {
+    settings: &'a ModelSettings,
+    reply_bytes_max: u64,
+    client: Client,
+    target: ServiceTarget,
+    options: ChatOptions,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn open(
+        settings: &'a ModelSettings,
+        question: &Question<'_>,
+        shape: Option<&Shape>,
+    ) -> Result<Self, Trouble> {
+        let client = http_client(settings).map_err(|error| {
+            Trouble::lasting(
+                FailureClass::Unreachable,
+                format!("no client for HTTP: {}", trouble::root(&error)),
+            )
+        })?;
+        let (adapter, path) = match settings.api {
+            Api::OpenAi => (AdapterKind::OpenAI, "chat/completions"),
+            Api::Anthropic => (AdapterKind::Anthropic, "messages"),
+        };
+        // Without a key, the request is the same but for the header that would carry it.
+        let auth = match question.key {
+            Some(key) => AuthData::from_single(key.reveal()),
+            None => AuthData::RequestOverride {
+                url: below(&settings.endpoint, path)?,
+                headers: anonymous_headers(settings.api),
+            },
+        };
+        Ok(Self {
+            settings,
+            reply_bytes_max: question.reply_bytes_max,
+            client: Client::builder().with_reqwest(client).build().map_err(|error| {
+                Trouble::lasting(FailureClass::Unreachable, format!("no client for models: {error}"))
+            })?,
+            target: ServiceTarget {
+                endpoint: Endpoint::from_owned(settings.endpoint.clone()),
+                auth,
+                model: ModelIden::new(adapter, settings.model.to_string()),
+            },
+            options: options(settings, shape),
+        })
+    }
+
+    /// Makes one request and reads its reply to the end.
+    pub(crate) async fn exchange(
+        &self,
+        system: Option<&str>,
+        messages: &[ChatMessage],
+    ) -> Result<Said, Trouble> {
+        let mut request = ChatRequest::new(messages.to_vec());
+        request.system = system.map(str::to_owned);
+        match self.settings.delivery {
+            Delivery::Whole => self.whole(request).await,
+            Delivery::Streamed => self.streamed(request).await,
+        }
+    }
+
+    async fn whole(&self, request: ChatRequest) -> Result<Said, Trouble> {
+        let replied = self.client.exec_chat(self.target.clone(), request, Some(&self.options)).await;
+        let replied = replied.map_err(|error| trouble::of(&error))?;
+        let text = replied.texts().concat();
+        self.check_size(text.len())?;
+        check_end(replied.stop_reason.as_ref(), self.settings)?;
+        Ok(Said { text, tokens: Tokens::of(&replied.usage) })
+    }
+
+    async fn streamed(&self, request: ChatRequest) -> Result<Said, Trouble> {
+        let opened = self.client.exec_chat_stream(self.target.clone(), request, Some(&self.options)).await;
+        let mut stream = opened.map_err(|error| trouble::of(&error))?.stream;
+        let mut text = String::new();
+        while let Some(event) = stream.next().await {
+            match event.map_err(|error| trouble::of(&error))? {
+                ChatStreamEvent::Chunk(chunk) => {
+                    text.push_str(&chunk.content);
+                    self.check_size(text.len())?;
+                }
+                ChatStreamEvent::End(end) => {
+                    check_end(end.captured_stop_reason.as_ref(), self.settings)?;
+                    let tokens = end.captured_usage.as_ref().map(Tokens::of).unwrap_or_default();
+                    return Ok(Said { text, tokens });
+                }
+                _ => {}
+            }
+        }
+        Err(Trouble::passing(FailureClass::Unreachable, "the reply broke off before its end"))
+    }
+
+    fn check_size(&self, bytes: usize) -> Result<(), Trouble> {
+        let limit = self.reply_bytes_max;
+        if bytes as u64 <= limit {
+            return Ok(());
+        }
+        let message = format!("the reply has more than {limit} bytes");
+        Err(Trouble::lasting(FailureClass::ReplyTooLarge, message))
+    }
+}
+
+fn check_end(reason: Option<&StopReason>, settings: &ModelSettings) -> Result<(), Trouble> {
+    match reason {
+        Some(StopReason::MaxTokens(_)) => {
+            let message = format!("the reply was cut at {} tokens, its `max_tokens`", settings.max_tokens);
+            Err(Trouble::lasting(FailureClass::ReplyCut, message))
+        }
+        Some(StopReason::ContentFilter(reason)) => {
+            Err(Trouble::lasting(FailureClass::Declined, format!("the model declines: {reason}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn options(settings: &ModelSettings, shape: Option<&Shape>) -> ChatOptions {
+    let mut options = ChatOptions::default().with_max_tokens(settings.max_tokens).with_capture_usage(true);
+    options.temperature = settings.temperature;
+    options.seed = settings.seed;
+    options.response_format = match (shape, settings.structure) {
+        (Some(shape), Structure::Schema) => {
+            Some(ChatResponseFormat::JsonSpec(JsonSpec::new(SCHEMA_NAME, shape.schema().clone())))
+        }
+        (Some(_), Structure::Json) => Some(ChatResponseFormat::JsonMode),
+        (_, Structure::Prompt) | (None, _) => None,
+    };
+    options
+}
+
+fn http_client(settings: &ModelSettings) -> Result<reqwest::Client, reqwest::Error> {
+    // Whoever came first has chosen; any choice will do.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    // A redirect would take the key somewhere nobody named.
+    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_gzip();
+    let builder = if is_local(&settings.endpoint) { builder.no_proxy() } else { builder };
+    builder.build()
+}
+
+/// Returns whether an endpoint is on this machine, where no proxy stands between.
+fn is_local(endpoint: &str) -> bool {
+    let host = reqwest::Url::parse(endpoint).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.is_some_and(|host| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
+}
+
+fn below(endpoint: &str, path: &str) -> Result<String, Trouble> {
+    let joined = reqwest::Url::parse(endpoint).and_then(|base| {
+        let mut url = base.join(path)?;
+        url.set_query(base.query());
+        Ok(url)
+    });
+    let refused = |error| Trouble::lasting(FailureClass::Unreachable, format!("no address: {error}"));
+    joined.map(|url| url.to_string()).map_err(refused)
+}
+
+fn anonymous_headers(api: Api) -> Headers {
+    match api {
+        Api::OpenAi => Headers::default(),
+        Api::Anthropic => Headers::from(("anthropic-version".to_owned(), "2023-06-01".to_owned())),
+    }
+}

@@ -1,0 +1,136 @@
+//! What a run belongs to: the skills it may nest, the run that nests it, the run it was forked from.
+
+use std::sync::Arc;
+
+use hence_canon::{Digest, Object, Value};
+use hence_cognition::run::Intervention;
+
+/// What a run belongs to. The problem names it, so the header binds it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Links {
+    /// The skills it may nest.
+    pub nested: Vec<NestedPin>,
+    /// The run that nests it.
+    pub parent: Option<Parent>,
+    /// The run it was forked from.
+    pub origin: Option<Origin>,
+}
+
+/// A skill that may be nested, by the digest of its document's canonical form.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NestedPin {
+    /// The skill's id.
+    pub id: Arc<str>,
+    /// The skill's version.
+    pub version: Arc<str>,
+    /// The digest.
+    pub digest: Digest,
+}
+
+/// The step that runs a nested skill.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parent {
+    /// The run.
+    pub run: Arc<str>,
+    /// Its step.
+    pub step: Arc<str>,
+}
+
+/// Where a fork begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The run it was forked from.
+    pub run: Arc<str>,
+    /// The last record of it that was carried over.
+    pub record: u64,
+    /// The hash of that record.
+    pub hash: Digest,
+    /// The first step that is executed anew.
+    pub from: Arc<str>,
+    /// What was set before it.
+    pub set: Vec<(Arc<str>, Value)>,
+}
+
+impl Origin {
+    /// Returns what the fork changes, if it changes anything.
+    pub(crate) fn intervention(&self) -> Option<Intervention> {
+        let change = || Intervention { before: self.from.clone(), set: self.set.clone() };
+        (!self.set.is_empty()).then(change)
+    }
+
+    fn value(&self) -> Value {
+        let set = |(place, value): &(Arc<str>, Value)| {
+            Object::from_iter([("place", Value::from(place.clone())), ("value", value.clone())])
+        };
+        let mut members = vec![
+            ("run", Value::from(self.run.clone())),
+            ("record", self.record.into()),
+            ("hash", self.hash.into()),
+            ("from", self.from.clone().into()),
+        ];
+        if !self.set.is_empty() {
+            members.push(("set", self.set.iter().map(set).collect::<Vec<_>>().into()));
+        }
+        members.into_iter().collect::<Object>().into()
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let one = |item: &Value| Some((text(item, "place")?, item.get("value")?.clone()));
+        let set = match value.get("set") {
+            None => Vec::new(),
+            Some(set) => set.as_array()?.iter().map(one).collect::<Option<_>>()?,
+        };
+        Some(Self {
+            run: text(value, "run")?,
+            record: value.get("record")?.as_u64()?,
+            hash: text(value, "hash")?.parse().ok()?,
+            from: text(value, "from")?,
+            set,
+        })
+    }
+}
+
+impl Links {
+    pub(crate) fn nested_value(&self) -> Option<Value> {
+        let pin = |pin: &NestedPin| {
+            let members = [("version", Value::from(pin.version.clone())), ("sha256", pin.digest.into())];
+            (pin.id.clone(), Object::from_iter(members))
+        };
+        (!self.nested.is_empty()).then(|| self.nested.iter().map(pin).collect::<Object>().into())
+    }
+
+    pub(crate) fn settings(&self) -> Vec<(&'static str, Value)> {
+        let parent = self.parent.as_ref().map(|parent| {
+            let members = [("run", parent.run.clone()), ("step", parent.step.clone())];
+            ("parent", Object::from_iter(members).into())
+        });
+        let origin = self.origin.as_ref().map(|origin| ("origin", origin.value()));
+        parent.into_iter().chain(origin).collect()
+    }
+
+    /// Reads the links of a problem's settings. What cannot be read must not be taken for nothing.
+    pub(crate) fn read(settings: &Value) -> Option<Self> {
+        let nested = match settings.get("skill").and_then(|skill| skill.get("nested")) {
+            None => Vec::new(),
+            Some(nested) => nested.as_object()?.iter().map(pin).collect::<Option<_>>()?,
+        };
+        let parent = match settings.get("parent") {
+            None => None,
+            Some(parent) => Some(Parent { run: text(parent, "run")?, step: text(parent, "step")? }),
+        };
+        let origin = match settings.get("origin") {
+            None => None,
+            Some(origin) => Some(Origin::read(origin)?),
+        };
+        Some(Self { nested, parent, origin })
+    }
+}
+
+fn pin((id, value): (&Arc<str>, &Value)) -> Option<NestedPin> {
+    let digest = text(value, "sha256")?.parse().ok()?;
+    Some(NestedPin { id: id.clone(), version: text(value, "version")?, digest })
+}
+
+fn text(value: &Value, key: &str) -> Option<Arc<str>> {
+    value.get(key)?.as_str().map(Arc::from)
+}

@@ -1,0 +1,54 @@
+//! What a skill may call.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hence_cognition::skill::{Flow, Skill, Step, Uses};
+
+use crate::host::{Effect, Host};
+
+/// Tells whether running a skill may call anything but pure functions, gates and nested skills included.
+pub fn reaches_out(skill: &Skill, host: &dyn Host) -> bool {
+    let mut seen = BTreeSet::new();
+    reaches(skill, host, &mut seen)
+}
+
+fn reaches(skill: &Skill, host: &dyn Host, seen: &mut BTreeSet<Arc<str>>) -> bool {
+    skill.steps.iter().flat_map(uses).any(|uses| match uses {
+        Uses::Capability(id) => {
+            let gates = gates_of(&id, host);
+            gates.into_iter().chain([id]).any(|id| host.effect(&id) != Effect::Pure)
+        }
+        // A skill that is seen again is being looked at already.
+        Uses::Skill(id) => {
+            seen.insert(id.clone()) && host.skill(&id).is_none_or(|nested| reaches(&nested, host, seen))
+        }
+    })
+}
+
+/// Returns every capability a step may call.
+pub(crate) fn may_call(step: &Step) -> Vec<Arc<str>> {
+    let capability = |uses: Uses| match uses {
+        Uses::Capability(id) => Some(id),
+        Uses::Skill(_) => None,
+    };
+    uses(step).into_iter().filter_map(capability).collect()
+}
+
+/// Returns the gates around a capability.
+pub(crate) fn gates_of(id: &str, host: &dyn Host) -> Vec<Arc<str>> {
+    let safety = host.capability(id).map(|spec| spec.safety.clone()).unwrap_or_default();
+    safety.before.into_iter().chain(safety.after).map(|gate| gate.capability).collect()
+}
+
+fn uses(step: &Step) -> Vec<Uses> {
+    let mut all = vec![step.uses.clone()];
+    if let Some(router) = &step.control.router {
+        all.extend(router.cases.iter().map(|(_, uses)| uses.clone()));
+        all.extend(router.default.clone());
+    }
+    if let Flow::Scatter(scatter) = &step.control.flow {
+        all.extend(scatter.branches.iter().cloned());
+    }
+    all
+}

@@ -1,0 +1,565 @@
+//! Intents, crashes and people: whatever is cut off where, nothing that has a result is done again, and nothing that may
+//! have happened is done twice behind anybody's back.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop"
+)]
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
+use hence_cognition::schedule::FailureMode;
+use hence_cognition::skill::Skill;
+use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
+use hence_journal::Sealed;
+use hence_skills::{
+    Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, Links, NeverStop, NewSkillRun,
+    NoChildRuns, Pause, Promise, Recorded, SkillRun, Standing, Stop, reaches_out, replay,
+};
+use hence_state::{ProblemSpec, Profile, Status, Timestamp};
+
+/// Something that happened, in the order in which it did.
+#[derive(Clone, Debug)]
+enum Event {
+    Record(Vec<u8>),
+    Line(Vec<u8>),
+    Effect(String),
+}
+
+#[derive(Clone, Default)]
+struct Events(Arc<Mutex<Vec<Event>>>);
+
+impl Events {
+    fn push(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
+
+    fn all(&self) -> Vec<Event> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// `act` changes the world, `look` reads it, `ask` asks a person, `flaky` acts and fails the first time, `echo` is pure.
+#[derive(Default)]
+struct World {
+    events: Events,
+    recovery: &'static str,
+}
+
+impl Registry for World {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        ["act", "look", "ask", "flaky", "echo"].contains(&id).then(|| Arc::new(CapabilitySpec::default()))
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        let step = r#"{"id": "deep", "uses": "act", "input": {"x": "inputs.x"}, "output": {"x": "outputs.x"}, "config": {"recovery": "RECOVERY"}}"#;
+        let steps = format!("[{}]", step.replace("RECOVERY", self.recovery));
+        (id == "inner").then(|| Arc::new(Skill::read(&document("inner", &steps)).skill.unwrap()))
+    }
+}
+
+impl Host for World {
+    fn determinism(&self, capability: &str) -> Determinism {
+        if capability == "echo" { Determinism::Deterministic } else { Determinism::Recorded }
+    }
+
+    fn effect(&self, capability: &str) -> Effect {
+        match capability {
+            "echo" => Effect::Pure,
+            "look" => Effect::Reads,
+            "ask" => Effect::Asks,
+            _ => Effect::Acts,
+        }
+    }
+
+    fn worker(&self) -> Box<dyn Capabilities + Send + '_> {
+        Box::new(Worker(self))
+    }
+}
+
+struct Worker<'a>(&'a World);
+
+impl Registry for Worker<'_> {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        self.0.capability(id)
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.0.skill(id)
+    }
+}
+
+impl Capabilities for Worker<'_> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let reply = Ok(Reply { output: call.input.clone(), meta: Object::new() });
+        match &**call.capability {
+            "ask" => return Err(CallError::Waiting("who knows".into())),
+            "act" => self.0.events.push(Event::Effect(call.idempotency_key())),
+            "flaky" => {
+                self.0.events.push(Event::Effect(call.key()));
+                if call.attempt == 1 {
+                    return Err(CallError::Failed { class: "Busy".into(), message: "later".into() });
+                }
+            }
+            _ => {}
+        }
+        reply
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        one_by_one(self, tasks)
+    }
+
+    fn wait(&mut self, _: Float) {}
+
+    fn elapsed_seconds(&mut self) -> Float {
+        Float::new(0.0).unwrap()
+    }
+}
+
+fn document(id: &str, steps: &str) -> Value {
+    let text = format!(
+        r#"{{"id": "{id}", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
+    );
+    parse(text.as_bytes()).unwrap()
+}
+
+/// What is on disk: the journal, and the lines beside it.
+#[derive(Clone, Default)]
+struct Disk {
+    journal: Vec<u8>,
+    lines: Vec<u8>,
+}
+
+impl Disk {
+    /// Returns what is there, and what has happened, when the process dies behind `count` events.
+    fn after(events: &[Event], count: usize) -> (Self, Vec<String>) {
+        let (mut disk, mut effects) = (Self::default(), Vec::new());
+        for event in &events[..count] {
+            match event {
+                Event::Record(line) => disk.journal.extend_from_slice(line),
+                Event::Line(line) => disk.lines.extend_from_slice(line),
+                Event::Effect(key) => effects.push(key.clone()),
+            }
+        }
+        (disk, effects)
+    }
+}
+
+struct EventSink {
+    events: Events,
+    memory: MemorySink,
+}
+
+impl Sink for EventSink {
+    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.events.push(Event::Record(record.line().to_vec()));
+        self.memory.append(record)
+    }
+
+    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
+        self.memory.put_blob(value)
+    }
+
+    fn blobs(&self) -> &dyn Blobs {
+        self.memory.blobs()
+    }
+}
+
+struct EventLog {
+    events: Events,
+    durable: Mutex<u64>,
+}
+
+impl CallLog for EventLog {
+    fn append(&self, line: &[u8], promise: Promise) -> Result<(), SinkError> {
+        *self.durable.lock().unwrap() += u64::from(promise == Promise::Durable);
+        self.events.push(Event::Line(line.to_vec()));
+        Ok(())
+    }
+}
+
+struct Full;
+
+impl CallLog for Full {
+    fn append(&self, _: &[u8], _: Promise) -> Result<(), SinkError> {
+        Err("no space left".into())
+    }
+}
+
+struct Case {
+    problem: Arc<ProblemSpec>,
+    prepared: Prepared,
+    source: Canonical,
+    recovery: &'static str,
+}
+
+/// How a run went on, and what it left.
+struct Went {
+    disk: Disk,
+    events: Vec<Event>,
+    status: Option<Status>,
+    pause: Option<Pause>,
+    durable: u64,
+}
+
+impl Went {
+    fn effects(&self) -> Vec<String> {
+        Disk::after(&self.events, self.events.len()).1
+    }
+
+    fn history(&self) -> CallHistory {
+        CallHistory::read(&self.disk.lines).unwrap()
+    }
+}
+
+impl Case {
+    fn new(steps: &str, recovery: &'static str) -> Self {
+        let steps = steps.replace("RECOVERY", recovery);
+        let source = Canonical::of(&document("main", &steps));
+        let reading = Skill::read(&parse(source.bytes()).unwrap());
+        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+        let skill = reading.skill.unwrap();
+        let world = World { recovery, ..World::default() };
+        let prepared = Prepared::of(&skill, &world).unwrap();
+        assert!(reaches_out(&skill, &world));
+        let asked = NewSkillRun {
+            id: "run-1".into(),
+            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
+            inputs: Object::new(),
+            frame: None,
+            on_failure: FailureMode::FailFast,
+            capabilities: None,
+            policies: None,
+            links: Links::default(),
+        };
+        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
+        Self { problem: Arc::new(problem), prepared, source, recovery }
+    }
+
+    fn go(&self, disk: &Disk) -> Went {
+        self.go_until(disk, &NeverStop)
+    }
+
+    /// Goes on from what is on disk.
+    fn go_until(&self, disk: &Disk, stop: &dyn Stop) -> Went {
+        let events = Events::default();
+        let world = World { events: events.clone(), recovery: self.recovery };
+        let log = EventLog { events: events.clone(), durable: Mutex::new(0) };
+        let mut history = CallHistory::read(&disk.lines).unwrap();
+        let mut sink = EventSink { events: events.clone(), memory: MemorySink::default() };
+        let run = if disk.journal.is_empty() {
+            let (run, header) =
+                SkillRun::start(self.problem.clone(), &self.prepared, &self.source, &world).unwrap();
+            sink.append(&header).unwrap();
+            run
+        } else {
+            let (problem, blobs) = (self.problem.clone(), MemorySink::default());
+            SkillRun::resume(problem, &self.prepared, &self.source, &world, &disk.journal, blobs.blobs())
+                .unwrap()
+        };
+        let recorded: Vec<_> = run.outcomes().iter().map(|outcome| outcome.step_id.clone()).collect();
+        history.forget(|step| recorded.iter().any(|recorded| &**recorded == step));
+        let ledger = Ledger::new(history, &log);
+        let workers = NonZeroUsize::new(4).unwrap();
+        let (mut status, mut pause) = (None, None);
+        if run.has_ended() {
+            status = Some(run.ended().finished.state.status());
+        } else {
+            let driver = Driver { host: &world, workers, ledger: &ledger, stop, children: &NoChildRuns };
+            match run.drive(&driver, &mut sink, |_| {}).unwrap() {
+                Driven::Finished(finished) => status = Some(finished.finished.state.status()),
+                Driven::Paused(_, why) => pause = Some(why),
+                Driven::Blocked(blocked) => panic!("{blocked}"),
+            }
+        }
+        let events = events.all();
+        let (more, _) = Disk::after(&events, events.len());
+        let disk = Disk {
+            journal: [&disk.journal[..], &more.journal].concat(),
+            lines: [&disk.lines[..], &more.lines].concat(),
+        };
+        let durable = *log.durable.lock().unwrap();
+        Went { disk, events, status, pause, durable }
+    }
+
+    fn answer(&self, disk: &mut Disk, key: &str, answer: Answer) {
+        let history = CallHistory::read(&disk.lines).unwrap();
+        history.check(key, &answer).unwrap();
+        disk.lines.extend(Entry::Answer { key: key.into(), answer, by: None }.line());
+    }
+}
+
+const EFFECTS: &str = r#"[
+    {"id": "first", "uses": "act", "input": {"v": 1}, "output": {"v": "vars.a"}, "config": {"depends_on": [], "recovery": "RECOVERY"}},
+    {"id": "look", "uses": "look", "input": {"v": 2}, "output": {"v": "vars.b"}, "config": {"depends_on": []}},
+    {"id": "pure", "uses": "echo", "input": {"v": 3}, "output": {"v": "vars.c"}, "config": {"depends_on": []}},
+    {"id": "each", "uses": "act", "input": {}, "output": {"item": "vars.items"}, "config": {"depends_on": ["first"], "recovery": "RECOVERY", "foreach": {"items": "[1, 2, 3]", "parallel": 2}}},
+    {"id": "route", "uses": "echo", "input": {"v": 4}, "output": {"v": "vars.d"}, "config": {"recovery": "RECOVERY", "router": {"on": "vars.a", "cases": {"1": "act"}, "default": "echo"}}},
+    {"id": "spread", "uses": "echo", "input": {"v": 5}, "config": {"recovery": "RECOVERY", "scatter": {"capabilities": ["act", "echo"]}}},
+    {"id": "again", "uses": "flaky", "input": {"v": 6}, "output": {"v": "vars.e"}, "config": {"recovery": "RECOVERY", "retry": {"max_attempts": 3, "on": ["Busy"]}}},
+    {"id": "nested", "uses": "skill:inner", "input": {"x": 7}, "output": {"x": "outputs.x"}}
+]"#;
+
+/// How often each effect happened.
+fn counted(effects: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    effects.into_iter().for_each(|key| *counts.entry(key).or_default() += 1);
+    counts
+}
+
+#[test]
+fn a_crash_at_every_point_with_recovery_retry_ends_in_the_same_bytes() {
+    let case = Case::new(EFFECTS, "retry");
+    let whole = case.go(&Disk::default());
+    assert_eq!(whole.status, Some(Status::Completed));
+    let wanted = counted(whole.effects());
+    assert_eq!(wanted.len(), 9, "first, three items, route, spread, two attempts, nested");
+    for count in 1..=whole.events.len() {
+        let (disk, before) = Disk::after(&whole.events, count);
+        let went = case.go(&disk);
+        assert_eq!(went.status, Some(Status::Completed), "behind {count} events");
+        assert!(went.disk.journal == whole.disk.journal, "behind {count} events");
+        let counts = counted(before.into_iter().chain(went.effects()));
+        assert_eq!(counts.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>());
+        // Only a call that was under way may happen twice, and it carries the same idempotency key.
+        assert!(counts.values().all(|times| *times <= 2), "behind {count} events: {counts:?}");
+    }
+}
+
+#[test]
+fn a_crash_at_every_point_with_recovery_ask_does_nothing_twice() {
+    let case = Case::new(EFFECTS, "ask");
+    let whole = case.go(&Disk::default());
+    let wanted = counted(whole.effects());
+    let mut undecided = 0;
+    for count in 1..=whole.events.len() {
+        let (disk, before) = Disk::after(&whole.events, count);
+        let mut all = before.clone();
+        let mut went = case.go(&disk);
+        all.extend(went.effects());
+        // Whoever is asked looks outside: what did not happen is made again, what did is not.
+        while went.status.is_none() {
+            let history = went.history();
+            let open: Vec<_> = history.undecided().cloned().collect();
+            assert!(!open.is_empty(), "behind {count} events");
+            let mut disk = went.disk.clone();
+            for call in open {
+                undecided += 1;
+                let happened = wanted_by(&disk, &call.key).iter().any(|name| all.contains(name));
+                let answer = if happened { done(&whole, &call.key) } else { Answer::Retry };
+                case.answer(&mut disk, &call.key, answer);
+            }
+            went = case.go(&disk);
+            all.extend(went.effects());
+        }
+        let counts = counted(all);
+        assert!(counts.values().all(|times| *times == 1), "behind {count} events: {counts:?}");
+        assert!(counts.keys().all(|key| wanted.contains_key(key)));
+    }
+    assert!(undecided > 0);
+}
+
+/// Returns the names under which the effect of a call is counted.
+fn wanted_by(disk: &Disk, key: &str) -> Vec<String> {
+    let lines = disk.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let intent = |line: &[u8]| match Entry::read(line).unwrap() {
+        Entry::Intent { call, idempotency_key, .. } if &*call.key == key => Some(idempotency_key.to_string()),
+        _ => None,
+    };
+    lines.filter_map(intent).chain([key.to_owned()]).collect()
+}
+
+/// Returns what a call gave in an undisturbed run.
+fn done(whole: &Went, key: &str) -> Answer {
+    match whole.history().standing(key) {
+        Some(Standing::Replied(Ok(reply))) => Answer::Done(reply.output.as_object().unwrap().clone()),
+        Some(Standing::Replied(Err(_))) => Answer::Fail,
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_crash_with_recovery_fail_fails_the_step_and_calls_nothing_again() {
+    let steps = r#"[{"id": "pay", "uses": "act", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "fail", "retry": {"max_attempts": 3}}}]"#;
+    let case = Case::new(steps, "fail");
+    let whole = case.go(&Disk::default());
+    // Header, intent, effect: the process dies before the reply.
+    let (disk, _) = Disk::after(&whole.events, 3);
+    let went = case.go(&disk);
+    assert_eq!((went.status, went.effects().len()), (Some(Status::Failed), 0));
+    assert!(String::from_utf8(went.disk.journal).unwrap().contains("undecided after a crash"));
+}
+
+#[test]
+fn pure_and_reading_calls_write_no_intents_and_every_act_is_durable_before_it_happens() {
+    let case = Case::new(EFFECTS, "ask");
+    let whole = case.go(&Disk::default());
+    let mut intended = Vec::new();
+    for event in &whole.events {
+        match event {
+            Event::Line(line) => {
+                if let Entry::Intent { call, idempotency_key, .. } =
+                    Entry::read(&line[..line.len() - 1]).unwrap()
+                {
+                    assert!(!["look", "echo"].contains(&&*call.capability));
+                    intended.push((call.key.to_string(), idempotency_key.to_string()));
+                }
+            }
+            Event::Effect(name) => {
+                assert!(intended.iter().any(|(key, idempotency)| key == name || idempotency == name));
+            }
+            Event::Record(_) => {}
+        }
+    }
+    assert_eq!((intended.len() as u64, whole.durable), (9, 9));
+    // Two attempts want the same thing.
+    let distinct: std::collections::BTreeSet<_> = intended.iter().map(|(_, key)| key).collect();
+    assert_eq!(distinct.len(), 8);
+}
+
+const PEOPLE: &str = r#"[
+    {"id": "act", "uses": "act", "input": {"v": 1}, "output": {"v": "vars.a"}, "config": {"recovery": "RECOVERY"}},
+    {"id": "approve", "uses": "ask", "input": {"question": "Go?"}, "output": {"value": "vars.go", "by": "vars.by"}},
+    {"id": "aside", "uses": "act", "input": {"v": 2}, "output": {"v": "vars.b"}, "config": {"depends_on": [], "recovery": "RECOVERY"}},
+    {"id": "pure", "uses": "echo", "input": {"v": 3}, "output": {"v": "vars.c"}, "config": {"depends_on": []}},
+    {"id": "end", "uses": "act", "input": {"go": "vars.go"}, "output": {"go": "outputs.go"}, "config": {"depends_on": ["approve", "aside", "pure"], "recovery": "RECOVERY"}}
+]"#;
+
+#[test]
+fn a_run_waits_for_an_answer_and_goes_on_without_doing_anything_again() {
+    let case = Case::new(PEOPLE, "ask");
+    let went = case.go(&Disk::default());
+    assert!(matches!(&went.pause, Some(Pause::Waiting(waiting)) if waiting.len() == 1), "{:?}", went.pause);
+    assert_eq!(went.effects().len(), 2, "what does not need the answer is done");
+    let key = went.history().questions().next().unwrap().0.key.clone();
+    // Taken up without an answer it waits again, and does nothing.
+    let again = case.go(&went.disk);
+    assert!(again.pause.is_some() && again.effects().is_empty());
+    let mut disk = again.disk;
+    case.answer(&mut disk, &key, Answer::Value("yes".into()));
+    let history = CallHistory::read(&disk.lines).unwrap();
+    assert!(history.check(&key, &Answer::Value("no".into())).is_err(), "the second answer is refused");
+    let ended = case.go(&disk);
+    assert_eq!((ended.status, ended.effects().len()), (Some(Status::Completed), 1));
+    let journal = String::from_utf8(ended.disk.journal.clone()).unwrap();
+    assert!(journal.contains(r#""value":"yes""#), "the answer is in the record");
+    // The record alone is enough: replay asks nobody.
+    let world = World { recovery: "ask", ..World::default() };
+    let (mut written, blobs) = (Vec::new(), MemorySink::default());
+    let (problem, journal) = (case.problem.clone(), &ended.disk.journal);
+    let found = replay(
+        problem,
+        &case.prepared,
+        &case.source,
+        &world,
+        Recorded { journal, blobs: blobs.blobs(), gate: None },
+        &mut written,
+    )
+    .unwrap();
+    assert_eq!((found.first_difference, world.events.all().len()), (None, 0));
+}
+
+#[test]
+fn a_crash_at_every_point_of_a_run_with_an_answer_loses_nothing() {
+    let case = Case::new(PEOPLE, "retry");
+    let first = case.go(&Disk::default());
+    let key = first.history().questions().next().unwrap().0.key.clone();
+    let answer = Answer::Value("yes".into());
+    let mut disk = first.disk.clone();
+    case.answer(&mut disk, &key, answer.clone());
+    let whole = case.go(&disk);
+    for count in 1..=first.events.len() {
+        let (disk, _) = Disk::after(&first.events, count);
+        let mut went = case.go(&disk);
+        assert!(went.pause.is_some());
+        case.answer(&mut went.disk, &key, answer.clone());
+        assert!(case.go(&went.disk).disk.journal == whole.disk.journal, "behind {count} events");
+    }
+    for count in 0..=whole.events.len() {
+        let (more, _) = Disk::after(&whole.events, count);
+        let disk = Disk {
+            journal: [&disk.journal[..], &more.journal].concat(),
+            lines: [&disk.lines[..], &more.lines].concat(),
+        };
+        assert!(case.go(&disk).disk.journal == whole.disk.journal, "behind {count} events after the answer");
+    }
+}
+
+#[test]
+fn a_run_that_waits_replays_as_far_as_it_goes_and_calls_nobody() {
+    let case = Case::new(PEOPLE, "ask");
+    let went = case.go(&Disk::default());
+    let world = World { recovery: "ask", ..World::default() };
+    let (mut written, blobs) = (Vec::new(), MemorySink::default());
+    let (problem, journal) = (case.problem.clone(), &went.disk.journal);
+    let found = replay(
+        problem,
+        &case.prepared,
+        &case.source,
+        &world,
+        Recorded { journal, blobs: blobs.blobs(), gate: None },
+        &mut written,
+    )
+    .unwrap();
+    assert_eq!((found.first_difference, found.read, found.executed), (None, 2, 1));
+    assert!(world.events.all().is_empty());
+}
+
+#[test]
+fn a_stopped_run_begins_nothing_and_goes_on_later() {
+    let case = Case::new(EFFECTS, "ask");
+    let whole = case.go(&Disk::default());
+    let stopped = case.go_until(&Disk::default(), &AtomicBool::new(true));
+    assert!(matches!(stopped.pause, Some(Pause::Stopped)) && stopped.effects().is_empty());
+    assert!(case.go(&stopped.disk).disk.journal == whole.disk.journal);
+    // Stopped somewhere in the middle: calls under way end, and nothing is lost or done again.
+    struct After(Mutex<u64>, u64);
+    impl Stop for After {
+        fn is_wanted(&self) -> bool {
+            let mut asked = self.0.lock().unwrap();
+            *asked += 1;
+            *asked > self.1
+        }
+    }
+    for looks in 1..40 {
+        let stopped = case.go_until(&Disk::default(), &After(Mutex::new(0), looks));
+        let went = case.go(&stopped.disk);
+        assert!(went.disk.journal == whole.disk.journal, "stopped after {looks} looks");
+        let all = counted(stopped.effects().into_iter().chain(went.effects()));
+        assert_eq!(all, counted(whole.effects()), "stopped after {looks} looks");
+    }
+    let flag = AtomicBool::new(false);
+    flag.store(true, Ordering::SeqCst);
+    assert!(flag.is_wanted());
+}
+
+#[test]
+fn nothing_is_called_whose_intent_cannot_be_kept() {
+    let case = Case::new(EFFECTS, "ask");
+    let world = World { recovery: "ask", ..World::default() };
+    let (run, header) = SkillRun::start(case.problem.clone(), &case.prepared, &case.source, &world).unwrap();
+    let mut sink = MemorySink::default();
+    sink.append(&header).unwrap();
+    let ledger = Ledger::new(CallHistory::default(), &Full);
+    let workers = NonZeroUsize::new(4).unwrap();
+    let driver = Driver { host: &world, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
+    let error = run.drive(&driver, &mut sink, |_| {}).err().unwrap();
+    assert_eq!(error.to_string(), "what is under way could not be kept: no space left");
+    assert!(world.events.all().is_empty());
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_named_and_a_torn_one_says_nothing() {
+    let error = CallHistory::read(b"{\"kind\":\"other\"}\n").unwrap_err();
+    assert!(error.to_string().starts_with("line 1 of the calls under way: expected intent"), "{error}");
+    assert!(CallHistory::read(b"{\"kind\":\"int").unwrap().calls().next().is_none());
+}
