@@ -19,8 +19,8 @@ use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
 use hence_state::Profile;
 use hence_variables::{
-    Call, Delete, Files, Get, Init, Op, Origin, ReadFault, Rename, Set, SpillFile, StateId, StorePath,
-    TakeCheckpoint,
+    Call, Delete, Files, Get, Init, Op, Origin, ReadFault, Rename, Rollback, Set, SpillFile, StateId,
+    StorePath, TakeCheckpoint,
 };
 
 const STATE: StateId = StateId::from_number(1);
@@ -97,13 +97,13 @@ fn every_operation_is_an_action_and_reads_are_the_sources_of_writes() {
     let mut world = World::new();
     let reason = Origin { reason: Some("three lines say ERROR".into()), ..Origin::source("grep") };
     world.on(STATE, Op::Set(Set { origin: reason, ..Set::new("errors", 3) }));
-    world.on(STATE, Op::Checkpoint(TakeCheckpoint { name: "counted".into(), description: None }));
+    world.on(STATE, Op::Checkpoint(TakeCheckpoint { name: "counted".into(), ..TakeCheckpoint::default() }));
     world.on(STATE, Op::Get(Get { name: "errors".into(), ..Get::default() }));
     world.on(STATE, Op::Set(Set::new("rate", 1)));
     world.on(STATE, Op::Rename(Rename { name: "rate".into(), to: "share".into(), ..Rename::default() }));
     world.on(STATE, Op::Delete(Delete { name: "share".into(), ..Delete::default() }));
     world.on(STATE, Op::Set(Set::new("errors", 4)));
-    world.on(STATE, Op::Rollback { to: "counted".into() });
+    world.on(STATE, Op::Rollback(Rollback { to: "counted".into(), ..Rollback::default() }));
     world.on(STATE, Op::Set(Set::final_answer("three errors")));
     let trace = world.trace(&[]);
     assert_eq!(
