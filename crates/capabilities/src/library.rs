@@ -25,8 +25,8 @@ pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
     human: Arc<CapabilitySpec>,
     declared: Declarations,
-    skills: BTreeMap<Arc<str>, Arc<Skill>>,
     vault: Vault,
+    skills: BTreeMap<Arc<str>, Arc<Skill>>,
     started: Instant,
 }
 
@@ -45,8 +45,8 @@ impl Library {
             built_in,
             human: Arc::new(human::spec()),
             declared,
-            skills: BTreeMap::new(),
             vault,
+            skills: BTreeMap::new(),
             started: Instant::now(),
         }
     }

@@ -39,6 +39,7 @@ mod engine;
 mod gate;
 mod history;
 mod interactive;
+mod mark;
 mod metrics;
 mod model;
 mod outline;
@@ -50,6 +51,7 @@ mod run;
 mod sink;
 mod step;
 mod steps;
+mod taken_up;
 mod verify;
 
 pub use blob::{
@@ -64,9 +66,10 @@ pub use gate::{
     POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen, was_started,
 };
 pub use interactive::{
-    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
-    variables_problem,
+    Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
+    is_pinned as is_interactive, pins_document, variables_problem,
 };
+pub use mark::Mark;
 pub use metrics::Metrics;
 pub use model::Model;
 pub use outline::StepOutline;
@@ -77,4 +80,5 @@ pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
+pub use taken_up::{NotTakenUp, open_behind};
 pub use verify::{Evidence, without_defects};

@@ -202,6 +202,10 @@ fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>
         let message = "expected a program with steps of its own, found one that is driven from outside";
         return Err(policy_finding(&["settings", "skill"], message.to_owned()));
     }
+    if interactive::pins_document(problem.canonical().value()) {
+        let message = "expected a policy of this engine, found a skill that is pinned by its digest";
+        return Err(policy_finding(&["settings", "skill"], message.to_owned()));
+    }
     let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
     let steps = policies.policy(name).ok_or_else(|| {
         let known: Vec<&str> = policies.policy_names().collect();

@@ -2,6 +2,7 @@
 
 mod import;
 mod policy;
+pub(crate) mod position;
 pub(crate) mod repl;
 mod review;
 pub(crate) mod skill;
@@ -26,8 +27,10 @@ pub(crate) use review::{
     ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
 };
 pub(crate) use trace::{
-    FindingsFormat, TraceChainArgs, TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm,
-    TraceGoalsArgs, TraceLineageArgs, TraceResidualsArgs, TraceValidateArgs,
+    EditArgs, FindingsFormat, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs,
+    MetaSplitArgs, ResidualsAddArgs, ResidualsChange, ResidualsDeriveArgs, TraceBindArgs, TraceChainArgs,
+    TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm, TraceGoalsArgs, TraceLineageArgs,
+    TraceMetaCommand, TraceReproduceArgs, TraceResidualsArgs, TraceValidateArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -85,6 +88,10 @@ pub(crate) enum Command {
     Answer(skill::AnswerArgs),
     /// Start a run that shares everything before a step of another one
     Fork(skill::ForkArgs),
+    /// Name a position of a run
+    Checkpoint(position::CheckpointArgs),
+    /// Return a run to a checkpoint; `hence resume` goes on from there
+    Rollback(position::RollbackArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
     /// Make a trace of another agent's log or telemetry, or take a bundle into the store

@@ -99,6 +99,10 @@ codes! {
     Variables = "E0501", "a rule forbids the operation on variables";
     /// A state document is refused.
     Document = "E0502", "the state document is refused";
+    /// A checkpoint cannot be taken, or not returned to.
+    Checkpoint = "E0503", "the checkpoint cannot be taken or returned to";
+    /// A skill drives the run.
+    Driven = "E0504", "the run is driven by its skill";
     /// Policies cannot be loaded.
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.
@@ -113,6 +117,12 @@ codes! {
     ReviewRefused = "E0701", "the review does not allow it";
     /// A review does not hold.
     ReviewBroken = "E0702", "the review does not hold";
+    /// A trace cannot be changed that way.
+    TraceUnchanged = "E0703", "the trace cannot be changed that way";
+    /// Something cannot be reproduced here.
+    Scratch = "E0704", "the scratch folder cannot be used";
+    /// A trace cannot be bound.
+    NotBound = "E0705", "the trace cannot be bound";
     /// A file is no log that can be imported.
     NotALog = "E0720", "the file is not a log that can be imported";
     /// A log holds several traces.

@@ -71,12 +71,17 @@ impl CliError {
             | Code::Bundle
             | Code::Variables
             | Code::Document
+            | Code::Checkpoint
+            | Code::Driven
             | Code::NotATrace
             | Code::Blocked
             | Code::Gate
             | Code::ApprovalBlocked
             | Code::ReviewRefused
             | Code::ReviewBroken
+            | Code::TraceUnchanged
+            | Code::Scratch
+            | Code::NotBound
             | Code::NotALog => Exit::No,
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Answered => "`hence resume RUN` goes on with the first answer; nothing was changed",
         Code::Answer => "nothing was kept; `hence why RUN` shows what is asked and what is allowed",
         Code::Calls => {
-            "keep a copy of the file for whoever looks into it; `hence explain` says what may be done"
+            "keep a copy of it before anything else; what is recorded in the journal is not touched by this"
         }
         Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
         Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
@@ -45,10 +45,15 @@ pub(crate) fn for_code(code: Code) -> String {
             "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show what is there"
         }
         Code::Document => "mend what is listed; nothing was stored",
+        Code::Checkpoint => "`hence log RUN` shows the checkpoints; nothing was recorded",
+        Code::Driven => "`hence vars list RUN` and `hence vars get RUN NAME` show what its steps wrote",
         Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
         Code::ReviewBroken => {
             "`hence review status REVIEW` says how far it holds; nothing can be added to it"
         }
+        Code::TraceUnchanged => "nothing was written; `hence trace show FILE` shows what is there",
+        Code::Scratch => "make room, or name a smaller folder with --with",
+        Code::NotBound => "nothing was written; `hence trace bind FILE --check` says how it stands",
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
         Code::Policies => "mend the policies at that place; nothing was checked",
         Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",

@@ -13,6 +13,7 @@ mod data;
 mod error;
 mod escape;
 mod exit;
+mod git;
 mod guard;
 mod hint;
 mod input;

@@ -166,7 +166,8 @@ mod tests {
         let named = schema.get("properties").and_then(Value::as_object).unwrap();
         let mut named: Vec<&str> = named.keys().map(|key| &**key).collect();
         let mut known = ModelSettings::KEYS.to_vec();
-        (named.sort_unstable(), known.sort_unstable());
+        named.sort_unstable();
+        known.sort_unstable();
         assert_eq!(named, known);
     }
 }

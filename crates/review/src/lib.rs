@@ -17,7 +17,7 @@
 //!   reviewer can rely on the record; [`reproduce`] what can be run again, and whether that is safe.
 //! - [`docket`] is the review journal: it prepares a review, records it hash-chained and bound to the trace by its
 //!   [`ContentHash`], and decides what may be approved. [`diff`] compares two traces by meaning, [`curate`] regroups
-//!   actions.
+//!   actions, [`succession`] makes the successor that a changed trace is, [`binding`] ties one to a commit.
 //! - [`show`] writes findings for other tools, and makes text of a trace harmless wherever it is shown.
 //! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
 //!
@@ -46,6 +46,7 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod binding;
 pub mod curate;
 pub mod diff;
 pub mod docket;
@@ -60,6 +61,7 @@ mod report;
 pub mod reproduce;
 pub mod residuals;
 pub mod show;
+pub mod succession;
 pub mod validate;
 pub mod version;
 pub mod vocabulary;

@@ -138,6 +138,7 @@ impl Case {
         let skill = Skill::read(source.value()).skill.unwrap();
         let policies = at_least_policies(at_least);
         let asked = NewSkillRun {
+            trust: Default::default(),
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,

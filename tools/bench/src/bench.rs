@@ -5,10 +5,13 @@ mod canonical;
 mod growth;
 mod policy;
 mod resume;
+mod review;
 mod skills;
 mod start;
 mod state_hash;
 mod traces;
+mod value_memory;
+mod variables;
 mod verify;
 
 use crate::Error;
@@ -30,6 +33,11 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "skills", run: skills::run },
     Bench { name: "policy", run: policy::run },
     Bench { name: "traces", run: traces::run },
+    Bench { name: "traces", run: traces::run },
+    Bench { name: "policy", run: policy::run },
+    Bench { name: "review", run: review::run },
     Bench { name: "append", run: append::run },
+    Bench { name: "variables", run: variables::run },
+    Bench { name: "value-memory", run: value_memory::run },
     Bench { name: "start", run: start::run },
 ];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::DEPTH_MAX;
 use super::error::{Defect, DefectKind, ParseError, ParseErrorKind as Kind, Position};
+use super::keys::Keys;
 use crate::number::InvalidInt;
 use crate::{Float, Int, JsonPointer, Object, Value};
 
@@ -34,6 +35,7 @@ pub(super) struct Reader<'a> {
     /// Where the reader is, kept only in lenient mode: defects need a pointer without unwinding.
     path: Vec<String>,
     defects: Vec<Defect>,
+    keys: Keys,
 }
 
 impl<'a> Reader<'a> {
@@ -47,7 +49,7 @@ impl<'a> Reader<'a> {
         if text.starts_with('\u{feff}') {
             return Err(at_start(Kind::ByteOrderMark, 0));
         }
-        Ok(Self { text, offset: 0, mode, path: Vec::new(), defects: Vec::new() })
+        Ok(Self { text, offset: 0, mode, path: Vec::new(), defects: Vec::new(), keys: Keys::new() })
     }
 
     /// Reads the whole text as one value.
@@ -152,7 +154,7 @@ impl<'a> Reader<'a> {
 
     fn member(&mut self, depth: usize) -> Result<(Arc<str>, Value), Failure> {
         let key = self.string()?;
-        let name: Arc<str> = key.text.into();
+        let name = self.keys.share(&key.text);
         self.push_path(|| name.to_string());
         if key.lone_surrogate.is_some() {
             self.note(DefectKind::LoneSurrogateInKey);
@@ -180,6 +182,9 @@ impl<'a> Reader<'a> {
             }
             return Ok(object.into());
         }
+        let mut members = members;
+        // A vector grows by doubling; what is kept should not hold the room it did not need.
+        members.shrink_to_fit();
         Object::from_members(members).map(Value::Object).map_err(|duplicate| {
             let offset = key_offsets.get(duplicate.position).copied().unwrap_or(self.offset);
             self.fail_at(offset, Kind::DuplicateKey(duplicate.key.clone())).inside(duplicate.key)

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hence_canon::{Float, Object, Value};
+use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{CallError, Reply};
 use reqwest::Method;
 
@@ -18,9 +19,6 @@ use exchange::{Answer, Exchange, Trouble};
 pub(crate) use kind::HttpKind;
 use response::Gives;
 use template::Template;
-
-/// The class of a call of which nobody knows whether it took effect. It is never tried again unless a step names it.
-const UNDECIDED: &str = "Undecided";
 
 /// The longest wait between two attempts, whatever a server asks for.
 const WAIT_SECONDS_MAX: u64 = 60;

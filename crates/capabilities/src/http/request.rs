@@ -1,6 +1,6 @@
 //! A request, made from a declaration and an input.
 
-use hence_canon::{Canonical, Digest, Value};
+use hence_canon::{Canonical, Value};
 use hence_cognition::run::CallError;
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -40,9 +40,7 @@ impl Http {
             headers.insert(name.clone(), header(name, &fill(template, call, &str::to_owned)?)?);
         }
         if let Some(name) = &self.idempotency_header {
-            // The key names a step, whose id may be anything; its digest fits a header.
-            let parts: [&[u8]; 2] = [b"hence/idempotency-key/v1\0", call.idempotency_key.as_bytes()];
-            headers.insert(name.clone(), header(name, &Digest::of_parts(parts).to_string())?);
+            headers.insert(name.clone(), header(name, call.idempotency_key)?);
         }
         let body = body.map(|value| Canonical::of(value).bytes().to_vec());
         Ok(Request { method: self.method.clone(), url: self.url(call)?, headers, body })

@@ -20,12 +20,12 @@ pub(super) enum Gives {
 /// Returns the class of a status that is no success, as `retry.on` names it.
 pub(super) fn class(status: u16) -> &'static str {
     match status {
-        ..400 => "HttpRedirected",
+        _ if status < 400 => "HttpRedirected",
         401 | 403 => "HttpDenied",
         404 | 410 => "HttpNotFound",
         429 => "HttpTooManyRequests",
         408 | 425 => "HttpTooEarlyOrLate",
-        ..500 => "HttpRefused",
+        _ if status < 500 => "HttpRefused",
         _ => "HttpServerError",
     }
 }

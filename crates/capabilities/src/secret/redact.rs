@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use hence_canon::{Object, Value};
@@ -38,6 +38,8 @@ impl Redactor {
         }
         let finder = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
+            // A key of many lines makes a large automaton; it is made once per process and used on short texts.
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .build(needles.keys())
             .expect("secrets are small, so their needles fit an automaton");
         Self(Some(Arc::new(Needles { finder, names: needles.into_values().collect() })))

@@ -3,6 +3,7 @@
 mod condition;
 mod decide;
 mod execute;
+mod mark;
 mod resume;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub struct Run {
     tally: Tally,
     /// Outcomes a replay reads instead of asking the world again, by record.
     recorded: BTreeMap<RecordIndex, Recorded>,
+    /// Where the run stood behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, (Cursor, Tally)>,
 }
 
 /// What one record told.
@@ -122,6 +125,9 @@ pub enum RunError {
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
+    /// What a replay wrote could not be read back.
+    #[error("a replay wrote what cannot be read back: {0}")]
+    Reopened(String),
     /// Policies block what comes next. Its record is kept.
     #[error(transparent)]
     Blocked(#[from] Blocked),
@@ -136,7 +142,17 @@ impl Run {
         let (book, header) = plan.book()?;
         let names = plan.steps.iter().map(|step| Arc::from(step.name())).collect();
         let cursor = Cursor::new(names, plan.profile);
-        Ok((Self { plan, book, cursor, tally: Tally::default(), recorded: BTreeMap::new() }, header))
+        Ok((
+            Self {
+                plan,
+                book,
+                cursor,
+                tally: Tally::default(),
+                recorded: BTreeMap::new(),
+                kept: BTreeMap::new(),
+            },
+            header,
+        ))
     }
 
     /// Returns the state so far.
@@ -183,8 +199,7 @@ impl Run {
             return Ok(Advanced::Blocked(Box::new(self), blocked));
         }
         // A loop still decides after the last step, and completion still follows the last decision.
-        let going = self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due();
-        if going {
+        if self.is_going() {
             return Ok(Advanced::Going(Box::new(self), event));
         }
         Ok(Advanced::Ended(self.into_finished(), event))
@@ -216,6 +231,10 @@ impl Run {
 
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Recorded>) {
         self.recorded = recorded;
+    }
+
+    pub(crate) fn is_going(&self) -> bool {
+        self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due()
     }
 
     fn decision_is_due(&self) -> bool {

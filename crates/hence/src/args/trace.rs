@@ -1,6 +1,15 @@
 //! What a person can type after `hence trace`.
 
+mod edit;
+mod outside;
+
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+pub(crate) use edit::{
+    EditArgs, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs, MetaSplitArgs,
+    ResidualsAddArgs, ResidualsChange, ResidualsDeriveArgs, TraceMetaCommand, TraceResidualsArgs,
+};
+pub(crate) use outside::{TraceBindArgs, TraceReproduceArgs};
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
@@ -18,10 +27,17 @@ pub(crate) enum TraceCommand {
     Report(TraceFileArgs),
     /// Say which goals are met, by which evidence, and whether their criteria can be trusted
     Goals(TraceGoalsArgs),
-    /// List the gaps of a trace, declared and undeclared, worst first
+    /// List the gaps of a trace, declared and undeclared, worst first; or declare some
     Residuals(TraceResidualsArgs),
     /// Follow each gap through a chain of successor traces
     Chain(TraceChainArgs),
+    /// Curate the units of intent: list, set, merge, split, drop, derive
+    #[command(subcommand)]
+    Meta(TraceMetaCommand),
+    /// Say what can be run again, and with --run do it and compare
+    Reproduce(TraceReproduceArgs),
+    /// Bind a trace to its content and to a commit
+    Bind(TraceBindArgs),
     /// Compare two traces by meaning
     Diff(TraceDiffArgs),
     /// Write a run of the store as a trace, or a trace as spans, provenance or a statement
@@ -89,18 +105,9 @@ pub(crate) struct TraceGoalsArgs {
     /// Count only verified properties as hard evidence
     #[arg(long)]
     pub(crate) high_stakes: bool,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct TraceResidualsArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
-    /// Only gaps that are open
+    /// Fail when a goal is weakly specified or leaves a clause of its intent uncovered
     #[arg(long)]
-    pub(crate) open: bool,
-    /// Only gaps the trace declares, not those that follow from it
-    #[arg(long)]
-    pub(crate) declared: bool,
+    pub(crate) strict: bool,
 }
 
 #[derive(ClapArgs)]

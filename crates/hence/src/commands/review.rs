@@ -5,7 +5,7 @@ mod export;
 mod handoff;
 mod open;
 mod record;
-mod stamp;
+pub(super) mod stamp;
 mod status;
 
 use super::schema::{Named, schema_of};

@@ -1,15 +1,20 @@
 //! `hence trace`: review traces, read from files.
 
+mod bind;
 mod chain;
+mod declare;
 mod diff;
 pub(crate) mod document;
+mod edit;
 pub(crate) mod export;
 mod findings;
 mod goals;
 mod grade;
 mod hash;
 mod lineage;
+mod meta;
 mod report;
+mod reproduce;
 mod residuals;
 mod show;
 mod validate;
@@ -33,6 +38,10 @@ pub(super) const SCHEMAS: &[Named] = &[
     ("trace-report", schema_of::<report::MarkdownReport>),
     ("trace-goals", schema_of::<goals::GoalsReport>),
     ("trace-residuals", schema_of::<residuals::ResidualsReport>),
+    ("trace-edit", schema_of::<edit::EditReport>),
+    ("trace-meta", schema_of::<meta::MetaReport>),
+    ("trace-reproduce", schema_of::<reproduce::ReproduceReport>),
+    ("trace-bind", schema_of::<bind::BindReport>),
     ("trace-chain", schema_of::<chain::ChainReport>),
     ("trace-diff", schema_of::<diff::DiffReport>),
     ("trace-export", schema_of::<export::ExportReport>),
@@ -49,6 +58,9 @@ pub(super) fn run(context: &Context, command: &TraceCommand) -> Result<Exit, Cli
         TraceCommand::Goals(args) => goals::run(context, args),
         TraceCommand::Residuals(args) => residuals::run(context, args),
         TraceCommand::Chain(args) => chain::run(context, args),
+        TraceCommand::Meta(command) => meta::run(context, command),
+        TraceCommand::Reproduce(args) => reproduce::run(context, args),
+        TraceCommand::Bind(args) => bind::run(context, args),
         TraceCommand::Diff(args) => diff::run(context, args),
         TraceCommand::Export(args) => export::run(context, args),
     }

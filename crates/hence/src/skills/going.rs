@@ -59,7 +59,8 @@ impl Going<'_> {
             return end::report(self, &run.ended(), Beginning::Before(None));
         }
         if let Some(pinned) = Pinned::of(&self.kept.problem) {
-            secrets::require(&self.kept.library, self.kept.prepared.skill(), &pinned.inputs, run.outcomes())?;
+            let Kept { library, prepared, .. } = self.kept;
+            secrets::require(library, prepared.skill(), &pinned.inputs, run.outcomes())?;
         }
         let opened = store.open(id)?;
         if let Some(cut) = &opened.cut {

@@ -24,9 +24,9 @@ use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
 use hence_projection::Program;
-use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun};
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun, SkillVariables};
 use hence_state::{ProblemSpec, Profile};
-use hence_store::AttachmentName;
+use hence_store::{AttachmentName, RunId, Store};
 
 use crate::code::Code;
 use crate::error::CliError;
@@ -133,6 +133,16 @@ impl Kept {
         hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
             .map_err(|error| CliError::resume_skill(run, error))
     }
+
+    /// Reads the variables that the steps wrote.
+    pub(crate) fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<SkillVariables, ResumeSkillError> {
+        let problem = self.problem.clone();
+        SkillRun::variables_of(problem, &self.prepared, &self.source, &self.library, journal, blobs)
+    }
 }
 
 /// Returns what a run may call: what was kept beside it, unless files are named that say the same.
@@ -177,6 +187,17 @@ fn read_whole<'k>(kept: &'k Kept, journal: &Journal) -> Result<SkillRun<'k>, Cli
 pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     let torn = hence_journal::read_tail(journal).map_or(0, |tail| tail.torn_bytes);
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
+}
+
+/// Returns the run that nests a run and the run it was forked from, if there are any.
+pub(crate) fn links(store: &dyn Store, run: &RunId) -> (Option<String>, Option<String>) {
+    let problem = store.attachment(run, &crate::target::problem_name()).ok();
+    let problem = problem.and_then(|bytes| parse(&bytes).ok());
+    let Some(links) = problem.as_ref().and_then(Pinned::of_value).map(|pinned| pinned.links) else {
+        return (None, None);
+    };
+    let parent = links.parent.map(|parent| parent.run.to_string());
+    (parent, links.origin.map(|origin| origin.run.to_string()))
 }
 
 /// Returns the step that is due in a run that has not ended.

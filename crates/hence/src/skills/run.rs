@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_skills::{Links, NewSkillRun, Pinned, SkillRun};
@@ -27,7 +28,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --skill and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --trust, --skill and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -42,13 +43,14 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
-    let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
     let links = Links { nested: shelf.pins(), ..Links::default() };
     let inputs =
         secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
     let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    secrets::require(&library, prepared.skill(), &inputs, &[])?;
+    let store = context.store_or_new()?;
     let pins = Pins { capabilities: pinned, policies: policies.as_ref(), links };
     let asked = asked(args, &prepared, &source, pins, &store, (inputs, frame))?;
     let value = asked.problem(prepared.skill(), &source);
@@ -61,7 +63,6 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let (mut run, header) =
         SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
             .map_err(|error| stopped(&id, error))?;
-    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, &[])?;
     let attachments = attachments(&kept, &value);
     let blobs = StoreBlobs(&store);
     let gate = guard::open(header.line(), &kept.problem, kept.program(), &blobs)
@@ -140,6 +141,7 @@ fn asked(
             ("on_failure", format!("{on_failure:?}").into()),
         ];
         what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        what.extend(args.skill.trust.as_deref().map(|trust| ("trust", trust.into())));
         if !links.nested.is_empty() {
             what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
         }
@@ -154,7 +156,8 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, links })
+    let trust = args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default();
+    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, trust, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

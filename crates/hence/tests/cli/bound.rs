@@ -37,6 +37,8 @@ fn holds_at_every_level(world: &World, run: &str) {
 fn evidence_comes_from_a_command_and_a_replay_never_starts_it() {
     let world = example();
     assert_snapshot!(world.cli(&RUN));
+    // Everybody who runs the example gets the head its page shows.
+    assert!(String::from_utf8(world.read("README.md")).unwrap().contains(&world.head("checkout-errors")));
     let evidence = json(&world, &["state", "checkout-errors", "/artifacts/evidence"]);
     assert_eq!(evidence.as_array().unwrap().len(), 3);
     assert_eq!(evidence[1]["claim"], r#"POST /checkout answered 503 after 2ms: pool "primary" is exhausted"#);
@@ -52,6 +54,22 @@ fn evidence_comes_from_a_command_and_a_replay_never_starts_it() {
     holds_at_every_level(&world, "checkout-errors");
     assert_eq!(world.ask(&["resume", "checkout-errors"]).code, 0);
     assert_eq!(world.journal("checkout-errors"), whole);
+}
+
+#[test]
+fn a_trace_says_who_did_the_work_of_a_bound_step() {
+    let world = example();
+    assert_eq!(world.ask(&RUN).code, 0);
+    let answer = world.ask(&["trace", "export", "checkout-errors"]);
+    world.write("trace.json", &answer.stdout);
+    assert_eq!(world.ask(&["trace", "validate", "trace.json"]).code, 0);
+    let trace: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let action = &trace["actions"][3];
+    assert_eq!(action["execution"]["tool"], "requests.failed");
+    assert!(
+        action["rationale"].as_str().unwrap().contains("bind this step to the capability requests.failed")
+    );
+    assert_eq!(action["reproducibility"]["status"], "partially_reproducible");
 }
 
 #[test]

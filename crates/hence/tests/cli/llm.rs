@@ -109,6 +109,24 @@ fn a_model_that_cannot_be_used_fails_its_step_with_a_class() {
 }
 
 #[test]
+fn a_run_whose_model_never_learned_goes_on_as_a_fork_without_doing_anything_twice() {
+    let never = || Voice::OpenAi.whole("never JSON");
+    let endpoint = Endpoint::with(vec![never(), never(), never(), Voice::OpenAi.whole(GOOD)]);
+    let world = world(Voice::OpenAi, &endpoint.url(), "stream: false");
+    assert_eq!(world.ask(&RUN).code, 1);
+    let why = world.ask(&["why", "sorted"]);
+    let said = String::from_utf8(why.stdout).unwrap();
+    assert!(said.contains("none of 3 replies can be used"), "{said}");
+    assert!(said.contains("hence fork sorted --from judge"), "{said}");
+    // Taking it up again asks nobody: how it ended is recorded.
+    assert_eq!((world.ask(&["resume", "sorted"]).code, endpoint.requests().len()), (1, 3));
+    let report = json(&world, &["fork", "sorted", "--from", "judge", "--run-id", "again"]);
+    assert_eq!(report["status"], "completed", "{report}");
+    assert_eq!(endpoint.requests().len(), 4);
+    assert_eq!(json(&world, &["replay", "again"])["equal"], true);
+}
+
+#[test]
 fn no_key_of_a_model_reaches_a_record_or_a_message() {
     const KEY: &str = "sk-test-0123456789";
     let says = |voice: Voice| voice.whole(&format!(r#"{{"topic": "money", "key": "{KEY}"}}"#));

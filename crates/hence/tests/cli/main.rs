@@ -14,6 +14,7 @@ mod bundle;
 mod capabilities;
 mod changed;
 mod document;
+mod effects;
 #[cfg(feature = "models")]
 #[allow(dead_code, reason = "shared with the tests of models, which use all of it")]
 #[path = "../../../models/tests/endpoint/mod.rs"]
@@ -24,8 +25,11 @@ mod help;
 mod import;
 mod inspect;
 mod kill;
+mod killed;
+mod linked;
 #[cfg(feature = "models")]
 mod llm;
+mod people;
 mod pipe;
 mod policy;
 mod review;
@@ -41,5 +45,9 @@ mod skill;
 mod store;
 mod strange_ids;
 mod trace;
+mod trace_change;
+mod trace_examples;
+mod trace_hostile;
+mod trace_outside;
 mod verify;
 mod world;

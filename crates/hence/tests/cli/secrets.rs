@@ -46,7 +46,7 @@ steps:
   - {id: echo, uses: echo, input: {password: inputs.password, note: inputs.note}, output: {input: vars.input, token: outputs.token}}
   - {id: pure, uses: text.join, input: {parts: [inputs.password]}, output: {text: outputs.pure}}
   - {id: again, uses: echo, input: {password: inputs.password}, output: {encoded: outputs.encoded}}
-  - {id: last, uses: LAST, input: {password: inputs.password}, output: {x: outputs.x}}
+  - {id: last, uses: LAST, input: {password: inputs.password}, output: {token: outputs.x}}
 "#;
 
 fn world(last: &str) -> World {
@@ -123,6 +123,12 @@ fn resuming_needs_the_secrets_again_and_replaying_does_not() {
     let two: Vec<u8> = whole.split_inclusive(|byte| *byte == b'\n').take(2).flatten().copied().collect();
     bare.set_journal("s", &two);
     assert_snapshot!(bare.refused(&["resume", "s"]), @r"
+    --- stderr
+    error[E0322]: 2 secrets are missing
+      the secret `TOKEN` is missing: the environment variable REGISTRY_TOKEN is not set
+      the secret `inputs.password` is missing: the environment variable HENCE_SECRET_PASSWORD is not set
+    hint: set what is listed and do it again; nothing was run; `hence explain E0322` says more
+    [exit 1]
     ");
     world.set_journal("s", &two);
     assert_eq!(world.ask(&["resume", "s"]).code, 0, "{}", world.cli(&["resume", "s"]));

@@ -1,74 +1,51 @@
 //! SARIF 2.1.0, as code scanning services read it.
 
-use hence_canon::{Object, Value};
+use hence_canon::Value;
+use hence_review::show::{SarifKind, SarifLevel, SarifResult, SarifRule};
 use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 
 use crate::check::Report;
 use crate::verdict::Verdict;
 
-/// Writes a report as a SARIF log; `uri` is where the trace lies.
-pub fn sarif(report: &Report, uri: &str) -> Value {
-    let rules: Value = report
-        .verdicts
-        .iter()
-        .map(|verdict| {
-            let level = object([("level", level(verdict.severity).into())]);
-            object([("id", verdict.policy_id.as_str().into()), ("defaultConfiguration", level)])
-        })
-        .collect();
-    let driver = object([("name", "hence".into()), ("rules", rules)]);
-    let results: Value =
-        report.verdicts.iter().enumerate().map(|(place, verdict)| result(place, verdict, uri)).collect();
-    let run = object([("tool", object([("driver", driver)])), ("results", results)]);
-    object([
-        ("$schema", "https://json.schemastore.org/sarif-2.1.0.json".into()),
-        ("version", "2.1.0".into()),
-        ("runs", vec![run].into()),
-    ])
+/// Writes a report as a SARIF log; `file` is where the trace lies.
+pub fn sarif(report: &Report, file: &str) -> Value {
+    let rule = |verdict: &Verdict| SarifRule {
+        id: verdict.policy_id.to_string(),
+        description: None,
+        level: level(verdict.severity),
+    };
+    let rules: Vec<SarifRule> = report.verdicts.iter().map(rule).collect();
+    let results: Vec<SarifResult> =
+        report.verdicts.iter().enumerate().map(|(place, verdict)| result(place, verdict, file)).collect();
+    hence_review::show::sarif(env!("CARGO_PKG_VERSION"), &rules, &results)
 }
 
-fn result(place: usize, verdict: &Verdict, uri: &str) -> Value {
-    let kind = match verdict.status {
-        EvaluationStatus::Passed => "pass",
-        EvaluationStatus::Failed => "fail",
-        EvaluationStatus::NotApplicable => "notApplicable",
-        EvaluationStatus::Unknown => "open",
-    };
-    // The format demands the level `none` for everything that is not a failure.
-    let level = if kind == "fail" { level(verdict.severity) } else { "none" };
-    let text = verdict.note().unwrap_or_else(|| format!("{} {}", verdict.policy_id, verdict.status));
-    let file = object([("artifactLocation", object([("uri", uri.into())]))]);
-    let mut location = object([("physicalLocation", file)]);
+fn result(place: usize, verdict: &Verdict, file: &str) -> SarifResult {
     let first = verdict
         .explanation
         .iter()
         .flat_map(|explanation| &explanation.steps)
         .find_map(|step| step.action.as_ref());
-    if let (Some(action), Some(known)) = (first, location.as_object()) {
-        let name = object([
-            ("name", action.to_string().into()),
-            ("fullyQualifiedName", format!("/actions/{}", action.position).into()),
-        ]);
-        location = known.with("logicalLocations", vec![name]).into();
+    SarifResult {
+        rule: place,
+        kind: match verdict.status {
+            EvaluationStatus::Passed => SarifKind::Pass,
+            EvaluationStatus::Failed => SarifKind::Fail,
+            EvaluationStatus::NotApplicable => SarifKind::NotApplicable,
+            EvaluationStatus::Unknown => SarifKind::Open,
+        },
+        level: level(verdict.severity),
+        message: verdict.note().unwrap_or_else(|| format!("{} {}", verdict.policy_id, verdict.status)),
+        file: file.to_owned(),
+        place: None,
+        pointer: first.map(|action| (format!("/actions/{}", action.position), Some(action.to_string()))),
     }
-    object([
-        ("ruleId", verdict.policy_id.as_str().into()),
-        ("ruleIndex", place.into()),
-        ("kind", kind.into()),
-        ("level", level.into()),
-        ("message", object([("text", text.into())])),
-        ("locations", vec![location].into()),
-    ])
 }
 
-fn level(severity: PolicySeverity) -> &'static str {
+fn level(severity: PolicySeverity) -> SarifLevel {
     match severity {
-        PolicySeverity::Error => "error",
-        PolicySeverity::Warning => "warning",
-        PolicySeverity::Info => "note",
+        PolicySeverity::Error => SarifLevel::Error,
+        PolicySeverity::Warning => SarifLevel::Warning,
+        PolicySeverity::Info => SarifLevel::Note,
     }
-}
-
-fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    members.into_iter().collect::<Object>().into()
 }

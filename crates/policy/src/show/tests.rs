@@ -38,7 +38,8 @@ fn sarif_has_one_result_per_policy_with_kind_and_level() {
 
 #[test]
 fn junit_counts_add_up_and_everything_is_escaped() {
-    let xml = junit(&report(), "a \"b\"", FailOn::Error);
+    let written = |name: &str, fail_on| hence_review::show::junit("all", &[junit(&report(), name, fail_on)]);
+    let xml = written("a \"b\"", FailOn::Error);
     assert!(
         xml.contains(
             "<testsuite name=\"a &quot;b&quot;\" tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"2\">"
@@ -51,7 +52,7 @@ fn junit_counts_add_up_and_everything_is_escaped() {
     );
     assert!(xml.contains("<skipped message=\"warning: "), "{xml}");
     assert!(xml.contains("no closing quote"), "{xml}");
-    let stricter = junit(&report(), "x", FailOn::Warning);
+    let stricter = written("x", FailOn::Warning);
     assert!(stricter.contains("failures=\"2\""));
 }
 

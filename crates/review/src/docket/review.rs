@@ -18,7 +18,6 @@ use super::disposition::Disposition;
 use super::entry::{ReviewEntry, ReviewHeader, Stamp};
 use super::gap::{Gap, Origin, gaps};
 use super::refusal::Refusal;
-use super::subject::has_part;
 use super::thread::{Item, Remark, Shelf, declared_comments, declared_items};
 
 /// A review of one trace: everything that follows from its journal.
@@ -183,7 +182,7 @@ impl Review {
     }
 
     fn targets(&self, target: &Target) -> Result<(), Refusal> {
-        if has_part(&self.trace, &target.part) {
+        if self.trace.has_part(&target.part) {
             return Ok(());
         }
         Err(Refusal::NoTarget(format!("{} of that id", target.part.target_type())))

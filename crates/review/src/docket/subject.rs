@@ -1,7 +1,6 @@
-//! Finding what an id means in a review, and whether a target is part of the trace.
+//! Finding what an id means in a review.
 
-use crate::model::{SubjectType, TargetPart};
-use crate::wire::Trace;
+use crate::model::SubjectType;
 
 use super::review::Review;
 
@@ -16,22 +15,6 @@ impl Review {
             Some(SubjectType::Comment)
         } else {
             None
-        }
-    }
-}
-
-/// Returns whether a part is there.
-pub(super) fn has_part(trace: &Trace, part: &TargetPart) -> bool {
-    match part {
-        TargetPart::Trace => true,
-        TargetPart::Action(id) => trace.action_by_id(id.0).is_some(),
-        TargetPart::Artifact(id) => trace.artifact_by_id(id.as_str()).is_some(),
-        TargetPart::Policy(id) => trace.policies().any(|policy| policy.id() == Some(id.as_str())),
-        TargetPart::PolicyEvaluation(id) => {
-            trace.policy_evaluations().any(|found| found.policy_id() == Some(id.as_str()))
-        }
-        TargetPart::ReferenceArtifact(id) => {
-            trace.reference_artifacts().any(|found| found.id() == Some(id.as_str()))
         }
     }
 }

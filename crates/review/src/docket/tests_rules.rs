@@ -73,7 +73,8 @@ fn a_decision_can_be_taken_back_and_the_review_goes_on() {
 #[test]
 fn changes_and_a_persons_word_are_asked_for_with_a_reason() {
     let trace = trace();
-    let asks: [(fn(DecisionEvent) -> ReviewEvent, DecisionKind, Stage); 3] = [
+    type Ask = (fn(DecisionEvent) -> ReviewEvent, DecisionKind, Stage);
+    let asks: [Ask; 3] = [
         (ReviewEvent::RequestChanges, DecisionKind::ChangesRequested, Stage::ChangesRequired),
         (ReviewEvent::Escalate, DecisionKind::Escalated, Stage::UnderReview),
         (ReviewEvent::Reject, DecisionKind::Rejected, Stage::Rejected),

@@ -1,5 +1,6 @@
 //! One acceptance item against the trace.
 
+use crate::import::instant;
 use crate::lineage::Answers;
 use crate::vocabulary::{
     AcceptanceKind, AcceptanceStatus, ArtifactType, EvaluationStatus, ResidualStatus, TargetType,
@@ -19,6 +20,8 @@ pub(super) struct Resolved {
 struct Answer {
     status: AcceptanceStatus,
     evidence: Option<String>,
+    /// When the evidence came to be, as written.
+    at: Option<String>,
 }
 
 pub(super) fn resolve(trace: &Trace, answers: &Answers<'_>, item: &AcceptanceItem) -> Resolved {
@@ -33,12 +36,17 @@ pub(super) fn resolve(trace: &Trace, answers: &Answers<'_>, item: &AcceptanceIte
         Some(AcceptanceKind::Change) => change(trace, item, &mut seeds),
     };
     let from_trace = answer.is_some();
-    let (status, evidence) = match answer {
-        Some(answer) => (answer.status, answer.evidence),
-        None => (item.authored_status(), None),
+    let (status, evidence, at) = match answer {
+        Some(answer) => (answer.status, answer.evidence, answer.at),
+        None => (item.authored_status(), None, None),
     };
+    let authored = item.text("authored_at").and_then(instant::parse);
+    let shown = at.as_deref().and_then(instant::parse);
+    let retrofitted = status == AcceptanceStatus::Done
+        && authored.zip(shown).is_some_and(|(authored, shown)| authored > shown);
     let id = item.id().unwrap_or("").to_owned();
-    Resolved { resolution: ItemResolution { id, kind: item.kind(), status, from_trace, evidence }, seeds }
+    let resolution = ItemResolution { id, kind: item.kind(), status, from_trace, evidence, retrofitted };
+    Resolved { resolution, seeds }
 }
 
 fn obligation(trace: &Trace, item: &AcceptanceItem) -> Option<Answer> {
@@ -49,7 +57,8 @@ fn obligation(trace: &Trace, item: &AcceptanceItem) -> Option<Answer> {
         Some(EvaluationStatus::Failed) => AcceptanceStatus::Blocked,
         _ => AcceptanceStatus::Doing,
     };
-    Some(Answer { status, evidence: Some(policy.to_owned()) })
+    let at = evaluation.int("checked_at_action_id").and_then(|id| time_of(trace, id));
+    Some(Answer { status, evidence: Some(policy.to_owned()), at })
 }
 
 fn gap(trace: &Trace, item: &AcceptanceItem, seeds: &mut Vec<String>) -> Option<Answer> {
@@ -61,7 +70,7 @@ fn gap(trace: &Trace, item: &AcceptanceItem, seeds: &mut Vec<String>) -> Option<
     }
     let closed = matches!(residual.status(), Some(ResidualStatus::Addressed | ResidualStatus::Waived));
     let status = if closed { AcceptanceStatus::Done } else { AcceptanceStatus::Todo };
-    Some(Answer { status, evidence: Some(id.to_owned()) })
+    Some(Answer { status, evidence: Some(id.to_owned()), at: None })
 }
 
 fn property(
@@ -77,14 +86,16 @@ fn property(
     let results: Vec<&Artifact> = goals.iter().flat_map(|goal| answers.results(goal)).collect();
     seeds.extend(goals.iter().chain(&results).filter_map(|artifact| artifact.id()).map(str::to_owned));
     let Some(latest) = results.into_iter().max_by_key(|result| result.producer_action_id()) else {
-        return Some(Answer { status: AcceptanceStatus::Doing, evidence: None });
+        return Some(Answer { status: AcceptanceStatus::Doing, evidence: None, at: None });
     };
     let status = match latest.payload_text("status").and_then(VerificationStatus::from_word) {
         Some(VerificationStatus::Proved | VerificationStatus::Sat) => AcceptanceStatus::Done,
         Some(VerificationStatus::Refuted) => AcceptanceStatus::Blocked,
         _ => AcceptanceStatus::Doing,
     };
-    Some(Answer { status, evidence: latest.id().map(str::to_owned) })
+    let at = latest.payload_text("completed_at").map(str::to_owned);
+    let at = at.or_else(|| time_of(trace, latest.producer_action_id()?));
+    Some(Answer { status, evidence: latest.id().map(str::to_owned), at })
 }
 
 /// Returns whether a verification goal is about what an item is bound to.
@@ -113,8 +124,45 @@ fn change(trace: &Trace, item: &AcceptanceItem, seeds: &mut Vec<String>) -> Opti
         (artifact.is(ArtifactType::Diff) || artifact.is(ArtifactType::FormalModel))
             && artifact.about().contains(symbol)
     });
-    let ids: Vec<String> = changes.filter_map(|artifact| artifact.id()).map(str::to_owned).collect();
-    let first = ids.first()?.clone();
-    seeds.extend(ids);
-    Some(Answer { status: AcceptanceStatus::Done, evidence: Some(first) })
+    let changes: Vec<&Artifact> = changes.filter(|artifact| artifact.id().is_some()).collect();
+    let first = changes.first()?;
+    seeds.extend(changes.iter().filter_map(|artifact| artifact.id()).map(str::to_owned));
+    let at = first.producer_action_id().and_then(|id| time_of(trace, id));
+    Some(Answer { status: AcceptanceStatus::Done, evidence: first.id().map(str::to_owned), at })
+}
+
+/// Returns when an action happened, if it says so.
+fn time_of(trace: &Trace, action: i64) -> Option<String> {
+    trace.action_by_id(action)?.text("timestamp").map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::parse;
+
+    use crate::goals::{Stakes, Strength, resolve};
+    use crate::lineage::Lineage;
+    use crate::wire::Trace;
+
+    #[test]
+    fn an_item_written_after_its_evidence_is_told_and_clauses_nobody_covers_are_gaps() {
+        let value = parse(
+            br#"{"trace_id": "t", "actions": [{"id": 1, "type": "EditFile", "timestamp": "2026-01-01T10:00:00Z", "outputs": ["d"]}],
+                "artifacts": [{"artifact_id": "d", "artifact_type": "Diff", "summary": "changes pay()", "producer_action_id": 1}],
+                "goals": [{"id": "g", "intent": "i", "intent_clauses": ["idempotent", "fast"], "acceptance": [
+                    {"id": "late", "kind": "change", "label": "l", "binding": {"symbol": "pay"}, "authored_at": "2026-01-01T12:00:01+02:00", "covers": ["idempotent"]},
+                    {"id": "before", "kind": "change", "label": "l", "binding": {"symbol": "pay"}, "authored_at": "2026-01-01T12:00:00+02:00"},
+                    {"id": "silent", "kind": "change", "label": "l", "binding": {"symbol": "pay"}}]}]}"#,
+        )
+        .unwrap();
+        let trace = Trace::read(&value);
+        let report = resolve(&trace, &Lineage::of(&trace), Stakes::Normal);
+        let goal = report.goals.first().unwrap();
+        let late: Vec<bool> = goal.items.iter().map(|item| item.retrofitted).collect();
+        assert_eq!(late, [true, false, false]);
+        assert_eq!(goal.faithfulness.strongest, Some(Strength::Change));
+        let gaps: Vec<&str> = report.uncovered.iter().map(|gap| gap.id.as_str()).collect();
+        assert_eq!(gaps, ["uncovered-g-0"]);
+        assert_eq!(report.summary.open_residuals, 0);
+    }
 }

@@ -16,6 +16,41 @@ pub enum Stakes {
     High,
 }
 
+/// How much a kind of acceptance item shows, weakest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Strength {
+    /// Something changed.
+    Change,
+    /// A declared gap is closed.
+    Gap,
+    /// A policy passes.
+    Obligation,
+    /// A property is verified.
+    Property,
+}
+
+impl Strength {
+    /// Returns the word for it: that of the kind of item.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Change => "change",
+            Self::Gap => "gap",
+            Self::Obligation => "obligation",
+            Self::Property => "property",
+        }
+    }
+}
+
+/// Returns how much a kind of item shows.
+pub const fn strength(kind: AcceptanceKind) -> Strength {
+    match kind {
+        AcceptanceKind::Change => Strength::Change,
+        AcceptanceKind::Gap => Strength::Gap,
+        AcceptanceKind::Obligation => Strength::Obligation,
+        AcceptanceKind::Property => Strength::Property,
+    }
+}
+
 /// How far the acceptance of a goal can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faithfulness {
@@ -25,6 +60,8 @@ pub struct Faithfulness {
     pub certified: bool,
     /// There are items, but none that is required and hard evidence.
     pub weakly_specified: bool,
+    /// The strongest kind among the required items.
+    pub strongest: Option<Strength>,
     /// Clauses of the intent that no item covers.
     pub uncovered_clauses: Vec<String>,
 }
@@ -48,6 +85,7 @@ pub fn faithfulness(goal: &Goal, statuses: &[AcceptanceStatus], stakes: Stakes) 
         met: !required.is_empty() && required.iter().all(|(_, status)| *status == AcceptanceStatus::Done),
         certified: is_approved_by_another(goal, &items) && uncovered_clauses.is_empty() && !weakly_specified,
         weakly_specified,
+        strongest: required.iter().filter_map(|(item, _)| item.kind()).map(strength).max(),
         uncovered_clauses,
     }
 }

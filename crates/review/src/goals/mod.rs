@@ -10,7 +10,8 @@ mod faithfulness;
 use std::collections::BTreeSet;
 
 use crate::lineage::{Answers, Lineage};
-use crate::residuals::{DerivedResidual, stale_residuals};
+use crate::model::TargetPart;
+use crate::residuals::{Basis, DerivedResidual, stale_residuals};
 use crate::vocabulary::{
     AcceptanceKind, AcceptanceStatus, EvaluationStatus, ResidualSeverity, ResidualStatus,
 };
@@ -19,6 +20,7 @@ use crate::wire::{Goal, Trace};
 use binding::Resolved;
 
 pub use faithfulness::{Faithfulness, Stakes, faithfulness};
+pub use faithfulness::{Strength, strength};
 
 /// An acceptance item, as the trace bears it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct ItemResolution {
     pub from_trace: bool,
     /// The id of what decided it.
     pub evidence: Option<String>,
+    /// Whether the item was written down after the evidence that fulfils it: a target drawn around the arrow.
+    pub retrofitted: bool,
 }
 
 /// A goal, as the trace bears it out.
@@ -59,8 +63,10 @@ pub struct GoalsReport {
     pub goals: Vec<GoalResolution>,
     /// The ids of actions in no goal's cone, in the order they happened.
     pub exploration: Vec<i64>,
-    /// Residuals that follow from the trace without being declared.
+    /// Residuals that follow from the trace without being declared: stale evidence.
     pub derived: Vec<DerivedResidual>,
+    /// Clauses of intents that nothing covers, as gaps; they are not part of the summary's counts.
+    pub uncovered: Vec<DerivedResidual>,
     /// Counts for a headline.
     pub summary: Summary,
 }
@@ -89,6 +95,7 @@ pub fn resolve(trace: &Trace, lineage: &Lineage, stakes: Stakes) -> GoalsReport 
     let served: BTreeSet<i64> = goals.iter().flat_map(|goal| goal.cone.iter().copied()).collect();
     let exploration = trace.actions().iter().filter_map(crate::wire::Action::id);
     GoalsReport {
+        uncovered: goals.iter().flat_map(uncovered).collect(),
         exploration: exploration.filter(|id| !served.contains(id)).collect(),
         summary: summary(trace, &derived, &goals),
         derived,
@@ -115,6 +122,20 @@ fn resolve_goal(
         faithfulness: faithfulness(goal, &statuses, stakes),
         items: resolved.into_iter().map(|item| item.resolution).collect(),
     }
+}
+
+/// Each clause nobody covers, as a gap.
+fn uncovered(goal: &GoalResolution) -> Vec<DerivedResidual> {
+    let clauses = goal.faithfulness.uncovered_clauses.iter().enumerate();
+    let gap = |(place, clause): (usize, &String)| DerivedResidual {
+        id: format!("uncovered-{}-{place}", goal.id),
+        basis: Basis::UncoveredClause,
+        statement: format!("No acceptance item of goal {} covers the clause \"{clause}\".", goal.id),
+        severity: ResidualSeverity::Medium,
+        suggested_check: "Add an item that covers the clause, or drop the clause from the intent.".to_owned(),
+        target: TargetPart::Trace,
+    };
+    clauses.map(gap).collect()
 }
 
 fn progress(statuses: &[AcceptanceStatus]) -> f64 {

@@ -13,12 +13,69 @@ impl Node {
     }
 }
 
+/// Lists of nodes, one per row, laid end to end: a hundred thousand short vectors would cost more than what is in them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rows {
+    nodes: Vec<Node>,
+    /// Where each row ends in `nodes`.
+    ends: Vec<u32>,
+}
+
+impl Rows {
+    /// Ends a row with these nodes.
+    pub(super) fn push(&mut self, row: impl Iterator<Item = Node>) {
+        self.nodes.extend(row);
+        self.ends
+            .push(u32::try_from(self.nodes.len()).expect("a document in memory has fewer than 2^32 ids"));
+    }
+
+    /// Lays pairs of row and node out by row; nodes of one row keep their order.
+    fn of_pairs(rows: usize, pairs: &[(Node, Node)]) -> Self {
+        let mut ends = vec![0_u32; rows];
+        for (row, _) in pairs {
+            if let Some(count) = ends.get_mut(row.place()) {
+                *count += 1;
+            }
+        }
+        // The number of nodes before a row is where its next node goes; afterwards that is where the row ends.
+        let mut before = 0;
+        for end in &mut ends {
+            before += std::mem::replace(end, before);
+        }
+        let mut nodes = vec![Node(0); pairs.len()];
+        for (row, node) in pairs {
+            if let Some(next) = ends.get_mut(row.place())
+                && let Some(slot) = nodes.get_mut(*next as usize)
+            {
+                *slot = *node;
+                *next += 1;
+            }
+        }
+        Self { nodes, ends }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns a row; one that is not there is empty.
+    pub(super) fn row(&self, place: usize) -> &[Node] {
+        let Some(end) = self.ends.get(place) else { return &[] };
+        let start = place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.nodes.get(start as usize..*end as usize).unwrap_or(&[])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[Node]> {
+        (0..self.len()).map(|place| self.row(place))
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     ids: Vec<Arc<str>>,
     nodes: BTreeMap<Arc<str>, Node>,
-    parents: Vec<Vec<Node>>,
-    children: Vec<Vec<Node>>,
+    parents: Rows,
+    children: Rows,
 }
 
 impl Graph {
@@ -31,18 +88,16 @@ impl Graph {
         let id: Arc<str> = id.into();
         self.ids.push(id.clone());
         self.nodes.insert(id, node);
-        self.parents.push(Vec::new());
-        self.children.push(Vec::new());
         node
     }
 
-    pub(super) fn derive(&mut self, node: Node, source: Node) {
-        if let Some(parents) = self.parents.get_mut(node.place()) {
-            parents.push(source);
+    /// Takes all derivations in, each from a node to its source; every node must be known by then.
+    pub(super) fn derive(&mut self, mut derivations: Vec<(Node, Node)>) {
+        self.parents = Rows::of_pairs(self.len(), &derivations);
+        for (node, source) in &mut derivations {
+            std::mem::swap(node, source);
         }
-        if let Some(children) = self.children.get_mut(source.place()) {
-            children.push(node);
-        }
+        self.children = Rows::of_pairs(self.len(), &derivations);
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Node> {
@@ -63,12 +118,12 @@ impl Graph {
 
     /// Returns what a node was derived from.
     pub(super) fn parents(&self, node: Node) -> &[Node] {
-        self.parents.get(node.place()).map_or(&[], Vec::as_slice)
+        self.parents.row(node.place())
     }
 
     /// Returns what was derived from a node.
     pub(super) fn children(&self, node: Node) -> &[Node] {
-        self.children.get(node.place()).map_or(&[], Vec::as_slice)
+        self.children.row(node.place())
     }
 
     /// Returns `starts` and everything `next` leads to, each once.

@@ -15,7 +15,7 @@ mod stale;
 use crate::wire::{Position, Trace};
 
 use components::Components;
-use graph::{Graph, Node};
+use graph::{Graph, Node, Rows};
 use labels::Labels;
 
 pub(crate) use answers::Answers;
@@ -28,8 +28,8 @@ pub struct Lineage {
     graph: Graph,
     components: Components,
     producers: Vec<Option<Position>>,
-    inputs: Vec<Vec<Node>>,
-    outputs: Vec<Vec<Node>>,
+    inputs: Rows,
+    outputs: Rows,
     labels: Labels,
 }
 
@@ -37,20 +37,22 @@ impl Lineage {
     /// Builds the graph.
     pub fn of(trace: &Trace) -> Self {
         let mut graph = Graph::default();
+        let mut derivations = Vec::new();
         for artifact in trace.artifacts() {
             let Some(id) = artifact.id() else { continue };
             let node = graph.node(id);
             for source in artifact.derived_from() {
-                let source = graph.node(source);
-                graph.derive(node, source);
+                derivations.push((node, graph.node(source)));
             }
         }
-        let mut nodes_of =
-            |ids: &mut dyn Iterator<Item = &str>| -> Vec<Node> { ids.map(|id| graph.node(id)).collect() };
-        let inputs: Vec<Vec<Node>> =
-            trace.actions().iter().map(|action| nodes_of(&mut action.inputs())).collect();
-        let outputs: Vec<Vec<Node>> =
-            trace.actions().iter().map(|action| nodes_of(&mut action.outputs())).collect();
+        let (mut inputs, mut outputs) = (Rows::default(), Rows::default());
+        for action in trace.actions() {
+            inputs.push(action.inputs().map(|id| graph.node(id)));
+        }
+        for action in trace.actions() {
+            outputs.push(action.outputs().map(|id| graph.node(id)));
+        }
+        graph.derive(derivations);
         let components = Components::of(&graph);
         let producers = producers(trace, &graph, &outputs);
         let labels = Labels::of(trace, &graph, &producers);
@@ -160,11 +162,11 @@ impl Lineage {
     }
 
     fn inputs_of(&self, position: Position) -> &[Node] {
-        self.inputs.get(position.get()).map_or(&[], Vec::as_slice)
+        self.inputs.row(position.get())
     }
 
     fn outputs_of(&self, position: Position) -> &[Node] {
-        self.outputs.get(position.get()).map_or(&[], Vec::as_slice)
+        self.outputs.row(position.get())
     }
 
     fn touched(&self, position: Position) -> Vec<Node> {
@@ -176,7 +178,7 @@ impl Lineage {
     }
 }
 
-fn producers(trace: &Trace, graph: &Graph, outputs: &[Vec<Node>]) -> Vec<Option<Position>> {
+fn producers(trace: &Trace, graph: &Graph, outputs: &Rows) -> Vec<Option<Position>> {
     let mut producers = vec![None; graph.len()];
     for (place, made) in outputs.iter().enumerate() {
         for node in made {

@@ -153,6 +153,7 @@ fn by_program(program: &str, arguments: &[String]) -> Verdict {
         "ls" | "cat" => reading(arguments),
         "grep" => reading(operands_of_grep(arguments)),
         "git" => git(arguments),
+        "hence" => hence(arguments),
         "cargo" => cargo(arguments),
         "go" => go(arguments),
         "npm" => npm(arguments),
@@ -165,6 +166,17 @@ fn by_program(program: &str, arguments: &[String]) -> Verdict {
             if inline { verdict(Unsafe, "code on the command line") } else { verdict(Unknown, "a script") }
         }
         _ => verdict(Unknown, format!("nobody has judged {name}")),
+    }
+}
+
+/// Verifying and replaying a run read its record; everything else here may write one.
+fn hence(arguments: &[String]) -> Verdict {
+    match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("verify" | "replay", rest)) => match reading(rest) {
+            (Safe, _) => verdict(Safe, "checks the record of a run"),
+            outside => outside,
+        },
+        _ => verdict(Unknown, "nobody has judged this hence command"),
     }
 }
 
@@ -190,8 +202,13 @@ fn leaves_directory(operand: &str) -> bool {
 
 /// The first operand of grep is a pattern, unless an option gives the pattern.
 fn operands_of_grep(arguments: &[String]) -> &[String] {
-    let given =
-        arguments.iter().any(|argument| argument.starts_with("-e") || argument.starts_with("--regexp"));
+    // With such an option no operand is the pattern, and the option itself may name a file.
+    let gives = |argument: &String| {
+        ["-e", "-f"].iter().any(|option| argument.starts_with(option))
+            || is_option(argument, "regexp")
+            || is_option(argument, "file")
+    };
+    let given = arguments.iter().any(gives);
     let pattern = arguments.iter().position(|argument| !argument.starts_with('-'));
     match pattern.filter(|_| !given) {
         Some(place) => arguments.get(place + 1..).unwrap_or(&[]),

@@ -1,5 +1,7 @@
 //! Gaps a trace shows without saying so (§13.4).
 
+use std::collections::BTreeSet;
+
 use hence_canon::{Object, Value};
 
 use crate::lineage::{Answers, StaleEvidence, stale_evidence};
@@ -25,6 +27,8 @@ pub enum Basis {
     LowConfidence,
     /// A policy that failed or could not be decided.
     FailedPolicy,
+    /// A clause of an intent that no acceptance item covers.
+    UncoveredClause,
 }
 
 impl Basis {
@@ -33,9 +37,11 @@ impl Basis {
         match self {
             Self::StaleEvidence => "stale_evidence",
             Self::LowConfidence => "assumption",
-            Self::PendingProperty | Self::UnknownResult | Self::IncompleteAnalysis | Self::FailedPolicy => {
-                "unverified"
-            }
+            Self::PendingProperty
+            | Self::UnknownResult
+            | Self::IncompleteAnalysis
+            | Self::FailedPolicy
+            | Self::UncoveredClause => "unverified",
         }
     }
 
@@ -91,6 +97,8 @@ pub fn stale_residuals(trace: &Trace) -> Vec<DerivedResidual> {
 
 /// Derives every residual a trace shows: stale evidence, undecided properties, results without an answer,
 /// incomplete analyses, observations of low confidence, policies that did not pass.
+///
+/// One that the trace declares under the same id is declared, not derived.
 pub fn derive_residuals(trace: &Trace) -> Vec<DerivedResidual> {
     let mut found = stale_residuals(trace);
     let answers = Answers::of(trace);
@@ -101,6 +109,9 @@ pub fn derive_residuals(trace: &Trace) -> Vec<DerivedResidual> {
     }
     found.extend(low_confidence(trace));
     found.extend(failed_policies(trace));
+    let declared: BTreeSet<String> =
+        trace.residuals().filter_map(|residual| residual.id().map(str::to_owned)).collect();
+    found.retain(|residual| !declared.contains(&residual.id));
     found
 }
 

@@ -8,6 +8,7 @@ mod action;
 mod artifact;
 mod entry;
 mod goal;
+mod part;
 mod payload;
 mod record;
 mod trace;

@@ -1,5 +1,6 @@
 //! Starting the binary.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::Error;
@@ -8,9 +9,14 @@ use crate::table::{Budget, Row, Table};
 
 const TURNS: usize = 41;
 
-pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
+/// Returns where the binary lies when it is built: beside this one.
+pub(super) fn binary() -> Result<PathBuf, Error> {
     let here = std::env::current_exe()?;
-    let binary = here.with_file_name(format!("hence{}", std::env::consts::EXE_SUFFIX));
+    Ok(here.with_file_name(format!("hence{}", std::env::consts::EXE_SUFFIX)))
+}
+
+pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
+    let binary = binary()?;
     let start = || Command::new(&binary).arg("--version").stdout(Stdio::null()).status();
     let (figure, detail) = match start() {
         Ok(status) if status.success() => {

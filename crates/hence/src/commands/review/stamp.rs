@@ -10,6 +10,20 @@ use crate::error::CliError;
 /// Variables that name a person, the first that says something counts.
 const AUTHORS: [&str; 3] = ["HENCE_AUTHOR", "USER", "LOGNAME"];
 
+/// Who and when, as far as the call says so.
+pub(in crate::commands) fn given(args: &StampArgs) -> Result<(Option<String>, Option<String>), CliError> {
+    let at = args.now.as_deref().map(time).transpose()?;
+    Ok((args.author.clone().filter(|author| !author.trim().is_empty()), at))
+}
+
+fn time(given: &str) -> Result<String, CliError> {
+    let time = Timestamp::parse(given).map_err(|error| {
+        CliError::new(Code::ReviewRefused, format!("--now: {error}"))
+            .advise("write a time as 2026-02-02T00:00:00Z")
+    })?;
+    Ok(time.as_str().to_owned())
+}
+
 pub(super) fn stamp(args: &StampArgs) -> Result<Stamp, CliError> {
     let named = args.author.clone().or_else(|| {
         let said = |name: &&str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
@@ -19,13 +33,7 @@ pub(super) fn stamp(args: &StampArgs) -> Result<Stamp, CliError> {
         CliError::new(Code::ReviewRefused, "nobody says who does this").advise("name yourself with --author")
     })?;
     let (at, time_source) = match &args.now {
-        Some(given) => {
-            let time = Timestamp::parse(given).map_err(|error| {
-                CliError::new(Code::ReviewRefused, format!("--now: {error}"))
-                    .advise("write a time as 2026-02-02T00:00:00Z")
-            })?;
-            (time.as_str().to_owned(), TimeSource::Given)
-        }
+        Some(given) => (time(given)?, TimeSource::Given),
         None => (jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), TimeSource::System),
     };
     Ok(Stamp { author: author.into(), at: at.into(), time_source })

@@ -41,8 +41,13 @@ impl Document {
     ///
     /// The outer error is about the file, the inner one about its content.
     pub(crate) fn read(name: &str) -> Result<Result<Self, Unreadable>, CliError> {
-        let bytes = input::read_document(name)?;
-        Ok(parse_any(name, &bytes).map(|value| Self { name: name.to_owned(), value, bytes }))
+        let mut bytes = input::read_document(name)?;
+        let parsed = parse_any(name, &bytes);
+        // The text of a large document is not looked at again, and a copy of it is worth sparing.
+        if bytes.len() > PLACES_BYTES_MAX {
+            bytes = Vec::new();
+        }
+        Ok(parsed.map(|value| Self { name: name.to_owned(), value, bytes }))
     }
 
     /// Reads a document that must be readable.
@@ -58,8 +63,8 @@ impl Document {
 
     /// Returns where pointers lead in the text, if it is small enough to look.
     pub(crate) fn places(&self) -> impl Fn(&JsonPointer) -> Option<LineColumn> + use<> {
-        let small = self.bytes.len() <= PLACES_BYTES_MAX;
-        let document = small.then(|| hence_yaml::parse(&self.bytes).ok()).flatten();
+        let is_kept = !self.bytes.is_empty();
+        let document = is_kept.then(|| hence_yaml::parse(&self.bytes).ok()).flatten();
         move |pointer| {
             let start = document.as_ref()?.place(pointer).head().start;
             Some(LineColumn { line: start.line, column: start.column })

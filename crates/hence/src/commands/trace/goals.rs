@@ -43,6 +43,8 @@ struct GoalRow {
     certified: bool,
     /// Whether no required item is hard evidence.
     weakly_specified: bool,
+    /// The strongest kind among the required items: `change`, `gap`, `obligation` or `property`.
+    strongest: Option<&'static str>,
     /// Clauses of the intent that no item covers.
     uncovered_clauses: Vec<String>,
     /// How many open gaps concern it.
@@ -66,6 +68,8 @@ struct ItemRow {
     from_trace: bool,
     /// The id of what decided it.
     evidence: Option<String>,
+    /// Whether it was written down after the evidence that fulfils it.
+    retrofitted: bool,
 }
 
 impl Text for GoalsReport {
@@ -96,6 +100,7 @@ impl GoalRow {
             met: found.faithfulness.met,
             certified: found.faithfulness.certified,
             weakly_specified: found.faithfulness.weakly_specified,
+            strongest: found.faithfulness.strongest.map(|strength| strength.as_str()),
             uncovered_clauses: found.faithfulness.uncovered_clauses,
             open_gaps: found.open_gaps,
             cone: found.cone,
@@ -133,6 +138,7 @@ impl ItemRow {
             status: item.status.as_str(),
             from_trace: item.from_trace,
             evidence: item.evidence,
+            retrofitted: item.retrofitted,
         }
     }
 
@@ -142,6 +148,7 @@ impl ItemRow {
             (None, true) => "by the trace".to_owned(),
             (None, false) => "as its author says".to_owned(),
         };
+        let by = if self.retrofitted { format!("{by}, written after it") } else { by };
         [
             format!("    {}", escape(&self.id)),
             self.kind.unwrap_or("unknown kind").to_owned(),
@@ -158,6 +165,10 @@ pub(super) fn run(context: &Context, args: &TraceGoalsArgs) -> Result<Exit, CliE
     let found = resolve(&trace, &Lineage::of(&trace), stakes);
     let intents: Vec<String> =
         trace.goals().map(|goal| goal.text("intent").unwrap_or("").to_owned()).collect();
+    let fails = args.strict
+        && found.goals.iter().any(|goal| {
+            goal.faithfulness.weakly_specified || !goal.faithfulness.uncovered_clauses.is_empty()
+        });
     let (met, certified) = (found.summary.goals_met, found.summary.goals_certified);
     let goals =
         found.goals.into_iter().zip(&intents).map(|(goal, intent)| GoalRow::of(goal, intent)).collect();
@@ -168,5 +179,5 @@ pub(super) fn run(context: &Context, args: &TraceGoalsArgs) -> Result<Exit, CliE
         met,
         certified,
     })?;
-    Ok(Exit::Yes)
+    Ok(if fails { Exit::No } else { Exit::Yes })
 }

@@ -7,8 +7,9 @@ use hence_review::wire::Residual;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::declare;
 use super::document::Document;
-use crate::args::TraceResidualsArgs;
+use crate::args::{ResidualsChange, TraceResidualsArgs};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape;
@@ -111,7 +112,13 @@ impl Text for ResidualsReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceResidualsArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    match &args.change {
+        Some(ResidualsChange::Add(args)) => return declare::add(context, args),
+        Some(ResidualsChange::Derive(args)) => return declare::derive(context, args),
+        None => {}
+    }
+    // Without a change the file is required; the parser of arguments sees to it.
+    let document = Document::required(args.file.as_deref().unwrap_or("-"))?;
     let trace = document.trace();
     let mut rows: Vec<ResidualRow> = by_severity(&trace).iter().map(ResidualRow::declared).collect();
     if !args.declared {

@@ -1,5 +1,6 @@
 //! `hence trace validate`: every broken rule, with its place.
 
+use hence_canon::Value;
 use hence_review::ContentHash;
 use hence_review::validate::{Finding, Level, validate, validate_canonical};
 use schemars::JsonSchema;
@@ -141,6 +142,8 @@ fn judge(name: &str, canonical: bool) -> Result<FileReport, CliError> {
         Ok(document) => document,
         Err(unreadable) => return Ok(unreadable_report(name, unreadable)),
     };
+    // Before anything else is made of the document: the bytes that are hashed are as large as it is.
+    let content_hash = Some(ContentHash::of(&document.value).to_string());
     let report = if canonical { validate_canonical(&document.value) } else { validate(&document.value) };
     let findings = if report.findings().is_empty() {
         Vec::new()
@@ -150,8 +153,8 @@ fn judge(name: &str, canonical: bool) -> Result<FileReport, CliError> {
     };
     Ok(FileReport {
         file: document.name.clone(),
-        trace_id: document.trace().trace_id().map(str::to_owned),
-        content_hash: Some(ContentHash::of(&document.value).to_string()),
+        trace_id: document.value.get("trace_id").and_then(Value::as_str).map(str::to_owned),
+        content_hash,
         errors: report.errors().count(),
         warnings: report.warnings().count(),
         findings,

@@ -119,10 +119,10 @@ fn an_error_of_a_policy_is_said_in_every_form() {
     "#);
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "junit"]), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites>
-    <testsuite name="kept.yaml" tests="1" failures="0" errors="0" skipped="0">
-      <testcase classname="policy" name="x"></testcase>
-    </testsuite>
+    <testsuites name="hence policy check" tests="1" failures="0" errors="0" skipped="0">
+      <testsuite name="kept.yaml" tests="1" failures="0" errors="0" skipped="0">
+        <testcase classname="policy" name="x"/>
+      </testsuite>
     </testsuites>
     --- stderr
     policy x: `severity` is "fatal"; expected info, warning, error
@@ -138,7 +138,7 @@ fn an_error_of_a_policy_is_said_in_every_form() {
 fn sarif_has_a_run_for_each_trace() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "sarif"]), @r#"
-    {"$schema":"https://json.schemastore.org/sarif-2.1.0.json","runs":[{"results":[{"kind":"pass","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"kept.yaml"}}}],"message":{"text":"tests-first passed"},"ruleId":"tests-first","ruleIndex":0},{"kind":"notApplicable","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"kept.yaml"}}}],"message":{"text":"`Deploy` never holds"},"ruleId":"deploys-approved","ruleIndex":1}],"tool":{"driver":{"name":"hence","rules":[{"defaultConfiguration":{"level":"error"},"id":"tests-first"},{"defaultConfiguration":{"level":"warning"},"id":"deploys-approved"}]}}},{"results":[{"kind":"fail","level":"error","locations":[{"logicalLocations":[{"fullyQualifiedName":"/actions/1","name":"action 2 (GitCommit)"}],"physicalLocation":{"artifactLocation":{"uri":"broken.json"}}}],"message":{"text":"action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold"},"ruleId":"tests-first","ruleIndex":0},{"kind":"notApplicable","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"broken.json"}}}],"message":{"text":"`Deploy` never holds"},"ruleId":"deploys-approved","ruleIndex":1}],"tool":{"driver":{"name":"hence","rules":[{"defaultConfiguration":{"level":"error"},"id":"tests-first"},{"defaultConfiguration":{"level":"warning"},"id":"deploys-approved"}]}}}],"version":"2.1.0"}
+    {"$schema":"https://json.schemastore.org/sarif-2.1.0.json","runs":[{"columnKind":"unicodeCodePoints","results":[{"kind":"pass","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"kept.yaml"}}}],"message":{"text":"tests-first passed"},"ruleId":"tests-first","ruleIndex":0},{"kind":"notApplicable","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"kept.yaml"}}}],"message":{"text":"`Deploy` never holds"},"ruleId":"deploys-approved","ruleIndex":1}],"tool":{"driver":{"name":"hence","rules":[{"defaultConfiguration":{"level":"error"},"id":"tests-first"},{"defaultConfiguration":{"level":"warning"},"id":"deploys-approved"}],"version":"0.1.0"}}},{"columnKind":"unicodeCodePoints","results":[{"kind":"fail","level":"error","locations":[{"logicalLocations":[{"fullyQualifiedName":"/actions/1","kind":"member","name":"action 2 (GitCommit)"}],"physicalLocation":{"artifactLocation":{"uri":"broken.json"}}}],"message":{"text":"action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold"},"ruleId":"tests-first","ruleIndex":0},{"kind":"notApplicable","level":"none","locations":[{"physicalLocation":{"artifactLocation":{"uri":"broken.json"}}}],"message":{"text":"`Deploy` never holds"},"ruleId":"deploys-approved","ruleIndex":1}],"tool":{"driver":{"name":"hence","rules":[{"defaultConfiguration":{"level":"error"},"id":"tests-first"},{"defaultConfiguration":{"level":"warning"},"id":"deploys-approved"}],"version":"0.1.0"}}}],"version":"2.1.0"}
     [exit 1]
     "#);
 }
@@ -148,15 +148,21 @@ fn junit_has_a_suite_for_each_trace() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "broken.json", "--policy", "rules.toml", "--format", "junit"]), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites>
-    <testsuite name="kept.yaml" tests="2" failures="0" errors="0" skipped="1">
-      <testcase classname="policy" name="tests-first"></testcase>
-      <testcase classname="policy" name="deploys-approved"><skipped message="not applicable: `Deploy` never holds"/></testcase>
-    </testsuite>
-    <testsuite name="broken.json" tests="2" failures="1" errors="0" skipped="1">
-      <testcase classname="policy" name="tests-first"><failure type="error" message="action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold"/></testcase>
-      <testcase classname="policy" name="deploys-approved"><skipped message="not applicable: `Deploy` never holds"/></testcase>
-    </testsuite>
+    <testsuites name="hence policy check" tests="4" failures="1" errors="0" skipped="2">
+      <testsuite name="kept.yaml" tests="2" failures="0" errors="0" skipped="1">
+        <testcase classname="policy" name="tests-first"/>
+        <testcase classname="policy" name="deploys-approved">
+          <skipped message="not applicable: `Deploy` never holds"/>
+        </testcase>
+      </testsuite>
+      <testsuite name="broken.json" tests="2" failures="1" errors="0" skipped="1">
+        <testcase classname="policy" name="tests-first">
+          <failure type="error" message="action 2 (GitCommit): `GitCommit` holds; no earlier action satisfies `RunTests ∧ completed` (1 looked at); action 1 (RunTests): `RunTests` holds; `completed` does not hold"/>
+        </testcase>
+        <testcase classname="policy" name="deploys-approved">
+          <skipped message="not applicable: `Deploy` never holds"/>
+        </testcase>
+      </testsuite>
     </testsuites>
     [exit 1]
     "#);

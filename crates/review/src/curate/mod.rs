@@ -3,11 +3,15 @@
 //! Each function takes a trace and gives a new one in which only `meta_actions` and the back-references
 //! `meta_action_id` differ. A grouping a person touched says so: its source becomes `curated`.
 
+mod derive;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::{Object, Value};
 
-use crate::vocabulary::MetaSource;
+use crate::vocabulary::{MetaSource, MetaStatus};
+
+pub use derive::{UnitBasis, derive};
 
 /// Why a grouping cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,13 +36,27 @@ pub enum CurateError {
     /// Units are slices of the actions; these have others between them.
     #[error("the actions are not contiguous")]
     NotContiguous,
+    /// Another unit has this id.
+    #[error("a meta-action has the id {0:?} already")]
+    Taken(String),
+    /// A unit lies inside another, not inside itself.
+    #[error("{unit:?} cannot lie inside {parent:?}, which lies inside it")]
+    Circle {
+        /// The unit.
+        unit: String,
+        /// The unit it should lie in.
+        parent: String,
+    },
+    /// The trace records nothing to derive units from.
+    #[error("the trace records no {0} to derive units from")]
+    NoBasis(&'static str),
     /// A split needs actions on both sides.
     #[error("action {0} does not divide the unit")]
     NoDivision(i64),
 }
 
 /// A unit as its curator wants it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Grouping {
     /// The id; an existing unit with it is replaced.
     pub id: String,
@@ -46,12 +64,21 @@ pub struct Grouping {
     pub title: String,
     /// The ids of the actions.
     pub action_ids: Vec<i64>,
+    /// What was wanted, at length.
+    pub intent: Option<String>,
+    /// What came of it.
+    pub outcome: Option<String>,
+    /// Whether it was finished.
+    pub status: Option<MetaStatus>,
+    /// The unit it lies in.
+    pub parent_id: Option<String>,
 }
 
 /// Sets a unit: new, or in the place of the one with its id, whose other members stay.
 ///
 /// # Errors
-/// [`CurateError`] when an action does not exist, belongs to another unit, or lies apart from the others.
+/// [`CurateError`] when an action does not exist, belongs to another unit, or lies apart from the others, or the unit
+/// cannot lie where it should.
 pub fn set(trace: &Value, grouping: &Grouping) -> Result<Value, CurateError> {
     let mut plan = Plan::of(trace)?;
     let known = plan.units.iter().position(|unit| unit.id == grouping.id);
@@ -67,7 +94,20 @@ pub fn set(trace: &Value, grouping: &Grouping) -> Result<Value, CurateError> {
     let actions = plan.slice(&grouping.action_ids)?;
     let before =
         known.and_then(|place| plan.units.get(place)).map(|unit| unit.members.clone()).unwrap_or_default();
-    let members = before.with("id", grouping.id.as_str()).with("title", grouping.title.as_str());
+    let mut members = before.with("id", grouping.id.as_str()).with("title", grouping.title.as_str());
+    if let Some(parent) = &grouping.parent_id {
+        plan.may_lie_in(&grouping.id, parent)?;
+    }
+    let texts =
+        [("intent", &grouping.intent), ("outcome", &grouping.outcome), ("parent_id", &grouping.parent_id)];
+    for (key, text) in texts {
+        if let Some(text) = text {
+            members = members.with(key, text.as_str());
+        }
+    }
+    if let Some(status) = grouping.status {
+        members = members.with("status", status);
+    }
     let unit = Unit { id: grouping.id.clone(), actions, members: curated(&members) };
     match known.and_then(|place| plan.units.get_mut(place)) {
         Some(slot) => *slot = unit,
@@ -89,6 +129,7 @@ pub fn merge(trace: &Value, ids: &[&str], title: &str) -> Result<Value, CurateEr
     let actions = plan.slice(&actions)?;
     let Some((first, rest)) = ids.split_first() else { return Ok(plan.write()) };
     let gathered = plan.gathered(ids);
+    let outside = plan.parent_outside(first, ids);
     plan.units.retain(|unit| !rest.contains(&unit.id.as_str()) || unit.id == *first);
     for unit in &mut plan.units {
         if unit.id == *first {
@@ -96,6 +137,10 @@ pub fn merge(trace: &Value, ids: &[&str], title: &str) -> Result<Value, CurateEr
             let members = gathered.iter().fold(unit.members.with("title", title), |members, (key, ids)| {
                 members.with(*key, ids.iter().map(String::as_str).collect::<Value>())
             });
+            let members = match &outside {
+                Some(parent) => members.with("parent_id", parent.as_str()),
+                None => members.without("parent_id"),
+            };
             unit.members = curated(&members);
         } else if unit
             .members
@@ -116,6 +161,9 @@ pub fn merge(trace: &Value, ids: &[&str], title: &str) -> Result<Value, CurateEr
 pub fn split(trace: &Value, id: &str, action: i64, new: (&str, &str)) -> Result<Value, CurateError> {
     let (new_id, new_title) = new;
     let mut plan = Plan::of(trace)?;
+    if plan.unit(new_id).is_ok() {
+        return Err(CurateError::Taken(new_id.to_owned()));
+    }
     let unit = plan.unit(id)?;
     let place = unit.actions.iter().position(|member| *member == action).filter(|place| *place > 0);
     let (left, right) = place
@@ -196,6 +244,39 @@ impl<'a> Plan<'a> {
 
     fn unit(&self, id: &str) -> Result<&Unit, CurateError> {
         self.units.iter().find(|unit| unit.id == id).ok_or_else(|| CurateError::UnknownUnit(id.to_owned()))
+    }
+
+    fn parent(&self, id: &str) -> Option<&str> {
+        self.unit(id).ok()?.members.get("parent_id").and_then(Value::as_str)
+    }
+
+    /// Returns the nearest unit around one that is not among `ids`.
+    fn parent_outside(&self, id: &str, ids: &[&str]) -> Option<String> {
+        let mut around = self.parent(id);
+        // As many steps as there are units: a circle that is written down must not hold us.
+        for _ in &self.units {
+            match around {
+                Some(parent) if ids.contains(&parent) => around = self.parent(parent),
+                _ => break,
+            }
+        }
+        around.filter(|parent| !ids.contains(parent)).map(str::to_owned)
+    }
+
+    /// Refuses a parent that is not there or lies inside the unit.
+    fn may_lie_in(&self, unit: &str, parent: &str) -> Result<(), CurateError> {
+        self.unit(parent)?;
+        let mut around = Some(parent);
+        for _ in 0..=self.units.len() {
+            match around {
+                Some(found) if found == unit => {
+                    return Err(CurateError::Circle { unit: unit.to_owned(), parent: parent.to_owned() });
+                }
+                Some(found) => around = self.parent(found),
+                None => break,
+            }
+        }
+        Ok(())
     }
 
     /// Returns actions in the order of the trace, if they are a slice of it.
@@ -287,14 +368,17 @@ mod tests {
     fn every_operation_gives_a_trace_without_findings() {
         let merged = merge(&trace(), &["m1", "m2"], "both").unwrap();
         assert_eq!(units(&merged), ["m1 [1,2,3,4] curated"]);
+        let upwards = merge(&trace(), &["m2", "m1"], "both").unwrap();
+        assert_eq!(units(&upwards), ["m2 [1,2,3,4] curated"]);
         let parted = split(&trace(), "m2", 4, ("m3", "three")).unwrap();
         assert_eq!(units(&parted), ["m1 [1,2] plan_declared", "m2 [3] curated", "m3 [4] curated"]);
         let dropped = drop(&trace(), "m1").unwrap();
         assert_eq!(units(&dropped), ["m2 [3,4] turn_segmented"]);
-        let grouping = Grouping { id: "m1".into(), title: "first".into(), action_ids: vec![1] };
+        let grouping =
+            Grouping { id: "m1".into(), title: "first".into(), action_ids: vec![1], ..Grouping::default() };
         let narrowed = set(&trace(), &grouping).unwrap();
         assert_eq!(units(&narrowed), ["m1 [1] curated", "m2 [3,4] turn_segmented"]);
-        for curated in [merged, parted, dropped, narrowed] {
+        for curated in [merged, upwards, parted, dropped, narrowed] {
             assert_eq!(validate(&curated).findings(), []);
             assert_eq!(curated.get("actions").and_then(Value::as_array).map(<[Value]>::len), Some(4));
         }
@@ -302,11 +386,24 @@ mod tests {
 
     #[test]
     fn groupings_that_do_not_fit_are_refused() {
-        let grouping = |ids: &[i64]| Grouping { id: "n".into(), title: "n".into(), action_ids: ids.to_vec() };
+        let grouping = |ids: &[i64]| Grouping {
+            id: "n".into(),
+            title: "n".into(),
+            action_ids: ids.to_vec(),
+            ..Grouping::default()
+        };
         assert_eq!(set(&trace(), &grouping(&[9])), Err(CurateError::UnknownAction(9)));
         let claimed = CurateError::Claimed { action: 1, unit: "m1".into() };
         assert_eq!(set(&trace(), &grouping(&[1])), Err(claimed));
         assert_eq!(split(&trace(), "m1", 1, ("x", "x")), Err(CurateError::NoDivision(1)));
+        assert_eq!(split(&trace(), "m1", 2, ("m2", "x")), Err(CurateError::Taken("m2".into())));
+        let inside = Grouping {
+            parent_id: Some("m2".into()),
+            id: "m1".into(),
+            title: "t".into(),
+            ..Grouping::default()
+        };
+        assert!(matches!(set(&trace(), &inside), Err(CurateError::Circle { .. })));
         assert_eq!(drop(&trace(), "x"), Err(CurateError::UnknownUnit("x".into())));
         let loose = drop(&drop(&trace(), "m1").unwrap(), "m2").unwrap();
         assert_eq!(set(&loose, &grouping(&[1, 3])), Err(CurateError::NotContiguous));

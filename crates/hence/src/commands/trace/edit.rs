@@ -1,0 +1,92 @@
+//! A changed trace: another document, written beside the one it was made from.
+
+use hence_canon::Value;
+use hence_review::ContentHash;
+use hence_review::succession::{Succession, SuccessionError, Successor, succeed};
+use hence_review::validate::validate;
+use hence_review::wire::Trace;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::EditArgs;
+use crate::code::Code;
+use crate::commands::review::stamp::given;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::{escape, escape_json};
+use crate::exit::Exit;
+use crate::report::{Text, pairs};
+
+/// A changed trace that was written to a file.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EditReport {
+    /// The file.
+    file: String,
+    /// The trace's id.
+    trace_id: String,
+    /// The trace it replaces; nothing for a draft.
+    supersedes: Option<String>,
+    /// Its content hash.
+    content_hash: String,
+    /// What changed: the ids of gaps or units.
+    changed: Vec<String>,
+    /// How many validation errors it has.
+    errors: usize,
+}
+
+impl Text for EditReport {
+    fn text(&self) -> String {
+        let mut rows = vec![("trace", escape(&self.trace_id)), ("file", escape(&self.file))];
+        rows.extend(self.supersedes.iter().map(|id| ("replaces", escape(id))));
+        let changed: Vec<String> = self.changed.iter().map(|id| escape(id)).collect();
+        rows.push(("changed", if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") }));
+        rows.push(("content", self.content_hash.clone()));
+        if self.errors > 0 {
+            rows.push(("errors", format!("{}; `hence trace validate` lists them", self.errors)));
+        }
+        pairs(&rows)
+    }
+}
+
+/// Writes what a change made of a trace.
+pub(super) fn write(
+    context: &Context,
+    args: &EditArgs,
+    before: &Value,
+    changed: &Value,
+    ids: Vec<String>,
+) -> Result<Exit, CliError> {
+    let how = if args.draft {
+        Succession::Draft
+    } else {
+        let (created_by, created_at) = given(&args.stamp)?;
+        Succession::Successor(Successor { id: args.id.clone(), created_by, created_at })
+    };
+    let document = succeed(before, changed, &how).map_err(|error| refused(&error))?;
+    let text = format!("{}\n", escape_json(&hence_canon::pretty(&document)));
+    let Some(path) = &args.out else {
+        context.write(text.as_bytes())?;
+        return Ok(Exit::Yes);
+    };
+    std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+    let old = Trace::read(before).trace_id().map(str::to_owned);
+    context.print(&EditReport {
+        file: path.display().to_string(),
+        trace_id: Trace::read(&document).trace_id().unwrap_or("").to_owned(),
+        supersedes: old.filter(|_| !args.draft),
+        content_hash: ContentHash::of(&document).to_string(),
+        changed: ids,
+        errors: validate(&document).errors().count(),
+    })?;
+    Ok(Exit::Yes)
+}
+
+fn refused(error: &SuccessionError) -> CliError {
+    let made = CliError::new(Code::TraceUnchanged, error.to_string());
+    match error {
+        SuccessionError::Bound => made.advise("leave out --draft: a successor names the trace it replaces"),
+        SuccessionError::NoId => made.advise("give the trace an id, or use --draft"),
+        SuccessionError::SameId(_) => made.advise("choose another id with --id"),
+        _ => made,
+    }
+}

@@ -1,0 +1,188 @@
+//! `hence trace reproduce`: what can be run again, and whether it gives the same.
+
+mod pipeline;
+mod scratch;
+
+use std::time::Duration;
+
+use hence_review::reproduce::{Candidate, CommandClass, Reproduction, candidates, compare};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::Document;
+use crate::args::TraceReproduceArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape;
+use crate::exit::Exit;
+use crate::report::{Text, one_line};
+use pipeline::{Ended, Limits, run_pipeline};
+use scratch::Scratch;
+
+/// How much of an output is shown to a person.
+const SHOWN_CHARACTERS_MAX: usize = 200;
+
+/// What can be run again, and what came of it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReproduceReport {
+    /// The trace's id, if it has one.
+    trace_id: Option<String>,
+    /// Whether anything was run.
+    ran: bool,
+    /// Each action that says how to reproduce it.
+    candidates: Vec<CandidateRow>,
+    /// How many gave what was recorded.
+    reproduced: usize,
+    /// How many gave something else, or did not end.
+    diverged: usize,
+    /// How many were not run.
+    not_run: usize,
+}
+
+/// An action that says how to reproduce it.
+#[derive(Serialize, JsonSchema)]
+struct CandidateRow {
+    /// The action's id.
+    action_id: i64,
+    /// Its label.
+    label: String,
+    /// The command as written.
+    command: String,
+    /// `safe`, `caution`, `unknown` or `unsafe`.
+    class: &'static str,
+    /// Why it is classed that way, or why it was not run.
+    reason: String,
+    /// What was recorded.
+    expected: Option<String>,
+    /// `not_run`, `reproduced`, `diverged`, `nothing_recorded`, `timed_out` or `not_started`.
+    outcome: &'static str,
+    /// The exit code of the last program.
+    exit_code: Option<i32>,
+    /// What it gave, cut at a limit.
+    output: Option<String>,
+}
+
+impl CandidateRow {
+    fn of(candidate: &Candidate) -> Self {
+        Self {
+            action_id: candidate.action_id,
+            label: candidate.label.clone(),
+            command: candidate.command.clone(),
+            class: candidate.judgement.class.as_str(),
+            reason: candidate.judgement.reason.clone(),
+            expected: candidate.expected.clone(),
+            outcome: "not_run",
+            exit_code: None,
+            output: None,
+        }
+    }
+
+    fn text(&self, ran: bool) -> String {
+        let mut text = format!(
+            "action {}  {}\n  {}\n  {}: {}\n",
+            self.action_id,
+            escape(&self.label),
+            escape(&self.command),
+            self.class,
+            escape(&self.reason)
+        );
+        if ran {
+            let code = self.exit_code.map(|code| format!(", exit {code}")).unwrap_or_default();
+            text.push_str(&format!("  {}{code}\n", self.outcome.replace('_', " ")));
+        }
+        if self.outcome == "diverged" {
+            let shown = |text: &Option<String>| one_line(text.as_deref().unwrap_or(""), SHOWN_CHARACTERS_MAX);
+            text.push_str(&format!("    recorded  {}\n", shown(&self.expected)));
+            text.push_str(&format!("    now       {}\n", shown(&self.output)));
+        }
+        text
+    }
+}
+
+impl Text for ReproduceReport {
+    fn text(&self) -> String {
+        if self.candidates.is_empty() {
+            return "no action says how to reproduce it\n".to_owned();
+        }
+        let mut text: String = self.candidates.iter().map(|row| row.text(self.ran)).collect();
+        text.push_str(&if self.ran {
+            format!("{} reproduced, {} diverged, {} not run\n", self.reproduced, self.diverged, self.not_run)
+        } else {
+            let safe = self.candidates.iter().filter(|row| row.class == CommandClass::Safe.as_str()).count();
+            format!("nothing was run; --run would run {safe} of {}\n", self.candidates.len())
+        });
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, CliError> {
+    let document = Document::required(&args.file)?;
+    let trace = document.trace();
+    let mut found = candidates(&trace);
+    if let Some(id) = args.action.iter().find(|id| !found.iter().any(|known| known.action_id == **id)) {
+        return Err(CliError::new(Code::NoSuchPlace, format!("no action {id} says how to reproduce it"))
+            .advise("leave out --action to list those that do"));
+    }
+    found.retain(|candidate| args.action.is_empty() || args.action.contains(&candidate.action_id));
+    let rows = if args.run {
+        let scratch = Scratch::new(args.with.as_deref())?;
+        found.iter().map(|candidate| again(args, &scratch, candidate)).collect()
+    } else {
+        found.iter().map(CandidateRow::of).collect()
+    };
+    let report = counted(trace.trace_id().map(str::to_owned), args.run, rows);
+    context.print(&report)?;
+    Ok(if report.diverged == 0 { Exit::Yes } else { Exit::No })
+}
+
+fn counted(trace_id: Option<String>, ran: bool, candidates: Vec<CandidateRow>) -> ReproduceReport {
+    let count = |outcomes: &[&str]| candidates.iter().filter(|row| outcomes.contains(&row.outcome)).count();
+    ReproduceReport {
+        trace_id,
+        ran,
+        reproduced: count(&["reproduced"]),
+        diverged: count(&["diverged", "nothing_recorded", "timed_out", "not_started"]),
+        not_run: count(&["not_run"]),
+        candidates,
+    }
+}
+
+/// Runs one candidate again, if it is safe.
+fn again(args: &TraceReproduceArgs, scratch: &Scratch, candidate: &Candidate) -> CandidateRow {
+    let mut row = CandidateRow::of(candidate);
+    let judgement = &candidate.judgement;
+    let pipeline = match (&judgement.pipeline, judgement.class) {
+        (Some(pipeline), CommandClass::Safe) => pipeline,
+        _ => return row,
+    };
+    if pipeline.expands {
+        row.reason = "a variable or a pattern that only a shell would replace".to_owned();
+        return row;
+    }
+    let folder = match scratch.inside(candidate.working_directory.as_deref()) {
+        Ok(folder) => folder,
+        Err(reason) => {
+            row.reason = reason;
+            return row;
+        }
+    };
+    let limits = Limits { timeout: Duration::from_secs(args.timeout), passed: &args.env };
+    match run_pipeline(pipeline, &folder, scratch.home(), &limits) {
+        Ended::NotStarted(reason) => {
+            row.outcome = "not_started";
+            row.reason = reason;
+        }
+        Ended::TimedOut => row.outcome = "timed_out",
+        Ended::Done { exit_code, output } => {
+            row.outcome = match compare(candidate.expected.as_deref(), &output) {
+                Reproduction::Reproduced => "reproduced",
+                Reproduction::Diverged => "diverged",
+                Reproduction::NothingRecorded => "nothing_recorded",
+            };
+            row.exit_code = exit_code;
+            row.output = Some(output);
+        }
+    }
+    row
+}
