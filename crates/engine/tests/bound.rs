@@ -71,6 +71,7 @@ fn engine(world: &Arc<World>) -> Engine {
     Engine::new().with_callees(world.clone())
 }
 
+#[expect(clippy::result_large_err, reason = "a test wants the journal of a run that did not end")]
 fn run(engine: &Engine, problem: &Value) -> Result<(MemorySink, Finished), (MemorySink, RunError)> {
     let plan = engine.plan(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap();
     let (run, header) = Run::start(plan).unwrap();

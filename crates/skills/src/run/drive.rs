@@ -123,7 +123,7 @@ impl<'a> SkillRun<'a> {
                 });
             };
             while !self.has_reached_stop() {
-                let room = if blocked.is_some() { 0 } else { workers.get() - active };
+                let room = if blocked.is_some() { 0 } else { workers.get().saturating_sub(active) };
                 let mut steps = self.take_startable(room, desk, &mut ready, &mut held);
                 if blocked.is_none()
                     && steps.len() < room
@@ -197,12 +197,6 @@ impl<'a> SkillRun<'a> {
             }
         }
         steps
-    }
-
-    /// Takes the step that is due, if it was held.
-    fn take_held(&self, desk: &Desk<'_>, held: &mut BTreeMap<Arc<str>, &'a Step>) -> Option<&'a Step> {
-        let due = self.progress.due().filter(|_| !desk.stop.is_wanted())?;
-        held.remove(&due.id)
     }
 
     /// Takes the outcome of the step that is due, if it is there.
