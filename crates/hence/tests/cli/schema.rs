@@ -158,7 +158,7 @@ fn every_command_keeps_to_its_schema() {
         assert!(is_tried, "no output was checked against {name}");
     }
     for (name, arguments) in commands {
-        let answer = world.ask(&[arguments, &["--json"]].concat());
+        let answer = world.ask(&[*arguments, &["--json"]].concat());
         assert!(answer.stderr.is_empty(), "{arguments:?}: {}", answer.stderr);
         let schema = schema(&world, name);
         check(&answer.json(), &schema, &schema, name);
