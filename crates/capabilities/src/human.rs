@@ -7,6 +7,7 @@ use hence_cognition::capability::CapabilitySpec;
 use hence_cognition::run::{CallError, Reply};
 use hence_cognition::skill::{Field, Need, TypeName};
 
+use crate::contract::Schema;
 use crate::refusal::Refusal;
 
 /// The capability that asks a person.
@@ -60,6 +61,9 @@ fn sensible(input: &Value) -> Result<(), Refusal> {
     if input.get("options").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
         return Err(Refusal::input("`options` has at least one value, found none"));
     }
+    if let Some(schema) = input.get("schema").filter(|schema| !schema.is_null()) {
+        Schema::read(schema).map_err(|error| Refusal::input(format_args!("`schema`: {error}")))?;
+    }
     match input.get("type").and_then(Value::as_str) {
         Some(name) if TypeName::find(name).is_none() => Err(Refusal::input(format_args!(
             "`type` is string, number, integer, boolean, object or array, found {name:?}"
@@ -86,7 +90,10 @@ pub fn check_answer(input: &Value, answer: &Value) -> Result<(), Refusal> {
         let name = input.get("type").and_then(Value::as_str).unwrap_or_default();
         return Err(Refusal::input(format_args!("expected {name}, found {}", answer.kind())));
     }
-    Ok(())
+    let Some(schema) = input.get("schema").filter(|schema| !schema.is_null()) else { return Ok(()) };
+    let schema = Schema::read(schema).map_err(|error| Refusal::input(format_args!("`schema`: {error}")))?;
+    let mismatches: Vec<String> = schema.check(answer).iter().map(ToString::to_string).collect();
+    if mismatches.is_empty() { Ok(()) } else { Err(Refusal::input(mismatches.join("; "))) }
 }
 
 #[cfg(test)]
@@ -101,7 +108,11 @@ mod tests {
     #[test]
     fn a_question_waits_and_one_nobody_can_answer_fails() {
         assert_eq!(ask(&json(r#"{"question": "Go?"}"#)), Err(CallError::Waiting("Go?".into())));
-        for wrong in [r#"{"question": "Go?", "options": []}"#, r#"{"question": "Go?", "type": "text"}"#] {
+        for wrong in [
+            r#"{"question": "Go?", "options": []}"#,
+            r#"{"question": "Go?", "type": "text"}"#,
+            r#"{"question": "Go?", "schema": {"type": "text"}}"#,
+        ] {
             assert!(matches!(ask(&json(wrong)), Err(CallError::Failed { .. })), "{wrong}");
         }
     }
@@ -117,5 +128,9 @@ mod tests {
         assert!(check_answer(&typed, &json("3")).is_ok());
         assert!(check_answer(&typed, &json("null")).is_err());
         assert!(check_answer(&typed, &json("\"3\"")).is_err());
+        let schema = r#"{"question": "Where?", "schema": {"type": "object", "required": ["city"], "properties": {"city": {"minLength": 2}}}}"#;
+        assert!(check_answer(&json(schema), &json(r#"{"city": "Bern"}"#)).is_ok());
+        let refused = check_answer(&json(schema), &json(r#"{"city": ""}"#)).unwrap_err();
+        assert!(refused.message.starts_with("at `/city`: "), "{refused}");
     }
 }

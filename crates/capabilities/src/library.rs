@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hence_canon::{Object, Value};
+use hence_canon::{JsonPointer, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::Skill;
@@ -17,6 +17,7 @@ use crate::families::FAMILIES;
 use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects, Recovery};
+use crate::secret::{MissingSecret, Redactor, Vault};
 use crate::worker::Worker;
 
 /// What a skill can call: built-in capabilities, and those a person declared.
@@ -24,6 +25,7 @@ pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
     human: Arc<CapabilitySpec>,
     declared: Declarations,
+    vault: Vault,
     skills: BTreeMap<Arc<str>, Arc<Skill>>,
     started: Instant,
 }
@@ -38,10 +40,12 @@ impl Library {
     pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
+        let vault = Vault::open(declared.secrets());
         Self {
             built_in,
             human: Arc::new(human::spec()),
             declared,
+            vault,
             skills: BTreeMap::new(),
             started: Instant::now(),
         }
@@ -89,6 +93,33 @@ impl Library {
         self.declared.get(id).map_or(Recovery::Ask, |declared| declared.recovery)
     }
 
+    /// Adds the value of a secret that no file declares, or why there is none.
+    pub fn hold_secret(&mut self, name: &str, value: Result<String, String>) {
+        self.vault.hold(name, value);
+    }
+
+    /// Returns what takes the values of secrets out of texts.
+    pub fn redactor(&self) -> &Redactor {
+        self.vault.redactor()
+    }
+
+    /// Returns the secrets that calls of a capability need and that cannot be had: those its provider names, and those
+    /// of its file that may stand in its input.
+    pub fn missing_secrets(&self, id: &str) -> Vec<MissingSecret> {
+        let Some(declared) = self.declared.get(id) else { return Vec::new() };
+        let given = declared.given.iter().filter(|name| self.declared.secrets().contains(name));
+        declared.secrets.iter().chain(given).filter_map(|name| self.vault.value(name).err()).collect()
+    }
+
+    /// Returns a secret that a value refers to and that cannot be had, if there is one.
+    pub fn missing_in(&self, value: &Value) -> Option<MissingSecret> {
+        self.vault.resolve(value, &|_| true).err()
+    }
+
+    pub(crate) fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
     pub(crate) fn started(&self) -> Instant {
         self.started
     }
@@ -101,6 +132,15 @@ impl Registry for Library {
         }
         let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
+    }
+
+    fn input_mismatches(&self, id: &str, given: &Object) -> Vec<(JsonPointer, String)> {
+        let schema = self.declared.get(id).and_then(|declared| declared.input.as_ref());
+        let Some(schema) = schema.filter(|_| !given.is_empty()) else { return Vec::new() };
+        let found = schema.check(&given.clone().into()).into_iter();
+        // What is wrong with the whole may be put right by what is not fixed.
+        let inside = found.filter(|mismatch| !mismatch.pointer.is_root());
+        inside.map(|mismatch| (mismatch.pointer, mismatch.message)).collect()
     }
 
     fn skill(&self, id: &str) -> Option<Arc<Skill>> {

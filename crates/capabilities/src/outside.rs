@@ -1,26 +1,62 @@
 //! A call of a declared capability: the border between a run and the world.
+//!
+//! Everything that crosses it does so here. On the way out references to secrets become values, for this call alone; on
+//! the way in values of secrets become names again, before anything is recorded, hashed, kept or shown. Both ways the
+//! contract is held up.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hence_cognition::run::{Call, CallError, Reply};
+use hence_cognition::secret::INPUT_PREFIX;
 
+use crate::contract::in_a_line;
 use crate::provider::{ProviderCall, SecretValues};
 use crate::registry::Declared;
+use crate::secret::{MissingSecret, Redactor, Vault};
 
-/// Hands a call to its provider.
-pub(crate) fn call(declared: &Declared, call: &Call<'_>) -> Result<Reply, CallError> {
+/// The class of a call whose input does not keep the contract: trying again would not help.
+const INPUT_REFUSED: &str = "InputMappingError";
+
+/// The class of a call whose output does not keep the contract.
+const OUTPUT_REFUSED: &str = "ContractBroken";
+
+/// The class of a call for which a secret cannot be had.
+const SECRET_MISSING: &str = "SecretMissing";
+
+/// Hands a call to its provider. Whatever comes back is free of secrets.
+pub(crate) fn call(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply, CallError> {
+    redacted(attempt(declared, vault, call), vault.redactor())
+}
+
+fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply, CallError> {
+    let input = vault.resolve(call.input, &|name| declared.may_be_given(name)).map_err(missing)?;
+    if let Some(schema) = &declared.input {
+        let mismatches = schema.check(&input);
+        if !mismatches.is_empty() {
+            return Err(failed(INPUT_REFUSED, format!("the input does not fit: {}", in_a_line(&mismatches))));
+        }
+    }
     let seconds = Duration::try_from_secs_f64(call.timeout_seconds.get()).unwrap_or(Duration::MAX);
     let key = call.key();
     let reply = declared.provider.call(&ProviderCall {
-        input: call.input,
+        input: &input,
         key: &key,
         idempotency_key: &call.idempotency_key(),
         timeout: declared.timeout.map_or(seconds, |own| own.min(seconds)),
         output_bytes_max: declared.output_bytes_max,
-        output_schema: declared.output.as_ref(),
-        secrets: &NoSecrets,
+        output_schema: declared.output.as_ref().map(|schema| schema.source()),
+        secrets: &Allowed { declared, vault },
     })?;
+    if let Some(schema) = &declared.output {
+        let mismatches = schema.check(&reply.output);
+        if !mismatches.is_empty() {
+            return Err(failed(
+                OUTPUT_REFUSED,
+                format!("the output does not fit: {}", in_a_line(&mismatches)),
+            ));
+        }
+    }
     // What the call is to a reviewer enters the record: whoever reads it later need not have the declaration.
     Ok(match &declared.spec.action {
         Some(action) => Reply { meta: reply.meta.with("action", action.clone()), ..reply },
@@ -28,11 +64,63 @@ pub(crate) fn call(declared: &Declared, call: &Call<'_>) -> Result<Reply, CallEr
     })
 }
 
-struct NoSecrets;
-
-impl SecretValues for NoSecrets {
-    fn value(&self, name: &str) -> Result<Arc<str>, CallError> {
-        let message = format!("the secret `{name}` cannot be had").into();
-        Err(CallError::Failed { class: "SecretMissing".into(), message })
+/// Takes secrets out of whatever a call came to.
+fn redacted(result: Result<Reply, CallError>, redactor: &Redactor) -> Result<Reply, CallError> {
+    match result {
+        Ok(reply) => Ok(Reply { output: redactor.value(&reply.output), meta: redactor.object(&reply.meta) }),
+        Err(CallError::TimedOut(seconds)) => Err(CallError::TimedOut(seconds)),
+        Err(CallError::Waiting(message)) => Err(CallError::Waiting(redactor.text(&message).into())),
+        Err(CallError::Failed { class, message }) => {
+            let message = cut(redactor.text(&message));
+            Err(CallError::Failed { class: redactor.text(&class).into(), message: message.into() })
+        }
     }
+}
+
+/// How much of a provider's message is kept. It is cut only after secrets are taken out, so that none is cut in two.
+const MESSAGE_CHARACTERS_MAX: usize = 2400;
+
+fn cut(message: String) -> String {
+    let surplus = message.chars().count().saturating_sub(MESSAGE_CHARACTERS_MAX);
+    if surplus == 0 {
+        return message;
+    }
+    // What went wrong is said first, and the last words are the most telling of the rest.
+    let half = MESSAGE_CHARACTERS_MAX / 2;
+    let start: String = message.chars().take(half).collect();
+    let end: String = message.chars().skip(half + surplus).collect();
+    format!("{start} … {end}")
+}
+
+impl Declared {
+    /// Returns whether a secret may stand in the input: only those that the declaration names, so that no value a step
+    /// reads can send a secret to where it does not belong.
+    fn may_be_given(&self, name: &str) -> bool {
+        let any_input =
+            name.starts_with(INPUT_PREFIX) && self.given.iter().any(|given| &**given == "inputs.*");
+        any_input || self.given.iter().any(|given| &**given == name)
+    }
+}
+
+/// The secrets that a declaration's provider names, and no others.
+struct Allowed<'a> {
+    declared: &'a Declared,
+    vault: &'a Vault,
+}
+
+impl SecretValues for Allowed<'_> {
+    fn value(&self, name: &str) -> Result<Arc<str>, CallError> {
+        if !self.declared.secrets.iter().any(|known| &**known == name) {
+            return Err(failed(SECRET_MISSING, format!("the declaration does not name the secret `{name}`")));
+        }
+        self.vault.value(name).cloned().map_err(missing)
+    }
+}
+
+fn missing(error: MissingSecret) -> CallError {
+    failed(SECRET_MISSING, error.to_string())
+}
+
+fn failed(class: &str, message: String) -> CallError {
+    CallError::Failed { class: class.into(), message: message.into() }
 }

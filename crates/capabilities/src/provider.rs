@@ -7,7 +7,7 @@ use std::time::Duration;
 use hence_canon::Value;
 use hence_cognition::run::{CallError, Reply};
 
-use crate::registry::Members;
+use crate::registry::{Effects, Members};
 
 /// Carries out the calls of one declared capability.
 ///
@@ -57,6 +57,11 @@ pub trait ProviderKind: Send + Sync {
     /// cannot be made.
     fn read(&self, members: &mut Members<'_, '_>) -> Option<Arc<dyn Provider>>;
 
+    /// Returns what calls do to the world unless a declaration says otherwise. What does nothing is deterministic.
+    fn effects(&self) -> Effects {
+        Effects::Writes
+    }
+
     /// Returns the JSON Schema of those members: an object with `properties` and `required`, `kind` left out.
     fn schema(&self) -> Value;
 }
@@ -68,7 +73,8 @@ pub struct Kinds(BTreeMap<&'static str, Arc<dyn ProviderKind>>);
 impl Kinds {
     /// Returns the kinds of this crate.
     pub fn standard() -> Self {
-        Self(BTreeMap::new()).with(crate::command::CommandKind)
+        let none = Self(BTreeMap::new());
+        none.with(crate::command::CommandKind).with(crate::http::HttpKind).with(crate::ruling::RulesKind)
     }
 
     /// Adds a kind, in the place of one with the same name.

@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 
 pub(crate) const ALL: &[&BuiltIn] = &[&CHECK];
 
-const CHECK: BuiltIn = BuiltIn {
+pub(crate) const CHECK: BuiltIn = BuiltIn {
     id: "rules.check",
     does: "Check records against rules; a record's members stand under `inputs`",
     takes: &[

@@ -10,6 +10,7 @@
 //! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
 //! - [`lineage`]: which step wrote a value and from what, and what depends on it.
 //! - [`capability`]: contracts, hints and safety rules of what steps call.
+//! - [`secret`]: references that stand for values nobody may see.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
 //! - [`checkpoint`], [`audit`] and [`run_store`]: formats and lists of other implementations, for exchange.
 //!
@@ -47,6 +48,7 @@ pub mod reference;
 pub mod run;
 pub mod run_store;
 pub mod schedule;
+pub mod secret;
 pub mod skill;
 pub mod state;
 #[cfg(test)]

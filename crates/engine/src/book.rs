@@ -2,16 +2,17 @@
 
 mod guard;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest};
 use hence_journal::{
-    ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION, Record, RecordCount, RecordIndex,
-    Sealed, StepRecord,
+    CheckpointControl, Checkpoints, ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION,
+    Record, RecordCount, RecordIndex, RollbackControl, Sealed, StepRecord,
 };
 use hence_state::{
-    Clock, ClockError, LargeValueRule, NESTING_MAX, Outcome, ProblemSpec, Profile, ReasoningState, StepError,
-    StepIndex, StepResult, Timestamp,
+    Clock, ClockError, LargeValueRule, NESTING_MAX, Outcome, ProblemSpec, Profile, ProfileName,
+    ReasoningState, StepError, StepIndex, StepResult, Timestamp,
 };
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
@@ -30,6 +31,8 @@ pub struct Book {
     pub(crate) mutations: u64,
     pub(crate) head: Head,
     custody: Custody,
+    /// Where the run stood with its policies behind the records that something returns to.
+    kept_custody: BTreeMap<RecordIndex, Custody>,
 }
 
 /// What a new book needs to know.
@@ -60,6 +63,9 @@ pub enum BookError {
     /// The clock has no time for a mutation.
     #[error(transparent)]
     Clock(#[from] ClockError),
+    /// A checkpoint in a run that cannot record one.
+    #[error("the compat profile has no checkpoints")]
+    NoCheckpoints,
     /// A rule of the state refuses the record.
     #[error("record {index}: {source}")]
     Fold {
@@ -104,7 +110,16 @@ impl Book {
         header.initial_state_hash = state_hash;
         let sealed = Record::Header(header).seal(None);
         let (profile, clock, head) = (start.profile, start.clock, sealed.head());
-        let book = Self { profile, fold, state_hash, clock, mutations: 0, head, custody };
+        let book = Self {
+            profile,
+            fold,
+            state_hash,
+            clock,
+            mutations: 0,
+            head,
+            custody,
+            kept_custody: BTreeMap::new(),
+        };
         Ok((book, sealed))
     }
 
@@ -219,6 +234,88 @@ impl Book {
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
         self.keep(&Record::Control(Control::Complete { state_hash: self.state_hash, at }), sink)
+    }
+
+    /// Names the state after record `position` and keeps the record of it. The state stays as it is.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was kept before stays kept.
+    pub fn checkpoint(
+        &mut self,
+        name: &Arc<str>,
+        position: RecordIndex,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, BookError> {
+        self.only_strict()?;
+        let next = self.next_index();
+        self.fold.checkpoint(name, position, next).map_err(|source| self.refused(source))?;
+        let control = CheckpointControl { name: name.clone(), position, state_hash: self.state_hash };
+        self.keep(&Record::Control(Control::Checkpoint(control)), sink)
+    }
+
+    /// Returns to the state of a checkpoint and keeps the record of it.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was kept before stays kept.
+    pub fn roll_back(&mut self, name: &Arc<str>, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
+        self.only_strict()?;
+        let found = self.fold.checkpoints().find(name);
+        let to = found.map_err(|error| self.refused(error.into()))?;
+        let at = self.next_time()?;
+        self.fold.roll_back(name, to, &at).map_err(|source| self.refused(source))?;
+        self.return_custody(to);
+        self.mutations += 1;
+        self.state_hash = self.fold.state_mut().digest();
+        let control = RollbackControl { name: name.clone(), to, state_hash: self.state_hash, at };
+        self.keep(&Record::Control(Control::Rollback(control)), sink)
+    }
+
+    /// Takes back a checkpoint that was kept before.
+    ///
+    /// # Errors
+    /// [`BookError::Fold`] when it may not be there.
+    pub fn take_back_checkpoint(&mut self, control: &CheckpointControl) -> Result<(), BookError> {
+        let next = self.next_index();
+        self.fold.checkpoint(&control.name, control.position, next).map_err(|source| self.refused(source))
+    }
+
+    /// Takes back a rollback that was kept before.
+    ///
+    /// # Errors
+    /// [`BookError::Fold`] when it goes nowhere.
+    pub fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), BookError> {
+        let rolled = self.fold.roll_back(&control.name, control.to, &control.at);
+        rolled.map_err(|source| self.refused(source))?;
+        self.return_custody(control.to);
+        self.mutations += 1;
+        self.state_hash = control.state_hash;
+        Ok(())
+    }
+
+    /// Keeps the present state as the one behind `index`, to be returned to.
+    pub fn keep_position(&mut self, index: RecordIndex) {
+        self.fold.keep(index);
+        self.kept_custody.insert(index, self.custody.clone());
+    }
+
+    fn return_custody(&mut self, to: RecordIndex) {
+        // Kept together with the state, which has been found.
+        if let Some(custody) = self.kept_custody.get(&to) {
+            self.custody = custody.clone();
+        }
+    }
+
+    /// Returns the checkpoints so far.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        self.fold.checkpoints()
+    }
+
+    /// The compat profile is another engine's, and that one knows no checkpoints.
+    fn only_strict(&self) -> Result<(), BookError> {
+        match self.profile.name {
+            ProfileName::Strict => Ok(()),
+            ProfileName::Compat => Err(BookError::NoCheckpoints),
+        }
     }
 
     /// Completes the run without a record, as the compat profile does.

@@ -2,30 +2,38 @@
 
 use std::sync::Arc;
 
-use hence_state::Findings;
+use hence_state::{Findings, Settings};
 
+use crate::bound::{Purpose, bind};
 use crate::plan::{self, Plan};
 use crate::policies::{Policies, RegisterError};
-use crate::{Gates, Model, Request, Step};
+use crate::{Callees, Gates, Model, Request, Step};
 
 /// Knows steps and policies; plans requests. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) policies: Policies,
     pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) callees: Option<Arc<dyn Callees>>,
     pub(crate) gates: Option<Arc<dyn Gates>>,
 }
 
 impl Engine {
     /// Makes an engine with the built-in skill `reason` and nothing else.
     pub fn new() -> Self {
-        Self { policies: Policies::built_in(), model: None, gates: None }
+        Self { policies: Policies::built_in(), model: None, callees: None, gates: None }
     }
 
     /// Gives the engine a language model.
     #[must_use]
     pub fn with_model(self, model: Arc<dyn Model>) -> Self {
         Self { model: Some(model), ..self }
+    }
+
+    /// Gives the engine what bound steps can call.
+    #[must_use]
+    pub fn with_callees(self, callees: Arc<dyn Callees>) -> Self {
+        Self { callees: Some(callees), ..self }
     }
 
     /// Gives the engine somebody who enforces policies: a replay of a run whose problem pins some asks again.
@@ -55,7 +63,29 @@ impl Engine {
     /// # Errors
     /// [`Findings`]: everything that is wrong, in the order of the stages.
     pub fn plan(&self, request: &Request) -> Result<Plan, Findings> {
-        plan::plan(&self.policies, self.model.as_ref(), request)
+        plan::plan(self, request, Purpose::Running)
+    }
+
+    /// Plans a request whose record is there and may go on.
+    pub(crate) fn plan_to_resume(&self, request: &Request) -> Result<Plan, Findings> {
+        plan::plan(self, request, Purpose::Resuming)
+    }
+
+    /// Plans a request whose record is to be read. Nothing that is not deterministic can be called by it.
+    pub(crate) fn plan_to_read(&self, request: &Request) -> Result<Plan, Findings> {
+        plan::plan(self, request, Purpose::Reading)
+    }
+
+    /// Returns the steps of a problem's policy, the bound ones in their places; nothing when the policy is unknown.
+    pub(crate) fn steps_to_read(
+        &self,
+        policy: &str,
+        settings: Option<&Settings>,
+    ) -> Option<Vec<Arc<dyn Step>>> {
+        let steps = self.policies.policy(policy)?;
+        let bound = settings.map(|settings| bind(steps, settings, self.callees.as_ref(), Purpose::Reading));
+        // A record can be read under bindings that no run could have had: what it says is judged step by step.
+        Some(bound.and_then(Result::ok).unwrap_or_else(|| steps.to_vec()))
     }
 }
 

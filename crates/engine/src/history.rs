@@ -3,21 +3,31 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Lenient, Value};
+use hence_canon::{Canonical, Lenient, Object, Value};
 use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
-    RecordIndex,
+    RecordIndex, positions,
 };
 use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
 
 use crate::gate::{POLICIES_STEP, attempt};
-use crate::{Engine, Plan, Request, ResumeError, interactive};
+use crate::{Engine, Mark, Plan, Request, ResumeError, interactive};
+
+/// What a journal says about one step that a replay cannot compute.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    pub(crate) outcome: Outcome,
+    /// What stands beside it, such as what the step cost.
+    pub(crate) others: Object,
+}
 
 /// What a journal says that a replay cannot compute.
 pub(crate) struct History {
     pub(crate) header: Header,
-    pub(crate) outcomes: BTreeMap<RecordIndex, Outcome>,
+    pub(crate) outcomes: BTreeMap<RecordIndex, Recorded>,
     pub(crate) steps: Vec<Arc<str>>,
+    /// The checkpoints and rollbacks, which somebody asked for from outside.
+    pub(crate) marks: BTreeMap<RecordIndex, Mark>,
     /// The policies somebody laid down, by record.
     pub(crate) policies: BTreeMap<RecordIndex, Canonical>,
     /// The last record that can be read.
@@ -38,7 +48,7 @@ impl History {
         };
         let mut times = vec![header.created_at.clone()];
         let (mut outcomes, mut steps, mut policies) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
-        let mut last = RecordIndex::HEADER;
+        let (mut marks, mut last) = (BTreeMap::new(), RecordIndex::HEADER);
         // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
         for Chained { record, index, .. } in reader.map_while(Result::ok) {
             last = index;
@@ -50,15 +60,24 @@ impl History {
                         policies
                             .extend(record.result.outcome().output().map(|output| (index, output.clone())));
                     }
-                    outcomes.insert(index, attempt(&record.result).outcome().clone());
+                    let made = attempt(&record.result);
+                    let (outcome, others) = (made.outcome().clone(), made.others().clone());
+                    outcomes.insert(index, Recorded { outcome, others });
                 }
                 Record::Control(Control::Complete { at, .. }) => times.push(at),
                 Record::Control(Control::Loop(control)) => times.extend(control.at),
+                Record::Control(Control::Checkpoint(control)) => {
+                    marks.insert(index, Mark::Checkpoint { name: control.name, position: control.position });
+                }
+                Record::Control(Control::Rollback(control)) => {
+                    times.push(control.at);
+                    marks.insert(index, Mark::Rollback { name: control.name });
+                }
                 Record::Header(_) => {}
             }
         }
         let times = (header.clock == Some(ClockSource::Given)).then_some(times);
-        Ok(Self { header, outcomes, steps, policies, last, times })
+        Ok(Self { header, outcomes, steps, marks, policies, last, times })
     }
 
     /// Makes the request that the run must have come from.
@@ -82,7 +101,7 @@ impl Engine {
         let history = History::read(journal)?;
         let mut request = history.request(Value::Null);
         request.problem = problem.clone();
-        Ok(self.plan(&request)?)
+        Ok(self.plan_to_resume(&request)?)
     }
 
     /// Returns the state after record `at`, or after the last one, as the fold of the results. Nothing is executed.
@@ -105,9 +124,10 @@ impl Engine {
             return Err(diverged(RecordIndex::HEADER, "it names another problem".to_owned()));
         }
         let keys = self.artifact_keys(&spec);
-        let interactive = interactive::is_pinned(spec.canonical().value());
         let mut fold = Fold::new(&header, spec.into());
         let last = at.unwrap_or(RecordIndex::new(u64::MAX));
+        let wanted = positions(journal);
+        wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.keep(*index));
         let mut records = reader.peekable();
         // Records behind the one asked for are only looked at where the compat profile needs the next one.
         while let Some(record) =
@@ -115,23 +135,60 @@ impl Engine {
         {
             let record = record?;
             let key = match &record.record {
-                Record::Step(_) if interactive => interactive::ARTIFACT.into(),
-                Record::Step(step) => {
-                    keys.get(step.result.step()).cloned().unwrap_or_else(|| step.result.step().clone())
-                }
+                Record::Step(step) => keys.of(step.result.step()),
                 _ => "".into(),
             };
             let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
-            fold.push(&record.record, &key, next)
+            fold.push(record.index, &record.record, &key, next)
                 .map_err(|error| diverged(record.index, error.to_string()))?;
+            if wanted.contains(&record.index) {
+                fold.keep(record.index);
+            }
         }
         Ok(fold.into_state())
     }
 
-    /// Returns which artifact each step of the problem's policy produces.
-    fn artifact_keys(&self, problem: &ProblemSpec) -> BTreeMap<Arc<str>, Arc<str>> {
+    /// Returns which artifact each step of the problem's program produces.
+    fn artifact_keys(&self, problem: &ProblemSpec) -> ArtifactKeys {
+        let document = problem.canonical().value();
+        if interactive::is_pinned(document) {
+            return ArtifactKeys::One(interactive::ARTIFACT.into());
+        }
+        if interactive::pins_document(document) {
+            return ArtifactKeys::OwnNames;
+        }
         let name = problem.settings().policy_profile.as_deref().unwrap_or(crate::DEFAULT_POLICY);
         let steps = self.policies.policy(name).unwrap_or_default();
-        steps.iter().map(|step| (step.name().into(), step.artifact_key().into())).collect()
+        ArtifactKeys::Named(
+            steps.iter().map(|step| (step.name().into(), step.artifact_key().into())).collect(),
+        )
+    }
+
+    /// Returns whether `step` is the last of the policy a problem asks for: the end of a run whose profile records
+    /// no completion.
+    pub fn is_last_step(&self, problem: &Value, step: &str) -> bool {
+        let named = problem.get("settings").and_then(|settings| settings.get("policy_profile")?.as_str());
+        let steps = self.policies.policy(named.unwrap_or(crate::DEFAULT_POLICY)).unwrap_or_default();
+        steps.last().is_some_and(|last| last.name() == step)
+    }
+}
+
+/// Which artifact a step's output belongs to. Only the program of a run knows.
+enum ArtifactKeys {
+    /// The built-in steps say it themselves.
+    Named(BTreeMap<Arc<str>, Arc<str>>),
+    /// Each step of a skill has its own, whatever it is called.
+    OwnNames,
+    /// All operations of an interactive run have one.
+    One(Arc<str>),
+}
+
+impl ArtifactKeys {
+    fn of(&self, step: &Arc<str>) -> Arc<str> {
+        match self {
+            Self::Named(keys) => keys.get(step).unwrap_or(step).clone(),
+            Self::OwnNames => step.clone(),
+            Self::One(key) => key.clone(),
+        }
     }
 }

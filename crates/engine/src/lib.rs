@@ -8,7 +8,8 @@
 //! - [`Gate`] is asked about every result before it is kept, where a problem pins policies; what it blocks is recorded
 //!   and can be tried again.
 //! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
-//!   register your own (`examples/own_steps.rs`).
+//!   register your own (`examples/own_steps.rs`). A problem's settings can bind built-in steps to capabilities, which
+//!   come through [`Callees`].
 //!
 //! The engine touches no disk, no network and no clock: a sink, a model and times come from the caller.
 //!
@@ -31,12 +32,14 @@
 
 mod blob;
 mod book;
+mod bound;
 mod cursor;
 mod diff;
 mod engine;
 mod gate;
 mod history;
 mod interactive;
+mod mark;
 mod metrics;
 mod model;
 mod outline;
@@ -48,22 +51,25 @@ mod run;
 mod sink;
 mod step;
 mod steps;
+mod taken_up;
 mod verify;
 
 pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart};
+pub use bound::{BoundCall, BoundReply, Callees};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
     BLOCKED_MEMBER, Blocked, Custody, FinalJudgement, Gate, GateError, Gates, Judgement, Opening,
-    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen,
+    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen, was_started,
 };
 pub use interactive::{
-    Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events, is_pinned as is_interactive,
-    variables_problem,
+    Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
+    is_pinned as is_interactive, pins_document, variables_problem,
 };
+pub use mark::Mark;
 pub use metrics::Metrics;
 pub use model::Model;
 pub use outline::StepOutline;
@@ -73,5 +79,6 @@ pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
-pub use step::{Determinism, Step, Unseen, View};
+pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
+pub use taken_up::{NotTakenUp, open_behind};
 pub use verify::{Evidence, without_defects};

@@ -48,6 +48,8 @@ impl Metrics {
                 let (kind, action) = match control {
                     Control::Loop(control) => ("loop", control.action.as_str()),
                     Control::Complete { .. } => ("run", "complete"),
+                    Control::Checkpoint(_) => ("checkpoint", "take"),
+                    Control::Rollback(_) => ("rollback", "return"),
                 };
                 count(&mut self.control_counts, kind);
                 count(&mut self.control_action_counts, action);

@@ -23,7 +23,7 @@ impl Engine {
     /// Unlike planning, this asks for nothing that running would need, such as a language model.
     pub fn outline(&self, problem: &ProblemSpec) -> Option<Vec<StepOutline>> {
         let name = problem.settings().policy_profile.as_deref().unwrap_or(crate::DEFAULT_POLICY);
-        let steps = self.policies.policy(name)?;
+        let steps = self.steps_to_read(name, Some(problem.settings()))?;
         let outline = |step: &Arc<dyn crate::Step>| StepOutline {
             name: step.name().into(),
             artifact_key: step.artifact_key().into(),

@@ -10,9 +10,10 @@ use hence_state::{
 };
 
 use crate::book::{Book, BookError, BookStart};
+use crate::bound::{Purpose, bind};
 use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
-use crate::{Model, Step, interactive};
+use crate::{Engine, Model, Step, interactive};
 
 /// A run that may begin.
 #[derive(Clone)]
@@ -68,12 +69,11 @@ impl Plan {
 }
 
 /// Plans a request: every rule is checked, every finding is reported, in the order of the stages.
-pub(crate) fn plan(
-    policies: &Policies,
-    model: Option<&Arc<dyn Model>>,
-    request: &Request,
-) -> Result<Plan, Findings> {
-    check(request, model, |problem| route(policies, problem))
+pub(crate) fn plan(engine: &Engine, request: &Request, purpose: Purpose) -> Result<Plan, Findings> {
+    check(request, engine.model.as_ref(), |problem| {
+        let steps = route(&engine.policies, problem).map_err(|finding| vec![finding])?;
+        bind(&steps, problem.settings(), engine.callees.as_ref(), purpose)
+    })
 }
 
 /// Plans an interactive run: the same checks, and no steps.
@@ -81,13 +81,15 @@ pub(crate) fn plan_interactive(request: &Request) -> Result<Plan, Findings> {
     if request.profile.name != ProfileName::Strict {
         return Err(Findings::one(args_finding("profile", "an interactive run follows the strict profile")));
     }
-    check(request, None, |problem| interactive::driven(problem).map(|()| Vec::new()))
+    check(request, None, |problem| {
+        interactive::driven(problem).map(|()| Vec::new()).map_err(|finding| vec![finding])
+    })
 }
 
 fn check(
     request: &Request,
     model: Option<&Arc<dyn Model>>,
-    route: impl FnOnce(&ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding>,
+    route: impl FnOnce(&ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Vec<Finding>>,
 ) -> Result<Plan, Findings> {
     let profile = request.profile;
     let mut findings = Vec::new();
@@ -100,7 +102,8 @@ fn check(
     };
     let engine_version = keep(request.checked_engine_version(), &mut findings);
     let now = keep(request.checked_now(), &mut findings);
-    let steps = problem.as_ref().and_then(|problem| keep(route(problem), &mut findings));
+    let steps =
+        problem.as_ref().and_then(|problem| route(problem).map_err(|found| findings.extend(found)).ok());
     if let (Some(problem), Some(steps)) = (&problem, &steps) {
         findings.extend(budget(problem, steps));
         if profile.typing == Typing::Strict && problem.settings().model.is_some() && model.is_none() {
@@ -163,7 +166,10 @@ fn clock(request: &Request, problem: &ProblemSpec, now: Option<Timestamp>) -> Re
 }
 
 fn finding(stage: Stage, path: &[&str], message: String) -> Finding {
-    let path = path.iter().fold(FieldPath::root(), |path, token| path.child(token));
+    finding_at(stage, path.iter().fold(FieldPath::root(), |path, token| path.child(token)), message)
+}
+
+pub(crate) fn finding_at(stage: Stage, path: FieldPath, message: String) -> Finding {
     Finding { stage, category: Category::ValueError, path, message }
 }
 
@@ -194,6 +200,10 @@ fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
 fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding> {
     if interactive::is_pinned(problem.canonical().value()) {
         let message = "expected a program with steps of its own, found one that is driven from outside";
+        return Err(policy_finding(&["settings", "skill"], message.to_owned()));
+    }
+    if interactive::pins_document(problem.canonical().value()) {
+        let message = "expected a policy of this engine, found a skill that is pinned by its digest";
         return Err(policy_finding(&["settings", "skill"], message.to_owned()));
     }
     let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);

@@ -1,5 +1,6 @@
 //! Replay: run it again and compare every byte.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::Value;
@@ -8,8 +9,9 @@ use hence_state::{Findings, ProblemSpec};
 
 use crate::blob::Blobs;
 use crate::book::BookError;
-use crate::history::History;
-use crate::run::{Advanced, Run, RunError};
+use crate::history::{History, Recorded};
+use crate::plan::Plan;
+use crate::run::{Advanced, ResumeError, Run, RunError};
 use crate::sink::ReplaySink;
 use crate::{Determinism, Engine, Gate, GateError, Opening, VERDICTS_STEP, blob, interactive};
 
@@ -76,18 +78,23 @@ impl Engine {
             return interactive::replayed(journal, problem, blobs);
         }
         let history = History::read(journal)?;
-        let plan = self.plan(&history.request(problem.clone()))?;
+        let plan = self.plan_to_read(&history.request(problem.clone()))?;
         let problem = plan.problem().clone();
         let recorded_steps = count_recorded(&plan, &history, recorded);
+        let plan_again = plan.clone();
         let (mut run, header) = Run::start(plan)?;
-        if recorded == RecordedSteps::FromJournal {
-            run.read_outcomes_from(history.outcomes.clone());
-        }
+        let outcomes = match recorded {
+            RecordedSteps::FromJournal => history.outcomes.clone(),
+            RecordedSteps::RunAgain => BTreeMap::new(),
+        };
+        run.read_outcomes_from(outcomes.clone());
         let gate = self.gate(&history, &problem, blobs)?;
         let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
         let mut steps = 0;
-        let finished = run_again(run, &history, &mut sink, &mut steps);
-        // A recorded clock that was altered can run out before the run ends; the bytes so far say where.
+        let again = Again { plan: plan_again, history: &history, outcomes };
+        let finished = again.run(run, &mut sink, &mut steps);
+        // A recorded clock that was altered can run out before the run ends, and a step that asked the world may have
+        // no result yet; the bytes so far say where.
         match finished {
             Ok(())
             | Err(RunError::Book(
@@ -95,7 +102,8 @@ impl Engine {
                 | BookError::Fold { .. }
                 | BookError::Untimely { .. }
                 | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
-            )) => {}
+            ))
+            | Err(RunError::Stopped { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);
@@ -120,38 +128,65 @@ impl Engine {
     }
 }
 
-/// Runs to the end. What somebody decided outside is read from the journal: which policies to go by, and to try again
-/// what they blocked.
-fn run_again(
-    run: Run,
-    history: &History,
-    sink: &mut ReplaySink<'_>,
-    steps: &mut u64,
-) -> Result<(), RunError> {
-    let mut run = run;
-    loop {
-        if let Some(policies) = history.policies.get(&run.next_index()) {
-            let policies = blob::resolve(policies, sink)?;
-            run.lay_policies(&policies, sink)?;
-            continue;
-        }
-        match run.advance(sink)? {
-            Advanced::Going(going, event) => {
-                *steps += u64::from(matches!(event, crate::Event::Step { .. }));
-                run = *going;
+/// A run that is run again.
+struct Again<'a> {
+    plan: Plan,
+    history: &'a History,
+    /// The outcomes that are read instead of computed, by record.
+    outcomes: BTreeMap<RecordIndex, Recorded>,
+}
+
+impl Again<'_> {
+    /// Runs to the end. What somebody decided outside is read from the journal: which policies to go by, to try again
+    /// what they blocked, to name a position, and to return to one.
+    fn run(&self, run: Run, sink: &mut ReplaySink<'_>, steps: &mut u64) -> Result<(), RunError> {
+        let mut run = run;
+        loop {
+            if let Some(policies) = self.history.policies.get(&run.next_index()) {
+                let policies = blob::resolve(policies, sink)?;
+                run.lay_policies(&policies, sink)?;
+                continue;
             }
-            Advanced::Blocked(going, blocked) => {
-                *steps += u64::from(&*blocked.step != VERDICTS_STEP);
-                if going.next_index() > history.last {
-                    return Ok(());
-                }
-                run = *going;
+            if let Some(mark) = self.history.marks.get(&run.next_index()) {
+                // Positions are kept while a run is read back, so that is how it gets to know them.
+                (run, _) = self.reopened(sink)?.mark(mark, sink)?;
+                continue;
             }
-            Advanced::Ended(_, event) => {
-                *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+            if !run.is_going() {
                 return Ok(());
             }
+            match run.advance(sink)? {
+                Advanced::Going(going, event) => {
+                    *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                    run = *going;
+                }
+                Advanced::Blocked(going, blocked) => {
+                    *steps += u64::from(&*blocked.step != VERDICTS_STEP);
+                    if going.next_index() > self.history.last {
+                        return Ok(());
+                    }
+                    run = *going;
+                }
+                Advanced::Ended(finished, event) => {
+                    *steps += u64::from(matches!(event, crate::Event::Step { .. }));
+                    if !self.history.marks.contains_key(&finished.head.records.next_index()) {
+                        return Ok(());
+                    }
+                    run = self.reopened(sink)?;
+                }
+            }
         }
+    }
+
+    fn reopened(&self, sink: &ReplaySink<'_>) -> Result<Run, RunError> {
+        let reopened = Run::reopen(self.plan.clone(), sink.journal(), sink);
+        let mut run = reopened.map_err(|error| match error {
+            ResumeError::Run(error) => error,
+            // What was just written reads back; anything else shows as a difference of bytes.
+            other => RunError::Reopened(other.to_string()),
+        })?;
+        run.read_outcomes_from(self.outcomes.clone());
+        Ok(run)
     }
 }
 

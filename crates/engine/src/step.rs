@@ -42,7 +42,39 @@ pub trait Step: Send + Sync {
     /// # Errors
     /// The errors to record when it fails; the run then ends.
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>>;
+
+    /// Does the work, or says why it cannot be done now. By default it is always done, and nothing is measured.
+    ///
+    /// # Errors
+    /// [`Stopped`] when nothing is to be recorded: the run stops here and can be taken up again.
+    fn attempt(&self, view: &View<'_>, input: &Value) -> Result<Attempt, Stopped> {
+        Ok(match self.run(view, input) {
+            Ok(output) => Attempt::Done { output, metrics: Object::new() },
+            Err(errors) => Attempt::Failed(errors),
+        })
+    }
 }
+
+/// What came of doing a step's work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Attempt {
+    /// It is done.
+    Done {
+        /// The output.
+        output: Value,
+        /// What is to be known about the doing; recorded beside the output when there is any.
+        metrics: Object,
+    },
+    /// It failed; the run then ends.
+    Failed(Vec<StepError>),
+}
+
+/// Why a step's work cannot be done now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stopped(pub String);
+
+/// The member of a result that says what doing the step took.
+pub(crate) const METRICS_KEY: &str = "metrics";
 
 /// What a replay does with a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +102,9 @@ pub enum Unseen {
         /// The member.
         member: String,
     },
+    /// A place a binding names.
+    #[error("nothing is at `{0}`")]
+    Place(hence_canon::JsonPointer),
     /// A value kept outside the journal.
     #[error(transparent)]
     Blob(#[from] BlobError),

@@ -3,47 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
 
 mod common;
+#[path = "../../../fuzz/src/corpus.rs"]
+mod corpus;
 #[expect(unreachable_pub, reason = "a library when it is fuzzed, a module here")]
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
+use corpus::{Numbers, variant};
 use hence_state::Profile;
 
 /// How many variants of each seed every target is given.
 const VARIANTS: u64 = 300;
 
-/// A generator of fixed numbers: the corpus is the same on every machine.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % below.max(1) as u64).unwrap()
-    }
-}
-
-fn variant(seed: &[u8], numbers: &mut Numbers) -> Vec<u8> {
-    const TELLING: &[u8] = b"\n\r\0 {}[]\",:0123456789abcdefuE.-+\\\xef\xff";
-    let mut bytes = seed.to_vec();
-    for _ in 0..=numbers.next(3) {
-        let at = numbers.next(bytes.len() + 1);
-        let byte = TELLING[numbers.next(TELLING.len())];
-        match numbers.next(5) {
-            0 => bytes.insert(at, byte),
-            1 => bytes.truncate(at),
-            2 if at < bytes.len() => drop(bytes.remove(at)),
-            3 if at < bytes.len() => bytes[at] = byte,
-            _ => {
-                let other = numbers.next(bytes.len() + 1);
-                let piece = bytes[at.min(other)..at.max(other)].to_vec();
-                bytes.splice(at..at, piece.into_iter().take(64));
-            }
-        }
-    }
-    bytes
-}
+const TELLING: &[u8] = b"\n\r\0 {}[]\",:0123456789abcdefuE.-+\\\xef\xff";
 
 fn seeds() -> Vec<Vec<u8>> {
     let strict = common::journal(1, Profile::STRICT);
@@ -62,10 +34,10 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn run(target: fn(&[u8])) {
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut numbers = Numbers::new();
     for seed in seeds() {
         target(&seed);
-        (0..VARIANTS).for_each(|_| target(&variant(&seed, &mut numbers)));
+        (0..VARIANTS).for_each(|_| target(&variant(&seed, TELLING, &mut numbers)));
     }
 }
 

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
 use hence_engine::{
-    Engine, Evidence, Ground, Interactive, MemorySink, RecordedSteps, Request, Run, Sink, SinkError,
-    variables_problem, without_defects,
+    Completed, Engine, Evidence, Ground, Interactive, MemorySink, RecordedSteps, Request, Run, Sink,
+    SinkError, variables_problem, without_defects,
 };
 use hence_journal::verify::{Completeness, Level, Outcome, Report};
 use hence_journal::{RecordIndex, read_tail};
 use hence_state::Profile;
 use hence_variables::{
-    Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Set, SpillFile, StateId, Status, StorePath,
-    TakeCheckpoint,
+    Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Rollback, Set, SpillFile, StateId, Status,
+    StorePath, TakeCheckpoint,
 };
 use support::{at, records};
 
@@ -87,10 +87,10 @@ impl World {
 fn filled() -> World {
     let mut world = World::new();
     world.set("error_count", 3);
-    world.op(Op::Checkpoint(TakeCheckpoint { name: "before".into(), description: None })).unwrap();
+    world.op(Op::Checkpoint(TakeCheckpoint { name: "before".into(), ..TakeCheckpoint::default() })).unwrap();
     world.set("error_count", 4);
     world.op(Op::Get(Get { name: "error_count".into(), ..Get::default() })).unwrap();
-    world.op(Op::Rollback { to: "before".into() }).unwrap();
+    world.op(Op::Rollback(Rollback::to("before"))).unwrap();
     world
 }
 
@@ -241,4 +241,128 @@ fn the_two_kinds_of_runs_refuse_each_others_problems() {
     world.op(Op::Set(Set::final_answer("done"))).unwrap();
     let status = world.run.unwrap().workspace().state(STATE).unwrap().status();
     assert_eq!(status, Status::Complete);
+}
+
+#[test]
+fn a_record_altered_outside_its_state_is_refused_when_loading_and_when_catching_up() {
+    let mut world = filled();
+    let early = world.sink.journal.len();
+    world.set("more", true);
+    // The start of a step enters no state, so only the record's own hash tells that it was altered.
+    let altered = |bytes: &[u8], from: &str, to: &str| {
+        let text = std::str::from_utf8(bytes).unwrap();
+        assert!(text.contains(from));
+        text.replacen(from, to, 1).into_bytes()
+    };
+    let from = "\"started_at\":\"2026-02-02T00:00:01Z\"";
+    let journal = altered(&world.sink.journal, from, &from.replace("01Z", "00Z"));
+    let load = |journal: &[u8]| Interactive::load(journal, &world.document(), &world.sink.blobs);
+    let refused = load(&journal).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.starts_with("record 2 does not hold: record_hash_mismatch"), "{refused}");
+    let mut run = load(&world.sink.journal[..early]).unwrap();
+    let from = "\"started_at\":\"2026-02-02T00:00:06Z\"";
+    let lines = altered(&world.sink.journal[early..], from, &from.replace("06Z", "05Z"));
+    let refused = run.catch_up(&lines, &world.sink.blobs).unwrap_err().to_string();
+    assert!(refused.starts_with("record 7 does not hold: record_hash_mismatch"), "{refused}");
+    let then = Interactive::load_until(&journal, &world.document(), &world.sink.blobs, RecordIndex::new(1));
+    assert!(then.is_ok(), "what lies before the altered record still holds");
+}
+
+#[test]
+fn a_handler_runs_once_after_the_answer_is_durable_and_never_for_what_is_read_back() {
+    use std::sync::Mutex;
+    let mut world = filled();
+    let told: Arc<Mutex<Vec<Completed>>> = Arc::default();
+    let mut ask = |world: &mut World| {
+        let told = told.clone();
+        let handler = move |completed: &Completed| told.lock().unwrap().push(completed.clone());
+        world.run.as_mut().unwrap().on_completion(handler);
+    };
+    ask(&mut world);
+    world.set("other", 1);
+    assert!(world.op(Op::Set(Set { if_mutation_count: Some(1), ..Set::final_answer("no") })).is_err());
+    assert!(told.lock().unwrap().is_empty(), "nothing has completed yet");
+    world.op(Op::Set(Set::final_answer("three"))).unwrap();
+    let record = RecordIndex::new(records(&world.sink.journal).len() as u64 - 1);
+    let expected = Completed { state: STATE, answer: "three".into(), record };
+    assert_eq!(*told.lock().unwrap(), [expected]);
+    // Opening the state again and completing it anew is another completion, and nobody asked for that one.
+    world.op(Op::Rollback(Rollback::to("before"))).unwrap();
+    world.op(Op::Set(Set::final_answer("four"))).unwrap();
+    assert_eq!(told.lock().unwrap().len(), 1);
+    let mut loaded = Interactive::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
+    let late = told.clone();
+    loaded.on_completion(move |completed| late.lock().unwrap().push(completed.clone()));
+    assert_eq!(told.lock().unwrap().len(), 1);
+}
+
+/// A sink whose disk is full from some record on.
+struct FullDisk<'a> {
+    inner: &'a mut MemorySink,
+    records_left: usize,
+}
+
+impl Sink for FullDisk<'_> {
+    fn append(&mut self, record: &hence_journal::Sealed) -> Result<(), SinkError> {
+        self.records_left = self.records_left.checked_sub(1).ok_or("no space left on device")?;
+        self.inner.append(record)
+    }
+
+    fn put_blob(&mut self, value: &hence_canon::Canonical) -> Result<(), SinkError> {
+        if self.records_left == 0 {
+            Err("no space left on device".into())
+        } else {
+            self.inner.put_blob(value)
+        }
+    }
+
+    fn blobs(&self) -> &dyn hence_engine::Blobs {
+        self.inner.blobs()
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_the_change_with_its_place_and_leaves_the_state_as_it_was() {
+    let mut world = filled();
+    let before = world.sink.journal.clone();
+    for value in [Value::from(5), Value::from("y".repeat(10_240)), Value::from("x".repeat(20_000))] {
+        let run = Interactive::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
+        let mut full = FullDisk { inner: &mut world.sink, records_left: 0 };
+        let told = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let call = Call::On { state: STATE, op: Op::Set(Set::new("error_count", value)) };
+        let mut run = run;
+        let seen = told.clone();
+        run.on_completion(move |_| seen.store(true, std::sync::atomic::Ordering::Relaxed));
+        let refused = run.call(&call, &mut world.files, &mut full).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.starts_with("record 7 could not be kept: no space left"), "{refused}");
+        assert!(!told.load(std::sync::atomic::Ordering::Relaxed));
+        assert_eq!(world.sink.journal, before);
+    }
+    // With room again, the same call goes through.
+    world.run = Some(Interactive::load(&before, &world.document(), &world.sink.blobs).unwrap());
+    world.set("error_count", 5);
+    assert_eq!(holds(&world.verify(&world.sink.journal)), [true; 5]);
+}
+
+#[test]
+fn a_record_whose_clock_goes_backwards_is_found_and_not_taken_in() {
+    let mut world = filled();
+    let early = world.sink.journal.len();
+    world.set("x", 1);
+    let line = world.sink.journal[early..].strip_suffix(b"\n").unwrap().to_vec();
+    let text = String::from_utf8(line).unwrap();
+    // The event and its step agree on a moment that lies before the last one; the record is sealed anew.
+    let back = text.replace("2026-02-02T00:00:07Z", "2026-02-02T00:00:03Z");
+    let back =
+        back.replace("\"started_at\":\"2026-02-02T00:00:06Z\"", "\"started_at\":\"2026-02-02T00:00:02Z\"");
+    let record = hence_journal::Chained::decode(back.as_bytes(), &Profile::STRICT).unwrap().record;
+    let journal = &world.sink.journal[..early];
+    let sealed = record.seal(Some(read_tail(journal).unwrap().head));
+    let mut run = Interactive::load(journal, &world.document(), &world.sink.blobs).unwrap();
+    let before = run.workspace().clone();
+    let refused = run.catch_up(sealed.line(), &world.sink.blobs).unwrap_err().to_string();
+    assert!(refused.contains("clock went back from 2026-02-02T00:00:06Z"), "{refused}");
+    assert_eq!(*run.workspace(), before);
+    let whole = [journal, sealed.line()].concat();
+    assert_eq!(holds(&world.verify(&whole))[2..], [false, false, false]);
 }

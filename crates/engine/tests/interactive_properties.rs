@@ -12,7 +12,8 @@ use hence_engine::{
 use hence_journal::verify::Level;
 use hence_state::Profile;
 use hence_variables::{
-    Call, Delete, Files, Get, Init, Op, ReadFault, Rename, Set, SpillFile, StateId, StorePath, TakeCheckpoint,
+    Call, Delete, Files, Get, Init, Op, ReadFault, Rename, Rollback, Set, SpillFile, StateId, StorePath,
+    TakeCheckpoint,
 };
 use proptest::prelude::*;
 
@@ -52,8 +53,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (name(), scope()).prop_map(|(name, scope)| Op::Get(Get { name, scope, ..Get::default() })),
         1 => (name(), name()).prop_map(|(name, to)| Op::Rename(Rename { name, to, ..Rename::default() })),
         1 => name().prop_map(|name| Op::Delete(Delete { name, ..Delete::default() })),
-        1 => name().prop_map(|name| Op::Checkpoint(TakeCheckpoint { name, description: None })),
-        1 => name().prop_map(|to| Op::Rollback { to }),
+        1 => name().prop_map(|name| Op::Checkpoint(TakeCheckpoint { name, ..TakeCheckpoint::default() })),
+        1 => name().prop_map(|to| Op::Rollback(Rollback::to(to))),
     ]
 }
 

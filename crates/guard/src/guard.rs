@@ -14,6 +14,9 @@ use hence_state::{ProblemSpec, StepResult, Timestamp};
 
 use crate::{document, judged};
 
+/// What of an action is known only once it was carried out.
+const UNKNOWN_BEFORE: [&str; 5] = ["inputs", "outputs", "result", "result_summary", "evidence"];
+
 /// Judges a run by the trace it becomes.
 pub struct Guard<'a> {
     projection: Projection<'a>,
@@ -166,6 +169,21 @@ impl Gate for Guard<'_> {
         };
         let judgement = self.offer(&piece);
         self.pending = judgement.blocks.is_empty().then_some((index, piece));
+        judgement
+    }
+
+    fn foresee(&mut self, index: RecordIndex, result: &StepResult) -> Judgement {
+        let mut judgement = Judgement::default();
+        // A step that cannot be shown yet is judged when its result is there.
+        let Ok(piece) = self.projection.look_at_step(index, result) else { return judgement };
+        let Some(action) = piece.actions.first() else { return judgement };
+        let action =
+            UNKNOWN_BEFORE.iter().fold(object(encode_action(action)), |action, key| action.without(key));
+        let Ok(offer) = self.monitor.offer(&action, &[]) else { return judgement };
+        for violation in offer.violations().iter().filter(|violation| violation.is_certain) {
+            judgement.blocks.extend(judged::block(violation));
+            judgement.remarks.push(judged::remark(violation));
+        }
         judgement
     }
 

@@ -2,6 +2,7 @@
 
 mod import;
 mod policy;
+pub(crate) mod position;
 pub(crate) mod repl;
 mod review;
 pub(crate) mod skill;
@@ -87,6 +88,10 @@ pub(crate) enum Command {
     Answer(skill::AnswerArgs),
     /// Start a run that shares everything before a step of another one
     Fork(skill::ForkArgs),
+    /// Name a position of a run
+    Checkpoint(position::CheckpointArgs),
+    /// Return a run to a checkpoint; `hence resume` goes on from there
+    Rollback(position::RollbackArgs),
     /// Write a run as a portable bundle
     Export(ExportArgs),
     /// Make a trace of another agent's log or telemetry, or take a bundle into the store
@@ -119,7 +124,7 @@ pub(crate) enum Command {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Examples:\n  hence run examples/vendor-choice.json --trace-id first-look\n  \
+#[command(after_help = "Example: hence run examples/vendor-choice.json --trace-id first-look\n         \
     hence run examples/vendor-choice.json --policy records\n\n\
     Exit codes: 0 completed, 1 failed or blocked by a policy (E0603), 2 usage, 3 waiting, 4 store, 5 partial")]
 pub(crate) struct RunArgs {
@@ -237,7 +242,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Examples:\n  hence resume vendor-choice\n  hence resume vendor-choice --policy amended.toml"
+    after_help = "Example: hence resume vendor-choice\n         hence resume vendor-choice --policy amended.toml"
 )]
 pub(crate) struct ResumeArgs {
     /// The run, or a prefix of its id

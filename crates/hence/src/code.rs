@@ -83,6 +83,10 @@ codes! {
     Capabilities = "E0320", "a capabilities file is refused";
     /// The capabilities at hand are not those a run pins.
     OtherCapabilities = "E0321", "the capabilities are not those the run pins";
+    /// A secret cannot be had.
+    SecretMissing = "E0322", "a secret is missing";
+    /// What a step is bound to gave nothing usable.
+    BoundStep = "E0335", "what a step is bound to gave nothing usable";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.
@@ -95,6 +99,10 @@ codes! {
     Variables = "E0501", "a rule forbids the operation on variables";
     /// A state document is refused.
     Document = "E0502", "the state document is refused";
+    /// A checkpoint cannot be taken, or not returned to.
+    Checkpoint = "E0503", "the checkpoint cannot be taken or returned to";
+    /// A skill drives the run.
+    Driven = "E0504", "the run is driven by its skill";
     /// Policies cannot be loaded.
     Policies = "E0601", "the policies cannot be loaded";
     /// A document is not a trace.

@@ -11,6 +11,7 @@ mod import;
 mod lineage;
 mod log;
 mod policy;
+mod position;
 mod repl;
 mod replay;
 mod resume;
@@ -52,6 +53,8 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError>
         Command::Fork(args) => crate::skills::fork(context, &args),
         Command::Answer(args) => crate::skills::answer(context, &args),
         Command::Resume(args) => resume::run(context, &args),
+        Command::Checkpoint(args) => position::checkpoint(context, &args),
+        Command::Rollback(args) => position::rollback(context, &args),
         Command::Export(args) => export::run(context, &args),
         Command::Import(args) => import::run(context, &args),
         Command::Vars(args) => vars::run(context, &args),

@@ -55,6 +55,11 @@ impl Context {
         Ok(FileStore::open_or_create(&self.folder)?)
     }
 
+    /// Returns whether JSON was asked for.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Returns whether a person watches, so that progress is worth showing.
     pub(crate) fn is_watched(&self) -> bool {
         !self.json && std::io::stderr().is_terminal()

@@ -65,10 +65,14 @@ impl CliError {
             | Code::Answered
             | Code::Answer
             | Code::Capabilities
+            | Code::BoundStep
             | Code::OtherCapabilities
+            | Code::SecretMissing
             | Code::Bundle
             | Code::Variables
             | Code::Document
+            | Code::Checkpoint
+            | Code::Driven
             | Code::NotATrace
             | Code::Blocked
             | Code::Gate
@@ -205,6 +209,7 @@ impl From<RunError> for CliError {
         match error {
             RunError::Blob(error) => error.into(),
             RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
+            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

@@ -31,11 +31,13 @@ pub(crate) fn for_code(code: Code) -> String {
         Code::Answered => "`hence resume RUN` goes on with the first answer; nothing was changed",
         Code::Answer => "nothing was kept; `hence why RUN` shows what is asked and what is allowed",
         Code::Calls => {
-            "keep a copy of the file for whoever looks into it; `hence explain` says what may be done"
+            "keep a copy of it before anything else; what is recorded in the journal is not touched by this"
         }
         Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
         Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
         Code::Interrupted => "`hence resume RUN` continues it; nothing that is done is done again",
+        Code::SecretMissing => "set what is listed and do it again; nothing was run",
+        Code::BoundStep => "mend the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
         Code::Line => "`help` lists the commands",
@@ -43,6 +45,8 @@ pub(crate) fn for_code(code: Code) -> String {
             "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show what is there"
         }
         Code::Document => "mend what is listed; nothing was stored",
+        Code::Checkpoint => "`hence log RUN` shows the checkpoints; nothing was recorded",
+        Code::Driven => "`hence vars list RUN` and `hence vars get RUN NAME` show what its steps wrote",
         Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
         Code::ReviewBroken => {
             "`hence review status REVIEW` says how far it holds; nothing can be added to it"

@@ -23,29 +23,37 @@ pub(crate) fn shown_name(name: &str) -> &str {
 
 /// Reads a file, or standard input for `-`, up to [`DOCUMENT_BYTES_MAX`].
 pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
+    read_up_to(name, DOCUMENT_BYTES_MAX)
+}
+
+/// Reads a text that is kept as a large value, up to what the store keeps: it is hashed and written, never parsed.
+pub(crate) fn read_text(name: &str) -> Result<Vec<u8>, CliError> {
+    read_up_to(name, hence_store::BLOB_BYTES_MAX)
+}
+
+fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
     let path = Path::new(shown_name(name));
     let mut bytes = Vec::new();
     let read = if name == "-" {
-        std::io::stdin().lock().take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
+        std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
     } else {
         let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, &error))?;
         // A file that says how large it is need not be read to be refused.
         let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len());
-        if length > DOCUMENT_BYTES_MAX {
-            return Err(too_large(path));
+        if length > limit {
+            return Err(too_large(path, limit));
         }
-        file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)
+        file.take(limit + 1).read_to_end(&mut bytes)
     };
     read.map_err(|error| CliError::file("read", path, &error))?;
-    if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
-        return Err(too_large(path));
+    if bytes.len() as u64 > limit {
+        return Err(too_large(path, limit));
     }
     Ok(bytes)
 }
 
-fn too_large(path: &Path) -> CliError {
-    let message =
-        format!("{} has more than {DOCUMENT_BYTES_MAX} bytes, the limit of a document", path.display());
+fn too_large(path: &Path, limit: u64) -> CliError {
+    let message = format!("{} has more than {limit} bytes, the limit of a document", path.display());
     CliError::new(Code::File, message).advise("keep large values outside and refer to them")
 }
 

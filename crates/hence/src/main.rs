@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command line owns the terminal")]
 
 mod args;
+mod bound;
 mod bundle;
 mod code;
 mod commands;

@@ -188,7 +188,7 @@ fn a_damaged_record_stops_reading_and_writing_and_is_named() {
     std::fs::write(&path, journal.replacen("\"value\":3", "\"value\":7", 1)).unwrap();
     for line in ["vars get audit error_count", "vars set audit other 1", "vars list audit"] {
         let refused = world.hence(line);
-        assert!(refused.contains("error[E0302]: run audit: record 2 does not follow"), "{refused}");
+        assert!(refused.contains("error[E0301]: run audit: record 2 does not hold"), "{refused}");
     }
     assert!(world.hence("verify audit").contains("broken at record 2"));
 }
@@ -293,4 +293,170 @@ fn a_run_of_another_kind_is_refused_with_advice() {
     );
     world.out("run p.json");
     insta::assert_snapshot!(world.hence("vars list p"));
+}
+
+#[test]
+fn a_parent_fetches_the_answers_of_its_children_and_failed_ones_do_not_hold_it() {
+    let world = World::new();
+    world.out("vars init job 'whole task' --tree tree-00000001");
+    for part in ["first", "second", "third"] {
+        world.out(&format!("vars init job {part} --parent state-00000001"));
+    }
+    insta::assert_snapshot!(world.all(&[
+        "vars result job state-00000002",
+        "vars final job 42 -t number --state state-00000002",
+        "vars result job state-00000002",
+        "vars fail job --state state-00000003 --reason 'no source'",
+        "vars result job state-00000003",
+        "vars cancel job --state state-00000004",
+        "vars cancel job --state state-00000004",
+        "vars set job x 1 --state state-00000004",
+        "vars result job state-00000009",
+        "vars final job done",
+        "vars status job --state state-00000003",
+        "vars tree job",
+        "verify job --level linked",
+    ]));
+}
+
+#[test]
+fn checkpoints_and_rollbacks_decided_on_an_older_count_are_refused() {
+    let world = filled();
+    for line in [
+        "vars checkpoint audit late --if-mutation-count 2",
+        "vars rollback audit before --if-mutation-count 2",
+    ] {
+        let refused = world.hence(line);
+        assert!(refused.contains("conflict (rule CAS-1)") && refused.ends_with("[exit 1]\n"), "{refused}");
+    }
+    world.out("vars checkpoint audit late --if-mutation-count 3");
+    world.out("vars rollback audit before --if-mutation-count 3");
+    assert_eq!(world.out("vars get audit error_count"), "3\n");
+}
+
+const SKILL: &str = r#"{"id":"count","version":"1.0.0","name":"Count","description":"Counts the parts",
+ "inputs":{"word":{"type":"string","default":"b"}},"outputs":{"late":{"type":"string","required":true}},
+ "steps":[
+  {"id":"first","uses":"text.join","input":{"parts":["a","inputs.word"]},"output":{"text":"vars.first"},
+   "config":{"variables":{"first":{"type":"text","scope":"temporary","ttl_seconds":2,"description":"a note"}}}},
+  {"id":"second","uses":"text.join","input":{"parts":["vars.first","c"]},"output":{"text":"vars.second"},
+   "config":{"variables":{"second":{"read_only":true}}}},
+  {"id":"third","uses":"text.join","input":{"parts":["vars.second","d"]},"output":{"text":"vars.Final"}},
+  {"id":"never","uses":"text.join","input":{"parts":["x"]},"output":{"text":"outputs.late"}}]}"#;
+
+#[test]
+fn the_vars_of_a_skill_are_variables_and_its_answer_completes_the_run() {
+    let world = World::new();
+    world.write("skill.json", SKILL);
+    insta::assert_snapshot!(world.all(&[
+        "run skill.json --run-id count --now 2026-02-02T00:00:00Z",
+        "log count",
+        "vars list count",
+        "vars get count second",
+        "vars get count first --at 2",
+        "vars status count",
+        "vars history count",
+        "vars diff count initial_state now",
+        "vars set count second x",
+        "vars final count x",
+        "verify count",
+        "replay count",
+        "checkpoint count early --at first",
+        "rollback count early",
+        "vars list count",
+        "resume count",
+        "verify count",
+        "vars export count out",
+    ]));
+}
+
+#[test]
+fn a_step_that_breaks_a_rule_of_variables_fails_and_names_it() {
+    let world = World::new();
+    let refused = |from: &str, to: &str| {
+        world.write("skill.json", SKILL.replacen(from, to, 1));
+        world.hence("run skill.json --now 2026-02-02T00:00:00Z")
+    };
+    let told = refused(r#""output":{"text":"vars.Final"}"#, r#""output":{"text":"vars.second"}"#);
+    assert!(told.contains("read_only, RO-1"), "{told}");
+    let told = refused(r#""type":"text""#, r#""type":"number""#);
+    assert!(told.contains("type_mismatch, TYPE-1"), "{told}");
+    world.write("skill.json", SKILL.replace("vars.second\"", "vars.sec-ond\""));
+    let told = world.hence("run skill.json --now 2026-02-02T00:00:00Z");
+    assert!(told.contains("invalid_name, NAME-1"), "{told}");
+    let told = refused(r#""scope":"temporary","ttl_seconds":2"#, r#""scope":"tree""#);
+    assert!(told.contains("scope_unavailable, SCOPE-3"), "{told}");
+    let told = refused(r#""ttl_seconds":2"#, r#""ttl_seconds":0"#);
+    assert!(told.contains("vars.first"), "what is past its time cannot be read: {told}");
+    let told = refused(r#""scope":"temporary""#, r#""scope":"nowhere""#);
+    assert!(told.contains("`scope` is one of global, session, tree, temporary"), "{told}");
+}
+
+#[test]
+fn a_child_in_a_run_of_its_own_shares_the_tree_and_hands_its_answer_over() {
+    let world = World::new();
+    insta::assert_snapshot!(world.all(&[
+        "vars init job 'whole task' --tree tree-00000001 --session s1 --now 2026-02-09T10:00:00Z",
+        "vars set job plan 'look first' --scope tree",
+        "vars spawn job part 'first part'",
+        "vars get part plan --peek",
+        "vars set part found 3 -t number --scope tree",
+        "vars get job found",
+        "vars list job",
+        "vars final job early",
+        "vars set job x 1 --state state-00000002",
+        "vars result job state-00000002",
+        "vars spawn part detail 'a detail'",
+        "vars final part 'too early'",
+        "vars final detail 'the detail'",
+        "vars final part 'three found'",
+        "vars result job state-00000002",
+        "vars tree detail",
+        "vars final job 'all done'",
+        "vars tree job",
+        "log job",
+        "verify job",
+        "verify part",
+        "verify detail",
+        "runs",
+        "--store .hence/scopes runs",
+        "--store .hence/scopes verify tree-00000001",
+        "vars spawn job part again",
+        "vars spawn job late 'after the end'",
+    ]));
+}
+
+#[test]
+fn sessions_and_global_variables_are_seen_across_runs_and_lost_by_none() {
+    let world = World::new();
+    for run in ["a", "b"] {
+        world.out(&format!("vars init {run} task --session s1"));
+    }
+    world.out("vars init c task");
+    world.out("vars set a note from_a");
+    world.out("vars set a everywhere 1 --scope global -t number");
+    assert_eq!(world.out("vars get b note"), "from_a\n");
+    assert_eq!(world.out("vars get c everywhere --peek"), "1\n");
+    assert!(world.hence("vars get c note").contains("not_found (rule READ-2)"));
+    world.out("vars checkpoint a before");
+    world.out("vars set a note changed");
+    world.out("vars set b note from_b");
+    // Each state logs only its own writes, and sees those of the others.
+    assert_eq!(world.out("vars get a note"), "from_b\n");
+    let refused = world.hence("vars rollback a before");
+    assert!(
+        refused.contains("rollback_conflict (rule RB-10)") && refused.contains("another run"),
+        "{refused}"
+    );
+    world.out("vars rm b note");
+    assert!(world.hence("vars get a note").contains("not_found"), "what is gone is gone for all");
+    world.out("vars set c everywhere 2 -t number");
+    world.out("vars set c own 1");
+    assert_eq!(world.out("vars get a everywhere"), "2\n");
+    for run in ["a", "b", "c"] {
+        let verified = world.hence(&format!("verify {run}"));
+        assert!(verified.ends_with("[exit 0]\n"), "{verified}");
+    }
+    let history = world.out("vars history a");
+    assert!(!history.contains("from_b") && history.contains("changed"), "{history}");
 }

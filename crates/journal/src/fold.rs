@@ -1,5 +1,6 @@
 //! The state as the fold of a journal's records.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_state::{
@@ -7,6 +8,8 @@ use hence_state::{
     Timestamp,
 };
 
+use crate::RecordIndex;
+use crate::checkpoints::{CheckpointError, Checkpoints};
 use crate::record::{Control, Header, LoopAction, LoopControl, Record, StepRecord};
 
 /// A state that takes records in.
@@ -15,6 +18,9 @@ pub struct Fold {
     profile: Profile,
     /// Taken only while a change consumes it.
     state: Option<ReasoningState>,
+    /// The states that something returns to, by the record they stand behind.
+    kept: BTreeMap<RecordIndex, ReasoningState>,
+    checkpoints: Checkpoints,
 }
 
 const HELD: &str = "the state is put back before any method returns";
@@ -37,6 +43,12 @@ pub enum FoldError {
     /// A decision that changes the state but does not say when.
     #[error("the decision changes the state without a time")]
     NoTime,
+    /// A checkpoint or rollback that may not be.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A return to a state that was not kept.
+    #[error("the state after record {0} is not at hand")]
+    NotKept(RecordIndex),
 }
 
 impl Fold {
@@ -44,7 +56,8 @@ impl Fold {
     pub fn new(header: &Header, problem: Arc<ProblemSpec>) -> Self {
         let profile = Profile::named(header.profile);
         let state = State::new(problem, header.trace_id.clone(), header.created_at.clone(), profile);
-        Self { profile, state: Some(ReasoningState::Pending(state)) }
+        let state = Some(ReasoningState::Pending(state));
+        Self { profile, state, kept: BTreeMap::new(), checkpoints: Checkpoints::default() }
     }
 
     /// Returns the state so far.
@@ -62,16 +75,38 @@ impl Fold {
         self.state.expect(HELD)
     }
 
+    /// Returns the checkpoints so far.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        &self.checkpoints
+    }
+
+    /// Keeps the present state as the one behind `index`, to be returned to.
+    pub fn keep(&mut self, index: RecordIndex) {
+        self.kept.insert(index, self.state().clone());
+    }
+
     /// Takes a record in. `key` is the artifact of a step; `next` is the record behind this one, if any.
     ///
     /// # Errors
     /// [`FoldError`]; the state is then as it was.
-    pub fn push(&mut self, record: &Record, key: &str, next: Option<&Record>) -> Result<(), FoldError> {
+    pub fn push(
+        &mut self,
+        index: RecordIndex,
+        record: &Record,
+        key: &str,
+        next: Option<&Record>,
+    ) -> Result<(), FoldError> {
         match record {
             Record::Header(_) => Err(FoldError::Header),
             Record::Step(step) => self.step(step, key, next),
             Record::Control(Control::Complete { at, .. }) => self.complete(at),
             Record::Control(Control::Loop(control)) => self.decision(control),
+            Record::Control(Control::Checkpoint(control)) => {
+                self.checkpoint(&control.name, control.position, index)
+            }
+            Record::Control(Control::Rollback(control)) => {
+                self.roll_back(&control.name, control.to, &control.at)
+            }
         }
     }
 
@@ -94,6 +129,30 @@ impl Fold {
             return Ok(());
         }
         self.exhaust_loop(control.at.as_ref().ok_or(FoldError::NoTime)?)
+    }
+
+    /// Names a position; `next` is the record that does so. The state stays as it is.
+    ///
+    /// # Errors
+    /// [`FoldError::Checkpoint`].
+    pub fn checkpoint(
+        &mut self,
+        name: &Arc<str>,
+        position: RecordIndex,
+        next: RecordIndex,
+    ) -> Result<(), FoldError> {
+        Ok(self.checkpoints.take(name, position, next)?)
+    }
+
+    /// Returns to the state after record `to`, which must have been [kept](Self::keep). Only time goes on.
+    ///
+    /// # Errors
+    /// [`FoldError`]; the state is then as it was.
+    pub fn roll_back(&mut self, name: &Arc<str>, to: RecordIndex, at: &Timestamp) -> Result<(), FoldError> {
+        self.checkpoints.check_return(name, to)?;
+        let kept = self.kept.get(&to).ok_or(FoldError::NotKept(to))?;
+        self.state = Some(kept.clone().taken_up(self.state(), at)?);
+        Ok(())
     }
 
     /// Applies a result whose output belongs under `key`.

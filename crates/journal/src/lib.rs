@@ -30,6 +30,7 @@
 //! # Ok::<(), hence_state::InvalidTimestamp>(())
 //! ```
 
+mod checkpoints;
 mod fold;
 mod head;
 mod reader;
@@ -37,11 +38,15 @@ mod record;
 mod tail;
 pub mod verify;
 
+pub use checkpoints::{
+    CHECKPOINT_NAME_BYTES_MAX, CHECKPOINTS_MAX, CheckpointError, Checkpoints, INITIAL_STATE, positions,
+};
 pub use fold::{Fold, FoldError};
 pub use head::{Head, InvalidAnchor, RecordCount, RecordIndex};
 pub use reader::{Lines, ReadError, Reader};
 pub use record::{
-    CANONICALIZATION, Chained, ClockSource, Control, DecodeError, HASH_ALGORITHM, Header, JOURNAL_VERSION,
-    LINE_BYTES_MAX, Line, LineError, LoopAction, LoopControl, Record, Sealed, StepRecord,
+    CANONICALIZATION, Chained, CheckpointControl, ClockSource, Control, DecodeError, HASH_ALGORITHM, Header,
+    JOURNAL_VERSION, LINE_BYTES_MAX, Line, LineError, LoopAction, LoopControl, Record, RollbackControl,
+    Sealed, StepRecord,
 };
 pub use tail::{Tail, TailError, read_tail};

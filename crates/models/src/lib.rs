@@ -4,6 +4,8 @@
 //! request when the endpoint is busy, tells the model what is wrong with a reply that cannot be used, and gives an
 //! object that satisfies the schema together with what it cost — or says, in time, why not.
 //!
+//! [`LlmKind`] makes such a model a capability: `provider: {kind: llm, …}` in a capabilities file.
+//!
 //! It keeps no record and knows no run: what a model answered is kept by whoever asked, and a replay asks nobody. It is
 //! no chat and calls no tools. Settings name the secret that holds the key; the key itself comes with each
 //! question, goes into one header and shows in no message.
@@ -25,6 +27,7 @@
 mod decimal;
 mod exchange;
 mod failure;
+mod kind;
 mod model;
 mod patience;
 mod reply;
@@ -36,6 +39,7 @@ mod usage;
 
 pub use decimal::{Cost, FRACTION_DIGITS_MAX, NotAPrice, Price, WHOLE_DIGITS_MAX};
 pub use failure::{AskError, FailureClass};
+pub use kind::LlmKind;
 pub use model::{Answer, Model, Question};
 pub use reply::TEXT_MEMBER;
 pub use secret::{SECRET_BYTES_MIN, Secret};

@@ -28,6 +28,8 @@ pub enum RunRelation {
     StartedBy,
     /// It does the same again.
     Reruns,
+    /// A step of this one started the other.
+    Started,
 }
 
 /// Returns the links of a run as the format has them.
@@ -40,6 +42,7 @@ pub(crate) fn links(run: &str, links: &[RunLink]) -> (Vec<TraceLink>, Option<Tra
             RunRelation::ForkedFrom => Relationship::ForkedFrom,
             RunRelation::StartedBy => Relationship::DerivedFrom,
             RunRelation::Reruns => Relationship::Reruns,
+            RunRelation::Started => Relationship::RelatedTo,
         },
         created_at: None,
         created_by: None,
@@ -48,7 +51,7 @@ pub(crate) fn links(run: &str, links: &[RunLink]) -> (Vec<TraceLink>, Option<Tra
     };
     // A run linked to itself would be its own ancestor, and no reader could follow that.
     let others = || links.iter().filter(|link| &*link.run != run);
-    let lineage = others().next().map(|parent| TraceLineage {
+    let lineage = others().find(|link| link.relation != RunRelation::Started).map(|parent| TraceLineage {
         parent_trace_id: Some(TraceId::new(parent.run.clone())),
         root_trace_id: Some(TraceId::new(parent.root.clone().unwrap_or_else(|| parent.run.clone()))),
         chain_position: None,

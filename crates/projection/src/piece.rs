@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_cognition::run::StepOutcome;
+use hence_journal::RecordIndex;
 use hence_review::model::{Action, Artifact, MetaActionId, Residual};
 use hence_variables::Event;
 
@@ -47,7 +48,9 @@ pub(crate) struct UnitHead {
 pub(crate) enum Facts {
     Nothing,
     Reason(crate::reason::Fact),
-    Outcome(Box<StepOutcome>),
+    Outcome(RecordIndex, Box<StepOutcome>),
+    /// The run goes on from after this record.
+    RolledBack(RecordIndex),
     MissingOutputs(String),
     Completed,
     Event(Box<Event>),

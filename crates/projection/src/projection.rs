@@ -94,7 +94,8 @@ impl<'a> Projection<'a> {
         self.shelf.artifacts()
     }
 
-    /// Returns the trace of the run as it is now, which ends at `head`.
+    /// Returns the trace of the run as it is now, which ends at `head`. The runs its problem names are linked; `links`
+    /// are others the caller knows of.
     pub fn trace(&self, head: Head, links: &[RunLink]) -> Trace {
         let scene = self.scene();
         let mut actions = self.actions.clone();
@@ -104,11 +105,12 @@ impl<'a> Projection<'a> {
         residuals.extend(self.residuals.iter().cloned());
         residuals.extend(conclusion.after.iter().cloned());
         let meta_actions = self.units.concluded(&actions, &residuals);
+        let links: Vec<RunLink> = self.view.links().into_iter().chain(links.iter().cloned()).collect();
         assembled(Whole {
             base: &self.base,
             plan: self.view.plan(&self.base),
             head,
-            links,
+            links: &links,
             conclusion,
             actions,
             artifacts: self.shelf.artifacts().to_vec(),

@@ -7,6 +7,7 @@ use hence_state::StepResult;
 use crate::ProjectError;
 use crate::base::Base;
 use crate::ending::Ending;
+use crate::link::RunLink;
 use crate::piece::Piece;
 use crate::shelf::Shelf;
 use crate::unit::Units;
@@ -58,6 +59,11 @@ pub(crate) trait View {
 
     /// Says how it ended and what it left open.
     fn conclude(&self, scene: &Scene<'_>, actions: &[Action]) -> Conclusion;
+
+    /// Returns the runs this one came out of, as far as its problem names them.
+    fn links(&self) -> Vec<RunLink> {
+        Vec::new()
+    }
 
     /// Says what the run is an execution of, for people.
     fn plan(&self, base: &Base<'_>) -> String;

@@ -267,3 +267,22 @@ fn a_run_cut_behind_any_record_is_valid_and_its_actions_never_change() {
     }
     assert_eq!(counts, [1, 3, 5, 6, 6]);
 }
+
+#[test]
+fn a_fork_is_linked_to_its_origin_and_what_it_sets_is_an_assumption() {
+    let case = Case::of(
+        r#"[{"id": "a", "uses": "echo", "input": {"x": "inputs.a"}, "output": {"x": "vars.x"}},
+            {"id": "b", "uses": "echo", "input": {"x": "vars.x"}, "output": {"x": "vars.y"}},
+            {"id": "c", "uses": "check", "input": {"x": "vars.x", "y": "vars.y"}, "output": {"x": "outputs.z"}}]"#,
+    );
+    let trace = case.forked("b", vec![("vars.x".into(), Value::from(7))]).trace();
+    assert_eq!(at(&trace, "/trace_links/0/relationship"), "forked_from".into());
+    assert_eq!(at(&trace, "/trace_links/0/to_trace_id"), "r".into());
+    assert_eq!(at(&trace, "/trace_lineage/parent_trace_id"), "r".into());
+    assert_eq!(at(&trace, "/actions/1/detail"), "carried over from the run r".into());
+    assert_eq!(at(&trace, "/actions/2/detail"), Value::Null);
+    // What the fork sets stands in the problem, and no longer comes from the step that wrote it before.
+    assert_eq!(at(&trace, "/actions/2/inputs").to_string(), r#"["problem"]"#);
+    assert!(texts(&trace, "/residuals", "residual_id").contains(&"set-1".to_owned()));
+    assert_eq!(at(&case.trace(), "/trace_links"), Value::from(Vec::<Value>::new()));
+}

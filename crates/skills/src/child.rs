@@ -84,6 +84,7 @@ impl ChildRun {
             inputs: run.inputs.clone(),
             frame: None,
             on_failure: family.pinned.on_failure,
+            trust: family.pinned.trust,
             links: Links {
                 nested: family.pinned.links.nested.clone(),
                 parent: Some(Parent { run: parent, step: run.step_id.clone() }),

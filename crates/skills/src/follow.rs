@@ -1,18 +1,21 @@
 //! Following a skill's journal: which step may come, what it was given, and whether its writes fit.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::capability::Registry;
-use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress};
-use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
+use hence_cognition::skill::Step;
+use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt, was_started};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
-use hence_journal::{Control, Header, StepRecord};
-use hence_state::{ProblemSpec, ReasoningState, StepResult, StepStatus};
+use hence_journal::{Control, Header, RecordIndex, StepRecord};
+use hence_state::{ProblemSpec, ReasoningState, StepResult, StepStatus, Timestamp};
 
 use crate::kept;
 use crate::pinned::Pinned;
 use crate::run::OUTPUTS_STEP;
+use crate::variables::SkillVariables;
 
 /// A skill as a program whose journals can be verified.
 pub struct SkillProgram<'a> {
@@ -34,7 +37,18 @@ impl Program for SkillProgram<'_> {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
         let custody = problem.map(|problem| Custody::of(problem));
-        Box::new(SkillFollower { progress, custody, blobs: self.blobs, ended: false, unchecked })
+        let (kept, declared) = (BTreeMap::new(), SkillVariables::are_declared(self.prepared.skill()));
+        let variables = problem.filter(|_| declared).and_then(|problem| SkillVariables::begin(problem).ok());
+        Box::new(SkillFollower {
+            progress,
+            custody,
+            blobs: self.blobs,
+            ended: false,
+            unchecked,
+            kept,
+            variables,
+            steps: 0,
+        })
     }
 }
 
@@ -67,6 +81,37 @@ struct SkillFollower<'a> {
     blobs: &'a dyn Blobs,
     ended: bool,
     unchecked: Vec<String>,
+    /// What was known behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, Known<'a>>,
+    /// The variables, where the skill declares any.
+    variables: Option<SkillVariables>,
+    steps: u64,
+}
+
+/// What a rollback returns to.
+#[derive(Clone)]
+struct Known<'a> {
+    progress: Option<Progress<'a>>,
+    ended: bool,
+    variables: Option<SkillVariables>,
+    custody: Option<Custody>,
+}
+
+impl SkillFollower<'_> {
+    /// Follows the variables through the writes of a step that was just taken in.
+    fn follow_variables(&mut self, step: &Step, outcome: &StepOutcome, at: &Timestamp) -> Option<Reason> {
+        let (progress, variables) = (self.progress.as_mut()?, self.variables.take()?);
+        self.steps += 1;
+        let memory = &progress.state().memory;
+        match variables.after(step, outcome, memory, at, RecordIndex::new(self.steps)) {
+            Ok(after) => {
+                variables.gone_in(&after).iter().for_each(|name| progress.forget(name.as_str()));
+                self.variables = Some(after);
+                None
+            }
+            Err(refusal) => Some(refused(&refusal)),
+        }
+    }
 }
 
 impl SkillFollower<'_> {
@@ -106,6 +151,9 @@ impl Follower for SkillFollower<'_> {
             VERDICTS_STEP => return self.end_of_steps(),
             _ => {}
         }
+        if !was_started(recorded) {
+            return self.other_step_is_due(recorded.step()).into_iter().collect();
+        }
         let result = &attempt(recorded);
         let outcome = match kept::read(result, self.blobs) {
             Ok(outcome) => outcome,
@@ -134,8 +182,12 @@ impl Follower for SkillFollower<'_> {
         if role == Role::Blocked {
             reasons.extend(self.other_step_is_due(result.step()));
         } else if let Some(progress) = &mut self.progress {
-            match progress.take_in(outcome) {
-                Ok(_) => {}
+            let step = progress.due();
+            match progress.take_in(outcome).cloned() {
+                Ok(settled) => {
+                    let at = result.finished_at();
+                    reasons.extend(step.and_then(|step| self.follow_variables(step, &settled, at)));
+                }
                 Err(error @ hence_cognition::run::FoldError::Write { .. }) => reasons.push(refused(&error)),
                 Err(error) => {
                     let found = Some(error.to_string());
@@ -154,8 +206,23 @@ impl Follower for SkillFollower<'_> {
                 self.ended = true;
                 Vec::new()
             }
+            Control::Checkpoint(_) => Vec::new(),
+            Control::Rollback(control) => {
+                if let Some(known) = self.kept.get(&control.to).cloned() {
+                    // Once a step could not be followed, no later one can be: going back mends that.
+                    (self.progress, self.ended) = (known.progress, known.ended);
+                    (self.variables, self.custody) = (known.variables, known.custody);
+                }
+                Vec::new()
+            }
             _ => vec![Reason::new(ReasonCode::FlowViolation)],
         }
+    }
+
+    fn keep(&mut self, index: RecordIndex) {
+        let (progress, ended) = (self.progress.clone(), self.ended);
+        let (variables, custody) = (self.variables.clone(), self.custody.clone());
+        self.kept.insert(index, Known { progress, ended, variables, custody });
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

@@ -21,6 +21,7 @@ mod reach;
 mod replay;
 mod run;
 mod stop;
+mod variables;
 
 pub use calls::{
     Answer, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Ledger, NoCallLog, Promise,
@@ -39,3 +40,4 @@ pub use run::{
     Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,
 };
 pub use stop::{NeverStop, Stop};
+pub use variables::SkillVariables;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::{RunOptions, RunRequest};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
@@ -28,6 +29,8 @@ pub struct Pinned {
     pub frame: Value,
     /// What a failing step means for the others.
     pub on_failure: FailureMode,
+    /// How much whoever runs it is trusted.
+    pub trust: TrustLevel,
     /// What the run belongs to.
     pub links: Links,
 }
@@ -49,6 +52,8 @@ pub struct NewSkillRun {
     pub frame: Option<Object>,
     /// What a failing step means for the others.
     pub on_failure: FailureMode,
+    /// How much whoever runs it is trusted.
+    pub trust: TrustLevel,
     /// What the run belongs to.
     pub links: Links,
 }
@@ -72,6 +77,10 @@ impl NewSkillRun {
         };
         let mut context = vec![("inputs", self.inputs.clone().into()), ("on_failure", on_failure.into())];
         context.extend(self.frame.clone().map(|frame| ("frame", frame.into())));
+        // The usual trust goes without saying, as it did before there was any other.
+        if self.trust != TrustLevel::default() {
+            context.push(("trust", self.trust.name().into()));
+        }
         let mut pin = vec![
             ("id", skill.id.clone().into()),
             ("version", skill.version.clone().into()),
@@ -118,6 +127,11 @@ impl Pinned {
             Some(CONTINUE) => FailureMode::Continue,
             _ => FailureMode::FailFast,
         };
+        let trust = match context.get("trust") {
+            None => TrustLevel::default(),
+            // What cannot be read must not be taken for trust.
+            Some(level) => TrustLevel::find(level.as_str()?)?,
+        };
         Some(Self {
             id: text("id")?,
             version: text("version")?,
@@ -126,6 +140,7 @@ impl Pinned {
             inputs: context.get("inputs")?.as_object()?.clone(),
             frame: context.get("frame").cloned().unwrap_or_default(),
             on_failure,
+            trust,
             links: Links::read(settings)?,
         })
     }
@@ -144,6 +159,7 @@ impl Pinned {
             frame,
             options: RunOptions {
                 on_failure: self.on_failure,
+                trust_level: self.trust,
                 seed: trace_id.clone(),
                 ..RunOptions::default()
             },

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hence_cognition::capability::{Confirmation, Gate, OnDenied};
 use hence_cognition::skill::{Flow, Skill, Step, Uses};
 
 use crate::host::{Effect, Host};
@@ -17,7 +18,8 @@ fn reaches(skill: &Skill, host: &dyn Host, seen: &mut BTreeSet<Arc<str>>) -> boo
     skill.steps.iter().flat_map(uses).any(|uses| match uses {
         Uses::Capability(id) => {
             let gates = gates_of(&id, host);
-            gates.into_iter().chain([id]).any(|id| host.effect(&id) != Effect::Pure)
+            needs_person(&id, host)
+                || gates.into_iter().chain([id]).any(|id| host.effect(&id) != Effect::Pure)
         }
         // A skill that is seen again is being looked at already.
         Uses::Skill(id) => {
@@ -33,6 +35,13 @@ pub(crate) fn may_call(step: &Step) -> Vec<Arc<str>> {
         Uses::Skill(_) => None,
     };
     uses(step).into_iter().filter_map(capability).collect()
+}
+
+/// Returns whether a person may be asked before a capability is called.
+fn needs_person(id: &str, host: &dyn Host) -> bool {
+    let safety = host.capability(id).map(|spec| spec.safety.clone()).unwrap_or_default();
+    let by_gate = |gate: &Gate| gate.on_denied == OnDenied::RequireHuman;
+    safety.confirmation == Confirmation::Needed || safety.before.iter().chain(&safety.after).any(by_gate)
 }
 
 /// Returns the gates around a capability.

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use hence_canon::{Canonical, Value};
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, StepOutcome};
 use hence_cognition::skill::Step;
-use hence_engine::{Blobs, Determinism, Gate, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve};
-use hence_journal::{Reader, Record, RecordIndex, verify};
+use hence_engine::{
+    Blobs, Determinism, Gate, Mark, POLICIES_STEP, ReplaySink, VERDICTS_STEP, attempt, resolve, was_started,
+};
+use hence_journal::{Control, Reader, Record, RecordIndex, verify};
 use hence_state::{ProblemSpec, StepStatus};
 
 use crate::calls::{Desk, Ledger, Outside};
@@ -54,12 +56,14 @@ pub fn replay(
     let (ledger, stop, children) = (&ledger, &NeverStop, &NoChildRuns);
     let desk = Desk { host, skill, ledger, stop, outside, children, family, trouble };
     let mut driven = history.drive_again(run, &desk, &mut sink, &mut steps);
-    // Whoever took the run up again after it was blocked decided so; the journal says how often, and with what.
-    while let Ok(Driven::Blocked(_)) = driven
-        && history.goes_on(sink.journal())
-    {
+    // Whoever took the run up again after it was blocked decided so, and whoever named a position or returned to one;
+    // the journal says how often, and with what.
+    while history.is_taken_up(&driven, sink.journal()) {
         let written = sink.journal().to_vec();
-        let run = SkillRun::resume(problem.clone(), prepared, source, host, &written, &sink)?;
+        let mut run = SkillRun::resume(problem.clone(), prepared, source, host, &written, &sink)?;
+        if let Some(mark) = history.marks.get(&run.head().records.next_index()) {
+            run = run.mark(mark, &mut sink)?.0;
+        }
         driven = history.drive_again(run, &desk, &mut sink, &mut steps);
     }
     let mut replayed = sink.into_journal();
@@ -93,6 +97,8 @@ struct History {
     outcomes: BTreeMap<Arc<str>, VecDeque<StepOutcome>>,
     /// The policies somebody laid down, by record.
     policies: BTreeMap<RecordIndex, Value>,
+    /// The checkpoints and rollbacks somebody asked for, by record.
+    marks: BTreeMap<RecordIndex, Mark>,
     /// How many outcomes are read from the journal.
     read: u64,
     records: u64,
@@ -106,10 +112,12 @@ impl History {
         blobs: &dyn Blobs,
     ) -> Result<Self, ResumeSkillError> {
         let (_, reader) = Reader::open(journal)?;
-        let mut history = Self { outcomes: BTreeMap::new(), policies: BTreeMap::new(), read: 0, records: 1 };
+        let (outcomes, policies, marks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut history = Self { outcomes, policies, marks, read: 0, records: 1 };
         // A line that cannot be read ends what can be fed to the replay; comparing bytes will point at it.
         for chained in reader.map_while(Result::ok) {
             history.records += 1;
+            history.marks.extend(mark_of(&chained.record).map(|mark| (chained.index, mark)));
             let Record::Step(record) = &chained.record else { continue };
             let kept = |source| ResumeSkillError::Kept { index: chained.index, source };
             match &**record.result.step() {
@@ -123,6 +131,9 @@ impl History {
                 }
                 _ => {}
             }
+            if !was_started(&record.result) {
+                continue;
+            }
             let outcome = kept::read(&attempt(&record.result), blobs).map_err(kept)?;
             if asks_the_world(&outcome, prepared.skill().step(&outcome.step_id), host) {
                 history.read += 1;
@@ -130,6 +141,17 @@ impl History {
             }
         }
         Ok(history)
+    }
+
+    /// Returns whether a run that came to a stop was taken up again.
+    fn is_taken_up(&self, driven: &Result<Driven<'_>, SkillRunError>, written: &[u8]) -> bool {
+        let lines = written.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let is_marked = self.marks.contains_key(&RecordIndex::new(lines));
+        match driven {
+            Ok(Driven::Blocked(_)) => self.goes_on(written),
+            Ok(Driven::Paused(..) | Driven::Finished(_)) => is_marked,
+            Err(_) => false,
+        }
     }
 
     /// Returns whether more was recorded than was written again.
@@ -148,15 +170,37 @@ impl History {
         while let Some(policies) = self.policies.get(&run.head().records.next_index()) {
             run.lay_policies(policies, sink)?;
         }
+        let here = run.head().records.next_index();
+        if let Some(next) = self.marks.range(here..).map(|(index, _)| *index).next() {
+            run.stop_before(next);
+        }
         let due: Vec<Arc<str>> = run.outcomes().iter().map(|outcome| outcome.step_id.clone()).collect();
         let next = self.outcomes.iter().filter(|(step, _)| !due.contains(step));
         run.read_outcomes_from(
             next.filter_map(|(step, left)| Some((step.clone(), left.front()?.clone()))).collect(),
         );
-        let driven = run.drive_at(desk, NonZeroUsize::MIN, sink, |_| *steps += 1);
+        if run.has_ended() {
+            return Ok(Driven::Finished(Box::new(run.ended())));
+        }
+        let mut taken = Vec::new();
+        let driven = run.drive_at(desk, NonZeroUsize::MIN, sink, |outcome| {
+            *steps += 1;
+            taken.push(outcome.step_id.clone());
+        });
+        // A step that is taken again behind a rollback gave something else the second time.
+        for step in taken {
+            self.outcomes.get_mut(&step).map(VecDeque::pop_front);
+        }
         if let Ok(Driven::Blocked(blocked)) = &driven {
-            // What was blocked is not what the next attempt gave.
-            self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+            // What was blocked is not what the next attempt gave; what was never executed gave nothing.
+            let last = Reader::open(sink.journal()).ok().and_then(|(_, reader)| reader.last()?.ok());
+            let started = match last.map(|chained| chained.record) {
+                Some(Record::Step(record)) => was_started(&record.result),
+                _ => true,
+            };
+            if started {
+                self.outcomes.get_mut(&blocked.step).map(VecDeque::pop_front);
+            }
         }
         driven
     }
@@ -181,10 +225,13 @@ pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Hos
 /// Tells whether a journal ends before its run does.
 fn is_unfinished(journal: &[u8]) -> bool {
     let Ok((_, reader)) = Reader::open(journal) else { return false };
-    match reader.last() {
+    // The name of a position says nothing about the end.
+    let tells = |read: &Result<hence_journal::Chained, _>| !matches!(read, Ok(chained) if matches!(chained.record, Record::Control(Control::Checkpoint(_))));
+    match reader.filter(tells).last() {
         None => true,
         Some(Ok(chained)) => match &chained.record {
             Record::Step(record) => record.result.outcome().status() != StepStatus::Failed,
+            Record::Control(Control::Rollback(_)) => true,
             Record::Control(_) => false,
             Record::Header(_) => true,
         },
@@ -199,4 +246,15 @@ fn count_steps(journal: &[u8]) -> u64 {
     let is_step =
         |record: &Record| matches!(record, Record::Step(step) if !asides.contains(&&**step.result.step()));
     reader.map_while(Result::ok).filter(|chained| is_step(&chained.record)).count() as u64
+}
+
+/// Returns the mark a record is of.
+fn mark_of(record: &Record) -> Option<Mark> {
+    match record {
+        Record::Control(Control::Checkpoint(control)) => {
+            Some(Mark::Checkpoint { name: control.name.clone(), position: control.position })
+        }
+        Record::Control(Control::Rollback(control)) => Some(Mark::Rollback { name: control.name.clone() }),
+        _ => None,
+    }
 }

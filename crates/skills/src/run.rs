@@ -1,30 +1,35 @@
 //! A skill run under way: outcomes in plan order, each a record before the next is settled.
 
 mod drive;
+mod mark;
 mod resume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value};
+use hence_canon::{Canonical, Object, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
-use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, StepOutcome, settle};
-use hence_cognition::state::{ExecutionState, Memory};
+use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle};
+use hence_cognition::skill::{Flow, Step, Uses};
+use hence_cognition::state::{ExecutionState, Memory, StepStatus, TraceMetrics};
 use hence_engine::{
     Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
     VERDICTS_STEP,
 };
 use hence_journal::{Head, RecordIndex, Sealed};
 use hence_state::{
-    Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, StepResult, Timestamp,
+    Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, ReasoningState, Status, StepError, StepResult,
+    Timestamp,
 };
 
 pub use drive::{Driven, Driver, Pause};
 pub use resume::ResumeSkillError;
 
 use crate::child::Family;
+use crate::host::{Effect, Host};
 use crate::kept::{self, Kept};
 use crate::pinned::{InvalidFrame, Pinned};
+use crate::variables::SkillVariables;
 
 /// The step that reports outputs a skill declares and no step produced.
 pub const OUTPUTS_STEP: &str = "$outputs";
@@ -41,6 +46,12 @@ pub struct SkillRun<'a> {
     book: Book,
     /// Outcomes a replay reads instead of asking the world again, by step.
     recorded: BTreeMap<Arc<str>, StepOutcome>,
+    /// The progress behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, (Progress<'a>, Option<SkillVariables>)>,
+    /// The variables, where a step declares any.
+    variables: Option<SkillVariables>,
+    /// The record a replay stops before, because something from outside comes there.
+    stop: Option<RecordIndex>,
     /// What the step that policies blocked last gave. Other policies judge it again; nothing is called twice for them.
     blocked: Option<StepOutcome>,
 }
@@ -71,6 +82,9 @@ pub enum SkillRunError {
     /// The frame is not one.
     #[error(transparent)]
     Frame(#[from] InvalidFrame),
+    /// The variables cannot even begin.
+    #[error(transparent)]
+    Variables(#[from] hence_variables::Refusal),
     /// A step uses an id the record keeps for itself.
     #[error("step id `{0}` is reserved")]
     ReservedStep(Arc<str>),
@@ -107,6 +121,8 @@ impl<'a> SkillRun<'a> {
         let created_at = problem.created_at().clone();
         let request = pinned.request(&trace_id)?;
         let progress = Progress::begin(prepared, &request, registry)?;
+        let is_declared = SkillVariables::are_declared(prepared.skill());
+        let variables = if is_declared { Some(SkillVariables::begin(&problem)?) } else { None };
         let clock = Clock::ticking(problem.created_at().clone());
         let (book, header) = Book::open(BookStart {
             problem,
@@ -115,13 +131,29 @@ impl<'a> SkillRun<'a> {
             profile: Profile::STRICT,
             clock,
         })?;
-        let (recorded, blocked) = (BTreeMap::new(), None);
-        Ok((Self { pinned, created_at, request, progress, book, recorded, blocked }, header))
+        let run = Self {
+            pinned,
+            created_at,
+            request,
+            progress,
+            book,
+            recorded: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            variables,
+            stop: None,
+            blocked: None,
+        };
+        Ok((run, header))
     }
 
     /// Returns where the journal ends.
     pub fn head(&self) -> Head {
         self.book.head()
+    }
+
+    /// Returns the state so far.
+    pub fn state(&self) -> &ReasoningState {
+        self.book.state()
     }
 
     /// Returns whether the run has ended.
@@ -153,6 +185,14 @@ impl<'a> SkillRun<'a> {
 
     pub(crate) fn pinned(&self) -> &Pinned {
         &self.pinned
+    }
+
+    pub(crate) fn stop_before(&mut self, index: RecordIndex) {
+        self.stop = Some(index);
+    }
+
+    fn has_reached_stop(&self) -> bool {
+        self.stop.is_some_and(|stop| self.book.next_index() >= stop)
     }
 
     /// Returns the memory after an outcome of the step that is due, which is not taken in.
@@ -210,7 +250,7 @@ impl<'a> SkillRun<'a> {
         if outcome.meta.contains_key(LATENCY_KEY) {
             outcome.meta = outcome.meta.without(LATENCY_KEY);
         }
-        let proposed = self.progress.propose(outcome)?;
+        let (proposed, variables) = self.propose(outcome)?;
         let settled = &proposed.outcome;
         let (held, beside) = match Kept::of(settled, self.pinned.on_failure) {
             Kept::Output(value) => (self.book.store(Canonical::of(&value), sink)?, None),
@@ -225,7 +265,44 @@ impl<'a> SkillRun<'a> {
             self.blocked = Some(proposed.outcome);
             return Ok(Err(Blocked { index, step, errors }));
         }
-        Ok(Ok(self.progress.accept(proposed).clone()))
+        let kept = self.progress.accept(proposed).clone();
+        if let (Some(before), Some(after)) = (self.variables.take(), variables) {
+            self.follow_variables(&before, after);
+        }
+        Ok(Ok(kept))
+    }
+
+    /// Says what settling an outcome would give, and which variables there would be; where any are declared, their
+    /// rules have a say.
+    fn propose(&self, outcome: StepOutcome) -> Result<(Settled, Option<SkillVariables>), SkillRunError> {
+        let (step, proposed) = (self.progress.due(), self.progress.propose(outcome)?);
+        let (Some(variables), Some(step)) = (&self.variables, step) else { return Ok((proposed, None)) };
+        let (index, times) = (self.book.next_index(), self.book.next_times()?);
+        let judge =
+            |proposed: &Settled| variables.after(step, &proposed.outcome, &proposed.memory, &times.1, index);
+        match judge(&proposed) {
+            Ok(after) => Ok((proposed, Some(after))),
+            Err(refusal) => {
+                let refused = self.progress.refuse(proposed, crate::variables::failure(&refusal));
+                // A step that failed writes nothing, and time goes on all the same.
+                let after = judge(&refused)?;
+                Ok((refused, Some(after)))
+            }
+        }
+    }
+
+    /// Puts the variables after a step in place of those before; what is past its time leaves the memory, too.
+    fn follow_variables(&mut self, before: &SkillVariables, after: SkillVariables) {
+        before.gone_in(&after).iter().for_each(|name| self.progress.forget(name.as_str()));
+        self.variables = Some(after);
+    }
+
+    /// Asks whether a step that acts on the world may be executed, now that everything before it is recorded.
+    fn foresee(&mut self, step: &Step, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
+        let imagined = Canonical::of(&imagined(step).to_value());
+        let times = self.book.next_times()?;
+        let result = kept::result(&step.id, &Value::Null, times, Outcome::Success(imagined), None);
+        Ok(self.book.foresee(result, sink)?)
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.
@@ -249,6 +326,39 @@ impl<'a> SkillRun<'a> {
         }
         let head = book.head();
         Ok(FinishedSkill { finished: Finished { state: book.into_state(), head }, report })
+    }
+}
+
+/// Returns an outcome that a step might have.
+fn imagined(step: &Step) -> StepOutcome {
+    StepOutcome {
+        step_id: step.id.clone(),
+        uses: step.uses.to_string().into(),
+        status: StepStatus::Completed,
+        input: Object::new().into(),
+        produced: Some(Object::new().into()),
+        commits: Vec::new(),
+        wired: None,
+        reads: Vec::new(),
+        control_reads: Vec::new(),
+        writes: Vec::new(),
+        meta: Object::new(),
+        metrics: TraceMetrics::default(),
+        called: BTreeMap::new(),
+        notes: Vec::new(),
+        failure: None,
+    }
+}
+
+/// Returns whether a step acts on the world, and does so by one call that is known before it is made: then it is
+/// executed only once everything before it is recorded, and policies are asked first.
+pub(crate) fn acts(step: &Step, host: &dyn Host) -> bool {
+    let control = &step.control;
+    let is_plain =
+        control.condition.is_none() && control.router.is_none() && matches!(control.flow, Flow::Once);
+    match &step.uses {
+        Uses::Capability(id) => is_plain && host.effect(id) == Effect::Acts,
+        Uses::Skill(_) => false,
     }
 }
 
@@ -282,4 +392,19 @@ pub(crate) fn check_pin(
         return Err(SkillRunError::ReservedStep(step.id.clone()));
     }
     Ok(pinned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_imagined_outcome_reads_back() {
+        let document = r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+            "steps": [{"id": "a", "uses": "b", "output": {"v": "vars.v"}}]}"#;
+        let skill =
+            hence_cognition::skill::Skill::read(&hence_canon::parse(document.as_bytes()).unwrap()).skill;
+        let imagined = imagined(skill.unwrap().steps.first().unwrap());
+        assert_eq!(StepOutcome::from_value(&imagined.to_value()).unwrap(), imagined);
+    }
 }

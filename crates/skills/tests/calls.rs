@@ -232,6 +232,7 @@ impl Case {
         let prepared = Prepared::of(&skill, &world).unwrap();
         assert!(reaches_out(&skill, &world));
         let asked = NewSkillRun {
+            trust: Default::default(),
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             inputs: Object::new(),

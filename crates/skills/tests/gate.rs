@@ -104,6 +104,14 @@ impl Gate for AtLeast {
         Judgement { blocks, remarks: Vec::new() }
     }
 
+    fn foresee(&mut self, _: RecordIndex, result: &StepResult) -> Judgement {
+        let blocks = match &**result.step() {
+            "test" if self.0 > 100 => vec![StepError::new(POLICY_VIOLATION, "never")],
+            _ => Vec::new(),
+        };
+        Judgement { blocks, remarks: Vec::new() }
+    }
+
     fn take_in(&mut self, _: RecordIndex, _: &Record) {}
 
     fn judge_end(&mut self) -> FinalJudgement {
@@ -130,6 +138,7 @@ impl Case {
         let skill = Skill::read(source.value()).skill.unwrap();
         let policies = at_least_policies(at_least);
         let asked = NewSkillRun {
+            trust: Default::default(),
             id: "run-1".into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,
@@ -295,4 +304,24 @@ fn every_cut_of_a_guarded_journal_is_taken_up_to_the_same_bytes() {
         assert_eq!(blocked, None);
         assert_eq!(taken_up.journal, whole.journal, "cut behind {kept} records");
     }
+}
+
+#[test]
+fn a_step_that_is_blocked_whatever_it_gives_is_not_executed() {
+    let (case, world) = (Case::new(101), World::default());
+    let (sink, blocked) = case.start(&world);
+    assert_eq!(blocked.unwrap().why(), "never");
+    assert_eq!(world.0.load(Ordering::SeqCst), 0, "nothing was called");
+    case.holds(&sink, Completeness::Incomplete);
+    let (sink, blocked) = case.resume(&world, sink, None);
+    assert!(blocked.is_some());
+    assert_eq!(world.0.load(Ordering::SeqCst), 0, "nothing was called");
+    case.holds(&sink, Completeness::Incomplete);
+    // Once it may be executed, it is, and then what it gave is judged.
+    let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(2)));
+    assert_eq!(blocked.unwrap().why(), "1 < 2");
+    let (sink, blocked) = case.resume(&world, sink, None);
+    assert_eq!(blocked, None);
+    case.holds(&sink, Completeness::Complete);
+    assert_eq!(world.0.load(Ordering::SeqCst), 2);
 }

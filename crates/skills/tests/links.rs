@@ -140,6 +140,7 @@ impl Case {
         let skill = skill(&source);
         let prepared = Prepared::of(&skill, &World::default()).unwrap();
         let asked = NewSkillRun {
+            trust: Default::default(),
             id: id.into(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,

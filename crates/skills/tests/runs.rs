@@ -71,7 +71,7 @@ impl Capabilities for Worker<'_> {
         let number = self.0.calls.fetch_add(1, Ordering::SeqCst);
         if self.0.jitter > 0 {
             // Delays that differ from call to call and from run to run.
-            let mixed = (number + self.0.jitter).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54;
+            let mixed = (number + self.0.jitter).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
             std::thread::sleep(Duration::from_micros(mixed));
         }
         let meta = Object::from_iter([("latency_ms", number)]);
@@ -121,6 +121,7 @@ impl Case {
         let skill = Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap();
         let prepared = Prepared::of(&skill, &World::default()).unwrap();
         let asked = NewSkillRun {
+            trust: Default::default(),
             capabilities: None,
             links: Links::default(),
             policies: None,

@@ -52,8 +52,8 @@ pub use error::{POLICY_VIOLATION, StepError};
 pub use finding::{Category, FieldPath, Finding, Findings, Stage};
 pub use metadata::Metadata;
 pub use problem::{
-    LoopSettings, MaxSteps, ModelRequest, NESTING_MAX, Operator, ProblemSpec, Settings, StopCondition,
-    VerificationPath,
+    Binding, BindingInput, BindingMember, LoopSettings, MaxSteps, ModelRequest, NESTING_MAX, Operator,
+    ProblemSpec, Settings, StopCondition, VerificationPath,
 };
 pub use profile::{
     ArtifactRule, ClockRule, CompletionRule, EvidenceRule, HeaderRule, LargeValueRule, LoopFailureRule,

@@ -111,6 +111,12 @@ impl StepResult {
         }
     }
 
+    /// Puts other members beside the outcome.
+    #[must_use]
+    pub fn beside(self, others: Object) -> Self {
+        Self { others, ..self }
+    }
+
     /// Takes a result back from a record, with the hashes it claims.
     #[expect(clippy::too_many_arguments, reason = "one argument per member of the record")]
     pub fn restore(

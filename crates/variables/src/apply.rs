@@ -101,6 +101,11 @@ fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
                 state.touch(event.at);
             }
         }
+        Change::Shared(shared) => {
+            if let Some((layer, _)) = workspace.layer_mut(event.state, shared.scope) {
+                layer.take_over(shared);
+            }
+        }
         Change::RolledBack { .. } => {}
     }
     if let (Some(mutation), Some(state)) = (change.mutation(), workspace.states.get_mut(&event.state)) {
@@ -115,6 +120,8 @@ fn bear(workspace: &mut Workspace, event: &Event, birth: &Birth) {
         parent: birth.parent,
         depth: birth.depth,
         config: birth.config.clone(),
+        lives_in: birth.lives_in.clone(),
+        spawned_by: birth.spawned_by.clone(),
         ..State::newborn(event.state, event.at)
     };
     if let Some(parent) = birth.parent.and_then(|parent| workspace.states.get_mut(&parent)) {

@@ -9,6 +9,7 @@ mod draft;
 mod expire;
 mod finish;
 mod init;
+mod link;
 mod read;
 mod remark;
 mod remove;
@@ -59,17 +60,33 @@ pub fn decide(
     let (state, op) = match call {
         Call::Init(init) => return init::decide(workspace, init, now).map(Decision::Accept),
         Call::Import(import) => return self::import(workspace, import, now).map(Decision::Accept),
+        Call::Share { state, shared } => {
+            return link::share(looking(workspace, *state, now)?, shared, now).map(Decision::Accept);
+        }
+        Call::Return { state, status, answer } => {
+            let sight = looking(workspace, *state, now)?;
+            return link::settle(sight, *status, answer, now).map(Decision::Accept);
+        }
         Call::On { state, op } => (*state, op),
     };
-    let sight = workspace.sight(state).ok_or(Refusal::NoState { state })?;
-    if now < sight.state.clock {
-        return Err(Refusal::ClockWentBack { last: sight.state.clock, now });
+    let sight = looking(workspace, state, now)?;
+    if let Some(run) = sight.state.lives_in.as_ref().filter(|_| op.changes_something()) {
+        return Err(Refusal::LivesElsewhere { state, run: run.clone() });
     }
     if let Some(expiry) = expire::decide(sight, now)? {
         return Ok(Decision::ExpireFirst(expiry));
     }
     remark::check(op)?;
     on_state(sight, op, now, files).map(Decision::Accept)
+}
+
+/// Returns how a state sees the workspace at a moment that is not before the last it has seen.
+fn looking(workspace: &Workspace, state: crate::StateId, now: Timestamp) -> Result<Sight<'_>, Refusal> {
+    let sight = workspace.sight(state).ok_or(Refusal::NoState { state })?;
+    if now < sight.state.clock {
+        return Err(Refusal::ClockWentBack { last: sight.state.clock, now });
+    }
+    Ok(sight)
 }
 
 fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Accepted, Refusal> {
@@ -88,7 +105,7 @@ fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Res
         Op::Delete(delete) => remove::delete(sight, delete, now),
         Op::Rename(rename) => remove::rename(sight, rename, now),
         Op::Checkpoint(checkpoint) => rollback::checkpoint(sight, checkpoint, now),
-        Op::Rollback { to } => rollback::decide(sight, to, now),
+        Op::Rollback(rollback) => rollback::decide(sight, rollback, now),
         Op::Fail { reason } => finish::fail(sight, reason.as_ref(), now),
         Op::Cancel { reason } => finish::cancel(sight, reason.as_ref(), now),
         Op::CheckCompletion => Ok(Accepted::answer(Reply::Status(finish::completion(sight.state)))),
@@ -101,10 +118,18 @@ fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Res
 
 /// Refuses a write to a state that others changed meanwhile, or that is over.
 fn check_open(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refusal> {
+    check_unchanged(state, if_mutation_count)?;
+    if state.status.is_terminal() {
+        return Err(Refusal::Sealed { state: state.id, status: state.status });
+    }
+    Ok(())
+}
+
+/// Refuses what was decided on another count of mutations.
+fn check_unchanged(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refusal> {
     let found = state.mutation_count;
     match if_mutation_count {
         Some(expected) if expected != found => Err(Refusal::Conflict { expected, found }),
-        _ if state.status.is_terminal() => Err(Refusal::Sealed { state: state.id, status: state.status }),
         _ => Ok(()),
     }
 }

@@ -9,8 +9,8 @@ use crate::adopt::Adoption;
 use crate::mutation::Origin;
 use crate::words::Operation;
 use crate::{
-    CheckpointId, ExecutionConfig, Home, Mutation, MutationId, Name, Scope, SessionId, StateId, Status,
-    Timestamp, TreeId, Variable,
+    CheckpointId, ExecutionConfig, Home, Mutation, MutationId, Name, Scope, SessionId, Shared, StateId,
+    Status, Timestamp, TreeId, Variable,
 };
 
 mod decode;
@@ -47,6 +47,10 @@ pub enum Action {
     Cancel,
     /// The end of temporary variables whose time is over.
     Expire,
+    /// What another run left in a shared layer.
+    Share,
+    /// How a child that lives in another run ended.
+    Return,
 }
 
 /// One change.
@@ -112,6 +116,8 @@ pub enum Change {
         /// The checkpoint.
         to: CheckpointId,
     },
+    /// Another run changed a shared layer.
+    Shared(Box<Shared>),
     /// The status changed.
     Status {
         /// The status afterwards.
@@ -134,6 +140,19 @@ pub struct Birth {
     pub depth: u8,
     /// How to execute.
     pub config: Option<ExecutionConfig>,
+    /// The run the state lives in, when that is another: here it is only known of.
+    pub lives_in: Option<Arc<str>>,
+    /// The state of another run that spawned this one.
+    pub spawned_by: Option<Spawner>,
+}
+
+/// A state of another run that spawned one of this.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spawner {
+    /// The run.
+    pub run: Arc<str>,
+    /// The state.
+    pub state: StateId,
 }
 
 /// Where a change happens, and as which change of that layer.
@@ -200,6 +219,17 @@ impl Entry {
 }
 
 impl Change {
+    /// Returns where a change of a variable happens.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Write { place, .. }
+            | Self::Delete { place, .. }
+            | Self::Rename { place, .. }
+            | Self::Read { place, .. } => Some(*place),
+            _ => None,
+        }
+    }
+
     /// Returns the log entry this change makes, if it makes one.
     pub fn mutation(&self) -> Option<Mutation> {
         match self {
@@ -216,7 +246,11 @@ impl Change {
                 let (old, new) = (name.shared().into(), to.shared().into());
                 Some(entry.mutation(Operation::Rename, name, Some(old), Some(new)))
             }
-            Self::Born(_) | Self::Adopted(_) | Self::Read { .. } | Self::Checkpoint { .. } => None,
+            Self::Born(_)
+            | Self::Adopted(_)
+            | Self::Read { .. }
+            | Self::Checkpoint { .. }
+            | Self::Shared(_) => None,
             Self::RolledBack { .. } | Self::Status { .. } => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Name, StateId, Variable};
+use crate::{Author, Name, Shared, StateId, Variable};
 
 /// Variables by name. Cloning shares, which is how checkpoints are taken.
 pub type Variables = Arc<BTreeMap<Name, Arc<Variable>>>;
@@ -15,7 +15,7 @@ pub struct Layer {
     /// Counts every write, deletion and renaming. The order of changes made by several states is this count.
     revision: u64,
     /// For shared layers: the last revision each state made to each name, deleted names included.
-    writers: BTreeMap<Name, BTreeMap<StateId, u64>>,
+    writers: BTreeMap<Name, BTreeMap<Author, u64>>,
 }
 
 impl Layer {
@@ -36,15 +36,34 @@ impl Layer {
 
     /// Returns the names `state` changed after `revision`.
     pub(crate) fn written_since(&self, state: StateId, revision: u64) -> impl Iterator<Item = &Name> {
-        let by_state =
-            move |writers: &BTreeMap<StateId, u64>| writers.get(&state).is_some_and(|at| *at > revision);
+        let by_state = move |writers: &BTreeMap<Author, u64>| {
+            writers.get(&Author::State(state)).is_some_and(|at| *at > revision)
+        };
         self.writers.iter().filter(move |(_, writers)| by_state(writers)).map(|(name, _)| name)
     }
 
-    /// Returns a state other than `state` that changed `name` after `revision`.
-    pub(crate) fn rival(&self, name: &Name, state: StateId, revision: u64) -> Option<StateId> {
-        let writers = self.writers.get(name)?;
-        writers.iter().find(|(writer, at)| **writer != state && **at > revision).map(|(writer, _)| *writer)
+    /// Returns who else than `state` changed `name` after `revision`.
+    pub(crate) fn rival(&self, name: &Name, state: StateId, revision: u64) -> Option<Author> {
+        let (writers, own) = (self.writers.get(name)?, Author::State(state));
+        writers.iter().find(|(writer, at)| **writer != own && **at > revision).map(|(writer, _)| *writer)
+    }
+
+    /// Takes over what another run left.
+    pub(crate) fn take_over(&mut self, shared: &Shared) {
+        self.revision = shared.revision;
+        let variables = Arc::make_mut(&mut self.variables);
+        for variable in &shared.variables {
+            // Reads of other runs are not counted here, and those counted here stay.
+            let reads = variables.get(&variable.name).map_or(0, |known| known.access_count);
+            let taken = Variable { access_count: reads, ..variable.clone() };
+            variables.insert(variable.name.clone(), Arc::new(taken));
+        }
+        for name in &shared.gone {
+            variables.remove(name);
+        }
+        for name in shared.names() {
+            self.writers.entry(name.clone()).or_default().insert(Author::Elsewhere, self.revision);
+        }
     }
 
     pub(crate) fn put(&mut self, variable: Variable, by: Writer) {
@@ -78,7 +97,7 @@ impl Layer {
         self.revision += 1;
         let Writer::Sharing(state) = by else { return };
         for name in names {
-            self.writers.entry((*name).clone()).or_default().insert(state, self.revision);
+            self.writers.entry((*name).clone()).or_default().insert(Author::State(state), self.revision);
         }
     }
 }

@@ -185,6 +185,7 @@ fn touched(event: &Event) -> BTreeMap<Scope, Span> {
                 see(*scope, revision.saturating_sub(1), *revision);
             }
             Change::Read { place: Place::Layer { scope, revision }, .. } => see(*scope, *revision, *revision),
+            Change::Shared(shared) => see(shared.scope, shared.seen, shared.revision),
             Change::Checkpoint { seen, .. } => {
                 seen.iter().for_each(|(scope, revision)| see(*scope, *revision, *revision));
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
-use crate::{Import, Origin, StateId};
+use crate::{Import, Origin, Shared, Spawner, StateId, Status, Stored};
 
 mod decode;
 mod encode;
@@ -16,6 +16,22 @@ pub enum Call {
     Init(Init),
     /// Take in a state from a document.
     Import(Box<Import>),
+    /// Take in what another run left in a layer that is shared with it.
+    Share {
+        /// The state that sees the layer.
+        state: StateId,
+        /// What it left.
+        shared: Box<Shared>,
+    },
+    /// Take in how a child that lives in another run ended.
+    Return {
+        /// The child, as it is known of here.
+        state: StateId,
+        /// How it ended.
+        status: Status,
+        /// Its `Final`.
+        answer: Stored,
+    },
     /// Ask something of a state.
     On {
         /// Which.
@@ -40,6 +56,10 @@ pub struct Init {
     pub parent: Option<StateId>,
     /// How to execute.
     pub execution_config: Option<Value>,
+    /// The run the state lives in, when that is another.
+    pub lives_in: Option<Arc<str>>,
+    /// The state of another run that spawns this one, and how deep it is in its task tree.
+    pub spawned_by: Option<(Spawner, u8)>,
 }
 
 impl Init {
@@ -63,10 +83,7 @@ pub enum Op {
     /// Name the present position.
     Checkpoint(TakeCheckpoint),
     /// Return to a checkpoint.
-    Rollback {
-        /// The checkpoint's name.
-        to: Arc<str>,
-    },
+    Rollback(Rollback),
     /// End the task as failed.
     Fail {
         /// Why.
@@ -90,6 +107,33 @@ pub enum Op {
     },
     /// Ask whether the whole task tree is complete.
     TreeStatus,
+}
+
+impl Op {
+    /// Returns the scope the operation names.
+    pub fn scope(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Set(set) => set.scope.as_ref(),
+            Self::Get(get) => get.scope.as_ref(),
+            Self::Delete(delete) => delete.scope.as_ref(),
+            Self::Rename(rename) => rename.scope.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the operation changes more than the number of reads.
+    pub fn changes_something(&self) -> bool {
+        matches!(
+            self,
+            Self::Set(_)
+                | Self::Delete(_)
+                | Self::Rename(_)
+                | Self::Checkpoint(_)
+                | Self::Rollback(_)
+                | Self::Fail { .. }
+                | Self::Cancel { .. }
+        )
+    }
 }
 
 /// A write.
@@ -183,4 +227,22 @@ pub struct TakeCheckpoint {
     pub name: Arc<str>,
     /// What happened there.
     pub description: Option<Arc<str>>,
+    /// Refuse unless the state has had exactly this many mutations.
+    pub if_mutation_count: Option<u64>,
+}
+
+/// A return to a checkpoint.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rollback {
+    /// The checkpoint's name.
+    pub to: Arc<str>,
+    /// Refuse unless the state has had exactly this many mutations.
+    pub if_mutation_count: Option<u64>,
+}
+
+impl Rollback {
+    /// Returns the way back to a checkpoint, whatever happened since.
+    pub fn to(name: impl Into<Arc<str>>) -> Self {
+        Self { to: name.into(), if_mutation_count: None }
+    }
 }

@@ -11,7 +11,7 @@ use crate::limits::{
 use crate::name::InvalidName;
 use crate::stored::LoadFault;
 use crate::words::UnknownWord;
-use crate::{Name, Scope, StateId, Status, Timestamp, ValueType};
+use crate::{Author, Name, Scope, StateId, Status, Timestamp, ValueType};
 
 /// Why an operation was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +75,7 @@ pub enum Refusal {
     #[error("the snapshot of checkpoint {name:?} is not at hand")]
     SnapshotMissing { name: Arc<str> },
     #[error("`{name}` was also changed by {rival} since the checkpoint")]
-    RollbackConflict { name: Name, rival: StateId },
+    RollbackConflict { name: Name, rival: Author },
     #[error("{child} is not a child of {parent}")]
     NotAChild { parent: StateId, child: StateId },
     #[error("child {child} is {status}")]
@@ -86,6 +86,8 @@ pub enum Refusal {
     TooManyChildren { parent: StateId },
     #[error("task tree already has {TREE_NODES_MAX} tasks")]
     TooManyNodes,
+    #[error("state {state} lives in run {run}")]
+    LivesElsewhere { state: StateId, run: Arc<str> },
     #[error("clock went back from {last} to {now}")]
     ClockWentBack { last: Timestamp, now: Timestamp },
 }
@@ -152,6 +154,7 @@ impl Refusal {
             Self::TooDeep { .. } => ("limit_depth", "TREE-6"),
             Self::TooManyChildren { .. } => ("limit_children", "TREE-6"),
             Self::TooManyNodes => ("limit_nodes", "TREE-6"),
+            Self::LivesElsewhere { .. } => ("state_elsewhere", "TREE-5"),
             Self::ClockWentBack { .. } => ("invalid_argument", "TTL-8"),
         }
     }

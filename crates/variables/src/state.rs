@@ -8,8 +8,8 @@ use hence_canon::Object;
 use crate::layer::Layer;
 use crate::limits::HISTORY_ENTRIES_MAX;
 use crate::{
-    Checkpoint, ExecutionConfig, Mutation, Name, SessionId, StateId, Status, Stored, Timestamp, TreeId,
-    Variable,
+    Checkpoint, ExecutionConfig, Mutation, Name, SessionId, Spawner, StateId, Status, Stored, Timestamp,
+    TreeId, Variable,
 };
 
 /// A state. What it shares with others — session, tree and global variables — lives in its
@@ -24,6 +24,8 @@ pub struct State {
     pub(crate) depth: u8,
     pub(crate) children: Vec<StateId>,
     pub(crate) config: Option<ExecutionConfig>,
+    pub(crate) lives_in: Option<Arc<str>>,
+    pub(crate) spawned_by: Option<Spawner>,
     pub(crate) created_at: Option<Timestamp>,
     pub(crate) last_updated_at: Option<Timestamp>,
     /// The latest moment this state has seen; the next event is not earlier.
@@ -70,6 +72,8 @@ impl State {
             depth: 0,
             children: Vec::new(),
             config: None,
+            lives_in: None,
+            spawned_by: None,
             created_at: Some(at),
             last_updated_at: Some(at),
             clock: at,
@@ -115,6 +119,16 @@ impl State {
     /// Returns the states this one spawned, in order.
     pub fn children(&self) -> &[StateId] {
         &self.children
+    }
+
+    /// Returns the run this state lives in, when it is only known of here.
+    pub fn lives_in(&self) -> Option<&Arc<str>> {
+        self.lives_in.as_ref()
+    }
+
+    /// Returns the state of another run that spawned this one.
+    pub fn spawned_by(&self) -> Option<&Spawner> {
+        self.spawned_by.as_ref()
     }
 
     /// Returns the execution configuration.

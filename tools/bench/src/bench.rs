@@ -3,12 +3,15 @@
 mod append;
 mod canonical;
 mod growth;
+mod policy;
 mod resume;
 mod review;
 mod skills;
 mod start;
 mod state_hash;
 mod traces;
+mod value_memory;
+mod variables;
 mod verify;
 
 use crate::Error;
@@ -30,6 +33,9 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "skills", run: skills::run },
     Bench { name: "traces", run: traces::run },
     Bench { name: "review", run: review::run },
+    Bench { name: "policy", run: policy::run },
     Bench { name: "append", run: append::run },
+    Bench { name: "variables", run: variables::run },
+    Bench { name: "value-memory", run: value_memory::run },
     Bench { name: "start", run: start::run },
 ];

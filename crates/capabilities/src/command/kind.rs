@@ -30,16 +30,18 @@ impl ProviderKind for CommandKind {
         let path = if program.contains('/') { base.join(&**program) } else { PathBuf::from(&**program) };
         let directory = members.text("directory").map_or_else(|| base.to_owned(), |path| base.join(&*path));
         let environment = members.texts("environment");
-        if environment.iter().any(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        let secrets = secrets(members);
+        let variables = environment.iter().chain(secrets.iter().map(|(variable, _)| variable));
+        if variables.into_iter().any(|name| name.is_empty() || name.contains(['=', '\0'])) {
             members.refuse("environment", "a name of a variable has no `=` and is not empty");
         }
         let (name, arguments) = (program.clone(), arguments.to_vec());
-        Some(Arc::new(Command { name, path, arguments, directory, environment }))
+        Some(Arc::new(Command { name, path, arguments, directory, environment, secrets }))
     }
 
     fn schema(&self) -> Value {
         parse(
-            br#"{
+            br##"{
           "description": "A program that reads JSON from stdin and writes JSON to stdout, started without a shell.",
           "required": ["command"],
           "properties": {
@@ -47,10 +49,22 @@ impl ProviderKind for CommandKind {
               "description": "The program and its arguments. A program with a slash is taken from the folder of this file."},
             "directory": {"type": "string", "description": "Where it runs, from the folder of this file. Default: that folder."},
             "environment": {"type": "array", "items": {"type": "string"},
-              "description": "The variables it sees. It sees no others."}
+              "description": "The variables it sees. It sees no others."},
+            "secret_environment": {"type": "object", "additionalProperties": {"$ref": "#/$defs/secret"},
+              "description": "Variables in which it finds secrets."}
           }
-        }"#,
+        }"##,
         )
         .expect("the text above is JSON")
     }
+}
+
+/// Reads the variables in which a command finds secrets.
+fn secrets(members: &mut Members<'_, '_>) -> Vec<(Arc<str>, Arc<str>)> {
+    let (key, mut secrets) = ("secret_environment", Vec::new());
+    for (variable, value) in members.object(key).into_iter().flat_map(hence_canon::Object::iter) {
+        let place = members.place(key).child(variable);
+        secrets.extend(members.secret_at(value, place).map(|name| (variable.clone(), name)));
+    }
+    secrets
 }

@@ -13,8 +13,10 @@ use crate::provider::{Provider, ProviderCall};
 use child::{Ended, Limits};
 pub(crate) use kind::CommandKind;
 
-/// How much of what a command says on stderr is kept for a message: the end of it.
-const STDERR_BYTES_MAX: usize = 2048;
+/// How much of what a command says on stderr is kept: the end of it. A message shows less, but is cut only after secrets
+/// are taken out, so more must be kept than the longest of them in any spelling.
+const STDERR_BYTES_MAX: usize = 64 * 1024;
+const _: () = assert!(STDERR_BYTES_MAX > 6 * crate::secret::SECRET_BYTES_MAX);
 
 /// The variable that names a call. A command that is started twice for one call sees the same name.
 const CALL_VARIABLE: &str = "HENCE_CALL";
@@ -33,6 +35,8 @@ struct Command {
     directory: PathBuf,
     /// The names of the variables it sees.
     environment: Vec<Arc<str>>,
+    /// The variables in which it finds secrets.
+    secrets: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Provider for Command {
@@ -41,7 +45,7 @@ impl Provider for Command {
         let mut input = canonical_bytes(call.input);
         input.push(b'\n');
         let name = &self.name;
-        match child::run(self.process(call), input, &limits) {
+        match child::run(self.process(call)?, input, &limits) {
             Ended::TimedOut => {
                 let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
                 Err(CallError::TimedOut(seconds))
@@ -68,13 +72,16 @@ impl Provider for Command {
 }
 
 impl Command {
-    fn process(&self, call: &ProviderCall<'_>) -> std::process::Command {
+    fn process(&self, call: &ProviderCall<'_>) -> Result<std::process::Command, CallError> {
         let mut process = std::process::Command::new(&self.path);
         let arguments = self.arguments.iter().map(|word| &**word);
         process.args(arguments).current_dir(&self.directory).env_clear();
         let given = self.environment.iter().filter_map(|name| Some((&**name, std::env::var_os(&**name)?)));
         process.envs(given).env(CALL_VARIABLE, call.key).env(IDEMPOTENCY_VARIABLE, call.idempotency_key);
-        process
+        for (variable, name) in &self.secrets {
+            process.env(&**variable, &*call.secrets.value(name)?);
+        }
+        Ok(process)
     }
 }
 

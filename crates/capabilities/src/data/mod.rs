@@ -4,8 +4,10 @@ mod filter;
 mod group;
 mod join;
 mod pick;
+mod query;
 mod sets;
 mod sort;
+mod validate;
 
 use crate::builtin::BuiltIn;
 
@@ -16,6 +18,8 @@ pub(crate) const ALL: &[&BuiltIn] = &[
     &pick::GET,
     &pick::MAP,
     &pick::SLICE,
+    &query::QUERY,
+    &validate::VALIDATE,
     &filter::FILTER,
     &sort::SORT,
     &group::GROUP,

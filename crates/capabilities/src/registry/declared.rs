@@ -8,9 +8,11 @@ use hence_canon::{JsonPointer, Value};
 use hence_cognition::capability::{
     CapabilitySpec, CognitiveHints, Confirmation, Gate, OnDenied, RequiredTrust, Safety, TrustLevel,
 };
+use hence_cognition::secret::INPUT_PREFIX;
 use hence_engine::Determinism;
 
 use super::{Findings, Members, fields};
+use crate::contract::Schema;
 use crate::provider::{Kinds, Provider};
 
 /// How much a provider may take in as output unless its declaration says otherwise.
@@ -55,16 +57,18 @@ pub struct Declared {
     pub effects: Effects,
     /// What becomes of an undecided call unless a step says otherwise.
     pub recovery: Recovery,
-    /// The JSON Schema of its input.
-    pub input: Option<Value>,
-    /// The JSON Schema of its output.
-    pub output: Option<Value>,
+    /// What an input must look like.
+    pub input: Option<Schema>,
+    /// What an output must look like.
+    pub output: Option<Schema>,
     /// How long a call may take, if less than its step allows.
     pub timeout: Option<Duration>,
     /// How much output is taken in.
     pub output_bytes_max: u64,
     /// The secrets its provider names.
     pub secrets: Vec<Arc<str>>,
+    /// The secrets that may stand in its input; `inputs.*` stands for all secret inputs of skills.
+    pub given: Vec<Arc<str>>,
     /// Who carries calls out.
     pub provider: Arc<dyn Provider>,
 }
@@ -83,19 +87,27 @@ pub(super) fn read(
     kinds: &Kinds,
     findings: &mut Findings,
 ) -> Option<Declared> {
-    let secrets = findings.secrets_count();
+    let before = findings.secrets_count();
     let provider = provider(value, place, base, kinds, findings);
+    let name = value.get("provider").and_then(|provider| provider.get("kind")).and_then(Value::as_str);
+    let usual = name.and_then(|name| kinds.get(name)).map_or(Effects::Writes, |kind| kind.effects());
+    let secrets = findings.secrets_since(before);
     let mut members = Members::of(value, place.clone(), base, findings)?;
     let _ = members.value("provider");
     let description = members.required_text("description");
-    let input = members.value("input").cloned();
-    let output = members.value("output").cloned();
-    let inputs = input.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
-    let outputs = output.as_ref().map(|schema| fields::of_schema(schema)).unwrap_or_default();
+    let input = schema(&mut members, "input");
+    let output = schema(&mut members, "output");
+    let fields = |schema: &Option<Schema>| schema.as_ref().map(|schema| fields::of_schema(schema.source()));
+    let (inputs, outputs) = (fields(&input).unwrap_or_default(), fields(&output).unwrap_or_default());
     let hints = members.value("hints").map(CognitiveHints::read).unwrap_or_default();
     let safety = safety(&mut members);
     let action = members.text("action");
-    let (determinism, effects, recovery) = class(&mut members);
+    let (determinism, effects, recovery) = class(&mut members, usual);
+    let given = given(&mut members);
+    if determinism == Determinism::Deterministic && !(secrets.is_empty() && given.is_empty()) {
+        let message = "a deterministic capability has no secrets: a replay calls it again without them";
+        members.refuse("determinism", message);
+    }
     let timeout = members.seconds("timeout_seconds");
     let output_bytes_max =
         members.count("output_bytes_max", 1..=OUTPUT_BYTES_MAX).unwrap_or(OUTPUT_BYTES_DEFAULT);
@@ -110,9 +122,34 @@ pub(super) fn read(
         output,
         timeout,
         output_bytes_max,
-        secrets: findings.secrets_since(secrets),
+        secrets,
+        given,
         provider: provider?,
     })
+}
+
+fn schema(members: &mut Members<'_, '_>, key: &'static str) -> Option<Schema> {
+    let value = members.value(key)?;
+    match Schema::read(value) {
+        Ok(schema) => Some(schema),
+        Err(error) => {
+            let place = members.place(key).join(&error.pointer);
+            members.findings().add(place, error.message);
+            None
+        }
+    }
+}
+
+/// Reads which secrets may stand in the input. Those of skills are known by the skill, the others are declared here.
+fn given(members: &mut Members<'_, '_>) -> Vec<Arc<str>> {
+    let given = members.texts("secrets");
+    for (index, name) in given.iter().enumerate() {
+        if !name.starts_with(INPUT_PREFIX) {
+            let place = members.place("secrets").child(index);
+            members.findings().needs_secret(place, name.clone());
+        }
+    }
+    given
 }
 
 fn provider(
@@ -139,16 +176,19 @@ fn provider(
     provider
 }
 
-/// Reads how a capability may be treated: what is not said is read as the strictest it could mean.
-fn class(members: &mut Members<'_, '_>) -> (Determinism, Effects, Recovery) {
-    let determinism = match members.word("determinism", &["recorded", "deterministic"]) {
-        Some("deterministic") => Determinism::Deterministic,
-        _ => Determinism::Recorded,
-    };
+/// Reads how a capability may be treated: what is not said is read as the strictest its provider could mean.
+fn class(members: &mut Members<'_, '_>, usual: Effects) -> (Determinism, Effects, Recovery) {
     let effects = match members.word("effects", &["none", "reads", "writes"]) {
         Some("none") => Effects::None,
         Some("reads") => Effects::Reads,
-        _ => Effects::Writes,
+        Some(_) => Effects::Writes,
+        None => usual,
+    };
+    let determinism = match members.word("determinism", &["recorded", "deterministic"]) {
+        Some("deterministic") => Determinism::Deterministic,
+        Some(_) => Determinism::Recorded,
+        None if usual == Effects::None && effects == Effects::None => Determinism::Deterministic,
+        None => Determinism::Recorded,
     };
     if determinism == Determinism::Deterministic && effects != Effects::None {
         let message = "a deterministic capability has `effects: none`: a replay calls it again";

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::{JsonPointer, Object, Value};
+use hence_cognition::secret::secret_reference;
 
 use super::Findings;
-use crate::secret;
 
 /// The members of one object: each is asked for by name, and what nobody asked for is a finding.
 ///
@@ -162,15 +162,19 @@ impl<'a, 'f> Members<'a, 'f> {
     /// Reads a reference to a secret, `{"$secret": NAME}`. Its value is had only when a call needs it.
     pub fn secret(&mut self, key: &'static str) -> Option<Arc<str>> {
         let value = self.value(key)?;
-        match secret::reference(value) {
+        self.secret_at(value, self.place(key))
+    }
+
+    /// Reads a reference to a secret that stands somewhere below this object.
+    pub fn secret_at(&mut self, value: &Value, place: JsonPointer) -> Option<Arc<str>> {
+        match secret_reference(value).cloned() {
             Some(name) => {
-                let place = self.place(key);
                 self.findings.needs_secret(place, name.clone());
                 Some(name)
             }
             None => {
                 let message = r#"expected {"$secret": NAME}: a secret is never written down here"#;
-                self.refuse(key, message);
+                self.findings.add(place, message);
                 None
             }
         }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hence_canon::{Canonical, JsonPointer, Object, Value};
+use hence_cognition::capability::Safety;
 
 pub use declared::{Declared, Effects, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX, Recovery};
 pub use members::Members;
@@ -64,6 +65,9 @@ impl Declarations {
             all.take_in(source, kinds, &mut findings);
             found.push(findings);
         }
+        for (source, findings) in sources.iter().zip(&mut found) {
+            all.check_gates(source, findings);
+        }
         // A secret may be declared in another file than the capability that needs it.
         let problems: Vec<SourceProblem> = (0..)
             .zip(found)
@@ -97,6 +101,40 @@ impl Declarations {
                 && self.capabilities.insert(id.clone(), declared).is_some()
             {
                 findings.add(place, format_args!("another file declares `{id}` too"));
+            }
+        }
+    }
+
+    /// Checks that every gate of a file can be asked, and is asked without further ado.
+    fn check_gates(&self, source: &Source, findings: &mut Findings) {
+        let declared = source.document.get(CAPABILITIES).and_then(Value::as_object);
+        for (id, _) in declared.into_iter().flat_map(Object::iter) {
+            let Some(safety) = self.capabilities.get(id).map(|declared| &declared.spec.safety) else {
+                continue;
+            };
+            for (key, gates) in [("before", &safety.before), ("after", &safety.after)] {
+                for (index, gate) in gates.iter().enumerate() {
+                    let place = JsonPointer::root()
+                        .child(CAPABILITIES)
+                        .child(id)
+                        .child("gates")
+                        .child(key)
+                        .child(index);
+                    let asked = &gate.capability;
+                    match self.capabilities.get(asked).map(|declared| &declared.spec.safety) {
+                        None if families::find(asked).is_none() => {
+                            findings
+                                .add(place, format_args!("no capability `{asked}` is built in or declared"));
+                        }
+                        Some(own) if *own != Safety::default() => {
+                            let message = format_args!(
+                                "`{asked}` is a gate, and a gate has no safety rules of its own"
+                            );
+                            findings.add(place, message);
+                        }
+                        _ => {}
+                    }
+                }
             }
         }
     }

@@ -78,6 +78,8 @@ const FILE: &str = r##"{
           "additionalProperties": false,
           "properties": {"before": {"$ref": "#/$defs/gates"}, "after": {"$ref": "#/$defs/gates"}}
         },
+        "secrets": {"type": "array", "items": {"type": "string"},
+          "description": "The secrets that may stand in its input; inputs.* stands for all secret inputs of skills."},
         "timeout_seconds": {"type": "number", "exclusiveMinimum": 0},
         "output_bytes_max": {"type": "integer", "minimum": 1, "maximum": 268435456, "default": 16777216},
         "hints": {"type": "object", "description": "What kind of knowledge it takes and gives."}

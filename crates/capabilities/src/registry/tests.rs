@@ -19,8 +19,51 @@ fn read(documents: &[&str]) -> Result<Declarations, Vec<String>> {
 const PROVIDER: &str = r#""description": "d", "provider": {"kind": "command", "command": ["x"]}"#;
 
 fn one(more: &str) -> Declared {
-    let declared = read(&[&format!(r#"{{"capabilities": {{"a": {{{PROVIDER}{more}}}}}}}"#)]).unwrap();
+    one_of(more, &[])
+}
+
+fn one_of(more: &str, others: &[&str]) -> Declared {
+    let others: String = others.iter().map(|id| format!(r#", "{id}": {{{PROVIDER}}}"#)).collect();
+    let declared = read(&[&format!(r#"{{"capabilities": {{"a": {{{PROVIDER}{more}}}{others}}}}}"#)]).unwrap();
     declared.get("a").unwrap().clone()
+}
+
+#[test]
+fn a_gate_must_be_there_and_have_no_rules_of_its_own() {
+    let file = format!(
+        r#"{{"capabilities": {{
+            "a": {{{PROVIDER}, "gates": {{"before": ["b", "none", "data.value"], "after": ["c"]}}}},
+            "b": {{{PROVIDER}, "confirmation": "required"}}, "c": {{{PROVIDER}, "gates": {{"before": ["c"]}}}}}}}}"#
+    );
+    assert_eq!(
+        read(&[&file]).unwrap_err(),
+        [
+            "0 at `/capabilities/a/gates/before/0`: `b` is a gate, and a gate has no safety rules of its own",
+            "0 at `/capabilities/a/gates/before/1`: no capability `none` is built in or declared",
+            "0 at `/capabilities/a/gates/after/0`: `c` is a gate, and a gate has no safety rules of its own",
+            "0 at `/capabilities/c/gates/before/0`: `c` is a gate, and a gate has no safety rules of its own",
+        ]
+    );
+}
+
+#[test]
+fn schemas_are_read_with_the_file_and_refer_to_nothing_outside() {
+    let wrong =
+        r#", "input": {"properties": {"a": {"type": "text"}}}, "output": {"$ref": "https://example.com/s"}"#;
+    let found = read(&[&format!(r#"{{"capabilities": {{"a": {{{PROVIDER}{wrong}}}}}}}"#)]).unwrap_err();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("0 at `/capabilities/a/input/properties/a/type`: "), "{found:?}");
+    assert!(found[1].starts_with("0 at `/capabilities/a/output"), "{found:?}");
+}
+
+#[test]
+fn what_a_replay_calls_again_has_no_secrets() {
+    let file = format!(
+        r#"{{"capabilities": {{"a": {{{PROVIDER}, "effects": "none", "determinism": "deterministic",
+            "secrets": ["S", "inputs.*"]}}}}, "secrets": {{"S": {{"environment": "S"}}}}}}"#
+    );
+    let found = read(&[&file]).unwrap_err();
+    assert!(found[0].contains("a deterministic capability has no secrets"), "{found:?}");
 }
 
 #[test]
@@ -37,10 +80,13 @@ fn what_is_not_said_is_the_strictest_it_could_mean() {
 
 #[test]
 fn safety_rules_and_contracts_reach_the_spec() {
-    let declared = one(r#", "trust": "elevated", "confirmation": "required",
+    let declared = one_of(
+        r#", "trust": "elevated", "confirmation": "required",
         "gates": {"before": ["g", {"capability": "h", "on_denied": "warn"}], "after": ["i"]},
         "input": {"type": "object", "required": ["x", "y"],
-                  "properties": {"x": {"type": "string"}, "z": {"type": ["null", "string"]}}}"#);
+                  "properties": {"x": {"type": "string"}, "z": {"type": ["null", "string"]}}}"#,
+        &["g", "h", "i"],
+    );
     let safety = &declared.spec.safety;
     assert_eq!(safety.trust, RequiredTrust::AtLeast(TrustLevel::Elevated));
     assert_eq!(safety.confirmation, Confirmation::Needed);
@@ -83,7 +129,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
             "0 at `/capabilities/a/timeout_seconds`: expected a number of seconds above 0, found 0",
             "0 at `/capabilities/a/output_bytes_max`: expected a count from 1 to 268435456, found 268435457",
             "0 at `/capabilities/b`: expected an object, found integer",
-            "0 at `/capabilities/c/provider/kind`: expected one of command, found \"telepathy\"",
+            "0 at `/capabilities/c/provider/kind`: expected one of command, http, rules, found \"telepathy\"",
             "0 at `/capabilities/c/description`: expected a text that is not empty, found \"\"",
             "0 at `/capabilities/d/provider`: `kind` is missing",
         ]
@@ -126,4 +172,36 @@ fn the_schema_names_every_member_and_every_kind() {
     // What the reader asks for is what it lists when something else is there.
     let refused = read(&[&format!(r#"{{"capabilities": {{"a": {{{PROVIDER}, "?": 1}}}}}}"#)]).unwrap_err();
     assert!(refused[0].ends_with(&found.join(", ")), "{refused:?}\n{found:?}");
+}
+
+#[test]
+fn rules_are_a_pure_gate() {
+    use hence_cognition::run::{Call, CallPlace, CallPurpose};
+    use hence_skills::Host as _;
+    let file = r#"{"capabilities": {"small": {"description": "d", "provider": {"kind": "rules",
+        "rules": [{"id": "limit", "expect": "inputs.amount <= 100", "message": "more than 100"}]}}}}"#;
+    let library = crate::Library::with(read(&[file]).unwrap());
+    assert_eq!(library.determinism("small"), Determinism::Deterministic);
+    assert_eq!(library.effects("small"), Effects::None);
+    for (input, expected) in [
+        (r#"{"amount": 100}"#, r#"{"allowed":true,"findings":[],"reason":""}"#),
+        (
+            r#"{"amount": 101}"#,
+            r#"{"allowed":false,"findings":[{"message":"more than 100","rule":"limit","severity":"error"}],"reason":"more than 100"}"#,
+        ),
+    ] {
+        let call = Call {
+            capability: &"small".into(),
+            input: &parse(input.as_bytes()).unwrap(),
+            purpose: CallPurpose::GateBefore,
+            skill_id: &"s".into(),
+            step_id: &"step".into(),
+            place: &CallPlace::default(),
+            attempt: 1,
+            timeout_seconds: hence_canon::Float::new(1.0).unwrap(),
+        };
+        assert_eq!(library.worker().call(&call).unwrap().output.to_string(), expected);
+    }
+    let wrong = r#"{"capabilities": {"a": {"description": "d", "provider": {"kind": "rules", "rules": [{"id": "x"}]}}}}"#;
+    assert!(read(&[wrong]).unwrap_err()[0].contains("`expect` is missing"));
 }

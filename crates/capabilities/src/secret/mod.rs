@@ -1,26 +1,16 @@
 //! Values that nobody may see: referred to by name everywhere, had only by the provider that needs one.
+//!
+//! A run's memory, records and files hold [references](hence_cognition::secret), never values. A value is put in the
+//! place of a reference when a provider is called, and taken out of whatever the provider gives or says: both in
+//! [`outside`](crate::outside), which every call of a declared capability goes through and nothing else does.
 
+mod redact;
 mod source;
+mod vault;
 
-use std::sync::Arc;
-
-use hence_canon::{Object, Value};
-
+pub use redact::Redactor;
 pub use source::{SecretSource, Secrets};
+pub use vault::{MissingSecret, SECRET_BYTES_MAX, SECRET_BYTES_MIN, Vault};
 
-/// The member that makes an object a reference to a secret.
-pub const SECRET_KEY: &str = "$secret";
-
-/// Returns the name a reference to a secret holds: an object whose only member is `$secret`, a text.
-pub fn reference(value: &Value) -> Option<Arc<str>> {
-    let object = value.as_object().filter(|object| object.len() == 1)?;
-    match object.get(SECRET_KEY)? {
-        Value::String(name) => Some(name.clone()),
-        _ => None,
-    }
-}
-
-/// Makes a reference to a secret.
-pub fn reference_to(name: &str) -> Value {
-    Object::from_iter([(SECRET_KEY, name)]).into()
-}
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_canon::Value;
+use hence_canon::{JsonPointer, Object, Value};
 
 use super::{CapabilitySpec, auto_wire};
 use crate::capability::CognitiveTypes;
@@ -16,6 +16,12 @@ pub trait Registry {
 
     /// Returns a skill that can be nested.
     fn skill(&self, id: &str) -> Option<Arc<Skill>>;
+
+    /// Returns how fixed members of an input break what a capability demands beyond the types of its fields, each with
+    /// its place in the input. Members that are not given are not missed.
+    fn input_mismatches(&self, _capability: &str, _given: &Object) -> Vec<(JsonPointer, String)> {
+        Vec::new()
+    }
 
     /// Returns the vocabulary of types of knowledge.
     fn cognitive_types(&self) -> CognitiveTypes {

@@ -26,6 +26,16 @@ impl TrustLevel {
             _ => return None,
         })
     }
+
+    /// Returns the level's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Standard => "standard",
+            Self::Elevated => "elevated",
+            Self::Privileged => "privileged",
+        }
+    }
 }
 
 /// The trust a capability demands.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hence_canon::{JsonPointer, Kind, Object, Value};
 
 use super::{CognitiveHints, Safety};
+use crate::secret::secret_reference;
 use crate::skill::{Fields, Need, Problem, Problems, TypeName, fields};
 
 /// What is known about a capability before it is called.
@@ -60,16 +61,18 @@ impl CapabilitySpec {
     }
 }
 
-/// Returns the first way in which values do not fit declared fields. `null` fits every type; undeclared members
-/// and type names outside [`TypeName`] are not looked at.
+/// Returns the first way in which values do not fit declared fields. `null` fits every type, and so does a reference to
+/// a secret; undeclared members and type names outside [`TypeName`] are not looked at.
 pub fn breach(fields: &Fields, values: &Object) -> Option<ContractBreach> {
     fields.iter().find_map(|(name, field)| match (values.get(name), TypeName::find(&field.kind)) {
         (None, _) if field.need == Need::Required => Some(ContractBreach::Missing(name.clone())),
-        (Some(value), Some(kind)) if !kind.admits(value) => Some(ContractBreach::Type {
-            name: name.clone(),
-            expected: field.kind.clone(),
-            found: value.kind(),
-        }),
+        (Some(value), Some(kind)) if !kind.admits(value) && secret_reference(value).is_none() => {
+            Some(ContractBreach::Type {
+                name: name.clone(),
+                expected: field.kind.clone(),
+                found: value.kind(),
+            })
+        }
         _ => None,
     })
 }

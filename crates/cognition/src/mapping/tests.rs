@@ -184,3 +184,28 @@ proptest! {
         let _ = ProducedField::parse(&text);
     }
 }
+
+#[test]
+fn appending_to_a_slot_shares_what_is_there_and_reads_as_one_list() {
+    use crate::state::{ListSlot, Slot};
+
+    let mapping = OutputMapping::parse(&json(r#"{"more": "working.evidence"}"#)).unwrap();
+    let mut memory = Memory::default();
+    let mut snapshots = Vec::new();
+    for number in 0..2_000 {
+        let produced = json(&format!(r#"{{"more": [{number}, {number}]}}"#));
+        memory = mapping.apply(&memory, &produced, MergeStrategy::Append).unwrap();
+        snapshots.push(memory.clone());
+    }
+    assert_eq!(memory.working().list(ListSlot::Evidence).len(), 4_000);
+    // Earlier snapshots are what they were, and a list written whole equals one that grew.
+    assert_eq!(
+        snapshots[9].working().slot(Slot::List(ListSlot::Evidence)).to_string(),
+        "[0,0,1,1,2,2,3,3,4,4,5,5,6,6,7,7,8,8,9,9]"
+    );
+    let whole = json(&format!(r#"{{"more": {}}}"#, memory.working().slot(Slot::List(ListSlot::Evidence))));
+    let written = mapping.apply(&Memory::default(), &whole, MergeStrategy::Overwrite).unwrap();
+    assert_eq!(written.working(), memory.working());
+    // What is no list is refused as before.
+    assert!(mapping.apply(&memory, &json(r#"{"more": 1}"#), MergeStrategy::Append).is_err());
+}

@@ -148,7 +148,10 @@ fn report_calls(step: &Step, registry: &dyn Registry, place: &JsonPointer, probl
     for (at, uses) in calls {
         match uses {
             Uses::Capability(id) => match registry.capability(id) {
-                Some(spec) => report_contract(step, &spec.inputs, &at, place, problems),
+                Some(spec) => {
+                    report_contract(step, &spec.inputs, &at, place, problems);
+                    report_mismatches(step, (id, &spec.inputs), registry, place, problems);
+                }
                 None => problems.add(Rule::UnknownCapability, at, format_args!("no capability `{id}`")),
             },
             Uses::Skill(id) => match registry.skill(id) {
@@ -192,6 +195,25 @@ fn report_contract(
             let message = format_args!("`{name}` is {}, found {}", field.kind, value.kind());
             problems.add(Rule::Contract, place.child("input").child(name), message);
         }
+    }
+}
+
+/// Reports fixed values that a capability's schema does not allow. Types have been looked at already.
+fn report_mismatches(
+    step: &Step,
+    (id, inputs): (&Arc<str>, &crate::skill::Fields),
+    registry: &dyn Registry,
+    place: &JsonPointer,
+    problems: &mut Problems,
+) {
+    let Ok(mapping) = &step.input else { return };
+    let fixed = inputs.iter().filter_map(|(name, field)| {
+        let value = mapping.member(name).and_then(|given| given.fixed())?;
+        let fits = TypeName::find(&field.kind).is_none_or(|kind| kind.admits(value));
+        fits.then(|| (name.clone(), value.clone()))
+    });
+    for (pointer, message) in registry.input_mismatches(id, &fixed.collect()) {
+        problems.add(Rule::Contract, place.child("input").join(&pointer), format_args!("`{id}`: {message}"));
     }
 }
 

@@ -107,6 +107,7 @@ impl Call<'_> {
             CallPurpose::Step => "call",
             CallPurpose::GateBefore => "before",
             CallPurpose::GateAfter => "after",
+            CallPurpose::Confirmation => "confirm",
         };
         let (step, capability) = (key_part(self.step_id), key_part(self.capability));
         format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}")
@@ -127,6 +128,8 @@ pub enum CallPurpose {
     GateBefore,
     /// A gate asks it about an output.
     GateAfter,
+    /// A person is asked whether something may be called.
+    Confirmation,
 }
 
 /// What a capability answers.

@@ -9,9 +9,15 @@ use super::{Call, CallError, CallPurpose, Note};
 use crate::capability::{Confirmation, Gate, OnDenied, RequiredTrust, Safety};
 use crate::failure::{ErrorClass, Failure};
 
+/// The capability that asks a person, where a host has one.
+const PERSON: &str = "human.ask";
+
+/// The answer that lets a call through.
+const YES: &str = "yes";
+
 impl Caller<'_, '_> {
     /// Checks trust and confirmation of a capability before anything is asked or called.
-    pub(super) fn admit(&self, id: &Arc<str>, safety: &Safety) -> Result<(), Stop> {
+    pub(super) fn admit(&mut self, id: &Arc<str>, safety: &Safety, input: &Value) -> Result<(), Stop> {
         let trusted = match &safety.trust {
             RequiredTrust::None => true,
             RequiredTrust::AtLeast(level) => self.context.options.trust_level >= *level,
@@ -23,10 +29,46 @@ impl Caller<'_, '_> {
         }
         let confirmed = self.context.options.confirmed_capabilities.contains(id);
         if safety.confirmation == Confirmation::Needed && !confirmed {
-            let message = format_args!("`{id}` must be confirmed by a person first");
-            return Err(Failure::new(ErrorClass::SafetyConfirmationRequired, message).into());
+            let unconfirmed = format!("`{id}` must be confirmed by a person first");
+            self.confirm(&format!("May `{id}` be called with this?"), input, &unconfirmed)?;
         }
         Ok(())
+    }
+
+    /// Asks a person, who may take days. Where nobody can be asked, and for everything but a plain yes, it is a no.
+    fn confirm(&mut self, question: &str, about: &Value, unconfirmed: &str) -> Result<(), Stop> {
+        let denied = |message: &str| Failure::new(ErrorClass::SafetyConfirmationRequired, message).into();
+        let person: Arc<str> = PERSON.into();
+        if self.context.capabilities.capability(&person).is_none() {
+            return Err(denied(unconfirmed));
+        }
+        self.questions += 1;
+        self.tally.note_call(person.clone());
+        let input = Object::from_iter([
+            ("question", Value::from(question)),
+            ("options", Value::from(vec![YES, "no"])),
+            ("context", about.clone()),
+        ]);
+        let call = Call {
+            capability: &person,
+            input: &input.into(),
+            purpose: CallPurpose::Confirmation,
+            skill_id: &self.context.skill_id.clone(),
+            step_id: &self.step.id,
+            place: &self.place,
+            attempt: self.questions,
+            timeout_seconds: self.context.options.timeout_of(self.step),
+        };
+        match self.context.capabilities.call(&call) {
+            Ok(reply) if reply.output.get("value").and_then(Value::as_str) == Some(YES) => Ok(()),
+            Ok(reply) => {
+                let by = reply.output.get("by").and_then(Value::as_str);
+                let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+                Err(denied(&format!("{unconfirmed}, and was refused{by}")))
+            }
+            Err(CallError::Waiting(message)) => Err(waiting(&call, message)),
+            Err(error) => Err(denied(&format!("{unconfirmed}: {error}"))),
+        }
     }
 
     /// Asks gates one after another; the first denial that matters ends it.
@@ -45,7 +87,7 @@ impl Caller<'_, '_> {
         match gate.on_denied {
             OnDenied::Block => Err(Failure::new(ErrorClass::SafetyGateFailed, message).into()),
             OnDenied::RequireHuman => {
-                Err(Failure::new(ErrorClass::SafetyConfirmationRequired, message).into())
+                self.confirm(&format!("{message}. Go on all the same?"), about, &message)
             }
             OnDenied::Degrade => Err(Stop::Degraded(message.into())),
             OnDenied::Warn => {

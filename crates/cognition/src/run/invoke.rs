@@ -18,6 +18,8 @@ pub(super) struct Caller<'a, 'c> {
     pub(super) context: &'a mut Context<'c>,
     pub(super) place: CallPlace,
     pub(super) tally: Tally,
+    /// How many questions a person was asked.
+    pub(super) questions: u64,
 }
 
 /// What is to be known about the calls of a step.
@@ -76,7 +78,7 @@ impl<'a, 'c> Caller<'a, 'c> {
     pub(super) fn new(step: &'a Step, context: &'a mut Context<'c>) -> Self {
         let trace = context.trace_id.clone().unwrap_or_default();
         let place = CallPlace { trace, path: context.path.clone(), ..CallPlace::default() };
-        Self { step, context, place, tally: Tally::default() }
+        Self { step, context, place, tally: Tally::default(), questions: 0 }
     }
 
     /// Calls a capability or a nested skill.
@@ -88,7 +90,7 @@ impl<'a, 'c> Caller<'a, 'c> {
                     let message = format_args!("no capability `{id}`");
                     return Err(Failure::new(ErrorClass::CapabilityNotFound, message).into());
                 };
-                self.admit(id, &spec.safety)?;
+                self.admit(id, &spec.safety, input)?;
                 self.ask(&spec.safety.before, input, CallPurpose::GateBefore)?;
                 let invoked = self.with_retries(|caller, attempt| caller.call(id, &spec, input, attempt))?;
                 self.ask(&spec.safety.after, &invoked.output.clone().into(), CallPurpose::GateAfter)?;
@@ -125,7 +127,8 @@ impl<'a, 'c> Caller<'a, 'c> {
         Box::new(move |capabilities| {
             let path = place.path.clone();
             let mut context = Context { capabilities, options, skill_id, lineage, run_id, path, trace_id };
-            let mut caller = Caller { step, context: &mut context, place, tally: Tally::default() };
+            let mut caller =
+                Caller { step, context: &mut context, place, tally: Tally::default(), questions: 0 };
             let result = caller.invoke(uses, &input);
             Invocation(Invoking { result, tally: caller.tally })
         })

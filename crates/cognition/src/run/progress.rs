@@ -18,6 +18,9 @@ use crate::schedule::{FailureMode, Schedule};
 use crate::skill::{Need, Skill, Step};
 use crate::state::{ExecutionState, RunStatus, StepStatus};
 
+/// The variable whose first non-null value completes a run.
+const ANSWER: &str = "Final";
+
 /// Why a run failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunFailure {
@@ -49,8 +52,8 @@ impl RunFailure {
     }
 }
 
-/// One run under way.
-#[derive(Debug)]
+/// One run under way. A copy taken between two outcomes is a position to return to.
+#[derive(Clone, Debug)]
 pub struct Progress<'a> {
     prepared: &'a Prepared,
     schedule: Schedule<'a>,
@@ -120,7 +123,7 @@ impl<'a> Progress<'a> {
 
     /// Takes the next step that may start now. It is executed on a snapshot of the memory of this moment.
     pub fn start(&mut self) -> Option<&'a Step> {
-        if self.denied.is_some() {
+        if self.denied.is_some() || self.has_answer() {
             return None;
         }
         let limit = self.intervention.as_ref().map(|(at, _)| *at);
@@ -131,7 +134,8 @@ impl<'a> Progress<'a> {
 
     /// Returns the step whose outcome is to be settled next, if any is left.
     pub fn due(&self) -> Option<&'a Step> {
-        if self.denied.is_some() { None } else { self.schedule.due().and_then(|index| self.step(index)) }
+        let is_over = self.denied.is_some() || self.has_answer();
+        if is_over { None } else { self.schedule.due().and_then(|index| self.step(index)) }
     }
 
     /// Settles the outcome of the step that is due and returns it as it is to be kept.
@@ -141,6 +145,21 @@ impl<'a> Progress<'a> {
     pub fn settle(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
         let settled = self.propose(outcome)?;
         Ok(self.accept(settled))
+    }
+
+    /// Says what became of a proposed outcome whose writes are refused: the step has failed and written nothing.
+    pub fn refuse(&self, proposed: Settled, failure: Failure) -> Settled {
+        Settled { outcome: proposed.outcome.failed(failure), memory: self.state.memory.clone() }
+    }
+
+    /// Takes a variable out of memory: its time is over.
+    pub fn forget(&mut self, variable: &str) {
+        self.state.memory.vars.remove(variable);
+    }
+
+    /// Returns whether a step gave the answer of the whole run, which ends it.
+    pub fn has_answer(&self) -> bool {
+        self.state.memory.vars().get(ANSWER).is_some_and(|answer| !answer.is_null())
     }
 
     /// Says what settling the outcome of the step that is due would give. Nothing changes until
@@ -166,11 +185,14 @@ impl<'a> Progress<'a> {
     /// Ends the run and reports.
     pub fn end(mut self) -> RunReport {
         let blocked: Vec<&Step> = self.schedule.blocked().filter_map(|index| self.step(index)).collect();
-        if self.denied.is_none() {
+        if self.denied.is_none() && !self.has_answer() {
             blocked.into_iter().for_each(|step| self.state.block(step));
         }
         let failed = self.denied.take().or_else(|| self.failed_step());
-        let failure = failed.or_else(|| missing_outputs(self.prepared.skill(), &self.state));
+        // An answer completes the run, whatever else it was to give.
+        let unanswered = !self.has_answer();
+        let missing = || missing_outputs(self.prepared.skill(), &self.state).filter(|_| unanswered);
+        let failure = failed.or_else(missing);
         ended(self.state, self.outcomes, failure)
     }
 

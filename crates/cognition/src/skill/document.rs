@@ -1,6 +1,6 @@
 //! Skill documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
@@ -43,6 +43,8 @@ pub struct Skill {
     pub outputs: Fields,
     /// The steps in declared order.
     pub steps: Vec<Step>,
+    /// The inputs whose values nobody may see.
+    pub secrets: BTreeSet<Arc<str>>,
     /// The files that declare what it calls, from the folder of the document. Whoever reads the document reads them.
     pub capabilities: Vec<Arc<str>>,
     /// The files of the skills it nests, from the folder of the document. Whoever reads the document reads them.
@@ -113,6 +115,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
             Object::new()
         }
     };
+    let secrets = secrets(object, problems);
     let (capabilities, skills) = (files(object, "capabilities", problems), files(object, "skills", problems));
     let policies = files(object, "policies", problems);
     let steps = steps(object, problems)?;
@@ -124,6 +127,7 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
         inputs: inputs?,
         outputs: outputs?,
         steps,
+        secrets,
         capabilities,
         skills,
         policies,
@@ -141,6 +145,34 @@ fn declared(object: &Object, key: &str, problems: &mut Problems) -> Option<Field
             None
         }
     }
+}
+
+/// Reads which inputs are secret. What is written in a document is none, so a secret has no default and is no output.
+fn secrets(object: &Object, problems: &mut Problems) -> BTreeSet<Arc<str>> {
+    let mut secrets = BTreeSet::new();
+    for key in ["inputs", "outputs"] {
+        let declared = object.get(key).and_then(Value::as_object);
+        for (name, field) in declared.into_iter().flat_map(Object::iter) {
+            let place = JsonPointer::root().child(key).child(name);
+            match field.get("secret") {
+                None | Some(Value::Bool(false)) => {}
+                Some(Value::Bool(true)) if key == "outputs" => {
+                    problems.add(Rule::Shape, place.child("secret"), "only inputs are secret");
+                }
+                Some(Value::Bool(true)) if field.get("default").is_some() => {
+                    problems.add(Rule::Shape, place.child("default"), "a secret input has no default");
+                }
+                Some(Value::Bool(true)) => {
+                    secrets.insert(name.clone());
+                }
+                Some(other) => {
+                    let message = format_args!("secret is true or false, found {}", other.kind());
+                    problems.add(Rule::Shape, place.child("secret"), message);
+                }
+            }
+        }
+    }
+    secrets
 }
 
 /// Reads the files a skill names: one, or a list.

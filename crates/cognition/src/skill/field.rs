@@ -63,7 +63,7 @@ impl TypeName {
     }
 }
 
-pub(super) const KEYS: [&str; 4] = ["type", "required", "description", "default"];
+pub(super) const KEYS: [&str; 5] = ["type", "required", "description", "default", "secret"];
 
 /// Reads declared fields; findings go to `problems`.
 pub(crate) fn fields(object: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Fields {

@@ -10,6 +10,7 @@ mod rule;
 mod schema;
 mod step;
 mod uses;
+mod variable;
 
 pub use control::{
     Control, Flow, Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, RETRY_ATTEMPTS_MAX, Retry, Route,
@@ -27,6 +28,7 @@ pub use schema::json_schema;
 pub(crate) use step::rule_of_target;
 pub use step::{DependsOn, Step};
 pub use uses::Uses;
+pub use variable::DeclaredVariable;
 
 /// Whether something must be there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

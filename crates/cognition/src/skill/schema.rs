@@ -5,7 +5,7 @@
 use hence_canon::{Object, Value};
 
 use super::control::{self, ITERATIONS_MAX, PARALLEL_MAX, RETRY_ATTEMPTS_MAX};
-use super::{Recovery, ScatterMerge, document, field, step};
+use super::{Recovery, ScatterMerge, document, field, step, variable};
 use crate::mapping::MergeStrategy;
 
 /// Returns the JSON Schema (draft 2020-12) of a skill document.
@@ -63,6 +63,7 @@ fn fields() -> Value {
             ("required", kind("boolean")),
             ("description", kind("string")),
             ("default", described(Object::new().into(), "What stands for it when it is absent")),
+            ("secret", described(kind("boolean"), "Whether nobody may see an input: it is never recorded")),
         ],
         &["type"],
     );
@@ -105,6 +106,7 @@ fn config() -> Value {
             ("router", router()),
             ("scatter", scatter()),
             ("recovery", recovery()),
+            ("variables", described(variables(), "What the vars it writes shall be, by name")),
         ],
         &[],
     )
@@ -171,6 +173,25 @@ fn scatter() -> Value {
     let branches = with(list_of(non_empty()), [("minItems", 2.into())]);
     let members = [("capabilities", branches), ("merge", Object::from_iter([("enum", merges)]).into())];
     closed(&control::SCATTER_KEYS, members, &["capabilities"])
+}
+
+fn variables() -> Value {
+    let words = |words: &[&str]| -> Value {
+        let words: Value = words.iter().copied().collect();
+        Object::from_iter([("enum", words)]).into()
+    };
+    let declared = closed(
+        &variable::KEYS,
+        [
+            ("type", words(&variable::TYPES)),
+            ("scope", words(&variable::SCOPES)),
+            ("ttl_seconds", with(kind("integer"), [("minimum", 0.into())])),
+            ("read_only", kind("boolean")),
+            ("description", kind("string")),
+        ],
+        &[],
+    );
+    with(kind("object"), [("additionalProperties", declared)])
 }
 
 fn expression(description: &str) -> Value {

@@ -6,6 +6,7 @@ use hence_canon::{Float, JsonPointer, Object, Value};
 
 use super::control::Control;
 use super::problem::Problems;
+use super::variable::{self, DeclaredVariable};
 use super::{Recovery, Rule, Uses};
 use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
@@ -14,7 +15,7 @@ use crate::mapping::{
 
 pub(super) const KEYS: [&str; 7] =
     ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
-pub(super) const CONFIG_KEYS: [&str; 10] = [
+pub(super) const CONFIG_KEYS: [&str; 11] = [
     "depends_on",
     "timeout_seconds",
     "merge_strategy",
@@ -25,6 +26,7 @@ pub(super) const CONFIG_KEYS: [&str; 10] = [
     "router",
     "scatter",
     "recovery",
+    "variables",
 ];
 
 /// One step: what it calls, from what, to where, and when.
@@ -52,6 +54,8 @@ pub struct Step {
     pub recovery: Option<Recovery>,
     /// Its control blocks.
     pub control: Control,
+    /// What the variables it writes shall be; nothing when it says nothing about them.
+    pub variables: Option<Box<[DeclaredVariable]>>,
 }
 
 /// What a step waits for.
@@ -112,6 +116,7 @@ impl Step {
             timeout_seconds: timeout(&config, &config_pointer, problems),
             recovery: Recovery::read(&config, &config_pointer, problems),
             control: Control::read(&config, &config_pointer, problems),
+            variables: variable::read(&config, &config_pointer, problems),
         })
     }
 }

@@ -44,6 +44,11 @@ impl Table {
         self.0.insert_mut(key, value);
     }
 
+    /// Takes the member `key` away.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.0.remove_mut(key);
+    }
+
     /// Returns the members as an object.
     pub fn to_object(&self) -> Object {
         self.iter().map(|(key, value)| (key.clone(), value.clone())).collect()

@@ -52,6 +52,22 @@ impl Book {
         Ok(gate::block(result, judgement))
     }
 
+    /// Asks whether a step may be executed; what blocks it whatever it gives is recorded. `result` is one it might give.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was kept before stays kept.
+    pub fn foresee(&mut self, result: StepResult, sink: &mut dyn Sink) -> Result<Option<Blocked>, BookError> {
+        let index = self.next_index();
+        let Some(gate) = sink.gate().filter(|_| self.custody.is_pinned()) else { return Ok(None) };
+        let judgement = gate.foresee(index, &result);
+        if judgement.blocks.is_empty() {
+            return Ok(None);
+        }
+        let (step, errors) = (result.step().clone(), judgement.blocks.clone());
+        let index = self.record(&step, gate::block_unstarted(result, judgement), sink)?;
+        Ok(Some(Blocked { index, step, errors }))
+    }
+
     /// Records what the policies say of the whole run, if they are owed; `Some` when they block its completion.
     ///
     /// # Errors

@@ -35,6 +35,22 @@ pub(crate) fn block(result: StepResult, judgement: Judgement) -> StepResult {
     blocked.with_other(POLICY_MEMBER, judgement.remarks.into_iter().collect::<Value>())
 }
 
+/// The word for a step that was blocked before it was executed.
+const NOT_STARTED: &str = "not_started";
+
+/// Turns a result nobody has into one that says what keeps the step from being executed.
+pub(crate) fn block_unstarted(result: StepResult, judgement: Judgement) -> StepResult {
+    let ended = Object::from_iter([("status", NOT_STARTED)]);
+    let blocked = result.ending_in(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
+    blocked.with_other(POLICY_MEMBER, judgement.remarks.into_iter().collect::<Value>())
+}
+
+/// Returns whether the step of a result was executed: policies may have blocked it before.
+pub fn was_started(result: &StepResult) -> bool {
+    let status = result.others().get(BLOCKED_MEMBER).and_then(|ended| ended.get("status")?.as_str());
+    !(result.outcome().is_blocked() && status == Some(NOT_STARTED))
+}
+
 /// Records what policies remarked on, if they did.
 pub(crate) fn remark(result: StepResult, remarks: Vec<Value>) -> StepResult {
     if remarks.is_empty() {

@@ -13,8 +13,8 @@ use hence_canon::{Canonical, Value};
 use hence_journal::{Control, Header, Reader, Record, RecordIndex};
 use hence_state::{ProblemSpec, StepError, StepResult};
 
-pub use blocked::{Blocked, attempt};
-pub(crate) use blocked::{block, remark};
+pub use blocked::{Blocked, attempt, was_started};
+pub(crate) use blocked::{block, block_unstarted, remark};
 pub use custody::{Custody, Role, Untimely};
 
 use crate::{Blobs, blob};
@@ -61,6 +61,12 @@ pub trait Gate {
 
     /// Judges a result before it becomes record `index`. Nothing changes.
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
+
+    /// Judges a step before it is executed, by a result it might give. Only what blocks the step whatever it gives may be
+    /// said here; the rest is judged when the result is there. Nothing changes.
+    fn foresee(&mut self, _index: RecordIndex, _result: &StepResult) -> Judgement {
+        Judgement::default()
+    }
 
     /// Takes in a record that was kept: a result that was not blocked, or a loop's decision.
     fn take_in(&mut self, index: RecordIndex, record: &Record);

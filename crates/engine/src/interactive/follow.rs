@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::Canonical;
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
-use hence_journal::{Control, Header, StepRecord};
+use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, ReasoningState};
 use hence_variables::{State, Workspace, apply};
 
@@ -59,6 +59,9 @@ impl Follower for InteractiveFollower<'_> {
         // Nothing but operations drives such a run, so there is nothing to decide and no end to record.
         vec![Reason::new(ReasonCode::FlowViolation)]
     }
+
+    /// Variables return to checkpoints of their own, by steps.
+    fn keep(&mut self, _: RecordIndex) {}
 
     fn artifact_key(&self, _: &str) -> Arc<str> {
         ARTIFACT.into()

@@ -1,7 +1,10 @@
 //! Reading an interactive run back from its journal.
 
+use std::num::NonZeroUsize;
+
 use hence_canon::Lenient;
-use hence_journal::{Chained, ClockSource, Header, ReadError, Reader, Record, RecordIndex};
+use hence_journal::verify::{Break, ChainCheck, Outcome, check_behind, check_chain};
+use hence_journal::{Chained, ClockSource, Header, Lines, ReadError, Reader, Record, RecordIndex};
 use hence_state::{Profile, StepResult};
 use hence_variables::{Event, apply};
 
@@ -15,6 +18,8 @@ impl Interactive {
     /// # Errors
     /// [`ResumeError`] with the first record that does not fit. The journal is only read.
     pub fn load(journal: &[u8], problem: &Lenient, blobs: &dyn Blobs) -> Result<Self, ResumeError> {
+        // Every record is hashed before anything is built on it.
+        intact(check_chain(journal, NonZeroUsize::MIN))?;
         let (first, reader) = Reader::open(journal)?;
         let mut run = Self::begin(&first, problem)?;
         for chained in reader {
@@ -34,14 +39,9 @@ impl Interactive {
         blobs: &dyn Blobs,
         last: RecordIndex,
     ) -> Result<Self, ResumeError> {
-        let (first, reader) = Reader::open(journal)?;
-        let mut run = Self::begin(&first, problem)?;
-        let count = usize::try_from(last.get()).unwrap_or(usize::MAX);
-        for chained in reader.take(count) {
-            run.take_in(&chained?, blobs)?;
-        }
-        run.check_end()?;
-        Ok(run)
+        // What came later, whole or damaged, does not touch what the run knew then.
+        let end = Lines::of(journal).offset(last.next()).unwrap_or(journal.len());
+        Self::load(journal.get(..end).unwrap_or(journal), problem, blobs)
     }
 
     /// Takes in what others recorded since: the lines behind this run's head.
@@ -49,6 +49,7 @@ impl Interactive {
     /// # Errors
     /// [`ResumeError`] with the first record that does not fit; the run must then be loaded again.
     pub fn catch_up(&mut self, lines: &[u8], blobs: &dyn Blobs) -> Result<(), ResumeError> {
+        intact(check_behind(self.head(), lines, &Profile::STRICT))?;
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let index = self.next_index();
             let chained = Chained::decode(line, &Profile::STRICT);
@@ -100,6 +101,14 @@ impl Interactive {
             let index = RecordIndex::new(self.head().records.get().saturating_sub(1));
             ResumeError::Diverged { index, reason }
         })
+    }
+}
+
+/// Refuses to build on a chain that does not hold.
+fn intact(chain: ChainCheck) -> Result<(), ResumeError> {
+    match chain.outcome {
+        Outcome::Broken(Break { line, reasons }) => Err(ResumeError::Broken { line, reasons }),
+        _ => Ok(()),
     }
 }
 

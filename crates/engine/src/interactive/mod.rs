@@ -16,13 +16,13 @@ use hence_canon::{Canonical, Object, Value};
 use hence_journal::{Head, RecordIndex, Sealed};
 use hence_state::{Findings, ProblemSpec, ReasoningState, StepResult, Timestamp};
 use hence_variables::{
-    Action, Call, Decision, Event, Files, Refusal, Reply, SpillFile, StateId, Timestamp as Moment, Workspace,
-    apply, decide,
+    Action, Call, Decision, Event, Files, Name, Refusal, Reply, SpillFile, StateId, Timestamp as Moment,
+    Workspace, apply, decide,
 };
 
 pub use events::events;
 pub(crate) use follow::InteractiveProgram;
-pub use pin::{VARIABLES_SKILL, VARIABLES_SKILL_VERSION, is_pinned, variables_problem};
+pub use pin::{VARIABLES_SKILL, VARIABLES_SKILL_VERSION, is_pinned, pins_document, variables_problem};
 pub(crate) use pin::{driven, reads_like_one};
 pub(crate) use replay::replayed;
 
@@ -43,6 +43,16 @@ pub trait Ground: Files {
     /// # Errors
     /// Why it could not; the event that refers to it is then never recorded.
     fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError>;
+
+    /// Makes what an event changes in layers that other runs see known to them, durably. It is recorded here behind
+    /// that: a crash between the two leaves the change with the others, and this run takes it in as theirs.
+    ///
+    /// # Errors
+    /// Why it could not; the event is then never recorded.
+    fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
+        let _ = (workspace, event);
+        Ok(())
+    }
 }
 
 /// An interactive run, read back as far as its journal goes.
@@ -52,6 +62,22 @@ pub struct Interactive {
     workspace: Workspace,
     /// The state of the first event: the one meant when none is named.
     first: Option<StateId>,
+    /// Who wants to know when a task completes. Each is asked once.
+    handlers: Vec<Handler>,
+}
+
+/// Something to be done once, when a task completes.
+type Handler = Box<dyn FnOnce(&Completed) + Send>;
+
+/// A task that has just completed: its `Final` is durable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Completed {
+    /// The state.
+    pub state: StateId,
+    /// Its `Final`, or a reference to it when it is large.
+    pub answer: Value,
+    /// The record that says so.
+    pub record: RecordIndex,
 }
 
 impl Interactive {
@@ -64,7 +90,7 @@ impl Interactive {
         let plan = plan::plan_interactive(request)?;
         let problem = plan.problem.clone();
         let (book, header) = plan.book().map_err(|error| plan::clock_findings(&error))?;
-        Ok((Self { problem, book, workspace: Workspace::new(), first: None }, header))
+        Ok((Self { problem, book, workspace: Workspace::new(), first: None, handlers: Vec::new() }, header))
     }
 
     /// Returns the variables.
@@ -100,6 +126,12 @@ impl Interactive {
         self.moment(&self.book.last_time()?)
     }
 
+    /// Asks for `handler` to be called when a task of this run next completes: once, by the call that completes it,
+    /// after its record is durable. Reading a run back completes nothing anew.
+    pub fn on_completion(&mut self, handler: impl FnOnce(&Completed) + Send + 'static) {
+        self.handlers.push(Box::new(handler));
+    }
+
     /// Performs a call. An accepted one is durable, large values first, before it is answered; a refused one changes
     /// nothing but the end of what was past its time.
     ///
@@ -123,12 +155,29 @@ impl Interactive {
                         ground.keep(spill).map_err(|source| self.sink_error(source))?;
                     }
                     if let Some(event) = &accepted.event {
+                        let published = ground.publish(&self.workspace, event);
+                        published.map_err(|source| self.sink_error(source))?;
                         self.record(event, at, sink)?;
+                        self.tell(event);
                     }
                     return Ok((self, Ok(accepted.reply)));
                 }
             }
         }
+    }
+
+    /// Tells whoever asked that a task has completed.
+    fn tell(&mut self, event: &Event) {
+        if !event.completes() || self.handlers.is_empty() {
+            return;
+        }
+        let answer = self.workspace.sight(event.state).and_then(|sight| sight.find(&Name::final_answer()));
+        let completed = Completed {
+            state: event.state,
+            answer: answer.map(|found| found.variable.stored.shown()).unwrap_or_default(),
+            record: RecordIndex::new(self.head().records.get().saturating_sub(1)),
+        };
+        self.handlers.drain(..).for_each(|handler| handler(&completed));
     }
 
     /// Takes an event into variables and state, seals its record and keeps it.

@@ -32,6 +32,12 @@ pub fn is_pinned(problem: &Value) -> bool {
     pinned(problem, "id").and_then(Value::as_str) == Some(VARIABLES_SKILL)
 }
 
+/// Returns whether a problem pins a skill by the digest of its document: a program that lies beside the journal.
+pub fn pins_document(problem: &Value) -> bool {
+    let is_text = |key: &str| pinned(problem, key).is_some_and(|value| value.as_str().is_some());
+    !is_pinned(problem) && ["id", "version", "sha256"].into_iter().all(is_text)
+}
+
 /// Returns whether a journal reads like that of an interactive run. For verifiers that have no problem to ask.
 pub(crate) fn reads_like_one(journal: &[u8]) -> bool {
     let first = Lines::of(journal).get(RecordIndex::HEADER.next());

@@ -1,19 +1,20 @@
 //! Executing one step.
 
-use hence_canon::{Canonical, Value};
+use hence_canon::{Canonical, Object, Value};
 use hence_journal::LoopAction;
 use hence_state::{LoopLimitRule, Outcome, POLICY_VIOLATION, StepError, StepIndex, StepResult};
 
 use super::{Event, Run, RunError};
 use crate::gate::Blocked;
+use crate::history::Recorded;
 use crate::sink::Sink;
-use crate::step::{Determinism, Step, View, object};
+use crate::step::{Attempt, Determinism, METRICS_KEY, Step, Stopped, View, object};
 
 impl Run {
     pub(super) fn execute(&mut self, step: &dyn Step, sink: &mut dyn Sink) -> Result<Event, RunError> {
         let (started_at, finished_at) = self.book.next_times()?;
-        let (input, outcome) = self.outcome(step, sink)?;
-        let result = StepResult::new(step.name(), &input, started_at, finished_at, outcome);
+        let (input, Recorded { outcome, others }) = self.outcome(step, sink)?;
+        let result = StepResult::new(step.name(), &input, started_at, finished_at, outcome).beside(others);
         let result = self.book.judge(result, sink)?;
         if self.book.custody().is_pinned() && result.outcome().is_blocked() {
             return self.keep_blocked(step, result, sink);
@@ -62,23 +63,31 @@ impl Run {
     }
 
     /// Returns what the step was given and how it ended.
-    fn outcome(&self, step: &dyn Step, sink: &mut dyn Sink) -> Result<(Value, Outcome), RunError> {
+    fn outcome(&self, step: &dyn Step, sink: &mut dyn Sink) -> Result<(Value, Recorded), RunError> {
         let view = self.view(sink.blobs());
         let input = match step.input(&view) {
             Ok(input) => input,
-            Err(unseen) => return Ok((object([]), Outcome::Failed(unseen.into_errors()))),
+            Err(unseen) => return Ok((object([]), alone(Outcome::Failed(unseen.into_errors())))),
         };
         let index = self.book.next_index();
         if step.determinism(&self.plan.problem) == Determinism::Recorded
-            && let Some(outcome) = self.recorded.get(&index)
+            && let Some(recorded) = self.recorded.get(&index)
         {
-            return Ok((input, outcome.clone()));
+            return Ok((input, recorded.clone()));
         }
-        let outcome = match step.run(&view, &input) {
-            Ok(output) => self.book.store(Canonical::of(&output), sink)?,
-            Err(errors) => Outcome::Failed(with_reason(errors)),
+        let attempt = step.attempt(&view, &input);
+        let attempt =
+            attempt.map_err(|Stopped(message)| RunError::Stopped { step: step.name().into(), message })?;
+        let recorded = match attempt {
+            Attempt::Failed(errors) => alone(Outcome::Failed(with_reason(errors))),
+            Attempt::Done { output, metrics } => {
+                let outcome = self.book.store(Canonical::of(&output), sink)?;
+                let metrics = Some(metrics).filter(|metrics| !metrics.is_empty());
+                let others = metrics.into_iter().map(|metrics| (METRICS_KEY, Value::from(metrics))).collect();
+                Recorded { outcome, others }
+            }
         };
-        Ok((input, outcome))
+        Ok((input, recorded))
     }
 
     pub(super) fn view<'a>(&'a self, blobs: &'a dyn crate::Blobs) -> View<'a> {
@@ -94,6 +103,11 @@ impl Run {
             model: self.plan.model.as_deref(),
         }
     }
+}
+
+/// An outcome with nothing beside it.
+fn alone(outcome: Outcome) -> Recorded {
+    Recorded { outcome, others: Object::new() }
 }
 
 /// A failed result names at least one error, with code and message.

@@ -3,6 +3,7 @@
 mod condition;
 mod decide;
 mod execute;
+mod mark;
 mod resume;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
-use hence_state::{CompletionRule, Outcome, ReasoningState, StepStatus};
+use hence_state::{CompletionRule, ReasoningState, StepStatus};
 
 pub use resume::{ResumeError, Resumed};
 
@@ -18,6 +19,7 @@ use crate::blob::BlobError;
 use crate::book::{Book, BookError};
 use crate::cursor::Cursor;
 use crate::gate::{Blocked, Role};
+use crate::history::Recorded;
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::step::Tally;
@@ -29,7 +31,9 @@ pub struct Run {
     cursor: Cursor,
     tally: Tally,
     /// Outcomes a replay reads instead of asking the world again, by record.
-    recorded: BTreeMap<RecordIndex, Outcome>,
+    recorded: BTreeMap<RecordIndex, Recorded>,
+    /// Where the run stood behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, (Cursor, Tally)>,
 }
 
 /// What one record told.
@@ -110,9 +114,20 @@ pub enum RunError {
         /// Why.
         source: hence_variables::InvalidTimestamp,
     },
+    /// What a step calls is not there now.
+    #[error("step {step} cannot be done now: {message}")]
+    Stopped {
+        /// The step.
+        step: Arc<str>,
+        /// Why.
+        message: String,
+    },
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
+    /// What a replay wrote could not be read back.
+    #[error("a replay wrote what cannot be read back: {0}")]
+    Reopened(String),
     /// Policies block what comes next. Its record is kept.
     #[error(transparent)]
     Blocked(#[from] Blocked),
@@ -127,7 +142,17 @@ impl Run {
         let (book, header) = plan.book()?;
         let names = plan.steps.iter().map(|step| Arc::from(step.name())).collect();
         let cursor = Cursor::new(names, plan.profile);
-        Ok((Self { plan, book, cursor, tally: Tally::default(), recorded: BTreeMap::new() }, header))
+        Ok((
+            Self {
+                plan,
+                book,
+                cursor,
+                tally: Tally::default(),
+                recorded: BTreeMap::new(),
+                kept: BTreeMap::new(),
+            },
+            header,
+        ))
     }
 
     /// Returns the state so far.
@@ -174,8 +199,7 @@ impl Run {
             return Ok(Advanced::Blocked(Box::new(self), blocked));
         }
         // A loop still decides after the last step, and completion still follows the last decision.
-        let going = self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due();
-        if going {
+        if self.is_going() {
             return Ok(Advanced::Going(Box::new(self), event));
         }
         Ok(Advanced::Ended(self.into_finished(), event))
@@ -205,8 +229,12 @@ impl Run {
         }
     }
 
-    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Outcome>) {
+    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Recorded>) {
         self.recorded = recorded;
+    }
+
+    pub(crate) fn is_going(&self) -> bool {
+        self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due()
     }
 
     fn decision_is_due(&self) -> bool {

@@ -1,15 +1,14 @@
 //! Taking up a run where its journal ends. Nothing that is recorded is executed again.
 
-use std::num::NonZeroUsize;
-
-use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, StepRecord};
+use hence_journal::verify::Reason;
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, StepRecord, positions};
 use hence_state::Status;
 
 use super::{Finished, Run, RunError};
 use crate::blob::Blobs;
 use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
 use crate::plan::Plan;
+use crate::taken_up::{NotTakenUp, open_behind};
 
 /// A run read back from its journal.
 pub enum Resumed {
@@ -49,6 +48,18 @@ pub enum ResumeError {
     Run(#[from] RunError),
 }
 
+impl From<NotTakenUp> for ResumeError {
+    fn from(error: NotTakenUp) -> Self {
+        match error {
+            NotTakenUp::Broken { line, reasons } => Self::Broken { line, reasons },
+            NotTakenUp::Read(error) => Self::Read(error),
+            NotTakenUp::OtherHeader(reason) => {
+                Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
+            }
+        }
+    }
+}
+
 impl Run {
     /// Reads a run back: every record is taken in as it was when it was written, and compared with what the plan
     /// would have written where that costs no execution.
@@ -56,24 +67,28 @@ impl Run {
     /// # Errors
     /// [`ResumeError`] with the first record that does not fit. The journal is only read.
     pub fn resume(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Resumed, ResumeError> {
-        // Every record is hashed before anything is built on it.
-        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
-            return Err(ResumeError::Broken { line, reasons });
-        }
+        Ok(Self::reopen(plan, journal, blobs)?.into_resumed())
+    }
+
+    /// Reads a run back whether or not it has ended: one that has can still be [marked](Self::mark).
+    ///
+    /// # Errors
+    /// As for [`resume`](Self::resume).
+    pub fn reopen(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Self, ResumeError> {
         let (mut run, header) = Self::start(plan)?;
-        let (found, reader) = Reader::open(journal)?;
-        if found.hash != header.head().hash {
-            let reason = "the header is not the one this problem and engine write".to_owned();
-            return Err(ResumeError::Diverged { index: RecordIndex::HEADER, reason });
-        }
-        let mut last = found;
-        for chained in reader {
+        let wanted = positions(journal);
+        run.keep_position(RecordIndex::HEADER);
+        let mut last = RecordIndex::HEADER;
+        for chained in open_behind(journal, &header)? {
             let chained = chained?;
+            last = chained.index;
             run.take_back(&chained, blobs)?;
-            last = chained;
+            if wanted.contains(&chained.index) {
+                run.keep_position(chained.index);
+            }
         }
-        run.check_end(&last)?;
-        Ok(run.into_resumed())
+        run.check_end(last)?;
+        Ok(run)
     }
 
     fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
@@ -107,6 +122,10 @@ impl Run {
                 self.book.take_back_completion(at, *state_hash).map_err(RunError::from)?;
                 let _ = self.cursor.complete();
             }
+            Record::Control(Control::Checkpoint(control)) => {
+                self.book.take_back_checkpoint(control).map_err(RunError::from)?;
+            }
+            Record::Control(Control::Rollback(control)) => self.take_back_rollback(control)?,
         }
         self.book.move_head(chained.index, chained.hash);
         Ok(())
@@ -133,10 +152,10 @@ impl Run {
     }
 
     /// The state that was folded must be the one the last record names: everything before hangs on it.
-    fn check_end(&mut self, last: &Chained) -> Result<(), ResumeError> {
+    fn check_end(&mut self, index: RecordIndex) -> Result<(), ResumeError> {
         self.book.check_end().map_err(|(folded, claimed)| {
             let reason = format!("the state hashes to {folded}, the record says {claimed}");
-            ResumeError::Diverged { index: last.index, reason }
+            ResumeError::Diverged { index, reason }
         })
     }
 

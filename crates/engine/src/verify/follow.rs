@@ -1,30 +1,31 @@
 //! Following a journal of the built-in skill: which step may come, and what it was given.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
-use hence_journal::{Control, Header, StepRecord};
+use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{
     Artifacts, Metadata, ProblemSpec, Produced, Profile, ReasoningState, StepIndex, StepResult,
 };
 
+use crate::blob;
 use crate::blob::Blobs;
 use crate::cursor::{Cursor, Misstep};
 use crate::step::{Step, Tally, Unseen, View};
-use crate::{Custody, Engine, POLICIES_STEP, Role, VERDICTS_STEP, blob};
+use crate::{Custody, POLICIES_STEP, Role, VERDICTS_STEP};
 
 pub(super) struct ReasonProgram<'a> {
-    pub(super) engine: &'a Engine,
-    /// The policy the problem asks for; the default one when there is no problem to ask.
-    pub(super) policy: &'a str,
+    /// The steps the problem asks for; those of the default policy when there is no problem to ask.
+    pub(super) steps: Vec<Arc<dyn Step>>,
     pub(super) blobs: &'a dyn Blobs,
 }
 
 impl Program for ReasonProgram<'_> {
     fn follow<'s>(&'s self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 's> {
         let profile = Profile::named(header.profile);
-        let steps = self.engine.policies.policy(self.policy).unwrap_or_default();
+        let steps = &*self.steps;
         Box::new(ReasonFollower {
             profile,
             problem: problem.cloned(),
@@ -37,6 +38,7 @@ impl Program for ReasonProgram<'_> {
             tally: Tally::default(),
             step_index: StepIndex::default(),
             unchecked: Vec::new(),
+            kept: BTreeMap::new(),
         })
     }
 }
@@ -55,6 +57,17 @@ struct ReasonFollower<'a> {
     tally: Tally,
     step_index: StepIndex,
     unchecked: Vec<String>,
+    /// What was known behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, Known>,
+}
+
+/// What a rollback returns to.
+struct Known {
+    cursor: Cursor,
+    artifacts: Artifacts,
+    tally: Tally,
+    step_index: StepIndex,
+    custody: Option<Custody>,
 }
 
 impl ReasonFollower<'_> {
@@ -81,6 +94,16 @@ impl ReasonFollower<'_> {
             blobs: self.blobs,
             model: None,
         })
+    }
+
+    fn return_to(&mut self, to: RecordIndex) {
+        if let Some(known) = self.kept.get(&to) {
+            self.cursor = known.cursor.clone();
+            self.artifacts = known.artifacts.clone();
+            self.tally = known.tally.clone();
+            self.step_index = known.step_index;
+            self.custody = known.custody.clone();
+        }
     }
 
     /// Says what a result is to the policies of the run.
@@ -180,6 +203,11 @@ impl Follower for ReasonFollower<'_> {
         let taken = match control {
             Control::Complete { .. } if owes_verdicts => Err(Misstep::Flow),
             Control::Complete { .. } => self.cursor.complete(),
+            Control::Checkpoint(_) => Ok(()),
+            Control::Rollback(control) => {
+                self.return_to(control.to);
+                Ok(())
+            }
             Control::Loop(control) => self.cursor.decision(
                 control.action,
                 control.loop_iteration,
@@ -194,6 +222,12 @@ impl Follower for ReasonFollower<'_> {
             }
             (Err(_), _) => vec![Reason::new(ReasonCode::FlowViolation)],
         }
+    }
+
+    fn keep(&mut self, index: RecordIndex) {
+        let (cursor, artifacts, tally) = (self.cursor.clone(), self.artifacts.clone(), self.tally.clone());
+        let (step_index, custody) = (self.step_index, self.custody.clone());
+        self.kept.insert(index, Known { cursor, artifacts, tally, step_index, custody });
     }
 
     fn artifact_key(&self, step: &str) -> Arc<str> {

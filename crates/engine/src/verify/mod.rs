@@ -77,7 +77,10 @@ impl Engine {
         if interactive {
             return Box::new(InteractiveProgram { blobs: evidence.blobs });
         }
-        Box::new(ReasonProgram { engine: self, policy: policy_of(evidence), blobs: evidence.blobs })
+        let problem = decode_problem(evidence).ok();
+        let settings = problem.as_ref().map(|problem| problem.settings());
+        let steps = self.steps_to_read(policy_of(evidence), settings).unwrap_or_default();
+        Box::new(ReasonProgram { steps, blobs: evidence.blobs })
     }
 
     fn spec(&self, evidence: &Evidence<'_>, chain: &Outcome) -> LevelReport {

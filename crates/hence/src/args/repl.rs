@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, Parser};
 use super::vars::VarsCommand;
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: printf 'set n 1 -t number\\nget n\\n' | hence repl audit")]
+#[command(after_help = "Example: hence repl audit")]
 pub(crate) struct ReplArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,

@@ -48,6 +48,9 @@ pub(crate) struct SkillRunArgs {
     /// What a failing step means for the others [default: fail_fast]
     #[arg(long, value_name = "fail_fast|continue", value_parser = ["fail_fast", "continue"])]
     pub(crate) on_failure: Option<String>,
+    /// How much whoever runs it is trusted [default: standard]
+    #[arg(long, value_name = "LEVEL", value_parser = ["sandbox", "standard", "elevated", "privileged"])]
+    pub(crate) trust: Option<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
     #[command(flatten)]
@@ -57,13 +60,13 @@ pub(crate) struct SkillRunArgs {
 }
 
 impl SkillRunArgs {
-    /// Returns whether nothing of it was given.
+    /// Returns whether nothing was given that only a skill can take.
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_empty()
             && self.inputs.is_none()
             && self.frame.is_none()
             && self.on_failure.is_none()
-            && self.capabilities.capabilities.is_empty()
+            && self.trust.is_none()
             && self.nested.skill.is_empty()
             && self.deadline.deadline.is_none()
     }
@@ -123,6 +126,8 @@ pub(crate) struct ForkArgs {
     /// Go on with this skill; it must be the same before the step
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<String>,
+    #[command(flatten)]
+    pub(crate) capabilities: CapabilitiesArgs,
     /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,

@@ -30,6 +30,8 @@ pub(crate) struct VarsArgs {
 pub(crate) enum VarsCommand {
     /// Bring a state into being, in a run of its own
     Init(InitArgs),
+    /// Spawn a child task in a run of its own, linked to its parent
+    Spawn(SpawnArgs),
     /// Write a variable
     Set(SetArgs),
     /// Read a variable; a read counts and is recorded
@@ -43,18 +45,27 @@ pub(crate) enum VarsCommand {
     /// Name the present position
     Checkpoint(CheckpointArgs),
     /// List the checkpoints
+    #[command(after_help = "Example: hence vars checkpoints audit")]
     Checkpoints(TargetArgs),
     /// Return to a checkpoint; the return is recorded and erases nothing
     Rollback(RollbackArgs),
     /// Set `Final`, which completes the task
     Final(FinalArgs),
+    /// End a task as failed
+    Fail(EndArgs),
+    /// Call a task off
+    Cancel(EndArgs),
+    /// Fetch the `Final` of a child
+    Result(ResultArgs),
     /// Say how far a state is
+    #[command(after_help = "Example: hence vars status audit")]
     Status(TargetArgs),
     /// List every change ever made
     History(HistoryArgs),
     /// Compare two positions or two states
     Diff(DiffArgs),
     /// Draw the task tree
+    #[command(after_help = "Example: hence vars tree audit")]
     Tree(TargetArgs),
     /// Print changes as they are recorded, until the state is over
     Watch(WatchArgs),
@@ -87,6 +98,7 @@ pub(crate) struct OriginArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars init audit 'count the errors' --now 2026-02-09T10:00:00Z")]
 pub(crate) struct InitArgs {
     /// The run's id
     pub(crate) run: String,
@@ -115,6 +127,20 @@ pub(crate) struct InitArgs {
     pub(crate) config: Option<String>,
 }
 
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars spawn job part-1 'the first part'")]
+pub(crate) struct SpawnArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The id of the child's run
+    pub(crate) child: String,
+    /// The child's task: text, @FILE, or - for standard input
+    pub(crate) prompt: String,
+    /// How to execute: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) config: Option<String>,
+}
+
 #[derive(ClapArgs, Clone)]
 pub(crate) struct ValueArgs {
     /// The value: text, @FILE, or - for standard input; nothing for null
@@ -126,6 +152,7 @@ pub(crate) struct ValueArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars set audit error_count 3 --type number")]
 pub(crate) struct SetArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -150,6 +177,7 @@ pub(crate) struct SetArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars get audit error_count --at before-retrieval")]
 pub(crate) struct GetArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -170,6 +198,7 @@ pub(crate) struct GetArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars list audit --at 7")]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -179,6 +208,7 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars rename audit error_count errors")]
 pub(crate) struct RenameArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -194,6 +224,7 @@ pub(crate) struct RenameArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars rm audit error_count --reason outdated")]
 pub(crate) struct RmArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -207,6 +238,7 @@ pub(crate) struct RmArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars checkpoint audit before-retrieval")]
 pub(crate) struct CheckpointArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -215,17 +247,46 @@ pub(crate) struct CheckpointArgs {
     /// What happened there
     #[arg(long)]
     pub(crate) description: Option<String>,
+    /// Refuse unless the state has had exactly this many mutations
+    #[arg(long, value_name = "N")]
+    pub(crate) if_mutation_count: Option<u64>,
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars rollback audit before-retrieval --if-mutation-count 5")]
 pub(crate) struct RollbackArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// The checkpoint's name
     pub(crate) to: String,
+    /// Refuse unless the state has had exactly this many mutations
+    #[arg(long, value_name = "N")]
+    pub(crate) if_mutation_count: Option<u64>,
 }
 
 #[derive(ClapArgs)]
+#[command(
+    after_help = "Example: hence vars cancel job --state state-00000002 --reason 'no longer asked for'"
+)]
+pub(crate) struct EndArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Why
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars result job state-00000002")]
+pub(crate) struct ResultArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The child
+    pub(crate) child: StateId,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars final audit 'three errors'")]
 pub(crate) struct FinalArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -236,6 +297,7 @@ pub(crate) struct FinalArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars history audit --name error_count")]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -248,6 +310,7 @@ pub(crate) struct HistoryArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars diff audit before-retrieval now")]
 pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -259,6 +322,7 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars watch audit --from 1")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -271,6 +335,7 @@ pub(crate) struct WatchArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars import audit state.json")]
 pub(crate) struct ImportArgs {
     /// The id of the run to make
     pub(crate) run: String,
@@ -282,6 +347,7 @@ pub(crate) struct ImportArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence vars export audit out")]
 pub(crate) struct ExportArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,

@@ -116,6 +116,13 @@ fn row(index: u64, read: Result<Chained, ReadError>) -> LogRow {
             control.at.as_ref(),
         ),
         Record::Control(Control::Complete { at, .. }) => ("control", "complete".to_owned(), None, Some(at)),
+        Record::Control(Control::Checkpoint(control)) => {
+            ("control", format!("checkpoint {}: after record {}", control.name, control.position), None, None)
+        }
+        Record::Control(Control::Rollback(control)) => {
+            let what = format!("rollback to {}: after record {}", control.name, control.to);
+            ("control", what, None, Some(&control.at))
+        }
     };
     let at = at.map(ToString::to_string);
     LogRow { index, kind, what, status, at, hash: Some(chained.hash.to_string()) }

@@ -1,8 +1,14 @@
 //! `hence repl`: commands of `hence vars` on one run, line by line.
 
+mod completion;
+mod editor;
+mod history;
+mod words;
+
 use std::io::{BufRead as _, IsTerminal as _};
 
 use clap::Parser as _;
+use hence_variables::State;
 
 use super::vars;
 use crate::args::repl::{ReplArgs, ReplLine};
@@ -11,35 +17,63 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interactive::Session;
+use completion::Names;
+use editor::LineEditor;
+use words::words;
 
-const HELP: &str = "set get list rename rm checkpoint checkpoints rollback final status history diff tree export, \
-as in `hence vars`, without the run; # starts a comment, quit ends";
+const HELP: &str = "set get list rename rm checkpoint checkpoints rollback final fail cancel result status history \
+diff tree export, as in `hence vars`, without the run; # starts a comment, quit ends";
 
 pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> {
     let mut session = Session::open(context, &args.run, &args.root)?;
-    let watched = std::io::stdin().is_terminal();
     let mut exit = Exit::Yes;
-    if watched {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         context.say(HELP);
+        let mut editor = LineEditor::open()?;
+        while let Some(line) = editor.read(names(&session)?)? {
+            if answer(context, &mut session, &line, &mut exit) == Next::End {
+                break;
+            }
+        }
+        // A prompt whose lines cannot be kept has done its work all the same.
+        if let Err(error) = editor.close() {
+            context.report_error(&error);
+        }
+        return Ok(exit);
     }
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| CliError::file("read", "standard input".as_ref(), &error))?;
-        match line.trim() {
-            "" => {}
-            comment if comment.starts_with('#') => {}
-            "help" | "?" => context.say(HELP),
-            "quit" | "exit" => break,
-            command => match perform(context, &mut session, command) {
-                Ok(Exit::Yes) => {}
-                Ok(other) => exit = other,
-                Err(error) => {
-                    context.report_error(&error);
-                    exit = error.exit();
-                }
-            },
+        if answer(context, &mut session, &line, &mut exit) == Next::End {
+            break;
         }
     }
     Ok(exit)
+}
+
+/// Whether another line is read.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Line,
+    End,
+}
+
+/// Answers one line; a mistake is told and does not end the prompt.
+fn answer(context: &Context, session: &mut Session<'_>, line: &str, exit: &mut Exit) -> Next {
+    match line.trim() {
+        "" => {}
+        comment if comment.starts_with('#') => {}
+        "help" | "?" => context.say(HELP),
+        "quit" | "exit" => return Next::End,
+        command => match perform(context, session, command) {
+            Ok(Exit::Yes) => {}
+            Ok(other) => *exit = other,
+            Err(error) => {
+                context.report_error(&error);
+                *exit = error.exit();
+            }
+        },
+    }
+    Next::Line
 }
 
 fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<Exit, CliError> {
@@ -55,39 +89,14 @@ fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<E
     vars::perform(context, session, &parsed.command)
 }
 
-/// Splits a line into words: blanks separate, quotes hold together, a backslash takes the next character as it is.
-fn words(line: &str) -> Result<Vec<String>, CliError> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (Some(open), _) if character == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(characters.next()),
-            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(character),
-        }
-    }
-    words.extend(word);
-    match quote {
-        None => Ok(words),
-        Some(open) => Err(CliError::new(Code::Line, format!("the quote {open} is not closed"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn words_are_split_as_a_shell_would() {
-        let words = |line: &str| super::words(line).map_err(|error| error.message);
-        assert_eq!(
-            words("set  n 'a b' \"c\\\"d\" e\\ f ''").unwrap(),
-            ["set", "n", "a b", "c\"d", "e f", ""]
-        );
-        assert_eq!(words("").unwrap(), Vec::<String>::new());
-        assert!(words("set 'a").is_err());
-    }
+/// Returns the names a person could mean now.
+fn names(session: &Session<'_>) -> Result<Names, CliError> {
+    let (workspace, state) = (session.workspace()?, session.state(None)?);
+    let view = workspace.sight(state).map(|sight| sight.view()).unwrap_or_default();
+    let checkpoints = workspace.state(state).map(State::checkpoints).unwrap_or_default();
+    Ok(Names {
+        variables: view.keys().map(ToString::to_string).collect(),
+        checkpoints: checkpoints.iter().map(|checkpoint| checkpoint.name.to_string()).collect(),
+        states: workspace.states().map(|state| state.id().to_string()).collect(),
+    })
 }

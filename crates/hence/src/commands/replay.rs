@@ -1,6 +1,6 @@
 //! `hence replay`: run it again, compare every byte.
 
-use hence_engine::{Blobs, NoBlobs, RecordedSteps, Replay};
+use hence_engine::{Blobs, Engine, NoBlobs, RecordedSteps, Replay};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -71,7 +71,8 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError
         Some(blobs) => blobs,
         None => &NoBlobs,
     };
-    let replay = crate::guard::engine()
+    let engine = crate::bound::to_read(Engine::new(), &journal, &args.capabilities.capabilities)?;
+    let replay = crate::guard::gated(engine)
         .replay(&journal.bytes, &problem.value, blobs, RecordedSteps::FromJournal)
         .map_err(|error| CliError::replay(&journal.name, error))?;
     tell(context, args, &journal, replay)

@@ -22,11 +22,12 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
         return Err(CliError::new(crate::code::Code::Refused, message).advise("leave it out"));
     }
     let problem = journal.required_problem()?;
-    let plan = Engine::new()
+    let engine = crate::bound::to_resume(Engine::new(), &journal, &args.capabilities.capabilities)?;
+    let plan = engine
         .plan_of_journal(&journal.bytes, &problem)
         .map_err(|error| CliError::resume(&journal.name, error))?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    let ended = take_up(context, &store, plan, &id, amended.as_ref())?;
+    let ended = take_up(context, &store, (&engine, plan), &id, amended.as_ref())?;
     report(context, &store, &id, &ended, None)
 }

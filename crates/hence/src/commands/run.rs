@@ -5,18 +5,19 @@ mod report;
 use std::path::Path;
 
 use hence_canon::Value;
-use hence_engine::{Event, Finished, Request, Resumed, Run, RunError, Sink};
+use hence_engine::{Engine, Event, Finished, Request, Resumed, Run, RunError, Sink};
 use hence_projection::Program;
 use hence_state::{Profile, ProfileName, Status};
 use hence_store::{Condition, Cut, FileStore, NewRun, RunId, Store, StoreError};
 
 use crate::args::RunArgs;
+use crate::bound::{self, Ready};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::sink::StoreSink;
-use crate::{guard, hint, input, target};
+use crate::{guard, hint, input};
 
 pub(crate) use report::RunReport;
 
@@ -41,17 +42,18 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     }
     crate::skills::refuse_options(args)?;
     let profile = Profile::named(args.profile);
+    let name = input::shown_name(&args.problem);
     let mut document = input::parse_problem(&args.problem, &bytes, &profile)?;
     let policies = guard::given(&args.policies)?;
     let bytes = pinned(args, &mut document, policies.as_ref(), bytes)?;
+    let Ready { document, engine, attachments } =
+        bound::ready(Engine::new(), name, document, bytes, &args.skill.capabilities.capabilities, &profile)?;
+    let engine = guard::gated(engine);
     let mut request = Request::new(document, profile);
     request.trace_id.clone_from(&args.trace_id);
     request.now.clone_from(&args.now);
     request.engine_version.clone_from(&args.engine_version);
-    let engine = guard::engine();
-    let plan = engine
-        .plan(&request)
-        .map_err(|findings| CliError::refused(input::shown_name(&args.problem), &findings))?;
+    let plan = engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
     let id = run_id(plan.trace_id())?;
     let store = context.store_or_new()?;
     let (mut run, header) = Run::start(plan.clone())?;
@@ -62,18 +64,17 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
         run.lay_policies(policies.as_ref().unwrap_or(&Value::Null), sink)?;
         Ok(())
     })?;
-    let new =
-        NewRun { id: id.clone(), attachments: vec![(target::problem_name(), bytes)], lines: first.lines };
+    let new = NewRun { id: id.clone(), attachments, lines: first.lines };
     let ended = match store.create(new) {
         Ok(writer) => {
             let sink = guard::guarded(StoreSink::new(&store, writer), first.gate);
             Ended { finished: finish(context, &id, run, sink)?, beginning: Beginning::Here }
         }
         // The same problem under the same id is the same run: it is taken up, never executed twice.
-        Err(StoreError::AlreadyCreated { .. }) => take_up(context, &store, plan, &id, None)?,
+        Err(StoreError::AlreadyCreated { .. }) => take_up(context, &store, (&engine, plan), &id, None)?,
         // So it is when the problem is only spelled otherwise: the header names what it says.
         Err(StoreError::RunConflict { .. }) if begins_with(&store, &id, header.line()) => {
-            take_up(context, &store, plan, &id, None)?
+            take_up(context, &store, (&engine, plan), &id, None)?
         }
         Err(error) => return Err(error.into()),
     };
@@ -138,7 +139,7 @@ fn finish(
 pub(super) fn take_up(
     context: &Context,
     store: &FileStore,
-    plan: hence_engine::Plan,
+    (engine, plan): (&Engine, hence_engine::Plan),
     id: &RunId,
     amended: Option<&Value>,
 ) -> Result<Ended, CliError> {
@@ -162,9 +163,9 @@ pub(super) fn take_up(
     let finished = match going {
         Resumed::Ended(finished) => finished,
         Resumed::Going(mut run) => {
-            let (engine, blobs) = (guard::engine(), crate::sink::StoreBlobs(store));
+            let blobs = crate::sink::StoreBlobs(store);
             let journal = store.journal_bytes(id)?;
-            let gate = guard::open_behind(&journal, &problem, Program::Reason(&engine), &blobs)
+            let gate = guard::open_behind(&journal, &problem, Program::Reason(engine), &blobs)
                 .map_err(|error| guard::refused(id.as_str(), &error))?;
             let mut sink = guard::guarded(StoreSink::new(store, opened.writer), gate);
             if let Some(amended) = amended {

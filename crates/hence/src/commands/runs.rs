@@ -1,5 +1,6 @@
 //! `hence runs`: what the store holds.
 
+use hence_engine::Engine;
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
 use hence_state::{Profile, StepStatus};
 use hence_store::{Condition, FileStore, RunSummary, Store};
@@ -12,6 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::{Text, columns, pairs};
 use crate::skills::WaitingRow;
+use crate::target;
 
 const UNFINISHED: &str = "unfinished";
 const WAITING: &str = "waiting";
@@ -53,6 +55,10 @@ struct RunRow {
     bytes: u64,
     /// What it waits for.
     waiting: Vec<WaitingRow>,
+    /// The run that nests it.
+    parent: Option<String>,
+    /// The run it was forked from.
+    origin: Option<String>,
 }
 
 impl Text for RunsReport {
@@ -66,7 +72,10 @@ impl Text for RunsReport {
         let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED", "HEAD"].map(str::to_owned)];
         for run in &self.runs {
             rows.push([
-                escape(&run.run),
+                match (&run.parent, &run.origin) {
+                    (None, Some(origin)) => format!("{} (fork of {})", escape(&run.run), escape(origin)),
+                    _ => escape(&run.run),
+                },
                 run.status.clone(),
                 run.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
                 run.created_at.clone().unwrap_or_default(),
@@ -119,7 +128,10 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
         waiting = WaitingRow::all(context, summary.run.as_str(), &history);
         status = if waiting.is_empty() { status } else { WAITING };
     }
+    let (parent, origin) = crate::skills::links(store, &summary.run);
     RunRow {
+        parent,
+        origin,
         run: summary.run.as_str().to_owned(),
         status: status.to_owned(),
         waiting,
@@ -140,14 +152,7 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
     if matches!(summary.condition, Condition::Damaged(_)) {
         return "damaged";
     }
-    let last = || {
-        let last = RecordIndex::new(summary.head()?.records.get().checked_sub(1)?);
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut store.read_journal(&summary.run, last).ok()?, &mut bytes).ok()?;
-        let line = bytes.split(|byte| *byte == b'\n').next()?;
-        Chained::decode(line, &profile?).ok()
-    };
-    match last().map(|chained| chained.record) {
+    match last_change(store, summary, profile).map(|chained| chained.record) {
         Some(Record::Control(Control::Complete { .. })) => "completed",
         Some(Record::Control(Control::Loop(control)))
             if control.action == LoopAction::MaxIterationsReached =>
@@ -156,14 +161,45 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         }
         Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
-        Some(Record::Step(step)) if step.result.step().starts_with("vars.") => "interactive",
-        // The compat profile records no completion: its last step is its end.
-        Some(Record::Step(step)) if &**step.result.step() == "Audit" && !has_completion(profile) => {
-            "completed"
-        }
+        // What a step means for its run, only the program of the run can say.
+        Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
         Some(_) => UNFINISHED,
         None => "damaged",
     }
+}
+
+/// Reads the last record that is more than the name of a position.
+fn last_change(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> Option<Chained> {
+    let mut index = summary.head()?.records.get();
+    loop {
+        index = index.checked_sub(1)?;
+        let mut bytes = Vec::new();
+        let mut reader = store.read_journal(&summary.run, RecordIndex::new(index)).ok()?;
+        std::io::Read::read_to_end(&mut reader, &mut bytes).ok()?;
+        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        if index == 0 {
+            return Chained::decode_header(line).ok().map(|(header, _)| header);
+        }
+        let chained = Chained::decode(line, &profile?).ok()?;
+        if !matches!(chained.record, Record::Control(Control::Checkpoint(_))) {
+            return Some(chained);
+        }
+    }
+}
+
+fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>, step: &str) -> &'static str {
+    let problem = store.attachment(&summary.run, &target::problem_name()).ok();
+    let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
+        return UNFINISHED;
+    };
+    if hence_engine::is_interactive(&problem.value) {
+        return "interactive";
+    }
+    // The compat profile records no completion: the last step of its policy is its end.
+    if !has_completion(profile) && Engine::new().is_last_step(&problem.value, step) {
+        return "completed";
+    }
+    UNFINISHED
 }
 
 fn has_completion(profile: Option<Profile>) -> bool {

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::run::RunReport;
 use super::{
-    check, completions, diff, doctor, explain, export, hash, import, lineage, log, policy, replay, review,
-    runs, show, state, stats, trace, verify, why,
+    check, completions, diff, doctor, explain, export, hash, import, lineage, log, policy, position, replay,
+    review, runs, show, state, stats, trace, verify, why,
 };
 use crate::args::SchemaArgs;
 use crate::code::Code;
@@ -23,7 +23,10 @@ pub(super) type Named = (&'static str, fn() -> Schema);
 const SCHEMAS: &[Named] = &[
     ("run", schema_of::<RunReport>),
     ("resume", schema_of::<RunReport>),
+    ("checkpoint", schema_of::<position::PositionReport>),
+    ("rollback", schema_of::<position::PositionReport>),
     ("run-skill", schema_of::<crate::skills::SkillRunReport>),
+    ("fork", schema_of::<crate::skills::SkillRunReport>),
     ("answer", schema_of::<crate::skills::AnswerReport>),
     ("check", schema_of::<check::CheckReport>),
     ("blame", schema_of::<lineage::LineageReport>),

@@ -4,7 +4,7 @@ mod report;
 
 use std::num::NonZeroUsize;
 
-use hence_engine::{Blobs, Evidence, NoBlobs, RecordedSteps};
+use hence_engine::{Blobs, Engine, Evidence, NoBlobs, RecordedSteps};
 use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
 
 use crate::args::VerifyArgs;
@@ -39,24 +39,35 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
     };
     let report = match crate::skills::Kept::of(&journal)? {
         Some(kept) => crate::skills::verify(&kept, &evidence, args.level),
-        None => crate::guard::engine().verify(&evidence, args.level),
+        None => {
+            let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
+            crate::guard::gated(engine).verify(&evidence, args.level)
+        }
     };
     context.print(&describe(&journal.name, &report))?;
-    advise(context, args, &journal, &report);
+    // A run that is driven from outside has no next step of its own to resume with.
+    let is_driven = problem.is_some_and(|problem| hence_engine::is_interactive(&problem.value));
+    let next = if is_driven { Next::FromOutside } else { Next::OfItsOwn };
+    advise(context, args, &journal, &report, next);
     Ok(if report.holds() { Exit::Yes } else { Exit::No })
 }
 
+/// Where the next record of a run comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The run's program has a step to go on with.
+    OfItsOwn,
+    /// Somebody drives the run.
+    FromOutside,
+}
+
 /// Says what to do next.
-fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report) {
+fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report, next: Next) {
     let target = hint::word(&args.target);
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
-    // A run that is driven from outside has no next step of its own to resume with.
-    let is_driven = journal
-        .parsed_problem()
-        .is_ok_and(|problem| problem.is_some_and(|problem| hence_engine::is_interactive(&problem.value)));
     let is_resumable =
-        journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && !is_driven;
+        journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && next == Next::OfItsOwn;
     let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
     let is_cut_perhaps = is_unfinished && is_bare;
     if is_resumable {

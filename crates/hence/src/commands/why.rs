@@ -263,6 +263,7 @@ fn time_of(record: &Record) -> Option<String> {
         Record::Header(header) => header.created_at.to_string(),
         Record::Step(step) => step.result.finished_at().to_string(),
         Record::Control(Control::Complete { at, .. }) => at.to_string(),
-        Record::Control(Control::Loop(_)) => return None,
+        Record::Control(Control::Rollback(control)) => control.at.to_string(),
+        Record::Control(Control::Loop(_) | Control::Checkpoint(_)) => return None,
     })
 }

@@ -21,9 +21,10 @@ use crate::hint;
 
 pub(crate) use given::{given, given_for_skill, pin};
 
-/// Returns the engine of this program: it judges again what policies judged.
-pub(crate) fn engine() -> Engine {
-    Engine::new().with_gates(Arc::new(ReasonGates::new(Engine::new())))
+/// Returns an engine that judges again what policies judged.
+pub(crate) fn gated(engine: Engine) -> Engine {
+    let gates = ReasonGates::new(engine.clone());
+    engine.with_gates(Arc::new(gates))
 }
 
 /// Returns the header of a journal.

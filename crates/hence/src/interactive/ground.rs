@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hence_engine::{Ground, SinkError};
-use hence_store::{ConfinedError, Durability, Store, StoreError, read_confined};
-use hence_variables::{Files, ReadFault, SpillFile, StorePath};
+use hence_store::{BLOB_BYTES_MAX, ConfinedError, Durability, Store, StoreError, read_confined};
+use hence_variables::{Event, Files, ReadFault, SpillFile, StorePath, Workspace};
 
-use crate::input::DOCUMENT_BYTES_MAX;
+use super::Commons;
 
 /// Reads a file below `.aiwg/rlm` in `folder`. No link leads out of there, nor `.aiwg/rlm` itself out of the folder.
 pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, ConfinedError> {
@@ -20,13 +20,15 @@ pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, Con
     if !root.starts_with(whole(folder)?) {
         return Err(ConfinedError::Escapes);
     }
-    read_confined(&root, Path::new(rest), DOCUMENT_BYTES_MAX)
+    read_confined(&root, Path::new(rest), BLOB_BYTES_MAX)
 }
 
 /// Reads and keeps the files of variables.
 pub(crate) struct StoreGround<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) root: &'a Path,
+    /// The shared layers that were taken, if any.
+    pub(crate) commons: Option<&'a mut Commons>,
 }
 
 impl Files for StoreGround<'_> {
@@ -51,6 +53,13 @@ impl Files for StoreGround<'_> {
 }
 
 impl Ground for StoreGround<'_> {
+    fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
+        match &mut self.commons {
+            Some(commons) => commons.publish(workspace, event),
+            None => Ok(()),
+        }
+    }
+
     fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.store.put_blob(spill.content.bytes(), Durability::Synced)?;
         Ok(())

@@ -1,7 +1,6 @@
 //! Where to look: now, at a checkpoint, after a record, or from another state.
 
-use hence_engine::Interactive;
-use hence_variables::{Call, Decision, NoFiles, Op, StateId, View, Workspace, apply, decide};
+use hence_variables::{Call, Decision, NoFiles, Op, StateId, Timestamp, View, Workspace, apply, decide};
 
 use super::Session;
 use crate::code::Code;
@@ -11,8 +10,8 @@ use crate::target::Journal;
 
 /// A position of a run, and the state that looks.
 pub(crate) struct Position {
-    /// The run as it was then, when that is not how it is.
-    then: Option<Interactive>,
+    /// The variables as they were then and what the clock showed, when that is not how it is.
+    then: Option<(Workspace, Timestamp)>,
     checkpoint: Option<String>,
     state: StateId,
 }
@@ -44,16 +43,15 @@ impl Position {
             CliError::new(Code::NoSuchPlace, message)
                 .advise("`hence vars checkpoints RUN` lists checkpoints, `hence log RUN` records")
         })?;
-        Ok(Self { then: Some(session.load(Some(record))?), checkpoint: None, state })
+        Ok(Self { then: Some(session.workspace_at(record)?), checkpoint: None, state })
     }
 
     /// Returns the variables the state saw there.
     pub(crate) fn view(&self, session: &Session<'_>) -> Result<View, CliError> {
-        let run = match &self.then {
-            Some(then) => then,
-            None => session.loaded()?,
+        let workspace = match &self.then {
+            Some((workspace, now)) => swept(workspace.clone(), *now, self.state),
+            None => swept(session.seen_by(self.state)?, session.loaded()?.now()?, self.state),
         };
-        let workspace = swept(run, self.state)?;
         let nothing = |what: &str| {
             CliError::new(Code::NoSuchPlace, format!("{}: {what} is not there at that position", self.state))
         };
@@ -68,13 +66,12 @@ impl Position {
 /// Returns the variables as the state sees them when the run's clock shows what it shows: other states may have moved
 /// it past the time of this one's temporaries. Their end is recorded with the state's next change; looking records
 /// nothing.
-fn swept(run: &Interactive, state: StateId) -> Result<Workspace, CliError> {
-    let (mut workspace, now) = (run.workspace().clone(), run.now()?);
+fn swept(mut workspace: Workspace, now: Timestamp, state: StateId) -> Workspace {
     let call = Call::On { state, op: Op::List };
     while let Ok(Decision::ExpireFirst(event)) = decide(&workspace, &call, now, &NoFiles) {
         if apply(&mut workspace, &event).is_err() {
             break;
         }
     }
-    Ok(workspace)
+    workspace
 }

@@ -9,13 +9,18 @@ use hence_engine::{Interactive, MemorySink, Request, Sink as _, without_defects}
 use hence_journal::RecordIndex;
 use hence_state::Profile;
 use hence_store::{FileStore, NewRun, RunId, RunWriter, Store as _, StoreError};
-use hence_variables::{Call, Reply, StateId, Workspace};
+use hence_variables::{
+    Accepted, Call, Decision, Event, Files, LoadFault, NoFiles, Op, Reply, Spill, StateId, Stored, Timestamp,
+    ValueType, Workspace, apply, decide,
+};
 
-use super::StoreGround;
+use super::loaded::{Loaded, SkillView, until};
+use super::{Commons, StoreGround, linked};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::sink::{StoreBlobs, StoreSink};
+use crate::skills::Kept;
 use crate::target::{Journal, find_run, problem_name};
 
 /// How long a command waits for another process to finish its change. A change takes milliseconds; who holds the
@@ -32,7 +37,9 @@ pub(crate) struct Session<'a> {
     pub(crate) id: RunId,
     pub(crate) root: PathBuf,
     problem: Lenient,
-    run: Option<Interactive>,
+    /// The program, when a skill drives the run.
+    skill: Option<Kept>,
+    run: Option<Loaded>,
 }
 
 impl<'a> Session<'a> {
@@ -42,9 +49,15 @@ impl<'a> Session<'a> {
         let id = find_run(&store, name)?;
         let journal = Journal::of_run(context, id.as_str())?;
         let problem = journal.required_problem()?;
-        let mut session = Self { context, store, id, root: root.to_owned(), problem, run: None };
-        session.run = Some(session.load(None)?);
+        let skill = Kept::of(&journal)?;
+        let mut session = Self { context, store, id, root: root.to_owned(), problem, skill, run: None };
+        session.run = Some(session.load_all()?);
         Ok(session)
+    }
+
+    /// Returns whether the steps of a skill write the variables.
+    pub(crate) fn is_driven_by_a_skill(&self) -> bool {
+        self.skill.is_some()
     }
 
     /// Returns the variables as last read.
@@ -53,7 +66,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the run as last read.
-    pub(crate) fn loaded(&self) -> Result<&Interactive, CliError> {
+    pub(crate) fn loaded(&self) -> Result<&Loaded, CliError> {
         self.run.as_ref().ok_or_else(|| {
             CliError::new(Code::Stopped, format!("run {}: an earlier change was not confirmed", self.id))
         })
@@ -76,24 +89,72 @@ impl<'a> Session<'a> {
         Ok(whole_lines(self.store.journal_bytes(&self.id)?))
     }
 
-    /// Reads the run as it was after a record, or as it is.
-    pub(crate) fn load(&self, until: Option<RecordIndex>) -> Result<Interactive, CliError> {
-        let (journal, blobs) = (self.journal()?, StoreBlobs(&self.store));
-        let loaded = match until {
-            None => Interactive::load(&journal, &self.problem, &blobs),
-            Some(last) => Interactive::load_until(&journal, &self.problem, &blobs, last),
+    /// Reads the run as it is.
+    fn load_all(&self) -> Result<Loaded, CliError> {
+        let journal = self.journal()?;
+        let Some(kept) = &self.skill else {
+            let loaded = Interactive::load(&journal, &self.problem, &StoreBlobs(&self.store));
+            return Ok(Loaded::Interactive(Box::new(loaded.map_err(|error| self.not_loaded(error))?)));
         };
-        loaded.map_err(|error| {
-            let not_interactive = matches!(error, hence_engine::ResumeError::Refused(_));
-            let error = CliError::resume(self.id.as_str(), error);
-            if not_interactive { error.advise("name a run that `hence vars init` made") } else { error }
-        })
+        let variables = kept.variables(&journal, &StoreBlobs(&self.store));
+        let variables = variables.map_err(|error| CliError::resume_skill(self.id.as_str(), error))?;
+        let head = hence_journal::read_tail(&journal).map(|tail| tail.head);
+        let head = head.map_err(|error| {
+            CliError::new(Code::BadRecord, format!("run {}: {error}", self.id))
+                .advise(crate::hint::verify(self.id.as_str()))
+        })?;
+        Ok(Loaded::Skill(Box::new(SkillView { variables, head })))
+    }
+
+    /// Reads the variables as they were after a record, and what the run's clock showed.
+    pub(crate) fn workspace_at(&self, last: RecordIndex) -> Result<(Workspace, Timestamp), CliError> {
+        if let Loaded::Skill(view) = self.loaded()? {
+            let (workspace, now) = until(view.variables.events(), last);
+            return Ok((workspace, now.unwrap_or(view.variables.now())));
+        }
+        let (journal, blobs) = (self.journal()?, StoreBlobs(&self.store));
+        let then = Interactive::load_until(&journal, &self.problem, &blobs, last);
+        let then = then.map_err(|error| self.not_loaded(error))?;
+        Ok((then.workspace().clone(), then.now()?))
+    }
+
+    /// Returns every event of the run with its record.
+    pub(crate) fn events(&self) -> Result<Vec<(RecordIndex, Event)>, CliError> {
+        if let Loaded::Skill(view) = self.loaded()? {
+            return Ok(view.variables.events().to_vec());
+        }
+        hence_engine::events(&self.journal()?, &StoreBlobs(&self.store))
+            .map_err(|error| self.not_loaded(error))
+    }
+
+    /// Returns the bytes of a large value.
+    pub(crate) fn large_value(&self, spill: &Spill) -> Result<Vec<u8>, CliError> {
+        if let Loaded::Skill(view) = self.loaded()?
+            && let Ok(bytes) = Files::read(&view.variables, &spill.path)
+        {
+            return Ok(bytes.to_vec());
+        }
+        Ok(self.store.blob(&spill.sha256)?)
+    }
+
+    /// Reads a stored value, wherever it lives.
+    pub(crate) fn value_of(&self, stored: &Stored) -> Result<(Value, ValueType), LoadFault> {
+        match &self.run {
+            Some(Loaded::Skill(view)) => stored.load(&view.variables),
+            _ => stored.load(&StoreGround { store: &self.store, root: &self.root, commons: None }),
+        }
+    }
+
+    fn not_loaded(&self, error: hence_engine::ResumeError) -> CliError {
+        let not_interactive = matches!(error, hence_engine::ResumeError::Refused(_));
+        let error = CliError::resume(self.id.as_str(), error);
+        if not_interactive { error.advise("name a run that `hence vars init` made") } else { error }
     }
 
     /// Takes in what others recorded since.
     pub(crate) fn refresh(&mut self) -> Result<(), CliError> {
-        let Some(mut run) = self.run.take() else {
-            self.run = Some(self.load(None)?);
+        let Some(Loaded::Interactive(mut run)) = self.run.take() else {
+            self.run = Some(self.load_all()?);
             return Ok(());
         };
         let mut lines = Vec::new();
@@ -104,46 +165,130 @@ impl<'a> Session<'a> {
             .map_err(|error| CliError::file("read", &self.store.journal_path(&self.id), &error))?;
         let caught_up = run.catch_up(&whole_lines(lines), &StoreBlobs(&self.store));
         caught_up.map_err(|error| CliError::resume(self.id.as_str(), error))?;
-        self.run = Some(run);
+        self.run = Some(Loaded::Interactive(run));
         Ok(())
     }
 
     /// Performs a call under the run's lease. When this returns an answer, the change survives power loss.
     pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, CliError> {
-        let writer = self.lease()?;
+        if self.skill.is_some() {
+            let message = format!("run {}: the variables of a skill's run are written by its steps", self.id);
+            return Err(CliError::new(Code::Driven, message));
+        }
+        let writer = lease_of(self.context, &self.store, &self.id)?;
         if self.run.as_ref().is_none_or(|run| run.head() != writer.head()) {
             self.refresh()?;
         }
-        let Some(run) = self.run.take() else { return self.loaded().map(|_| Reply::Done) };
+        let first = self.news(call)?;
+        let mut commons = match call {
+            Call::On { state, op } if op.changes_something() => self.commons(*state, op)?,
+            _ => None,
+        };
+        let Some(Loaded::Interactive(mut run)) = self.run.take() else {
+            return self.loaded().map(|_| Reply::Done);
+        };
         let mut sink = StoreSink::new(&self.store, writer);
-        let mut ground = StoreGround { store: &self.store, root: &self.root };
+        let mut ground = StoreGround { store: &self.store, root: &self.root, commons: None };
+        // What others left is recorded before anything is decided on it.
+        let shared = match (call, &commons) {
+            (Call::On { state, .. }, Some(commons)) => shares(&run, *state, commons),
+            _ => Vec::new(),
+        };
+        for early in first.into_iter().chain(shared) {
+            let (next, _) = run.call(&early, &mut ground, &mut sink)?;
+            *run = next;
+        }
+        ground.commons = commons.as_mut();
         let (run, reply) = run.call(call, &mut ground, &mut sink)?;
-        self.run = Some(run);
+        self.run = Some(Loaded::Interactive(Box::new(run)));
         reply.map_err(|refusal| CliError::variables(&refusal))
     }
 
-    /// Takes the lease, waiting a little while another process has it.
-    fn lease(&self) -> Result<Box<dyn RunWriter>, CliError> {
-        let start = Instant::now();
-        loop {
-            match self.store.open(&self.id) {
-                Ok(opened) => {
-                    if let Some(cut) = &opened.cut {
-                        self.context.say(format!("run {}: {cut}", self.id));
-                    }
-                    return Ok(opened.writer);
-                }
-                Err(StoreError::Leased { .. }) if start.elapsed() < LEASE_WAIT_MAX => {
-                    std::thread::sleep(LEASE_PAUSE);
-                }
-                Err(error) => return Err(error.into()),
+    /// Takes the shared layers an operation may write to.
+    fn commons(&self, state: StateId, op: &Op) -> Result<Option<Commons>, CliError> {
+        let workspace = self.workspace()?;
+        let Some(sight) = workspace.sight(state) else { return Ok(None) };
+        let mut taken = Commons::take(self.context, sight.state(), op)?;
+        if let Some(commons) = &mut taken {
+            commons.meet(sight).map_err(|error| CliError::new(Code::Disk, error.to_string()))?;
+        }
+        Ok(taken)
+    }
+
+    /// Returns what has to be taken in before a call is decided: what shared layers hold for a reader, and how
+    /// children that live in other runs ended.
+    fn news(&self, call: &Call) -> Result<Vec<Call>, CliError> {
+        let Call::On { state, op } = call else { return Ok(Vec::new()) };
+        let workspace = self.workspace()?;
+        let Some(known) = workspace.state(*state) else { return Ok(Vec::new()) };
+        let mut news = Vec::new();
+        if !op.changes_something()
+            && let (Loaded::Interactive(run), Some(commons)) =
+                (self.loaded()?, Commons::look(self.context, known)?)
+        {
+            news.extend(shares(run, *state, &commons));
+        }
+        let waits = matches!(op, Op::ChildResult { .. })
+            || matches!(op, Op::Set(set) if &*set.name == hence_variables::Name::final_answer().as_str());
+        if waits {
+            news.extend(linked::answers(self.context, workspace, known)?);
+        }
+        Ok(news)
+    }
+
+    /// Returns the variables as a state sees them now, with what other runs left in the layers it shares. Looking
+    /// records nothing.
+    pub(crate) fn seen_by(&self, state: StateId) -> Result<Workspace, CliError> {
+        let mut workspace = self.workspace()?.clone();
+        let Some(known) = workspace.state(state) else { return Ok(workspace) };
+        let (Loaded::Interactive(run), Some(commons)) = (self.loaded()?, Commons::look(self.context, known)?)
+        else {
+            return Ok(workspace);
+        };
+        let now = run.now()?;
+        for call in shares(run, state, &commons) {
+            if let Ok(Decision::Accept(Accepted { event: Some(event), .. })) =
+                decide(&workspace, &call, now, &NoFiles)
+            {
+                // What was decided on a workspace applies to it.
+                let _ = apply(&mut workspace, &event);
             }
+        }
+        Ok(workspace)
+    }
+}
+
+/// Returns the calls that take in what shared layers hold.
+fn shares(run: &Interactive, state: StateId, commons: &Commons) -> Vec<Call> {
+    let news = run.workspace().sight(state).map(|sight| commons.news(sight)).unwrap_or_default();
+    news.into_iter().map(|shared| Call::Share { state, shared: Box::new(shared) }).collect()
+}
+
+/// Takes the lease of a run, waiting a little while another process has it.
+pub(super) fn lease_of(
+    context: &Context,
+    store: &FileStore,
+    id: &RunId,
+) -> Result<Box<dyn RunWriter>, CliError> {
+    let start = Instant::now();
+    loop {
+        match store.open(id) {
+            Ok(opened) => {
+                if let Some(cut) = &opened.cut {
+                    context.say(format!("run {id}: {cut}"));
+                }
+                return Ok(opened.writer);
+            }
+            Err(StoreError::Leased { .. }) if start.elapsed() < LEASE_WAIT_MAX => {
+                std::thread::sleep(LEASE_PAUSE);
+            }
+            Err(error) => return Err(error.into()),
         }
     }
 }
 
 /// Leaves off an append that is under way.
-fn whole_lines(mut bytes: Vec<u8>) -> Vec<u8> {
+pub(super) fn whole_lines(mut bytes: Vec<u8>) -> Vec<u8> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     bytes.truncate(end);
     bytes
@@ -156,17 +301,28 @@ pub(crate) fn create(
     root: &Path,
     call: &Call,
 ) -> Result<(FileStore, RunId, Interactive, Reply), CliError> {
+    let store = context.store_or_new()?;
+    let (id, run, reply) = create_in(&store, problem, root, call)?;
+    Ok((store, id, run, reply))
+}
+
+/// Creates a run in a store, with its first event.
+pub(super) fn create_in(
+    store: &FileStore,
+    problem: Value,
+    root: &Path,
+    call: &Call,
+) -> Result<(RunId, Interactive, Reply), CliError> {
     let bytes = canonical_bytes(&problem);
     let request = Request::new(without_defects(problem), Profile::STRICT);
     let (run, header) =
         Interactive::start(&request).map_err(|findings| CliError::refused("the new run", &findings))?;
     let id = RunId::new(run.problem().id())
         .map_err(|error| CliError::new(Code::Refused, error.to_string()).advise("choose another id"))?;
-    let store = context.store_or_new()?;
     let mut sink = MemorySink::default();
     // A memory sink keeps everything.
     let _ = sink.append(&header);
-    let (run, reply) = run.call(call, &mut StoreGround { store: &store, root }, &mut sink)?;
+    let (run, reply) = run.call(call, &mut StoreGround { store, root, commons: None }, &mut sink)?;
     let reply = reply.map_err(|refusal| CliError::variables(&refusal))?;
     for blob in sink.blobs.values() {
         store.put_blob(blob, hence_store::Durability::Synced)?;
@@ -174,5 +330,5 @@ pub(crate) fn create(
     let attachments = vec![(problem_name(), bytes)];
     let new = NewRun { id: id.clone(), attachments, lines: sink.journal };
     store.create(new).map_err(|error| CliError::from(error).advise("choose another id for the run"))?;
-    Ok((store, id, run, reply))
+    Ok((id, run, reply))
 }

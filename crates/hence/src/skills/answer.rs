@@ -65,7 +65,13 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     }
     let history = calls::history(&store, &id)?.unwrap_or_default();
     let call = asked(context, id.as_str(), &history, &args.step)?;
-    let answer = read(args, &kept, &history, &call)?;
+    // Who answers may know a secret, and the record must not.
+    let redactor = kept.library.redactor();
+    let answer = match read(args, &kept, &history, &call)? {
+        Answer::Value(value) => Answer::Value(redactor.value(&value)),
+        Answer::Done(output) => Answer::Done(redactor.object(&output)),
+        decision @ (Answer::Retry | Answer::Fail) => decision,
+    };
     history.check(&call.key, &answer).map_err(|error| refused(id.as_str(), &error))?;
     let by = args.by.as_deref().map(Into::into);
     let report = AnswerReport {
@@ -162,14 +168,16 @@ fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) 
     let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, &error));
     // A text need not be quoted where only a text can be meant.
     let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
-    let wants_more = question.get("options").is_some() || question.get("type").is_some();
+    let wants_more = ["options", "type", "schema"].iter().any(|key| question.get(key).is_some());
+    let misfit = |value: &Value| {
+        let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
+        CliError::new(Code::Answer, format!("step {}: {why}", call.step))
+    };
     match (parsed, text) {
         (Ok(value), _) if judge(&value).is_ok() => Ok(Answer::Value(value)),
         (_, Some(text)) if wants_more && judge(&text).is_ok() => Ok(Answer::Value(text)),
-        (Ok(value), _) => {
-            let why = judge(&value).err().map(|refusal| refusal.message).unwrap_or_default();
-            Err(CliError::new(Code::Answer, format!("step {}: {why}", call.step)))
-        }
+        (Ok(value), _) => Err(misfit(&value)),
+        (Err(_), Some(text)) if wants_more => Err(misfit(&text)),
         (Err(error), _) => Err(error),
     }
 }

@@ -22,6 +22,9 @@ pub(crate) fn capabilities_name() -> AttachmentName {
 
 /// The kinds of providers that capabilities files may name.
 pub(crate) fn kinds() -> Kinds {
+    #[cfg(feature = "models")]
+    return Kinds::standard().with(hence_models::LlmKind);
+    #[cfg(not(feature = "models"))]
     Kinds::standard()
 }
 
@@ -82,18 +85,21 @@ fn refused(files: &[Named], problems: &[SourceProblem]) -> CliError {
     let things = if count == 1 { "finding" } else { "findings" };
     let message = format!("{} is refused: {count} {things}", names.join(", "));
     let mut error = CliError::new(Code::Capabilities, message);
-    error.findings = problems.iter().map(|problem| finding(files, problem)).collect();
+    let mut findings: Vec<_> = problems.iter().map(|problem| finding(files, problem)).collect();
+    findings.sort_by_key(|(place, _)| *place);
+    error.findings = findings.into_iter().map(|(_, text)| text).collect();
     error
 }
 
-fn finding(files: &[Named], found: &SourceProblem) -> String {
+/// Returns a finding with its place, by which findings are told in the order of the files.
+fn finding(files: &[Named], found: &SourceProblem) -> ((usize, usize), String) {
     let SourceProblem { source, problem } = found;
     match files.get(*source) {
         Some(file) => {
             let at = file.document.place(&problem.pointer).head().start;
-            format!("{}:{}:{}: {problem}", file.name, at.line, at.column)
+            ((*source, at.offset), format!("{}:{}:{}: {problem}", file.name, at.line, at.column))
         }
-        None => problem.to_string(),
+        None => ((*source, 0), problem.to_string()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
+use hence_capabilities::Library;
 use hence_engine::MemorySink;
 use hence_journal::{Lines, RecordIndex};
 use hence_skills::{ForkError, Links, NewSkillRun, Origin, Pinned, SkillRun, shared_before};
@@ -11,7 +12,7 @@ use hence_store::{NewRun, RunId, Store as _, StoreError};
 
 use super::end::Beginning;
 use super::going::{Given, Going};
-use super::{Kept, SkillDocument, given, read_whole, required, run};
+use super::{Kept, SKILL, SkillDocument, capabilities, given, read_whole, required, run, secrets};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -26,13 +27,10 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let origin = required(&journal)?;
     let before = read_whole(&origin, &journal)?;
     let from: Arc<str> = args.from.as_str().into();
+    let kept = other_capabilities(required(&journal)?, &args.capabilities.capabilities)?;
     let kept = match &args.with {
-        None => None,
-        Some(file) => Some(other_skill(file, &origin, &journal)?),
-    };
-    let kept = match kept {
-        Some(kept) => kept,
-        None => required(&journal)?,
+        None => kept,
+        Some(file) => other_skill(file, kept)?,
     };
     let outcomes = before.outcomes();
     let shared = shared_before(&origin.prepared, outcomes, &kept.prepared, &from)
@@ -46,6 +44,7 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
+    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, carried)?;
     let mut sink = MemorySink::default();
     let Kept { problem, prepared, source, library, .. } = &kept;
     let forked = SkillRun::carry_over(problem.clone(), prepared, source, library, carried, &mut sink)
@@ -66,12 +65,25 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     }
 }
 
+/// Reads other declarations of what may be called from here on, if there are any.
+fn other_capabilities(kept: Kept, files: &[String]) -> Result<Kept, CliError> {
+    if files.is_empty() {
+        return Ok(kept);
+    }
+    let mut library = Library::with(capabilities::read(files)?).with_skills(kept.shelf.skills());
+    let document = SkillDocument::read(SKILL, kept.source.bytes(), &library)?;
+    let (prepared, source) = document.runnable(&library)?;
+    if let Some(pinned) = Pinned::of(&kept.problem) {
+        secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
+    }
+    Ok(Kept { prepared, source, library, ..kept })
+}
+
 /// Reads another skill to go on with, which may call what the run may call.
-fn other_skill(file: &str, origin: &Kept, journal: &Journal) -> Result<Kept, CliError> {
-    let kept = required(journal)?;
+fn other_skill(file: &str, kept: Kept) -> Result<Kept, CliError> {
     let bytes = input::read_document(file)?;
     let (prepared, source) = SkillDocument::read(file, &bytes, &kept.library)?.runnable(&kept.library)?;
-    Ok(Kept { problem: origin.problem.clone(), prepared, source, ..kept })
+    Ok(Kept { prepared, source, ..kept })
 }
 
 fn asked(
@@ -97,8 +109,12 @@ fn asked(
     })?;
     let set: Vec<(Arc<str>, Value)> =
         args.set.iter().map(|text| given::setting(text)).collect::<Result<_, _>>()?;
+    let redactor = kept.library.redactor();
+    let set = set.into_iter().map(|(place, value)| (place, redactor.value(&value))).collect();
     let link =
         Origin { run: journal.name.as_str().into(), record, hash, from: args.from.as_str().into(), set };
+    let declared = kept.library.declarations();
+    let capabilities = (!declared.is_empty()).then(|| declared.canonical().digest());
     let id = args.run_id.clone().unwrap_or_else(|| {
         let set: Object = link.set.iter().cloned().collect();
         let what = [
@@ -106,6 +122,7 @@ fn asked(
             ("from", link.from.clone().into()),
             ("set", set.into()),
             ("skill", kept.source.digest().into()),
+            ("capabilities", capabilities.map(Value::from).into()),
         ];
         let digest = Canonical::of(&Object::from_iter(what).into()).digest().to_string();
         format!("{}-fork-{}", journal.name, digest.chars().take(8).collect::<String>())
@@ -113,11 +130,12 @@ fn asked(
     Ok(NewSkillRun {
         id,
         created_at: origin.problem.created_at().clone(),
-        capabilities: pinned.capabilities,
+        capabilities,
         policies: None,
         inputs: pinned.inputs,
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
+        trust: pinned.trust,
         links: Links { nested: pinned.links.nested, parent: None, origin: Some(link) },
     })
 }

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use hence_canon::Value;
 use hence_engine::Gate;
-use hence_skills::{CallLog, Driven, Driver, Ledger, NoCallLog, Pause, SkillRun, SkillRunError, reaches_out};
+use hence_skills::{
+    CallLog, Driven, Driver, Ledger, NoCallLog, Pause, Pinned, SkillRun, SkillRunError, reaches_out,
+};
 use hence_store::{Condition, FileStore, RunId, RunWriter, Store, StoreError};
 
 use super::calls::{self, StoreCallLog};
 use super::end::{self, Beginning};
 use super::nested::StoreChildren;
-use super::{Kept, WaitingRow, whole_records};
+use super::{Kept, WaitingRow, secrets, whole_records};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
@@ -55,6 +57,10 @@ impl Going<'_> {
             guard::refuse_amendment(id.as_str(), self.given.amended)?;
             self.context.say(format_args!("run {id} had ended already; nothing was run again"));
             return end::report(self, &run.ended(), Beginning::Before(None));
+        }
+        if let Some(pinned) = Pinned::of(&self.kept.problem) {
+            let Kept { library, prepared, .. } = self.kept;
+            secrets::require(library, prepared.skill(), &pinned.inputs, run.outcomes())?;
         }
         let opened = store.open(id)?;
         if let Some(cut) = &opened.cut {

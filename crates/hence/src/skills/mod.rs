@@ -10,12 +10,13 @@ mod given;
 mod going;
 mod nested;
 mod run;
+mod secrets;
 mod verify;
 mod waiting;
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value, parse};
+use hence_canon::{Canonical, Digest, Value, parse};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::checkpoint;
 use hence_cognition::run::{Prepared, StepOutcome};
@@ -23,9 +24,9 @@ use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Difference, NoBlobs, Replay, changes};
 use hence_journal::{Lines, RecordIndex};
 use hence_projection::Program;
-use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun};
+use hence_skills::{Pinned, Recorded, ResumeSkillError, SkillReplay, SkillRun, SkillVariables};
 use hence_state::{ProblemSpec, Profile};
-use hence_store::AttachmentName;
+use hence_store::{AttachmentName, RunId, Store};
 
 use crate::code::Code;
 use crate::error::CliError;
@@ -35,7 +36,9 @@ use crate::{guard, hint};
 
 pub(crate) use answer::{AnswerReport, answer};
 pub(crate) use calls::history;
-pub(crate) use capabilities::{CAPABILITIES, capabilities_name, kinds, library_for};
+pub(crate) use capabilities::{
+    CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
+};
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use fork::fork;
@@ -83,11 +86,12 @@ impl Kept {
         };
         let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
         let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
-        let library = library_of(journal, files, &pinned)?.with_skills(shelf.skills());
+        let mut library = library_pinned(journal, files, pinned.capabilities)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
             CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
         })?;
+        secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
         Ok(Some(Self {
             problem: Arc::new(problem),
             prepared,
@@ -129,11 +133,25 @@ impl Kept {
         hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
             .map_err(|error| CliError::resume_skill(run, error))
     }
+
+    /// Reads the variables that the steps wrote.
+    pub(crate) fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<SkillVariables, ResumeSkillError> {
+        let problem = self.problem.clone();
+        SkillRun::variables_of(problem, &self.prepared, &self.source, &self.library, journal, blobs)
+    }
 }
 
 /// Returns what a run may call: what was kept beside it, unless files are named that say the same.
-fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Library, CliError> {
-    let kept = || match pinned.capabilities {
+pub(crate) fn library_pinned(
+    journal: &Journal,
+    files: &[String],
+    pinned: Option<Digest>,
+) -> Result<Library, CliError> {
+    let kept = || match pinned {
         None => Ok(Declarations::default()),
         Some(digest) => capabilities::read_kept(&journal.name, journal.capabilities.as_deref(), digest),
     };
@@ -141,7 +159,7 @@ fn library_of(journal: &Journal, files: &[String], pinned: &Pinned) -> Result<Li
         return kept().map(Library::with);
     }
     let before = kept().ok();
-    capabilities::read_again(&journal.name, files, pinned.capabilities, before.as_ref()).map(Library::with)
+    capabilities::read_again(&journal.name, files, pinned, before.as_ref()).map(Library::with)
 }
 
 fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
@@ -169,6 +187,17 @@ fn read_whole<'k>(kept: &'k Kept, journal: &Journal) -> Result<SkillRun<'k>, Cli
 pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
     let torn = hence_journal::read_tail(journal).map_or(0, |tail| tail.torn_bytes);
     journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
+}
+
+/// Returns the run that nests a run and the run it was forked from, if there are any.
+pub(crate) fn links(store: &dyn Store, run: &RunId) -> (Option<String>, Option<String>) {
+    let problem = store.attachment(run, &crate::target::problem_name()).ok();
+    let problem = problem.and_then(|bytes| parse(&bytes).ok());
+    let Some(links) = problem.as_ref().and_then(Pinned::of_value).map(|pinned| pinned.links) else {
+        return (None, None);
+    };
+    let parent = links.parent.map(|parent| parent.run.to_string());
+    (parent, links.origin.map(|origin| origin.run.to_string()))
 }
 
 /// Returns the step that is due in a run that has not ended.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_skills::{Links, NewSkillRun, Pinned, SkillRun};
@@ -12,7 +13,7 @@ use hence_store::{AttachmentName, FileStore, NewRun, RunId, Store, StoreError};
 use super::capabilities::{self, CAPABILITIES, capabilities_name};
 use super::end::Beginning;
 use super::going::{Given, Going, stopped};
-use super::{Kept, Shelf, SkillDocument, attachment_name, given, library_for};
+use super::{Kept, Shelf, SkillDocument, attachment_name, given, library_for, secrets};
 use crate::args::RunArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -27,7 +28,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --capabilities, --skill and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --trust, --skill and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -37,15 +38,21 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
     let shelf = Shelf::read(&args.problem, bytes, &args.skill.nested)?;
-    let library = library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
+    let mut library =
+        library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(shelf.skills());
     shelf.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
-    let store = context.store_or_new()?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
     let links = Links { nested: shelf.pins(), ..Links::default() };
-    let asked = asked(args, &prepared, (&source, pinned, policies.as_ref()), links, &store)?;
+    let inputs =
+        secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
+    let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    secrets::require(&library, prepared.skill(), &inputs, &[])?;
+    let store = context.store_or_new()?;
+    let pins = Pins { capabilities: pinned, policies: policies.as_ref(), links };
+    let asked = asked(args, &prepared, &source, pins, &store, (inputs, frame))?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
@@ -105,17 +112,23 @@ fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
 }
 
 /// Gathers what a run is asked to do.
+struct Pins<'a> {
+    capabilities: Option<Digest>,
+    policies: Option<&'a Value>,
+    links: Links,
+}
+
 fn asked(
     args: &RunArgs,
     prepared: &Prepared,
-    (source, capabilities, policies): (&Canonical, Option<Digest>, Option<&Value>),
-    links: Links,
+    source: &Canonical,
+    pins: Pins<'_>,
     store: &FileStore,
+    (inputs, frame): (Object, Option<Object>),
 ) -> Result<NewSkillRun, CliError> {
     let skill = prepared.skill();
+    let Pins { capabilities, policies, links } = pins;
     let policies = policies.map(|policies| Canonical::of(policies).digest());
-    let inputs = given::inputs(&args.skill, skill)?;
-    let frame = given::frame(&args.skill)?;
     let on_failure = match args.skill.on_failure.as_deref() {
         Some("continue") => FailureMode::Continue,
         _ => FailureMode::FailFast,
@@ -128,6 +141,7 @@ fn asked(
             ("on_failure", format!("{on_failure:?}").into()),
         ];
         what.extend(capabilities.map(|digest| ("capabilities", digest.into())));
+        what.extend(args.skill.trust.as_deref().map(|trust| ("trust", trust.into())));
         if !links.nested.is_empty() {
             what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
         }
@@ -142,7 +156,8 @@ fn asked(
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };
-    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, links })
+    let trust = args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default();
+    Ok(NewSkillRun { id, created_at, capabilities, policies, inputs, frame, on_failure, trust, links })
 }
 
 fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {

@@ -16,6 +16,8 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
     let Kept { prepared, source, library, problem, .. } = kept;
     let program = SkillProgram { prepared, source, registry: library, blobs: evidence.blobs };
     let mut levels = Vec::new();
+    // What the program cannot tell from this journal alone, no replay of it tells either.
+    let mut links = Vec::new();
     let judged =
         |level: Level, outcome: Outcome, unchecked: Vec<String>| LevelReport { level, outcome, unchecked };
     if level >= Level::Linked {
@@ -31,13 +33,14 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
         if chain.holds() {
             let found = check_spec(evidence.journal, &program, problem);
             report.completeness = found.outcome.holds().then_some(found.completeness).or(report.completeness);
+            links.clone_from(&found.unchecked);
             levels.push(judged(Level::Spec, found.outcome, found.unchecked));
         } else {
             levels.push(judged(Level::Spec, chain, Vec::new()));
         }
     }
     if level >= Level::Replay {
-        levels.push(judged(Level::Replay, replayed(kept, evidence.journal, evidence.blobs), Vec::new()));
+        levels.push(judged(Level::Replay, replayed(kept, evidence.journal, evidence.blobs), links));
     }
     let at =
         report.levels.iter().position(|level| level.level == Level::Anchored).unwrap_or(report.levels.len());

@@ -154,6 +154,26 @@ fn amended_policies_are_recorded_and_judge_what_the_step_gave() {
 }
 
 #[test]
+fn a_step_that_would_act_against_a_policy_is_not_executed() {
+    let world = world();
+    let skill = SKILL.replace("  - {id: tests, uses: shell.test, output: {summary: vars.summary}}\n", "");
+    world.write("release.yaml", skill);
+    assert_snapshot!(world.cli(&RUN), @r"
+    --- stderr
+    error[E0603]: run r1: policies block step commit (record 2)
+      policy tests-before-commit: action 2 (GitCommit): `GitCommit` holds; no earlier action in scope of `P(RunTests ∧ completed)` satisfies `RunTests ∧ completed`
+    hint: mend the cause, then `hence resume r1`; `hence resume r1 --policy FILE` goes on by other policies; `hence explain E0603` says more
+    [exit 1]
+    ");
+    assert!(!world.path("commits").exists(), "the commit was blocked before it was made");
+    holds(&world, "r1");
+    world.write("lenient.json", r#"{"id": "short", "severity": "error", "formula": "count(action) <= 9"}"#);
+    assert_eq!(world.ask(&["resume", "r1", "--policy", "lenient.json"]).code, 0);
+    assert_eq!(world.read("commits"), b"committed\n");
+    holds(&world, "r1");
+}
+
+#[test]
 fn a_problem_runs_under_policies_too() {
     let world = World::new();
     world.write("problem.json", problem("p1").to_string());
@@ -260,7 +280,13 @@ fn policies_about_gaps_gate_an_approval() {
     let review = |arguments: &[&str]| world.ask(&[&["review"], arguments, &stamp].concat());
     world.write("bare.json", trace(""));
     assert_eq!(review(&["open", "bare.json"]).code, 0);
-    assert_snapshot!(world.refused(&[&["review", "approve", "t"], &stamp[..]].concat()), @r"");
+    assert_snapshot!(world.refused(&[&["review", "approve", "t"], &stamp[..]].concat()), @r"
+    --- stderr
+    error[E0605]: 1 of 4 policies about gaps do not allow the approval
+      policy assumptions-located: `r.kind = Assumption → r.target ≠ ∅ ∨ r.related_artifact_ids ≠ ∅` does not hold for `r1`
+    hint: acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy; `hence explain E0605` says more
+    [exit 1]
+    ");
     world.write("located.json", trace(r#", "target": {"target_type": "trace"}"#).replace(r#""t""#, r#""u""#));
     assert_eq!(review(&["open", "located.json"]).code, 0);
     let approved = review(&["approve", "u"]);

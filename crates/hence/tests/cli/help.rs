@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 /// All commands.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 27] = [
     "run",
     "check",
     "blame",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 23] = [
     "replay",
     "diff",
     "resume",
+    "checkpoint",
+    "rollback",
     "export",
     "import",
     "trace",
@@ -25,6 +27,8 @@ const COMMANDS: [&str; 23] = [
     "hash",
     "stats",
     "doctor",
+    "vars",
+    "repl",
     "policy",
     "explain",
     "schema",
@@ -51,6 +55,11 @@ fn help_lists_commands_examples_and_exit_codes() {
       impact       Say what in a skill's run depends on a value or a step
       diff         Compare two runs: the first divergence, then each step and path
       resume       Take a run up where its record ends
+      why          Say what a run waits for or where it stopped, since when, and what continues it
+      answer       Answer what a run waits for
+      fork         Start a run that shares everything before a step of another one
+      checkpoint   Name a position of a run
+      rollback     Return a run to a checkpoint; `hence resume` goes on from there
       export       Write a run as a portable bundle
       import       Make a trace of another agent's log or telemetry, or take a bundle into the store
       trace        Read, judge and compare review traces; write a run as one
@@ -92,10 +101,27 @@ fn every_command_is_explained_in_the_imperative_with_an_example() {
         assert_eq!(answer.code, 0);
         let first = text.lines().next().unwrap();
         assert!(!first.ends_with('.') && first.starts_with(char::is_uppercase), "{command}: {first}");
-        assert!(
-            text.contains(&format!("Example: hence {command}")) || command == "hash",
-            "{command}: {text}"
-        );
+        let has_example = ["Example: ", "Examples:\n  ", "| "]
+            .into_iter()
+            .any(|before| text.contains(&format!("{before}hence {command}")));
+        assert!(has_example, "{command}: {text}");
+    }
+}
+
+#[test]
+fn every_command_of_variables_is_explained_in_the_imperative_with_an_example() {
+    let world = World::new();
+    let help = String::from_utf8(world.ask(&["vars", "--help"]).stdout).unwrap();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = listed.map_while(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() >= 20, "{help}");
+    for command in commands {
+        let text = String::from_utf8(world.ask(&["vars", command, "--help"]).stdout).unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(!first.ends_with('.') && first.starts_with(char::is_uppercase), "{command}: {first}");
+        let example = format!("Example: hence vars {command} ");
+        assert!(text.contains(&example) || text.contains("Example: hence vars cancel "), "{command}: {text}");
     }
 }
 
@@ -143,19 +169,37 @@ fn every_code_has_a_title_and_a_page() {
     E0301  a record cannot be read
     E0302  the record does not follow from its problem
     E0303  the run stopped before its end
+    E0305  nothing waits for that answer
+    E0306  the question has been answered already
+    E0307  the answer does not fit the question
+    E0308  what is under way in the run cannot be read
+    E0309  the run was stopped before its end
+    E0310  a nested skill is refused or cannot be had
+    E0311  the run cannot be forked there
+    E0320  a capabilities file is refused
+    E0321  the capabilities are not those the run pins
+    E0322  a secret is missing
+    E0335  what a step is bound to gave nothing usable
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be taken in
     E0403  nothing is at that place
     E0404  a line at the prompt is no command
     E0501  a rule forbids the operation on variables
     E0502  the state document is refused
+    E0503  the checkpoint cannot be taken or returned to
+    E0504  the run is driven by its skill
     E0601  the policies cannot be loaded
     E0602  the document is not a trace
+    E0603  policies block the run
+    E0604  the policies of the run cannot be enforced
+    E0605  policies do not allow the approval
     E0701  the review does not allow it
     E0702  the review does not hold
     E0703  the trace cannot be changed that way
     E0704  the scratch folder cannot be used
     E0705  the trace cannot be bound
+    E0720  the file is not a log that can be imported
+    E0721  the log holds several traces
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {

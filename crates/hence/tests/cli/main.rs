@@ -8,21 +8,39 @@
     reason = "a test that cannot go on should stop"
 )]
 
+#[cfg(feature = "models")]
+mod bound;
 mod bundle;
+mod capabilities;
 mod changed;
 mod document;
+mod effects;
+#[cfg(feature = "models")]
+#[allow(dead_code, reason = "shared with the tests of models, which use all of it")]
+#[path = "../../../models/tests/endpoint/mod.rs"]
+mod endpoint;
 mod guard;
 mod hash;
 mod help;
 mod import;
 mod inspect;
 mod kill;
+mod killed;
+mod linked;
+#[cfg(feature = "models")]
+mod llm;
+mod people;
 mod pipe;
 mod policy;
 mod review;
 mod run;
 mod same_bytes;
+#[cfg(feature = "models")]
+#[allow(dead_code, reason = "shared with the tests of models, which use all of it")]
+#[path = "../../../models/tests/endpoint/says.rs"]
+mod says;
 mod schema;
+mod secrets;
 mod skill;
 mod store;
 mod strange_ids;

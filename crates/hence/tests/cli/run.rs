@@ -54,7 +54,10 @@ fn json_says_the_same() {
           "records": 14,
           "head": "<digest>:14",
           "created_at": "2026-02-02T00:00:00Z",
-          "bytes": 9571
+          "bytes": 9571,
+          "waiting": [],
+          "parent": null,
+          "origin": null
         }
       ]
     }

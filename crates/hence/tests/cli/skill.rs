@@ -56,6 +56,103 @@ fn vendors_are_ranked_and_exclusions_have_reasons() {
 }
 
 #[test]
+fn a_contract_is_reviewed_with_cited_clauses() {
+    let world = World::new();
+    example(&world, "contract-review");
+    let arguments = ["run", "skill.yaml", "--input", "contract=@contract.txt", "--input", "rules=@rules.csv"];
+    let report = json(&world, &[&arguments[..], &["--run-id", "review"]].concat());
+    assert_eq!((&report["status"], &report["outputs"]["acceptable"]), (&"completed".into(), &false.into()));
+    let findings = report["outputs"]["findings"].as_array().unwrap();
+    let cited: Vec<&str> = findings.iter().map(|finding| finding["clause"].as_str().unwrap()).collect();
+    assert_eq!(cited, ["3.2", "4.1", "2.2", "5.1", "2.3"]);
+    assert_eq!(report["outputs"]["missing"][0]["topic"], "audit_days");
+    assert_snapshot!(report["outputs"]["review"].as_str().unwrap(), @r#"
+    REVIEW OF contract.txt
+    Acceptable as it stands: false
+
+    CLAUSES THAT BREAK A RULE
+    critical: Hours until a data breach is reported
+      clause 3.2 (line 15): "3.2 The Supplier reports a personal data breach to the Customer within 72 hours of becoming aware of it."
+      found 72, the rule is at_most 48. The regulator gives us 72 hours ourselves; we need a day to act.
+
+    critical: Months of fees that liability covers
+      clause 4.1 (line 18): "4.1 The Supplier's total liability in a contract year is limited to the fees paid in the preceding 3 months."
+      found 3, the rule is at_least 12. Ask for 12 months of fees.
+
+    major: Days until an invoice is due
+      clause 2.2 (line 10): "2.2 Each invoice is payable within 60 days of receipt."
+      found 60, the rule is at_most 30. Ask for 30 days, as in the purchasing policy.
+
+    major: Months of automatic renewal
+      clause 5.1 (line 22): "5.1 This agreement begins on 1 February 2026 and renews automatically for further terms of 24 months."
+      found 24, the rule is at_most 12. Ask for 12 months, or for no automatic renewal.
+
+    major: Yearly increase of fees in percent
+      clause 2.3 (line 11): "2.3 The Supplier may raise the fees by up to 8 percent per contract year on three months' notice."
+      found 8, the rule is at_most 5. Ask for the consumer price index, at most 5 percent.
+
+    WHAT THE CONTRACT DOES NOT REGULATE AND MUST
+    - Days of notice before an audit. Add a right to audit the supplier once a year.
+
+    CLAUSES WITHIN THE RULES
+    - clause 5.2: Days of notice to terminate, 90
+    "#);
+    assert_eq!(world.ask(&["replay", "review"]).code, 0);
+    // A policy that asks for nothing finds nothing.
+    world.write("lax.csv", "topic,title,required,limit,direction,severity,advice\nnotice_days,Notice,true,365,at_most,minor,Fine\n");
+    let lax = ["run", "skill.yaml", "--input", "contract=@contract.txt", "--input", "rules=@lax.csv"];
+    assert_eq!(json(&world, &lax)["outputs"]["acceptable"], true);
+}
+
+#[test]
+fn a_reconciliation_accounts_for_every_cent() {
+    let world = World::new();
+    example(&world, "reconciliation");
+    let arguments =
+        ["run", "skill.yaml", "--input", "ledger=@ledger.csv", "--input", "payments=@payments.csv"];
+    let report = json(&world, &[&arguments[..], &["--run-id", "january"]].concat());
+    let outputs = &report["outputs"];
+    assert_eq!((&outputs["matched"], &outputs["explained"]), (&3.into(), &true.into()));
+    assert_snapshot!(outputs["report"].as_str().unwrap(), @r#"
+    RECONCILIATION (all amounts in cents)
+    ledger     734740
+    payments   913150
+    difference 178410
+    accounted for by the exceptions below: 178410 (complete: true)
+
+    3 invoices are paid exactly. What needs a person:
+    - INV-1042: other amount; ledger 48990, payment 48900 p-882 (EUR and EUR)
+    - INV-1043: other currency; ledger 7350, payment 7350 p-883 (EUR and USD)
+    - INV-1044: paid again; ledger 0, payment 310000 p-885 (2026-01-22)
+    - INV-1045: not paid; ledger 22000, payment 0  (Ember Studio)
+    - INV-1047: not paid; ledger 125000, payment 0  (Arbor Retail)
+    - INV-1099: no such invoice; ledger 0, payment 15500 p-887 (2026-01-30)
+    "#);
+    assert_snapshot!(outputs["exceptions"].as_str().unwrap(), @r"
+    reference,problem,ledger_cents,payment_cents,payment,note
+    INV-1042,other amount,48990,48900,p-882,EUR and EUR
+    INV-1043,other currency,7350,7350,p-883,EUR and USD
+    INV-1044,paid again,0,310000,p-885,2026-01-22
+    INV-1045,not paid,22000,0,,Ember Studio
+    INV-1047,not paid,125000,0,,Arbor Retail
+    INV-1099,no such invoice,0,15500,p-887,2026-01-30
+    ");
+    assert_eq!(world.ask(&["replay", "january"]).code, 0);
+    // Two systems that agree have no exceptions and no difference.
+    world.write(
+        "same.csv",
+        "payment_id,reference,booked_on,amount_cents,currency\np,INV-1,2026-01-01,5,EUR\n",
+    );
+    world.write("ours.csv", "reference,date,counterparty,amount_cents,currency\nINV-1,2026-01-01,A,5,EUR\n");
+    let agree = ["run", "skill.yaml", "--input", "ledger=@ours.csv", "--input", "payments=@same.csv"];
+    let agreed = json(&world, &agree);
+    assert_eq!(
+        (&agreed["outputs"]["matched"], &agreed["outputs"]["difference_cents"]),
+        (&1.into(), &0.into())
+    );
+}
+
+#[test]
 fn a_skill_run_verifies_replays_and_shows() {
     let world = triage();
     for arguments in [

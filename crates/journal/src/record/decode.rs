@@ -10,7 +10,10 @@ use super::fields::Fields;
 use super::layout::StepLayout;
 use super::line::{LINE_BYTES_MAX, Line, LineError};
 use super::shape::{self, RecordKind};
-use super::{Chained, ClockSource, Control, Header, LoopAction, LoopControl, Record, StepRecord};
+use super::{
+    Chained, CheckpointControl, ClockSource, Control, Header, LoopAction, LoopControl, Record,
+    RollbackControl, StepRecord,
+};
 use crate::RecordIndex;
 use crate::verify::Reason;
 
@@ -170,6 +173,19 @@ fn control(fields: Fields<'_, '_>, typing: Typing) -> Option<Control> {
     let state_hash = fields.digest("state_hash")?;
     if fields.text("control_type")? == "run" {
         return Some(Control::Complete { state_hash, at: time(fields, "at", typing)? });
+    }
+    match &*fields.text("control_type")? {
+        "checkpoint" => {
+            let position = RecordIndex::new(fields.number("position")?);
+            let control = CheckpointControl { name: arc(fields, "name")?, position, state_hash };
+            return Some(Control::Checkpoint(control));
+        }
+        "rollback" => {
+            let (name, at) = (arc(fields, "name")?, time(fields, "at", typing)?);
+            let to = RecordIndex::new(fields.number("to")?);
+            return Some(Control::Rollback(RollbackControl { name, to, state_hash, at }));
+        }
+        _ => {}
     }
     let condition: Value = parse(fields.get("stop_condition")?.bytes()).ok()?;
     Some(Control::Loop(LoopControl {

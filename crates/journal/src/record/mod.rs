@@ -110,6 +110,34 @@ pub enum Control {
         /// When the run completed.
         at: Timestamp,
     },
+    /// That a position has a name. Changes nothing. Strict profile only.
+    Checkpoint(CheckpointControl),
+    /// That the run goes on from an earlier position. Strict profile only.
+    Rollback(RollbackControl),
+}
+
+/// A position that was given a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointControl {
+    /// The name.
+    pub name: Arc<str>,
+    /// The record after which the named state stands.
+    pub position: RecordIndex,
+    /// The digest of the present state, which this record leaves as it is.
+    pub state_hash: Digest,
+}
+
+/// A return to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RollbackControl {
+    /// The checkpoint.
+    pub name: Arc<str>,
+    /// The record after which its state stands.
+    pub to: RecordIndex,
+    /// The digest of that state with this record's time.
+    pub state_hash: Digest,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What a loop decided after its last step.
@@ -165,6 +193,8 @@ impl Control {
         match self {
             Self::Loop(control) => control.state_hash,
             Self::Complete { state_hash, .. } => *state_hash,
+            Self::Checkpoint(control) => control.state_hash,
+            Self::Rollback(control) => control.state_hash,
         }
     }
 }

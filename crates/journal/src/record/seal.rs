@@ -115,6 +115,17 @@ impl Control {
             Self::Complete { at, .. } => {
                 writer.text("control_type", "run").text("action", "complete").text("at", at.as_str())
             }
+            Self::Checkpoint(control) => writer
+                .text("control_type", "checkpoint")
+                .text("action", "take")
+                .text("name", &control.name)
+                .value("position", &Value::from(control.position.get())),
+            Self::Rollback(control) => writer
+                .text("control_type", "rollback")
+                .text("action", "return")
+                .text("name", &control.name)
+                .value("to", &Value::from(control.to.get()))
+                .text("at", control.at.as_str()),
         }
     }
 }

@@ -137,6 +137,9 @@ impl Shape<'_> {
             self.text(fields, "action", "action", |word| word == "complete");
             return self.time(fields, "at");
         }
+        if strict && let Some(kind @ ("checkpoint" | "rollback")) = fields.text("control_type").as_deref() {
+            return self.position(fields, kind);
+        }
         self.text(fields, "control_type", "control_type", |word| word == "loop");
         self.text(fields, "action", "action", |word| LoopAction::from_word(word).is_some());
         if strict && fields.text("action").as_deref() == Some(LoopAction::MaxIterationsReached.as_str()) {
@@ -153,6 +156,18 @@ impl Shape<'_> {
             self.text(condition, "operator", "stop_condition.operator", |_| true);
             self.present(condition, "value", "stop_condition.value", is_constant);
         }
+    }
+
+    /// A checkpoint names a position, a rollback returns to one.
+    fn position(&mut self, fields: Fields<'_, '_>, kind: &str) {
+        self.text(fields, "name", "name", |name| !name.is_empty());
+        if kind == "checkpoint" {
+            self.text(fields, "action", "action", |word| word == "take");
+            return self.number(fields, "position", "position", 0);
+        }
+        self.text(fields, "action", "action", |word| word == "return");
+        self.number(fields, "to", "to", 0);
+        self.time(fields, "at");
     }
 
     fn time(&mut self, fields: Fields<'_, '_>, key: &'static str) {

@@ -61,6 +61,14 @@ pub fn check_chain(journal: &[u8], threads: NonZeroUsize) -> ChainCheck {
     join(&check_stretches(&stretches, &profile))
 }
 
+/// Checks the lines behind `head` as [`check_chain`] checks a whole journal: for a reader that has checked the rest.
+pub fn check_behind(head: Head, lines: &[u8], profile: &Profile) -> ChainCheck {
+    // What is known already stands for a stretch that was checked, so that the seam is compared like any other.
+    let (records, last_hash) = (head.records.get(), Some(head.hash));
+    let known = Stretch { first_line: 0, lines: records, first: None, last_hash, found: None };
+    if lines.is_empty() { join(&[known]) } else { join(&[known, check_stretch(lines, records, profile)]) }
+}
+
 /// Checks each stretch on a thread of its own, the first on this one.
 fn check_stretches(stretches: &[(u64, &[u8])], profile: &Profile) -> Vec<Stretch> {
     let check = |(first_line, bytes): &(u64, &[u8])| check_stretch(bytes, *first_line, profile);

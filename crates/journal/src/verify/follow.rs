@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hence_state::{ProblemSpec, ReasoningState};
 
 use super::{Completeness, Reason};
+use crate::RecordIndex;
 use crate::record::{Control, Header, StepRecord};
 
 /// A program whose journals can be verified: it knows which step may follow which, and what each was given.
@@ -18,8 +19,12 @@ pub trait Follower {
     /// Judges a step: whether it may come now, and whether its input hash is what it was given.
     fn step(&mut self, record: &StepRecord) -> Vec<Reason>;
 
-    /// Judges a control decision.
+    /// Judges a control decision. A checkpoint and a rollback have been judged already; the latter means to go on
+    /// from what was [kept](Self::keep).
     fn control(&mut self, control: &Control) -> Vec<Reason>;
+
+    /// Keeps what is known behind the record `index`: a later rollback returns to it.
+    fn keep(&mut self, index: RecordIndex);
 
     /// Returns the artifact a step's output belongs to.
     fn artifact_key(&self, step: &str) -> Arc<str>;

@@ -1,11 +1,14 @@
 //! The levels that look into records: linked and spec.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hence_canon::Digest;
 use hence_state::{LoopLimitRule, ProblemSpec, Profile, StepIndexRule, StepStatus};
 
 use super::{Break, Completeness, Follower, Outcome, Program, Reason, ReasonCode};
+use crate::RecordIndex;
+use crate::checkpoints::{CheckpointError, Checkpoints, positions};
 use crate::fold::Fold;
 use crate::reader::Reader;
 use crate::record::{Chained, Control, Header, LoopAction, Record, StepRecord};
@@ -55,6 +58,8 @@ fn check(journal: &[u8], program: &dyn Program, problem: Option<&Arc<ProblemSpec
     if !reasons.is_empty() {
         return broken(0, reasons);
     }
+    let wanted = positions(journal);
+    walk.keep(&wanted, RecordIndex::HEADER);
     let mut records = reader.peekable();
     while let Some(record) = records.next() {
         let record = match record {
@@ -63,10 +68,11 @@ fn check(journal: &[u8], program: &dyn Program, problem: Option<&Arc<ProblemSpec
         };
         // Only the compat profile looks ahead, and a record that cannot be read is reported at its own turn.
         let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
-        let reasons = walk.record(&record.record, next);
+        let reasons = walk.record(record.index, &record.record, next);
         if !reasons.is_empty() {
             return broken(record.index.get(), reasons);
         }
+        walk.keep(&wanted, record.index);
     }
     Trusted {
         outcome: Outcome::Holds,
@@ -83,6 +89,9 @@ struct Walk<'a> {
     problem_hash: Option<Digest>,
     state_hash: Digest,
     step_index: u64,
+    checkpoints: Checkpoints,
+    /// The step index behind the records that something returns to.
+    kept: BTreeMap<RecordIndex, u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -99,6 +108,8 @@ impl<'a> Walk<'a> {
             problem_hash: problem.map(|problem| problem.canonical().digest()),
             state_hash: header.initial_state_hash,
             step_index: 0,
+            checkpoints: Checkpoints::default(),
+            kept: BTreeMap::new(),
         }
     }
 
@@ -116,7 +127,16 @@ impl<'a> Walk<'a> {
         problem.into_iter().chain(state).collect()
     }
 
-    fn record(&mut self, record: &Record, next: Option<&Record>) -> Vec<Reason> {
+    /// Keeps what is needed to return to the record just judged, if anything does.
+    fn keep(&mut self, wanted: &BTreeSet<RecordIndex>, index: RecordIndex) {
+        if wanted.contains(&index) {
+            self.kept.insert(index, self.step_index);
+            self.follower.keep(index);
+            self.fold.iter_mut().for_each(|fold| fold.keep(index));
+        }
+    }
+
+    fn record(&mut self, index: RecordIndex, record: &Record, next: Option<&Record>) -> Vec<Reason> {
         let mut reasons = Vec::new();
         match record {
             Record::Header(_) => reasons.push(Reason::new(ReasonCode::HeaderNotFirst)),
@@ -124,12 +144,15 @@ impl<'a> Walk<'a> {
                 self.step(step, &mut reasons);
                 let key = self.follower.artifact_key(step.result.step());
                 let code = ReasonCode::StateAfterHashMismatch;
-                self.fold(record, &key, next, step.state_after_hash, code, &mut reasons);
+                self.fold((index, record), &key, next, step.state_after_hash, code, &mut reasons);
                 self.state_hash = step.state_after_hash;
             }
             Record::Control(control) => {
-                reasons.extend(self.follower.control(control));
-                self.control(record, control, next, &mut reasons);
+                match self.position(index, control) {
+                    Ok(()) => reasons.extend(self.follower.control(control)),
+                    Err(error) => reasons.push(refused(&error)),
+                }
+                self.control((index, record), control, next, &mut reasons);
             }
         }
         if let Some(fold) = &self.fold {
@@ -153,15 +176,29 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Takes a checkpoint's name or a return to it in.
+    fn position(&mut self, index: RecordIndex, control: &Control) -> Result<(), CheckpointError> {
+        match control {
+            Control::Checkpoint(control) => self.checkpoints.take(&control.name, control.position, index),
+            Control::Rollback(control) => {
+                self.checkpoints.check_return(&control.name, control.to)?;
+                self.step_index = self.kept.get(&control.to).copied().unwrap_or(self.step_index);
+                Ok(())
+            }
+            Control::Complete { .. } | Control::Loop(_) => Ok(()),
+        }
+    }
+
     fn control(
         &mut self,
-        record: &Record,
+        record: (RecordIndex, &Record),
         control: &Control,
         next: Option<&Record>,
         reasons: &mut Vec<Reason>,
     ) {
         let changes = match control {
-            Control::Complete { .. } => true,
+            Control::Complete { .. } | Control::Rollback(_) => true,
+            Control::Checkpoint(_) => false,
             Control::Loop(control) => {
                 self.profile.loop_limit == LoopLimitRule::InControl
                     && control.action == LoopAction::MaxIterationsReached
@@ -178,7 +215,7 @@ impl<'a> Walk<'a> {
     /// Folds a record in and compares the state with the hash the record claims.
     fn fold(
         &mut self,
-        record: &Record,
+        (index, record): (RecordIndex, &Record),
         key: &str,
         next: Option<&Record>,
         claimed: Digest,
@@ -186,8 +223,10 @@ impl<'a> Walk<'a> {
         reasons: &mut Vec<Reason>,
     ) {
         let Some(fold) = &mut self.fold else { return };
-        if let Err(error) = fold.push(record, key, next) {
-            reasons.push(Reason { found: Some(error.to_string()), ..Reason::new(ReasonCode::ResultRefused) });
+        if let Err(error) = fold.push(index, record, key, next)
+            && !reasons.iter().any(|known| known.code == ReasonCode::ResultRefused)
+        {
+            reasons.push(refused(&error));
         }
         let reason = Reason::unless_equal(code, fold.state_mut().digest(), claimed);
         // The same hash compared twice is one reason.
@@ -195,4 +234,8 @@ impl<'a> Walk<'a> {
             reasons.extend(reason);
         }
     }
+}
+
+fn refused(error: &dyn std::error::Error) -> Reason {
+    Reason { found: Some(error.to_string()), ..Reason::new(ReasonCode::ResultRefused) }
 }

@@ -8,7 +8,7 @@ mod line;
 mod reason;
 mod report;
 
-pub use chain::{ChainCheck, check_bytes, check_chain};
+pub use chain::{ChainCheck, check_behind, check_bytes, check_chain};
 pub use compare::first_difference;
 pub use follow::{Follower, Program};
 pub use levels::{Trusted, check_linked, check_spec};

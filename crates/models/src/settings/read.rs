@@ -136,8 +136,7 @@ impl<'a> Reading<'a> {
 
     fn key(&mut self) -> Option<Arc<str>> {
         let value = self.find("key")?;
-        let object = value.as_object().filter(|object| object.len() == 1);
-        let name = object.and_then(|object| object.get("$secret")?.as_str()).map(Arc::from);
+        let name = hence_cognition::secret::secret_reference(value).cloned();
         if name.is_none() {
             // What stands there may be a key, so it is not repeated.
             self.say("key", r#"expected {"$secret": NAME}"#);

@@ -20,6 +20,8 @@ pub struct Violation {
     pub severity: PolicySeverity,
     /// What triggered the policy and what is missing.
     pub explanation: Explanation,
+    /// Whether the type of the action alone is enough: whatever comes of the action, it violates the policy.
+    pub is_certain: bool,
 }
 
 /// A proposed action: what it would violate is known, and nothing has changed yet. Dropping it leaves the
@@ -78,6 +80,7 @@ fn violation(monitor: &Monitor, watch: &Watch, growth: &Growth, values: &Values)
         policy_id: watch.id().clone(),
         severity: watch.severity(),
         explanation: Explanation { steps },
+        is_certain: watch.is_certain(),
     }
 }
 

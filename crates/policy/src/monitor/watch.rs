@@ -5,10 +5,11 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 
 use super::compile::{NotMonitorable, PartId, Program, Values};
 use crate::eval::{Evaluator, SinceReading, Subject};
-use crate::formula::{Comparison, Expr, Unary};
+use crate::formula::{Binary, Comparison, Expr, Scope, Unary};
 use crate::lint::Weight;
 use crate::policy::{Policy, PolicyId, Selector};
 use crate::structural::Structural;
+use crate::vocabulary::Atom;
 
 /// What a policy demands.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(super) struct Watch {
     id: PolicyId,
     severity: PolicySeverity,
     expr: Expr,
+    /// Whether the type of an action alone says whether it violates the policy.
+    is_certain: bool,
     demands: Vec<Demand>,
     selector: Option<Selector>,
     /// Whether anything was what the policy is about; true from the start without a selector.
@@ -67,6 +70,7 @@ impl Watch {
             id: policy.id().clone(),
             severity: policy.severity(),
             expr: rule.expr().clone(),
+            is_certain: selector.is_none() && is_told_by_type(rule.expr()),
             demands,
             selected: selector.is_none(),
             selector,
@@ -84,6 +88,10 @@ impl Watch {
 
     pub(super) fn severity(&self) -> PolicySeverity {
         self.severity
+    }
+
+    pub(super) fn is_certain(&self) -> bool {
+        self.is_certain
     }
 
     pub(super) fn expr(&self) -> &Expr {
@@ -143,6 +151,29 @@ impl Watch {
             }
         }
         self.started = true;
+    }
+}
+
+/// Returns whether a formula speaks of the present action by its type only. What happened before is settled; what an
+/// action gives, is about or builds on is known only once it was carried out.
+fn is_told_by_type(expr: &Expr) -> bool {
+    match expr {
+        Expr::Constant(_) => true,
+        Expr::Atom(word) => matches!(
+            Atom::of(word.as_str()),
+            Atom::Action | Atom::Category(_) | Atom::ActionType(_) | Atom::PackType | Atom::StartEvent
+        ),
+        Expr::Not(inner) | Expr::Unary(Unary::Globally | Unary::Finally, inner) => is_told_by_type(inner),
+        Expr::Count { of, .. } => is_told_by_type(of),
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().all(is_told_by_type),
+        Expr::Implies(left, right) | Expr::Iff(left, right) => {
+            is_told_by_type(left) && is_told_by_type(right)
+        }
+        Expr::Unary(Unary::Previously(Scope::All) | Unary::Historically(Scope::All), _)
+        | Expr::Binary(Binary::SinceLast, ..) => true,
+        // One reading of it looks at the present too.
+        Expr::Binary(Binary::Since, left, right) => is_told_by_type(left) && is_told_by_type(right),
+        _ => false,
     }
 }
 

@@ -56,7 +56,9 @@ pub(super) fn step(
     let base = scene.base;
     let name = result.step();
     let known = kind::built_in(name);
+    let bound = reason.capability(name);
     let kind = known.unwrap_or_else(kind::unknown);
+    let kind = if bound.is_some() { kind::bound(kind) } else { kind };
     let inputs = read(scene, kind.reads);
     let mut bench = Bench::beside(scene.shelf);
     let (mut outputs, mut failed, mut verified) = (Vec::new(), None, None);
@@ -66,7 +68,9 @@ pub(super) fn step(
             let made = made(reason, scene, index, result, &kind, &inputs, recorded, &output);
             outputs.push(bench.make(made));
             let told = word::summary(&output);
-            verified = (&**name == "Verify").then(|| (scene.next, output));
+            if &**name == "Verify" {
+                verified = Some((scene.next, output));
+            }
             told
         }
         Outcome::Failed(errors) => {
@@ -80,10 +84,14 @@ pub(super) fn step(
     };
     let (label, rationale, detail) = words(reason, name, known.as_ref());
     let determinism = reason.determinism(name);
+    let mut execution = base.execution(name, repeatability(determinism));
+    if let Some(capability) = bound {
+        (execution.tool, execution.version) = (Some(word::shortened(capability).into()), None);
+    }
     let common = ActionCommon {
         detail,
         evidence: vec![base.evidence(index)],
-        execution: Some(base.execution(name, repeatability(determinism))),
+        execution: Some(execution),
         reproducibility: Some(base.reproducibility(determinism, &inputs, &outputs)),
         inputs,
         outputs,
@@ -161,9 +169,21 @@ fn words(
     step: &str,
     known: Option<&StepKind>,
 ) -> (String, String, Option<std::sync::Arc<str>>) {
-    match known {
-        Some(kind) => (kind.label.to_owned(), kind.rationale.to_owned(), None),
-        None => (
+    match (known, reason.capability(step)) {
+        (Some(kind), Some(capability)) => (
+            kind.label.to_owned(),
+            format!(
+                "The settings of the problem bind this step to the capability {}: what it gave stands in the place of \
+                 the step's own work.",
+                word::shortened(capability)
+            ),
+            Some(
+                "a bound step can see the problem and everything made before it, so all of it counts as read"
+                    .into(),
+            ),
+        ),
+        (Some(kind), None) => (kind.label.to_owned(), kind.rationale.to_owned(), None),
+        (None, _) => (
             format!("Run the step {step}"),
             format!("The plan of policy {} runs {step} at this place.", reason.policy()),
             Some("the step does not declare what it reads; everything made before it counts as read".into()),

@@ -97,6 +97,11 @@ pub(crate) fn built_in(step: &str) -> Option<StepKind> {
     Some(StepKind { action, artifact, role, label, rationale, reads })
 }
 
+/// Returns what is known of a built-in step that a capability carries out: it may have read anything.
+pub(crate) fn bound(kind: StepKind) -> StepKind {
+    StepKind { reads: &[Read::Problem, Read::Everything], ..kind }
+}
+
 /// Returns what can be said of a step nobody described: it ran, and this is its result. It may have read anything.
 pub(crate) fn unknown() -> StepKind {
     StepKind {

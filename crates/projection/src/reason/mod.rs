@@ -71,6 +71,12 @@ impl Reason {
         self.problem.settings().policy_profile.as_deref().unwrap_or(hence_engine::DEFAULT_POLICY)
     }
 
+    /// Returns the capability that carries out a step, if the settings bind it to one.
+    fn capability(&self, step: &str) -> Option<&Arc<str>> {
+        let bindings = &self.problem.settings().bindings;
+        bindings.iter().find(|binding| &*binding.step == step).map(|binding| &binding.capability)
+    }
+
     fn loop_settings(&self) -> Option<&LoopSettings> {
         self.problem.settings().loop_settings.as_ref()
     }
@@ -87,6 +93,10 @@ impl Reason {
 
     fn known(&self, step: &str) -> Option<&StepOutline> {
         self.outline.iter().find(|known| &*known.name == step)
+    }
+
+    fn aside(&self, facts: Facts) -> Piece {
+        self.piece(Vec::new(), Vec::new(), Vec::new(), Achieved::Silent, facts, self.phase)
     }
 
     fn limitations(&self) -> Vec<String> {
@@ -154,10 +164,17 @@ impl View for Reason {
                 Facts::Reason(Fact::Complete),
                 self.phase,
             ),
+            // Names of positions and returns to them do nothing that could be reviewed.
+            Control::Checkpoint(_) => self.aside(Facts::Nothing),
+            Control::Rollback(control) => self.aside(Facts::RolledBack(control.to)),
         }
     }
 
     fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
+        if let Facts::RolledBack(_) = &piece.facts {
+            // What was rolled back did not lead to where the run stands.
+            (self.failed, self.exhausted, self.last) = (None, None, None);
+        }
         let Facts::Reason(fact) = &piece.facts else { return Ok(()) };
         match fact {
             Fact::Step { name, failed, verified } => {

@@ -166,6 +166,7 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
             .declared();
         gaps.push(found.written());
     }
+    gaps.extend(set_by_hand(view));
     gaps.extend(unread(view, frame));
     if !view.pinned.inputs.is_empty() {
         let names: Vec<&str> = view.pinned.inputs.keys().map(|name| &**name).collect();
@@ -195,6 +196,20 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
         gaps.push(found.written());
     }
     gaps
+}
+
+/// What a fork sets before it goes its own way: no step gave it.
+fn set_by_hand(view: &SkillView<'_>) -> Vec<Residual> {
+    let set = view.pinned.links.origin.iter().flat_map(|origin| &origin.set);
+    let told = set.enumerate().map(|(number, (target, value))| {
+        let statement = format!("The fork sets {target} by hand: {}", word::shortened(&shown(value)));
+        gap(&format!("set-{}", number + 1), ResidualKind::Assumption, ResidualSeverity::Medium, statement)
+            .check("Ask why it was set, and what follows if it is not so.")
+            .on(TargetPart::Artifact(problem()))
+            .declared()
+            .written()
+    });
+    told.collect()
 }
 
 /// Outputs that no check looked at, neither at them nor at anything made from them.
@@ -290,7 +305,11 @@ fn waiting(view: &SkillView<'_>, base: &Base<'_>) -> Option<Residual> {
     let statement = format!("Step {} waits for a person to say: {asked}{among}", due.id);
     let found =
         gap(&format!("question-{}", due.id), ResidualKind::OpenQuestion, ResidualSeverity::High, statement)
-            .check(&format!("Answer it, then {}", base.resume_command()))
+            .check(&format!("{}, then {}", answer_command(base, &due.id), base.resume_command()))
             .on(TargetPart::Trace);
     Some(found.written())
+}
+
+fn answer_command(base: &Base<'_>, step: &str) -> String {
+    format!("hence answer {} {} --value JSON", word::shell_word(base.run_id()), word::shell_word(step))
 }

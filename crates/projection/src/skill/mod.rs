@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::mapping::MergeStrategy;
-use hence_cognition::run::{Prepared, Progress, StepOutcome};
+use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, RunRequest, StepOutcome};
 use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
@@ -25,6 +25,7 @@ use hence_state::{Outcome, ProblemSpec, StepResult};
 use crate::ProjectError;
 use crate::base::Base;
 use crate::ending::Ending;
+use crate::link::{RunLink, RunRelation};
 use crate::piece::{Facts, Piece};
 use crate::shelf::PROBLEM;
 use crate::view::{Conclusion, Scene, View};
@@ -40,11 +41,18 @@ pub(crate) struct SkillView<'a> {
     host: &'a dyn Host,
     pinned: Pinned,
     progress: Progress<'a>,
+    request: RunRequest,
+    /// What led to where the run stands, by record.
+    taken: Vec<(RecordIndex, StepOutcome)>,
     places: BTreeMap<Arc<str>, usize>,
     groups: Groups,
     writers: Writers,
     /// What of the frame any step may read.
     frame_reads: BTreeSet<String>,
+    /// The runs its steps nested.
+    children: Vec<RunLink>,
+    /// Whether the next outcomes were carried over from the run this one was forked from.
+    carrying: bool,
     /// Capabilities whose results a replay reads, with how many steps called them and the first such action.
     recorded: BTreeMap<Arc<str>, (u64, ActionId)>,
     /// Steps that ran, whatever came of it.
@@ -79,12 +87,15 @@ impl<'a> SkillView<'a> {
         let request = pinned.request(problem.id())?;
         let progress = Progress::begin(prepared, &request, host)?;
         let skill = prepared.skill();
+        let carrying = pinned.links.origin.is_some();
         let places = skill.steps.iter().enumerate().map(|(place, step)| (step.id.clone(), place)).collect();
-        Ok(Self {
+        let mut view = Self {
             prepared,
             host,
             pinned,
             progress,
+            request,
+            taken: Vec::new(),
             places,
             groups: Groups::of(skill),
             writers: Writers::default(),
@@ -96,9 +107,37 @@ impl<'a> SkillView<'a> {
             outputs: Vec::new(),
             loops: 0,
             iterations_max: 0,
+            carrying,
+            children: Vec::new(),
             failed: None,
             completed: false,
-        })
+        };
+        view.set_out();
+        Ok(view)
+    }
+
+    /// Where a fork sets out on its own, what it sets comes from the problem.
+    fn set_out(&mut self) {
+        let due = self.progress.due().map(|step| step.id.clone());
+        let origin = self.pinned.links.origin.as_ref();
+        let Some(origin) = origin.filter(|origin| self.carrying && due.as_ref() == Some(&origin.from)) else {
+            return;
+        };
+        for (place, _) in &origin.set {
+            self.writers.write(place, &ArtifactId::new(PROBLEM), How::Replaces);
+        }
+        self.carrying = false;
+    }
+
+    /// Goes back to what the outcomes up to a record led to. What was rolled back did not lead to where the run stands.
+    fn return_to(&mut self, to: RecordIndex) -> Result<(), ProjectError> {
+        self.taken.retain(|(index, _)| *index <= to);
+        self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
+        for (_, outcome) in &self.taken {
+            self.progress.take_in(outcome.clone())?;
+        }
+        (self.failed, self.completed) = (None, false);
+        Ok(())
     }
 
     fn skill(&self) -> &'a Skill {
@@ -149,6 +188,7 @@ impl<'a> SkillView<'a> {
             }
         }
         let first = piece.actions.first().map_or(ActionId(0), |action| action.common.id);
+        self.children.extend(nested_runs(outcome));
         if self.determinism(outcome) == Determinism::Recorded {
             let calls = outcome.called.keys().filter(|id| self.host.determinism(id) == Determinism::Recorded);
             for id in calls.cloned().collect::<Vec<_>>() {
@@ -215,22 +255,27 @@ impl View for SkillView<'_> {
     fn control(&self, _: &Scene<'_>, _: RecordIndex, control: &Control) -> Piece {
         let facts = match control {
             Control::Complete { .. } => Facts::Completed,
-            Control::Loop(_) => Facts::Nothing,
+            // Names of positions and returns to them do nothing that could be reviewed.
+            Control::Loop(_) | Control::Checkpoint(_) => Facts::Nothing,
+            Control::Rollback(control) => Facts::RolledBack(control.to),
         };
         step::nothing(self, facts)
     }
 
     fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
         match &piece.facts {
-            Facts::Outcome(outcome) => {
+            Facts::Outcome(index, outcome) => {
                 self.progress.take_in((**outcome).clone())?;
+                self.taken.push((*index, (**outcome).clone()));
                 self.groups.take(&piece.unit.id, &outcome.step_id);
                 self.remember(outcome, piece);
+                self.set_out();
             }
             Facts::MissingOutputs(reason) => {
                 self.failed.get_or_insert_with(|| reason.clone());
             }
             Facts::Completed => self.completed = true,
+            Facts::RolledBack(to) => self.return_to(*to)?,
             Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
         }
         Ok(())
@@ -258,9 +303,47 @@ impl View for SkillView<'_> {
         }
     }
 
+    fn links(&self) -> Vec<RunLink> {
+        let links = &self.pinned.links;
+        let forked = links.origin.as_ref().map(|origin| RunLink {
+            run: origin.run.clone(),
+            relation: RunRelation::ForkedFrom,
+            root: None,
+            note: Some(
+                format!(
+                    "shares the records up to {} ({}), runs {} anew",
+                    origin.record, origin.hash, origin.from
+                )
+                .into(),
+            ),
+        });
+        let nested = links.parent.as_ref().map(|parent| RunLink {
+            run: parent.run.clone(),
+            relation: RunRelation::StartedBy,
+            root: None,
+            note: Some(format!("its step {} runs this skill", parent.step).into()),
+        });
+        forked.into_iter().chain(nested).chain(self.children.iter().cloned()).collect()
+    }
+
     fn plan(&self, _: &Base<'_>) -> String {
         format!("skill {} {}", self.pinned.id, self.pinned.version)
     }
+}
+
+/// Returns the runs a step nested, as its outcome names them.
+fn nested_runs(outcome: &StepOutcome) -> Vec<RunLink> {
+    let named = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array).unwrap_or_default();
+    let link = |value: &Value| {
+        let head = value.get("head").and_then(Value::as_str).unwrap_or("unknown");
+        Some(RunLink {
+            run: value.get("run")?.as_str()?.into(),
+            relation: RunRelation::Started,
+            root: None,
+            note: Some(format!("nested by step {}, ends at {head}", outcome.step_id).into()),
+        })
+    };
+    named.iter().filter_map(link).collect()
 }
 
 /// Returns what a failed result says.

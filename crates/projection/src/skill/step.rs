@@ -124,7 +124,7 @@ pub(super) fn shown(
 ) -> Piece {
     let Some(step) = view.step_of(&outcome.step_id) else {
         // Taking it in says that it does not follow from the skill.
-        return nothing(view, Facts::Outcome(Box::new(outcome)));
+        return nothing(view, Facts::Outcome(index, Box::new(outcome)));
     };
     let kind = view.kind(step, Some(&outcome));
     let control_inputs = view.sources(&outcome.control_reads);
@@ -157,7 +157,7 @@ pub(super) fn shown(
         _ => Achieved::No,
     };
     let unit = view.groups.unit(step, scene.units);
-    in_unit(actions, artifacts, gaps, unit, achieved, Facts::Outcome(Box::new(outcome)))
+    in_unit(actions, artifacts, gaps, unit, achieved, Facts::Outcome(index, Box::new(outcome)))
 }
 
 /// A step that was called.
@@ -258,6 +258,9 @@ impl Call<'_> {
     }
 
     fn detail(&self, outcome: &StepOutcome) -> Option<Arc<str>> {
+        if let Some(origin) = self.view.pinned.links.origin.as_ref().filter(|_| self.view.carrying) {
+            return Some(format!("carried over from the run {}", origin.run).into());
+        }
         let calls: u64 = outcome.called.values().sum();
         (calls > 1).then(|| format!("{calls} calls").into())
     }

@@ -12,7 +12,7 @@ use hence_engine::{Determinism, MemorySink, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
-use hence_skills::{Host, NewSkillRun, SkillRun, SkillRunError};
+use hence_skills::{Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 /// What a reviewer would call each capability, and what stands before it.
@@ -102,6 +102,11 @@ impl Capabilities for Worker {
     }
 }
 
+fn given() -> Object {
+    let inputs = parse(br#"{"a": 1, "zero": 0, "list": [1, 2, 3], "empty": []}"#).unwrap();
+    inputs.as_object().unwrap().clone()
+}
+
 /// A skill that was run.
 pub(crate) struct Case {
     prepared: Prepared,
@@ -123,17 +128,59 @@ impl Case {
     }
 
     pub(crate) fn of_skill(skill: &str, on_failure: FailureMode, frame: &str) -> Self {
+        Self::linked(skill, on_failure, frame, Links::default(), "r")
+    }
+
+    /// Runs the same skill again as a fork from a step, with places set before it.
+    pub(crate) fn forked(&self, from: &str, set: Vec<(Arc<str>, Value)>) -> Self {
+        let outcomes = {
+            let problem = Arc::new(ProblemSpec::decode(&self.problem, &Profile::STRICT).unwrap());
+            let journal = &self.sink.journal;
+            let run =
+                SkillRun::resume(problem, &self.prepared, &self.source, &World, journal, &self.sink.blobs);
+            run.unwrap().outcomes().to_vec()
+        };
+        let shared = shared_before(&self.prepared, &outcomes, &self.prepared, &from.into()).unwrap();
+        let hash = hence_canon::Digest::of(b"the last record that is shared");
+        let origin = Origin { run: "r".into(), record: shared as u64, hash, from: from.into(), set };
+        let links = Links { origin: Some(origin), ..Links::default() };
+        let new = self.new_run("r-fork", links);
+        let problem = new.problem(self.prepared.skill(), &self.source);
+        let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());
+        let mut sink = MemorySink::default();
+        let carried = &outcomes[..shared];
+        let run =
+            SkillRun::carry_over(spec, &self.prepared, &self.source, &World, carried, &mut sink).unwrap();
+        run.finish(&World, NonZeroUsize::MIN, &mut sink, |_| {}).unwrap();
+        Self { prepared: self.prepared.clone(), source: self.source.clone(), problem, sink }
+    }
+
+    fn new_run(&self, id: &str, links: Links) -> NewSkillRun {
+        NewSkillRun {
+            id: id.to_owned(),
+            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
+            capabilities: None,
+            policies: None,
+            links,
+            inputs: given(),
+            frame: None,
+            on_failure: FailureMode::FailFast,
+        }
+    }
+
+    fn linked(skill: &str, on_failure: FailureMode, frame: &str, links: Links, id: &str) -> Self {
         let source = Canonical::of(&parse(skill.as_bytes()).unwrap());
         let reading = Skill::read(&parse(source.bytes()).unwrap());
         assert!(!reading.is_refused(), "{:?}", reading.problems);
         let prepared = Prepared::of(&reading.skill.unwrap(), &World).unwrap();
-        let inputs = parse(br#"{"a": 1, "zero": 0, "list": [1, 2, 3], "empty": []}"#).unwrap();
         let new = NewSkillRun {
-            id: "r".to_owned(),
+            trust: Default::default(),
+            id: id.to_owned(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,
             policies: None,
-            inputs: inputs.as_object().unwrap().clone(),
+            links,
+            inputs: given(),
             frame: parse(frame.as_bytes()).unwrap().as_object().cloned().filter(|frame| !frame.is_empty()),
             on_failure,
         };

@@ -273,6 +273,9 @@ fn unit_value(index: usize, unit: &Unit, actions: &[Built]) -> Value {
         ("source", unit.source.into()),
         ("produced_artifact_ids", produced.map(String::as_str).collect()),
     ]);
+    if let Some(parent) = unit.parent {
+        members = members.with("parent_id", format!("m{}", parent + 1));
+    }
     if let Some(completed) = unit.completed {
         let status = if completed { MetaStatus::Completed } else { MetaStatus::Partial };
         members = members.with("status", status);

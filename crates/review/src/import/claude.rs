@@ -29,7 +29,10 @@ pub(super) fn row(session: &mut Session, row: &Value) {
     Session::set_once(&mut session.started_at, word("timestamp"));
     Session::set_once(&mut session.working_directory, word("cwd"));
     let content = row.get("message").and_then(|message| message.get("content")).unwrap_or(&Value::Null);
-    let is_side_chain = row.get("isSidechain").and_then(Value::as_bool) == Some(true);
+    // A log that holds a sub-agent alone is that agent's own session.
+    let is_marked = row.get("isSidechain").and_then(Value::as_bool) == Some(true);
+    session.has_main_chain |= !is_marked && matches!(word("type"), Some("user" | "assistant"));
+    let is_side_chain = is_marked && session.has_main_chain;
     let is_injected =
         ["isMeta", "isCompactSummary"].iter().any(|key| row.get(key).and_then(Value::as_bool) == Some(true));
     match word("type") {

@@ -229,7 +229,8 @@ fn names(value: Option<&Value>) -> Vec<String> {
     }
     let items = value.as_array().or_else(|| value.get("values")?.as_array()).unwrap_or(&[]);
     let inner = |item: &Value| {
-        item.as_str().or_else(|| word(item, &["stringValue", "string_value"])).map(str::to_owned)
+        let name = item.as_str().or_else(|| word(item, &["stringValue", "string_value"]))?.trim();
+        (!name.is_empty()).then(|| name.to_owned())
     };
     items.iter().filter_map(inner).collect()
 }

@@ -146,6 +146,8 @@ pub(super) struct Session {
     pub(super) events: Vec<Event>,
     pub(super) last_reasoning: Option<String>,
     pub(super) ending: Ending,
+    /// Whether anything was said or done that is no sub-agent's.
+    pub(super) has_main_chain: bool,
     /// Whether the user has asked for something.
     begun: bool,
     calls: BTreeMap<String, usize>,

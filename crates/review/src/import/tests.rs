@@ -101,6 +101,46 @@ fn a_claude_session_understands_block_directives_old_plans_and_interruptions() {
 }
 
 #[test]
+fn what_a_sub_agent_did_is_a_unit_inside_the_one_that_asked_for_it() {
+    let call = |id: &str, name: &str, input: &str, side: bool| {
+        format!(
+            r#"{{"type": "assistant", "isSidechain": {side}, "message": {{"content": [{{"type": "tool_use", "id": "{id}", "name": "{name}", "input": {input}}}]}}}}"#
+        )
+    };
+    let log = [
+        r#"{"type": "user", "message": {"content": "Find out why the loader fails"}}"#.to_owned(),
+        call("1", "Task", r#"{"description": "Search the logs", "prompt": "p"}"#, false),
+        r#"{"type": "user", "isSidechain": true, "message": {"content": "p"}}"#.to_owned(),
+        call("2", "Grep", r#"{"pattern": "x"}"#, true),
+        call("3", "Read", r#"{"file_path": "/p/a"}"#, true),
+        call("4", "Read", r#"{"file_path": "/p/b"}"#, false),
+    ];
+    let trace = one(&log.join("\n"), Format::ClaudeCode);
+    let units: Vec<String> = at(&trace, "/meta_actions")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|unit| format!("{} {} {}", at(unit, "/title"), at(unit, "/action_ids"), at(unit, "/parent_id")))
+        .collect();
+    let asked = r#""Find out why the loader fails""#;
+    assert_eq!(
+        units,
+        [
+            format!("{asked} [1] null"),
+            r#""Search the logs" [2,3] "m1""#.to_owned(),
+            format!("{asked} [4] null")
+        ]
+    );
+    let alone = log.iter().skip(2).take(3).cloned().collect::<Vec<_>>().join("\n");
+    let alone = one(
+        &alone.replace(r#""content": "p""#, r#""content": "Search all of the logs""#),
+        Format::ClaudeCode,
+    );
+    assert_eq!(*at(&alone, "/trigger/description"), "Search all of the logs".into());
+    assert_eq!(*at(&alone, "/actions/0/agent"), Value::Null);
+}
+
+#[test]
 fn an_answered_question_is_a_decision_with_its_options() {
     let trace = one(
         r#"{"type": "user", "message": {"content": "Choose a burst size for the limiter"}}

@@ -1,6 +1,6 @@
 //! Units of intent: consecutive actions of the same task, or of the same turn.
 
-use crate::vocabulary::MetaSource;
+use crate::vocabulary::{ActivityType, MetaSource};
 
 use super::session::{Event, TaskStatus};
 use super::text::shorten;
@@ -13,6 +13,8 @@ pub(super) struct Unit {
     /// For a declared task: whether it was completed.
     pub(super) completed: Option<bool>,
     pub(super) actions: Vec<usize>,
+    /// The unit that handed it to a sub-agent, by its place.
+    pub(super) parent: Option<usize>,
 }
 
 /// Longest title and intent, in characters.
@@ -38,10 +40,12 @@ const ACKNOWLEDGEMENTS: &[&str] = &[
     "yes please",
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Key {
     Task(usize),
     Turn(usize),
+    /// What a sub-agent was asked, or else its name.
+    Agent(String),
 }
 
 /// Groups the actions of a session; `rationale_of` gives the rationale of an action by its place.
@@ -50,6 +54,7 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
     let mut turns: Vec<&str> = Vec::new();
     let mut active: Option<usize> = None;
     let mut groups: Vec<(Key, Vec<usize>)> = Vec::new();
+    let mut asked: Option<String> = None;
     let mut place = 0;
     for event in events {
         match event {
@@ -68,8 +73,14 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
                     *done = true;
                 }
             }
-            Event::Action(_) => {
-                let key = active.map_or(Key::Turn(turns.len()), Key::Task);
+            Event::Action(action) => {
+                let key = match &action.agent {
+                    Some(agent) => Key::Agent(asked.clone().unwrap_or_else(|| agent.clone())),
+                    None => active.map_or(Key::Turn(turns.len()), Key::Task),
+                };
+                if action.agent.is_none() && action.action_type == ActivityType::DecomposeTask.into() {
+                    asked = action.description.clone().filter(|text| !text.trim().is_empty());
+                }
                 match groups.last_mut() {
                     Some((last, members)) if *last == key => members.push(place),
                     _ => groups.push((key, vec![place])),
@@ -78,7 +89,23 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
             }
         }
     }
-    let unit = |(key, actions): (Key, Vec<usize>)| match key {
+    // A sub-agent works for the unit before it that is not another sub-agent's.
+    let mut parents = Vec::with_capacity(groups.len());
+    let mut last = None;
+    for (index, (key, _)) in groups.iter().enumerate() {
+        let is_agent = matches!(key, Key::Agent(_));
+        parents.push(last.filter(|_| is_agent));
+        last = if is_agent { last } else { Some(index) };
+    }
+    let unit = |((key, actions), parent): ((Key, Vec<usize>), Option<usize>)| match key {
+        Key::Agent(asked) => Unit {
+            title: shorten(&asked, TITLE_CHARS_MAX),
+            intent: shorten(&asked, INTENT_CHARS_MAX),
+            source: MetaSource::PlanDeclared,
+            completed: None,
+            actions,
+            parent,
+        },
         Key::Task(index) => {
             let (subject, completed) = tasks.get(index).cloned().unwrap_or_default();
             let title = shorten(&subject, TITLE_CHARS_MAX);
@@ -88,6 +115,7 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
                 source: MetaSource::PlanDeclared,
                 completed: Some(completed),
                 actions,
+                parent,
             }
         }
         Key::Turn(count) => {
@@ -100,10 +128,11 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
                 source: MetaSource::TurnSegmented,
                 completed: None,
                 actions,
+                parent,
             }
         }
     };
-    groups.into_iter().map(unit).collect()
+    groups.into_iter().zip(parents).map(unit).collect()
 }
 
 fn says_something(directive: &str) -> bool {

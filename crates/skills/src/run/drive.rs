@@ -11,7 +11,7 @@ use hence_cognition::skill::Step;
 use hence_cognition::state::Memory;
 use hence_engine::{Blocked, Sink};
 
-use super::{FinishedSkill, SkillRun, SkillRunError};
+use super::{FinishedSkill, SkillRun, SkillRunError, acts};
 use crate::calls::{Desk, Entry, Ledger, Outside, Promise, Recorder};
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::host::Host;
@@ -111,12 +111,34 @@ impl<'a> SkillRun<'a> {
         self.recorded.extend(desk.ledger.outcomes());
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
-        let mut blocked = None;
+        let (mut blocked, mut held) = (None, BTreeMap::new());
         std::thread::scope(|scope| {
             let mut active = 0usize;
-            loop {
+            let launch = |step: &'a Step, memory: Memory| {
+                let (send, request, lineage) = (send.clone(), &request, lineage.clone());
+                scope.spawn(move || {
+                    let outcome = execute_at(desk, step, &memory, request, lineage);
+                    // The receiver lives until every step that was started has been heard of, or the run stopped.
+                    let _ = send.send((step.id.clone(), outcome));
+                });
+            };
+            while !self.has_reached_stop() {
                 let room = if blocked.is_some() { 0 } else { workers.get() - active };
-                let steps = self.take_startable(room, desk, &mut ready);
+                let mut steps = self.take_startable(room, desk, &mut ready, &mut held);
+                let is_going = blocked.is_none() && !desk.stop.is_wanted();
+                let due = self.progress.due().filter(|_| is_going).and_then(|step| held.remove(&step.id));
+                if let Some(step) = due {
+                    blocked = self.foresee(step, sink)?;
+                    match self.recorded.get(&step.id) {
+                        Some(recorded) if blocked.is_none() => {
+                            ready.insert(step.id.clone(), Ok(recorded.clone()));
+                        }
+                        _ => steps.push(step),
+                    }
+                }
+                if blocked.is_some() {
+                    steps.clear();
+                }
                 let memory = self.progress.state().memory.clone();
                 if let ([only], 0) = (steps.as_slice(), active) {
                     // Nothing else can happen before it is done: handing it to a thread would only take longer.
@@ -124,16 +146,7 @@ impl<'a> SkillRun<'a> {
                     ready.insert(only.id.clone(), outcome);
                 } else {
                     active += steps.len();
-                    for step in steps {
-                        let (send, request) = (send.clone(), &request);
-                        let (memory, lineage) = (memory.clone(), lineage.clone());
-                        scope.spawn(move || {
-                            let outcome = execute_at(desk, step, &memory, request, lineage);
-                            // The receiver lives until every step that was started has been heard of, or the run
-                            // stopped.
-                            let _ = send.send((step.id.clone(), outcome));
-                        });
-                    }
+                    steps.into_iter().for_each(|step| launch(step, memory.clone()));
                 }
                 // Behind a line or a nested run that could not be kept nothing is recorded.
                 if blocked.is_none()
@@ -145,34 +158,44 @@ impl<'a> SkillRun<'a> {
                         Err(found) => blocked = Some(found),
                     }
                 } else if active == 0 {
-                    return Ok::<(), SkillRunError>(());
+                    break;
                 } else if let Some((step, outcome)) = hear(&receive) {
                     active -= 1;
                     ready.insert(step, outcome);
                 }
             }
+            Ok::<(), SkillRunError>(())
         })?;
+        if blocked.is_none() && self.has_reached_stop() {
+            return Ok(Driven::Paused(Box::new(self), Pause::Stopped));
+        }
         if let Some(error) = desk.take_trouble() {
             return Err(SkillRunError::CallLog(error));
         }
         self.pause_or_end(desk, ready, blocked, sink)
     }
 
-    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready.
+    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready. Under
+    /// policies a step that acts on the world is held until everything before it is recorded.
     fn take_startable(
         &mut self,
         room: usize,
         desk: &Desk<'_>,
         ready: &mut BTreeMap<Arc<str>, Executed>,
+        held: &mut BTreeMap<Arc<str>, &'a Step>,
     ) -> Vec<&'a Step> {
+        let is_guarded = self.custody().is_pinned();
         let mut steps = Vec::new();
         while steps.len() < room
             && !desk.stop.is_wanted()
             && let Some(step) = self.progress.start()
         {
-            match self.recorded.get(&step.id) {
-                Some(recorded) => drop(ready.insert(step.id.clone(), Ok(recorded.clone()))),
-                None => steps.push(step),
+            if is_guarded && acts(step, desk.host) {
+                held.insert(step.id.clone(), step);
+            } else if let Some(recorded) = self.recorded.get(&step.id) {
+                ready.insert(step.id.clone(), Ok(recorded.clone()));
+            } else {
+                steps.push(step);
             }
         }
         steps

@@ -1,18 +1,18 @@
 //! Taking up a skill run where its journal ends. Nothing that has an outcome is executed again.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
-use hence_cognition::run::Prepared;
-use hence_engine::{Blobs, Role, VERDICTS_STEP, attempt};
-use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex};
-use hence_state::ProblemSpec;
+use hence_cognition::run::{Prepared, StepOutcome};
+use hence_engine::{Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind, was_started};
+use hence_journal::verify::Reason;
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, positions};
+use hence_state::{ProblemSpec, Timestamp};
 
 use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
 use crate::kept::{self, KeptError};
+use crate::variables::SkillVariables;
 
 /// Why a journal cannot be taken up.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,18 @@ pub enum ResumeSkillError {
     Run(#[from] SkillRunError),
 }
 
+impl From<NotTakenUp> for ResumeSkillError {
+    fn from(error: NotTakenUp) -> Self {
+        match error {
+            NotTakenUp::Broken { line, reasons } => Self::Broken { line, reasons },
+            NotTakenUp::Read(error) => Self::Read(error),
+            NotTakenUp::OtherHeader(reason) => {
+                Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
+            }
+        }
+    }
+}
+
 impl<'a> SkillRun<'a> {
     /// Reads a run back from its journal.
     ///
@@ -62,26 +74,71 @@ impl<'a> SkillRun<'a> {
         journal: &[u8],
         blobs: &dyn Blobs,
     ) -> Result<Self, ResumeSkillError> {
-        if let Outcome::Broken(Break { line, reasons }) = check_chain(journal, NonZeroUsize::MIN).outcome {
-            return Err(ResumeSkillError::Broken { line, reasons });
-        }
+        Self::read_back(problem, prepared, source, registry, (journal, blobs), None)
+    }
+
+    fn read_back(
+        problem: Arc<ProblemSpec>,
+        prepared: &'a Prepared,
+        source: &Canonical,
+        registry: &dyn Registry,
+        (journal, blobs): (&[u8], &dyn Blobs),
+        variables: Option<SkillVariables>,
+    ) -> Result<Self, ResumeSkillError> {
         let (mut run, header) = Self::start(problem, prepared, source, registry)?;
-        let (found, reader) = Reader::open(journal)?;
-        if found.hash != header.head().hash {
-            let reason = "the header is not the one this problem and engine write".to_owned();
-            return Err(ResumeSkillError::Diverged { index: RecordIndex::HEADER, reason });
-        }
+        run.variables = variables.or(run.variables);
+        let wanted = positions(journal);
+        run.keep_position(RecordIndex::HEADER);
         let mut last = RecordIndex::HEADER;
-        for chained in reader {
+        for chained in open_behind(journal, &header)? {
             let chained = chained?;
             last = chained.index;
             run.take_back(&chained, blobs)?;
+            if wanted.contains(&last) {
+                run.keep_position(last);
+            }
         }
         run.book.check_end().map_err(|(folded, claimed)| {
             let reason = format!("the state hashes to {folded}, the record says {claimed}");
             ResumeSkillError::Diverged { index: last, reason }
         })?;
         Ok(run)
+    }
+
+    /// Takes an outcome back into progress and variables.
+    fn take_in(
+        &mut self,
+        outcome: StepOutcome,
+        at: &Timestamp,
+        index: RecordIndex,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let step = self.progress.due();
+        let settled = self.progress.take_in(outcome)?.clone();
+        if let (Some(variables), Some(step)) = (self.variables.take(), step) {
+            let after = variables.after(step, &settled, &self.progress.state().memory, at, index)?;
+            self.follow_variables(&variables, after);
+        }
+        Ok(())
+    }
+
+    /// Reads the variables of a run back from its journal, also where its skill declares none.
+    ///
+    /// # Errors
+    /// [`ResumeSkillError`] with the first record that does not fit, or whose writes no variable can take.
+    pub fn variables_of(
+        problem: Arc<ProblemSpec>,
+        prepared: &'a Prepared,
+        source: &Canonical,
+        registry: &dyn Registry,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<SkillVariables, ResumeSkillError> {
+        let begun = SkillVariables::begin(&problem).map_err(SkillRunError::from)?;
+        let run = Self::read_back(problem, prepared, source, registry, (journal, blobs), Some(begun))?;
+        run.variables.ok_or_else(|| ResumeSkillError::Diverged {
+            index: RecordIndex::HEADER,
+            reason: "it has no variables".to_owned(),
+        })
     }
 
     fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeSkillError> {
@@ -96,7 +153,8 @@ impl<'a> SkillRun<'a> {
                     Role::Own => {
                         let outcome = kept::read(&record.result, blobs)
                             .map_err(|source| ResumeSkillError::Kept { index, source })?;
-                        self.progress.take_in(outcome).map_err(|error| diverged(error.to_string()))?;
+                        let at = record.result.finished_at();
+                        self.take_in(outcome, at, index).map_err(|error| diverged(error.to_string()))?;
                     }
                     Role::Policies => self.judge_again(),
                     Role::Verdicts | Role::Blocked if &**name == VERDICTS_STEP => {
@@ -108,9 +166,13 @@ impl<'a> SkillRun<'a> {
                         if self.progress.due().is_none_or(|due| due.id != *name) {
                             return Err(diverged("another step was due".to_owned()));
                         }
-                        let outcome = kept::read(&attempt(&record.result), blobs)
-                            .map_err(|source| ResumeSkillError::Kept { index, source })?;
-                        self.blocked = Some(outcome);
+                        self.blocked = match was_started(&record.result) {
+                            false => None,
+                            true => Some(
+                                kept::read(&attempt(&record.result), blobs)
+                                    .map_err(|source| ResumeSkillError::Kept { index, source })?,
+                            ),
+                        };
                     }
                 }
                 self.book.take_back_step(name, record).map_err(SkillRunError::from)?;
@@ -118,6 +180,10 @@ impl<'a> SkillRun<'a> {
             Record::Control(Control::Complete { at, state_hash }) => {
                 self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;
             }
+            Record::Control(Control::Checkpoint(control)) => {
+                self.book.take_back_checkpoint(control).map_err(SkillRunError::from)?;
+            }
+            Record::Control(Control::Rollback(control)) => self.take_back_rollback(control)?,
             Record::Control(Control::Loop(_)) | Record::Header(_) => {
                 return Err(diverged("a skill run has steps and a completion only".to_owned()));
             }

@@ -1,5 +1,6 @@
 //! The problem: what is asked, under which settings.
 
+mod binding;
 mod decode;
 mod loop_settings;
 mod settings;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Lenient, Value};
 
+pub use binding::{Binding, BindingInput, BindingMember};
 pub use loop_settings::{LoopSettings, Operator, StopCondition};
 pub use settings::{MaxSteps, ModelRequest, Settings, VerificationPath};
 

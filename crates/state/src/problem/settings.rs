@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hence_canon::{Digest, Int, Object, Value};
 
 use super::LoopSettings;
+use super::binding::{Binding, decode_bindings, decode_capabilities};
 use super::loop_settings::decode_loop;
 use crate::blank::is_blank;
 use crate::walk::{Number, Presence, Walk, expected};
@@ -30,6 +31,10 @@ pub struct Settings {
     pub verification_paths: Vec<VerificationPath>,
     /// The loop, when enabled.
     pub loop_settings: Option<LoopSettings>,
+    /// Steps that capabilities carry out. The compat profile knows none.
+    pub bindings: Vec<Binding>,
+    /// The digest of the declarations of what bound steps may call.
+    pub capabilities: Option<Digest>,
     /// The digest of the policies every step must keep; strict typing only.
     pub policies: Option<Digest>,
 }
@@ -78,6 +83,8 @@ pub(super) fn decode_settings(walk: &mut Walk<'_>, object: &Object, path: &Field
     settings.loop_settings = decode_loop(walk, object, path);
     if walk.typing == Typing::Strict {
         settings.evidence_batch = evidence_batch(walk, object, path);
+        settings.bindings = decode_bindings(walk, object, path);
+        settings.capabilities = decode_capabilities(walk, object, path);
         settings.policies = policies(walk, object, path);
     }
     if walk.schema_holds_since(mark) {

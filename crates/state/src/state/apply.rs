@@ -138,6 +138,16 @@ impl State<Running> {
     }
 }
 
+impl<P: super::Phase> State<P> {
+    /// Makes this the state after a mutation at `last`, changed at `at`.
+    pub(super) fn take_up(&mut self, last: &Timestamp, at: &Timestamp) -> Result<(), ApplyError> {
+        self.core.metadata.updated_at = last.clone();
+        self.core.touch(at)?;
+        self.core.relay_end();
+        Ok(())
+    }
+}
+
 impl State<Failed> {
     /// Adds what else went wrong at the same time, as the compat profile does at a loop's limit.
     #[must_use]

@@ -95,6 +95,16 @@ impl ReasoningState {
         }
     }
 
+    /// Returns this earlier state as the one that follows `present`: everything is as it was, and time goes on.
+    ///
+    /// # Errors
+    /// [`ApplyError`] when `at` does not move time.
+    pub fn taken_up(mut self, present: &Self, at: &Timestamp) -> Result<Self, ApplyError> {
+        let last = present.metadata().updated_at.clone();
+        with_state!(&mut self, state => state.take_up(&last, at))?;
+        Ok(self)
+    }
+
     /// Returns the status.
     pub fn status(&self) -> Status {
         with_state!(self, state => state.status())

@@ -7,7 +7,7 @@ use hence_canon::Value;
 use crate::adopt::Adoption;
 use crate::event::{Birth, Entry, Place};
 use crate::limits::TREE_DEPTH_MAX;
-use crate::{Change, CheckpointId, Event, Home, Name, Scope, Sight, StateId, Timestamp, Workspace};
+use crate::{Change, CheckpointId, Event, Home, Name, Scope, Shared, Sight, StateId, Timestamp, Workspace};
 
 /// What the next change has to look like. Changes of one event touch different names, so each can be checked
 /// against the workspace as it was; only the counters move in between.
@@ -79,6 +79,7 @@ impl<'a> Expected<'a> {
                 self.check_presence(place.home(), name, true)
             }
             Change::Checkpoint { id, seen, .. } => self.check_checkpoint(*id, seen),
+            Change::Shared(shared) => self.check_shared(shared),
             Change::RolledBack { .. } | Change::Status { .. } => Ok(()),
         }
     }
@@ -103,6 +104,8 @@ impl<'a> Expected<'a> {
             return Err(format!("state {id} already exists"));
         }
         let depth = match birth.parent {
+            // How deep the spawner is, only its own run knows.
+            None if birth.spawned_by.is_some() => birth.depth.max(1),
             None => 0,
             Some(parent) => {
                 let parent = workspace.state(parent).ok_or_else(|| format!("there is no state {parent}"))?;
@@ -170,6 +173,32 @@ impl<'a> Expected<'a> {
             Some(found) if *found == revision => Ok(()),
             _ => Err(format!("scope {scope} is not at revision {revision}")),
         }
+    }
+
+    /// Checks that a layer of another run is ahead of what is known here, and touches each name once.
+    fn check_shared(&mut self, shared: &'a Shared) -> Result<(), String> {
+        let scope = shared.scope;
+        let Some(sight) = self.sight.filter(|sight| sight.has(scope) && sight.is_shared(scope)) else {
+            return Err(format!("state shares no scope {scope}"));
+        };
+        let known = self.revisions.entry(scope).or_default();
+        if *known != shared.seen || shared.revision <= shared.seen {
+            return Err(format!(
+                "scope {scope} is at revision {known}, not between {} and {}",
+                shared.seen, shared.revision
+            ));
+        }
+        *known = shared.revision;
+        for name in shared.names() {
+            if name.is_special() {
+                return Err(format!("`{name}` lives in no scope"));
+            }
+            if !self.touched.insert((Home::Scope(scope), name)) {
+                return Err(format!("`{name}` changes twice"));
+            }
+        }
+        let unknown = shared.gone.iter().find(|name| sight.find_in(scope, name).is_none());
+        unknown.map_or(Ok(()), |name| Err(format!("there is no `{name}`")))
     }
 
     fn check_layer(&mut self, place: Place, name: &Name) -> Result<(), String> {

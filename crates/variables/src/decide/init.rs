@@ -7,6 +7,7 @@ use crate::decide::draft::Draft;
 use crate::decide::remark::check_depth;
 use crate::decide::{Accepted, tree};
 use crate::event::Birth;
+use crate::limits::TREE_DEPTH_MAX;
 use crate::{
     Change, CheckpointId, ExecutionConfig, Home, Init, Name, Origin, Refusal, Reply, Status, Stored,
     Timestamp, ValueType, Variable, Workspace,
@@ -52,7 +53,13 @@ fn birth(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Birth, Re
     let config = init.execution_config.as_ref().filter(|config| !config.is_null());
     config.map_or(Ok(()), |config| check_depth("execution_config", config))?;
     let config = config.map(ExecutionConfig::from_value).transpose().map_err(Refusal::InvalidConfig)?;
-    let alone = Birth { session, tree, parent: None, depth: 0, config };
+    let (lives_in, spawned_by) = (init.lives_in.clone(), init.spawned_by.clone());
+    let depth = spawned_by.as_ref().map_or(0, |(_, depth)| depth.saturating_add(1));
+    if depth > TREE_DEPTH_MAX {
+        return Err(Refusal::TooDeep { depth });
+    }
+    let spawned_by = spawned_by.map(|(spawner, _)| spawner);
+    let alone = Birth { session, tree, parent: None, depth, config, lives_in, spawned_by };
     match init.parent {
         None => Ok(alone),
         Some(parent) => tree::spawn(workspace, parent, alone, now),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
 use crate::decide::draft::Draft;
-use crate::decide::{Accepted, tree};
+use crate::decide::{Accepted, check_unchanged, tree};
 use crate::limits::CHECKPOINTS_MAX;
-use crate::op::TakeCheckpoint;
+use crate::op::{Rollback, TakeCheckpoint};
 use crate::{
     Action, Change, CheckpointId, Home, Name, Origin, Refusal, Reply, Scope, Sight, Status, Timestamp,
     Variable,
@@ -22,6 +22,7 @@ pub(super) fn checkpoint(
     now: Timestamp,
 ) -> Result<Accepted, Refusal> {
     let (state, name) = (sight.state, take.name.clone());
+    check_unchanged(state, take.if_mutation_count)?;
     if name.is_empty() {
         let found = "an empty text".to_owned();
         return Err(Refusal::InvalidArgument {
@@ -48,7 +49,9 @@ struct Difference {
     now: Option<Arc<Variable>>,
 }
 
-pub(super) fn decide(sight: Sight<'_>, to: &Arc<str>, now: Timestamp) -> Result<Accepted, Refusal> {
+pub(super) fn decide(sight: Sight<'_>, rollback: &Rollback, now: Timestamp) -> Result<Accepted, Refusal> {
+    check_unchanged(sight.state, rollback.if_mutation_count)?;
+    let to = &rollback.to;
     let found = sight.state.checkpoint(to);
     let Checkpoint { id, snapshot, .. } =
         found.ok_or_else(|| Refusal::CheckpointNotFound { name: to.clone() })?;

@@ -6,9 +6,9 @@ use hence_canon::{JsonPointer, Value};
 
 use crate::adopt::{Adoption, Import};
 use crate::document::{Document, variable};
-use crate::event::{Action, Birth, Change, Entry, Event, Place};
+use crate::event::{Action, Birth, Change, Entry, Event, Place, Spawner};
 use crate::fields::{Fields, Malformed};
-use crate::{CheckpointId, ExecutionConfig, Scope};
+use crate::{CheckpointId, ExecutionConfig, Scope, Shared};
 
 /// A value that is not an event.
 pub type InvalidEvent = Malformed;
@@ -65,12 +65,37 @@ fn decode_change(fields: &Fields<'_>) -> Result<Change, InvalidEvent> {
             description: fields.optional_text("description")?,
             seen: revisions(fields, "seen")?,
         },
+        "shared" => Change::Shared(Box::new(decode_shared(fields)?)),
         "rolled_back" => Change::RolledBack { to: fields.parsed("checkpoint_id")? },
         "status" => {
             Change::Status { status: fields.parsed("status")?, reason: fields.optional_text("reason")? }
         }
         other => return Err(fields.wrong("change", format!("unknown change {other:?}"))),
     })
+}
+
+fn decode_shared(fields: &Fields<'_>) -> Result<Shared, InvalidEvent> {
+    let variables = fields.list("variables")?.iter().enumerate().map(|(index, value)| {
+        let inner = Fields::of(value, fields.at("variables").child(index))?;
+        variable::decode(&inner).map(|(variable, _)| variable)
+    });
+    let gone = fields.list("gone")?.iter().enumerate().map(|(index, value)| {
+        let at = fields.at("gone").child(index);
+        let name = value.as_str().ok_or_else(|| Malformed::new(at.clone(), "expected a name"))?;
+        name.parse().map_err(|error: crate::InvalidName| Malformed::new(at, error))
+    });
+    Ok(Shared {
+        scope: fields.parsed("scope")?,
+        seen: fields.count("seen")?,
+        revision: fields.count("revision")?,
+        variables: variables.collect::<Result<_, _>>()?,
+        gone: gone.collect::<Result<_, InvalidEvent>>()?,
+    })
+}
+
+fn decode_spawner(fields: &Fields<'_>) -> Result<Option<Spawner>, InvalidEvent> {
+    let Some(inner) = fields.optional_object("spawned_by")? else { return Ok(None) };
+    Ok(Some(Spawner { run: inner.text("run")?, state: inner.parsed("state")? }))
 }
 
 fn decode_birth(fields: &Fields<'_>) -> Result<Birth, InvalidEvent> {
@@ -86,6 +111,8 @@ fn decode_birth(fields: &Fields<'_>) -> Result<Birth, InvalidEvent> {
         parent: fields.optional_parsed("parent")?,
         depth: u8::try_from(depth).map_err(|_| fields.wrong("depth", format!("{depth} is too deep")))?,
         config: config?,
+        lives_in: fields.optional_text("lives_in")?,
+        spawned_by: decode_spawner(fields)?,
     })
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
-use crate::Scope;
 use crate::adopt::Adoption;
 use crate::document::variable;
-use crate::event::{Action, Birth, Change, Entry, Event, Place};
+use crate::event::{Action, Birth, Change, Entry, Event, Place, Spawner};
 use crate::fields::Members;
+use crate::{Name, Scope, Variable};
 
 impl Action {
     /// Every action with its word.
@@ -24,6 +24,8 @@ impl Action {
         (Self::Fail, "fail"),
         (Self::Cancel, "cancel"),
         (Self::Expire, "expire"),
+        (Self::Share, "share"),
+        (Self::Return, "return"),
     ];
 
     /// Returns the word for the action.
@@ -67,6 +69,13 @@ fn encode_change(change: &Change) -> Object {
             .some("description", description.clone())
             .set("seen", encode_seen(seen))
             .object(),
+        Change::Shared(shared) => kind("shared")
+            .set("scope", shared.scope)
+            .set("seen", shared.seen)
+            .set("revision", shared.revision)
+            .set("variables", encode_variables(&shared.variables))
+            .set("gone", shared.gone.iter().map(Name::shared).collect::<Value>())
+            .object(),
         Change::RolledBack { to } => kind("rolled_back").set("checkpoint_id", *to).object(),
         Change::Status { status, reason } => {
             kind("status").set("status", *status).some("reason", reason.clone()).object()
@@ -85,7 +94,17 @@ fn encode_birth(birth: &Birth) -> Object {
         .some("parent", birth.parent)
         .set("depth", u64::from(birth.depth))
         .some("execution_config", birth.config.as_ref().map(|config| config.members().clone()))
+        .some("lives_in", birth.lives_in.clone())
+        .some("spawned_by", birth.spawned_by.as_ref().map(encode_spawner))
         .object()
+}
+
+fn encode_spawner(spawner: &Spawner) -> Object {
+    Members::default().set("run", spawner.run.clone()).set("state", spawner.state).object()
+}
+
+fn encode_variables(variables: &[Variable]) -> Value {
+    variables.iter().map(|variable| variable::encode(variable, None)).collect()
 }
 
 fn encode_adoption(adoption: &Adoption) -> Object {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use crate::op::{Delete, Form, Get, Init, Op, Rename, Set, TakeCheckpoint};
+use crate::op::{Delete, Form, Get, Init, Op, Rename, Rollback, Set, TakeCheckpoint};
 use crate::words::{Scope, UnknownWord, ValueType};
 use crate::{Origin, Refusal};
 
@@ -41,8 +41,12 @@ impl Op {
             "checkpoint" => Self::Checkpoint(TakeCheckpoint {
                 name: op.text("name")?.unwrap_or_default(),
                 description: op.text("description")?,
+                if_mutation_count: op.guard()?,
             }),
-            "rollback" => Self::Rollback { to: op.text("to")?.unwrap_or_default() },
+            "rollback" => Self::Rollback(Rollback {
+                to: op.text("to")?.unwrap_or_default(),
+                if_mutation_count: op.guard()?,
+            }),
             "fail" => Self::Fail { reason: op.text("reason")? },
             "cancel" => Self::Cancel { reason: op.text("reason")? },
             "check_completion" => Self::CheckCompletion,
@@ -76,6 +80,9 @@ impl Init {
             tree_id: op.id("tree_id"),
             parent: op.id("parent").map(|text| text.parse()).transpose()?,
             execution_config: op.present("execution_config").cloned(),
+            // How runs hang together is told by whoever has both.
+            lives_in: None,
+            spawned_by: None,
         })
     }
 }

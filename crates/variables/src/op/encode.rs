@@ -31,8 +31,12 @@ impl Op {
             Self::Checkpoint(take) => op("checkpoint")
                 .set("name", take.name.clone())
                 .some("description", take.description.clone())
+                .some("if_mutation_count", take.if_mutation_count)
                 .object(),
-            Self::Rollback { to } => op("rollback").set("to", to.clone()).object(),
+            Self::Rollback(rollback) => op("rollback")
+                .set("to", rollback.to.clone())
+                .some("if_mutation_count", rollback.if_mutation_count)
+                .object(),
             Self::Fail { reason } => op("fail").some("reason", reason.clone()).object(),
             Self::Cancel { reason } => op("cancel").some("reason", reason.clone()).object(),
             Self::CheckCompletion => op("check_completion").object(),

@@ -4,8 +4,8 @@
 
 use hence_canon::Value;
 use hence_variables::{
-    Call, CallError, Delete, Get, Init, LogicalClock, MemoryStore, Op, Refusal, Rename, Reply, Set, State,
-    StateId, TakeCheckpoint, Workspace,
+    Call, CallError, Delete, Get, Init, LogicalClock, MemoryStore, Op, Refusal, Rename, Reply, Rollback, Set,
+    State, StateId, TakeCheckpoint, Workspace,
 };
 
 pub(crate) struct World {
@@ -91,7 +91,7 @@ impl World {
     }
 
     pub(crate) fn rollback(&mut self, to: &str) -> Result<Vec<String>, Refusal> {
-        match self.on(A, Op::Rollback { to: to.into() })? {
+        match self.on(A, Op::Rollback(Rollback::to(to)))? {
             Reply::RolledBack { changed, .. } => Ok(changed.iter().map(ToString::to_string).collect()),
             other => panic!("{other:?}"),
         }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
 use hence_capabilities::Library;
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{MemorySink, Sink};
-use hence_skills::{FinishedSkill, NewSkillRun, SkillRun};
+use hence_skills::{FinishedSkill, Links, NewSkillRun, SkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 use crate::measure::{exponent, time_of};
@@ -101,14 +102,15 @@ impl Case {
         let source = Canonical::of(document);
         let skill = Skill::read(source.value()).skill.ok_or("the skill to measure on is broken")?;
         let new = NewSkillRun {
-            id: "bench".to_owned(),
-            created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
             capabilities: None,
             policies: None,
+            id: "bench".to_owned(),
+            created_at: Timestamp::parse("2026-01-01T00:00:00Z")?,
             inputs: Object::new(),
-            links: hence_skills::Links::default(),
             frame: None,
             on_failure: FailureMode::FailFast,
+            trust: TrustLevel::default(),
+            links: Links::default(),
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;
         let library = Library::built_in();

@@ -222,6 +222,48 @@ fn a_nested_denial_is_a_denial() {
 }
 
 #[test]
+fn a_person_confirms_each_call_where_one_can_be_asked() {
+    let confirmed = |answers: &[&str]| {
+        World::default().with("c", r#"{"safety": {"requires_confirmation": true}}"#, &[]).with(
+            "human.ask",
+            "{}",
+            answers,
+        )
+    };
+    let steps = r#"[{"id": "a", "uses": "c", "input": {"x": 1}, "output": {"echo": "vars.a"}}]"#;
+    let mut world = confirmed(&[r#"{"value": "yes"}"#]);
+    let report = world.run(steps, request("{}"));
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+    assert_eq!(world.called(), ["human.ask", "c"]);
+    assert_eq!(world.keys[0], "a/0.0/confirm/human.ask/1");
+    assert_eq!(world.calls[0].1.get("context").unwrap().to_string(), r#"{"x":1}"#);
+    for no in [r#"{"value": "no", "by": "ada"}"#, r#"{"value": true}"#, "!broken", "~", "[]"] {
+        let mut world = confirmed(&[no]);
+        let report = world.run(steps, request("{}"));
+        assert_eq!(report.failure.unwrap().code().name(), "confirmation_required", "{no}");
+        assert_eq!(world.called(), ["human.ask"], "{no}");
+    }
+}
+
+#[test]
+fn a_gate_that_wants_a_person_asks_one_and_each_question_has_its_own_key() {
+    let gates = r#"{"safety": {"mandatory_pre_gates": [
+        {"capability": "g", "on_fail": "require_human"}, {"capability": "h", "on_fail": "require_human"}]}}"#;
+    let mut world = World::default()
+        .with("c", gates, &[])
+        .with("g", "{}", &[r#"{"allowed": false, "reason": "large"}"#])
+        .with("h", "{}", &[r#"{"allowed": false}"#])
+        .with("human.ask", "{}", &[r#"{"value": "yes"}"#]);
+    let report = world.run(r#"[{"id": "a", "uses": "c"}]"#, request("{}"));
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+    assert_eq!(world.called(), ["g", "human.ask", "h", "human.ask", "c"]);
+    let questions: Vec<&String> = world.keys.iter().filter(|key| key.contains("confirm")).collect();
+    assert_eq!(questions, ["a/0.0/confirm/human.ask/1", "a/0.0/confirm/human.ask/2"]);
+    let question = world.calls[1].1.get("question").unwrap();
+    assert_eq!(question.as_str(), Some("gate `g` denies: large. Go on all the same?"));
+}
+
+#[test]
 fn declared_inputs_get_their_defaults_and_are_checked() {
     let skill = |inputs: &str| {
         let text = format!(

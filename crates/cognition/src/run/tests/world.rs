@@ -102,7 +102,8 @@ impl Capabilities for World {
         Float::new(self.elapsed).unwrap()
     }
 
-    fn nested_run_ended(&mut self, run: &NestedRun) {
+    fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {
         self.nested.push(run.clone());
+        None
     }
 }

@@ -109,7 +109,7 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
         None => &NoBlobs,
     };
     let recorded = RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[] };
-    let engine = Engine::new();
+    let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
     let kept = Kept::of(&journal)?;
     let program = match &kept {
         Some(kept) => kept.program(),

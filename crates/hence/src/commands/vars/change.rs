@@ -1,15 +1,15 @@
 //! Commands that change variables: each is one record, durable before it is reported.
 
-use hence_variables::{Call, Delete, Op, Rename, Reply, Set, StateId, TakeCheckpoint};
+use hence_variables::{Call, Delete, Op, Rename, Reply, Rollback, Set, StateId, TakeCheckpoint};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::value;
-use crate::args::vars::{CheckpointArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
+use crate::args::vars::{CheckpointArgs, EndArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interactive::Session;
+use crate::interactive::{Loaded, Session};
 use crate::report::{Text, pairs};
 
 /// A change that was recorded.
@@ -19,15 +19,13 @@ pub(crate) struct ChangeReport {
     run: String,
     /// The state.
     state: String,
-    /// What was done: `init`, `create`, `update`, `rename`, `delete`, `checkpoint` or `rollback`.
+    /// What was done: `init`, `spawn`, `create`, `update`, `rename`, `delete`, `checkpoint`, `rollback`, `fail` or `cancel`.
     done: String,
     /// To which variable or checkpoint.
     name: Option<String>,
     /// The variables a rollback changed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     changed: Vec<String>,
     /// Advice about a new name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// How far the state is.
     status: String,
@@ -54,13 +52,7 @@ impl Text for ChangeReport {
 
 impl ChangeReport {
     /// Describes a change by the run as it is after it.
-    pub(super) fn of(
-        run_id: &str,
-        run: &hence_engine::Interactive,
-        state: StateId,
-        done: &str,
-        name: Option<&str>,
-    ) -> Self {
+    pub(super) fn of(run_id: &str, run: &Loaded, state: StateId, done: &str, name: Option<&str>) -> Self {
         let known = run.workspace().state(state);
         Self {
             run: run_id.to_owned(),
@@ -86,7 +78,8 @@ fn change(
 ) -> Result<Exit, CliError> {
     let state = session.state(named)?;
     let reply = session.call(&Call::On { state, op })?;
-    let mut report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, done, Some(name));
+    let name = Some(name).filter(|name| !name.is_empty());
+    let mut report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, done, name);
     match reply {
         Reply::Written(written) => {
             report.done = written.operation.to_string();
@@ -166,6 +159,7 @@ pub(super) fn checkpoint(
     let taken = TakeCheckpoint {
         name: args.name.as_str().into(),
         description: args.description.as_deref().map(Into::into),
+        if_mutation_count: args.if_mutation_count,
     };
     change(context, session, args.target.state, ("checkpoint", &args.name), Op::Checkpoint(taken))
 }
@@ -175,6 +169,17 @@ pub(super) fn rollback(
     session: &mut Session<'_>,
     args: &RollbackArgs,
 ) -> Result<Exit, CliError> {
-    let op = Op::Rollback { to: args.to.as_str().into() };
+    let to = args.to.as_str().into();
+    let op = Op::Rollback(Rollback { to, if_mutation_count: args.if_mutation_count });
     change(context, session, args.target.state, ("rollback to", &args.to), op)
+}
+
+pub(super) fn fail(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
+    let op = Op::Fail { reason: args.reason.as_deref().map(Into::into) };
+    change(context, session, args.target.state, ("fail", ""), op)
+}
+
+pub(super) fn cancel(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
+    let op = Op::Cancel { reason: args.reason.as_deref().map(Into::into) };
+    change(context, session, args.target.state, ("cancel", ""), op)
 }

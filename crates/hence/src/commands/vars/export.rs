@@ -5,8 +5,6 @@ use std::io::Write as _;
 use std::path::Path;
 
 use hence_canon::canonical_bytes;
-use hence_engine::events;
-use hence_store::Store as _;
 use hence_variables::document::storage::{history_entry, history_path, view_files};
 use hence_variables::{Spill, StateId, StorePath};
 use schemars::JsonSchema;
@@ -19,7 +17,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interactive::{Session, spills_of};
 use crate::report::{Text, pairs};
-use crate::sink::StoreBlobs;
 
 /// The documents that were written.
 #[derive(Serialize, JsonSchema)]
@@ -60,7 +57,8 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &ExportArgs) -
         files.insert(history_path(*state), history);
     }
     for spill in spills(session)? {
-        files.insert(spill.path, session.store.blob(&spill.sha256)?);
+        let bytes = session.large_value(&spill)?;
+        files.insert(spill.path, bytes);
     }
     for (path, bytes) in &files {
         write_whole(&args.dir.join(path.as_str()), bytes)?;
@@ -76,9 +74,7 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &ExportArgs) -
 
 /// Finds every large value that was ever written: log and snapshots refer to those that are gone, too.
 fn spills(session: &Session<'_>) -> Result<Vec<Spill>, CliError> {
-    let found = events(&session.journal()?, &StoreBlobs(&session.store));
-    let found = found.map_err(|error| CliError::resume(session.id.as_str(), error))?;
-    Ok(found.iter().flat_map(|(_, event)| spills_of(event)).collect())
+    Ok(session.events()?.iter().flat_map(|(_, event)| spills_of(event)).collect())
 }
 
 /// Writes a file whole: a crash leaves the old file or the new one.

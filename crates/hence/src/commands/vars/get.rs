@@ -5,18 +5,18 @@ use hence_variables::{Call, Form, Get, Name, Op, Refusal, Reply, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::args::vars::GetArgs;
+use crate::args::vars::{GetArgs, ResultArgs};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interactive::{Position, Session, StoreGround};
+use crate::interactive::{Position, Session};
 use crate::report::Text;
 
 /// A value that was read.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct GetReport {
-    /// The variable.
+    /// The variable, or the child whose answer it is.
     name: String,
     /// Its value, or the reference to it with --raw.
     value: Data,
@@ -36,10 +36,15 @@ impl Text for GetReport {
 
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) -> Result<Exit, CliError> {
     let (value, value_type) = match (&args.at, args.peek) {
-        (None, false) => counted(session, args)?,
+        // A skill's run counts no reads: nothing but its steps changes it.
+        (None, false) if !session.is_driven_by_a_skill() => counted(session, args)?,
         (at, _) => looked_at(session, args, at.as_deref().unwrap_or("now"))?,
     };
-    context.print(&GetReport { name: args.name.clone(), value: Data(value), value_type })?;
+    match &value {
+        // A text may be large; it is written from where it lies.
+        Value::String(text) if !context.is_json() => context.write_document(text)?,
+        _ => context.print(&GetReport { name: args.name.clone(), value: Data(value), value_type })?,
+    }
     Ok(Exit::Yes)
 }
 
@@ -57,6 +62,21 @@ fn counted(session: &mut Session<'_>, args: &GetArgs) -> Result<(Value, String),
     }
 }
 
+/// Hands the answer of a child over; it is not a counted read.
+pub(super) fn result(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &ResultArgs,
+) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
+    let op = Op::ChildResult { child: args.child };
+    if let Reply::Value { value, value_type, .. } = session.call(&Call::On { state, op })? {
+        let (name, value_type) = (args.child.to_string(), value_type.to_string());
+        context.print(&GetReport { name, value: Data(value), value_type })?;
+    }
+    Ok(Exit::Yes)
+}
+
 /// Looks without leaving a trace, at any position.
 fn looked_at(session: &Session<'_>, args: &GetArgs, at: &str) -> Result<(Value, String), CliError> {
     let refused = |refusal: Refusal| CliError::variables(&refusal);
@@ -71,7 +91,6 @@ fn looked_at(session: &Session<'_>, args: &GetArgs, at: &str) -> Result<(Value, 
     if args.raw {
         return Ok((stored.shown(), stored.shown_type().to_string()));
     }
-    let ground = StoreGround { store: &session.store, root: &session.root };
-    let loaded = stored.load(&ground).map_err(|fault| refused(Refusal::Load { name, fault }))?;
+    let loaded = session.value_of(stored).map_err(|fault| refused(Refusal::Load { name, fault }))?;
     Ok((loaded.0, loaded.1.to_string()))
 }

@@ -1,6 +1,5 @@
 //! `hence vars history`: every change ever made, from the journal.
 
-use hence_engine::events;
 use hence_variables::document::storage::history_entry;
 use hence_variables::{Change, Mutation, StateId};
 use schemars::JsonSchema;
@@ -14,7 +13,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interactive::Session;
 use crate::report::{Text, columns};
-use crate::sink::StoreBlobs;
 
 /// The changes of a state's variables, oldest first.
 #[derive(Serialize, JsonSchema)]
@@ -69,8 +67,7 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &HistoryArgs) 
 
 /// Returns the whole log of a state, which the state itself keeps only the newest part of.
 pub(super) fn whole_log(session: &Session<'_>, state: StateId) -> Result<Vec<Mutation>, CliError> {
-    let found = events(&session.journal()?, &StoreBlobs(&session.store));
-    let found = found.map_err(|error| CliError::resume(session.id.as_str(), error))?;
+    let found = session.events()?;
     let mut log = Vec::new();
     for (_, event) in found.iter().filter(|(_, event)| event.state == state) {
         for change in &event.changes {

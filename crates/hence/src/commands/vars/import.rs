@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input;
-use crate::interactive::{create, read_below};
+use crate::interactive::{Loaded, create, read_below};
 
 pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<Exit, CliError> {
     let document = parse(&args.file, &input::read_document(&args.file)?)?;
@@ -37,6 +37,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
     let problem = variables_problem(&args.run, &now, &prompt);
     let call = Call::Import(Box::new(Import { document, snapshots }));
     let (_, id, run, reply) = create(context, problem, root, &call)?;
+    let run = Loaded::Interactive(Box::new(run));
     if let Reply::Born { state, .. } = reply {
         context.print(&ChangeReport::of(id.as_str(), &run, state, "import", Some(&args.file)))?;
     }

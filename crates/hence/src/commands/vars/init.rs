@@ -11,7 +11,7 @@ use crate::args::vars::InitArgs;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interactive::{Session, create};
+use crate::interactive::{Loaded, Session, create};
 
 pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exit, CliError> {
     if args.add || args.parent.is_some() {
@@ -22,7 +22,13 @@ pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exi
     let problem = variables_problem(&args.run, &args.now, prompt);
     let (_, id, run, reply) = create(context, problem, root, &Call::Init(init))?;
     if let Reply::Born { state, .. } = reply {
-        context.print(&ChangeReport::of(id.as_str(), &run, state, "init", None))?;
+        context.print(&ChangeReport::of(
+            id.as_str(),
+            &Loaded::Interactive(Box::new(run)),
+            state,
+            "init",
+            None,
+        ))?;
     }
     Ok(Exit::Yes)
 }
@@ -45,5 +51,7 @@ fn init(args: &InitArgs) -> Result<Init, CliError> {
         tree_id: shared(&args.tree),
         parent: args.parent,
         execution_config: args.config.as_deref().map(value::json).transpose()?,
+        lives_in: None,
+        spawned_by: None,
     })
 }

@@ -10,6 +10,7 @@ mod import;
 mod init;
 mod list;
 mod schemas;
+mod spawn;
 mod status;
 mod tree;
 mod value;
@@ -43,6 +44,7 @@ pub(super) fn perform(
     match command {
         VarsCommand::Init(args) => init::add(context, session, args),
         VarsCommand::Import(args) => import::run(context, args, &session.root),
+        VarsCommand::Spawn(args) => spawn::run(context, session, args),
         VarsCommand::Set(args) => change::set(context, session, args),
         VarsCommand::Get(args) => get::run(context, session, args),
         VarsCommand::List(args) => list::run(context, session, args),
@@ -52,6 +54,9 @@ pub(super) fn perform(
         VarsCommand::Checkpoints(args) => checkpoints::run(context, session, args),
         VarsCommand::Rollback(args) => change::rollback(context, session, args),
         VarsCommand::Final(args) => change::finish(context, session, args),
+        VarsCommand::Fail(args) => change::fail(context, session, args),
+        VarsCommand::Cancel(args) => change::cancel(context, session, args),
+        VarsCommand::Result(args) => get::result(context, session, args),
         VarsCommand::Status(args) => status::run(context, session, args),
         VarsCommand::History(args) => history::run(context, session, args),
         VarsCommand::Diff(args) => diff::run(context, session, args),
@@ -67,6 +72,7 @@ fn run_of(command: &VarsCommand) -> &str {
         VarsCommand::Init(args) => &args.run,
         VarsCommand::Import(args) => &args.run,
         VarsCommand::Export(args) => &args.run,
+        VarsCommand::Spawn(args) => &args.target.run,
         VarsCommand::Set(args) => &args.target.run,
         VarsCommand::Get(args) => &args.target.run,
         VarsCommand::List(args) => &args.target.run,
@@ -75,6 +81,8 @@ fn run_of(command: &VarsCommand) -> &str {
         VarsCommand::Checkpoint(args) => &args.target.run,
         VarsCommand::Rollback(args) => &args.target.run,
         VarsCommand::Final(args) => &args.target.run,
+        VarsCommand::Fail(args) | VarsCommand::Cancel(args) => &args.target.run,
+        VarsCommand::Result(args) => &args.target.run,
         VarsCommand::History(args) => &args.target.run,
         VarsCommand::Diff(args) => &args.target.run,
         VarsCommand::Watch(args) => &args.target.run,

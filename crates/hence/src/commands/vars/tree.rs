@@ -1,22 +1,24 @@
 //! `hence vars tree`: tasks and the tasks they spawned.
 
-use hence_variables::TaskNode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::list::short;
 use crate::args::vars::TargetArgs;
-use crate::context::Context;
+use crate::context::{Context, escape};
 use crate::data::Data;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interactive::Session;
+use crate::interactive::linked::{self, LinkedNode};
 use crate::report::Text;
 
 /// A task with the tasks it spawned.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TreeReport {
-    /// Its state.
+    /// The run it lives in.
+    run: String,
+    /// Its state there.
     state: String,
     /// How far it is.
     status: String,
@@ -28,14 +30,16 @@ pub(crate) struct TreeReport {
     children: Vec<TreeReport>,
 }
 
-impl From<&TaskNode> for TreeReport {
-    fn from(node: &TaskNode) -> Self {
+impl From<&LinkedNode> for TreeReport {
+    fn from(linked: &LinkedNode) -> Self {
+        let node = &linked.node;
         Self {
+            run: linked.run.clone(),
             state: node.state.to_string(),
             status: node.status.to_string(),
             depth: node.depth,
             prompt: node.prompt.clone().map(Data),
-            children: node.children.iter().map(Self::from).collect(),
+            children: linked.children.iter().map(Self::from).collect(),
         }
     }
 }
@@ -43,7 +47,8 @@ impl From<&TaskNode> for TreeReport {
 impl TreeReport {
     fn draw(&self, before: &str, own: &str, below: &str, text: &mut String) {
         let prompt = self.prompt.as_ref().map(|prompt| short(&prompt.0)).unwrap_or_default();
-        text.push_str(&format!("{before}{own}{}  {}  {prompt}\n", self.state, self.status));
+        let run = escape(&self.run);
+        text.push_str(&format!("{before}{own}{run} {}  {}  {prompt}\n", self.state, self.status));
         let before = format!("{before}{below}");
         for (position, child) in self.children.iter().enumerate() {
             let is_last = position + 1 == self.children.len();
@@ -63,7 +68,8 @@ impl Text for TreeReport {
 
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &TargetArgs) -> Result<Exit, CliError> {
     let state = session.state(args.state)?;
-    if let Some(tree) = session.workspace()?.task_tree(state) {
+    let tree = linked::whole_tree(context, session.id.as_str(), session.workspace()?, state)?;
+    if let Some(tree) = tree {
         context.print(&TreeReport::from(&tree))?;
     }
     Ok(Exit::Yes)

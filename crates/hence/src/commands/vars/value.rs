@@ -11,13 +11,22 @@ use crate::input;
 
 /// Reads a text: the argument itself, the content of `@FILE`, standard input for `-`. `@@x` is the text `@x`.
 pub(super) fn text(given: &str) -> Result<String, CliError> {
+    read(given, input::read_document)
+}
+
+/// Reads a text that may be as large as a value gets.
+fn large_text(given: &str) -> Result<String, CliError> {
+    read(given, input::read_text)
+}
+
+fn read(given: &str, file: fn(&str) -> Result<Vec<u8>, CliError>) -> Result<String, CliError> {
     let name = match given.strip_prefix('@') {
         _ if given == "-" => "-",
         None => return Ok(given.to_owned()),
         Some(rest) if rest.starts_with('@') => return Ok(rest.to_owned()),
-        Some(file) => file,
+        Some(named) => named,
     };
-    let bytes = input::read_document(name)?;
+    let bytes = file(name)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CliError::new(Code::File, format!("{name} is not UTF-8 at byte {at}")).advise(
@@ -44,7 +53,7 @@ pub(super) fn typed(args: &ValueArgs) -> Result<(Value, Option<Arc<str>>), CliEr
         }
         (Some(given), Some("number" | "boolean" | "json" | "array" | "null")) => json(given)?,
         // A type that does not exist is for the rules to refuse.
-        (Some(given), _) => text(given)?.into(),
+        (Some(given), _) => large_text(given)?.into(),
     };
     Ok((value, value_type.map(Into::into)))
 }

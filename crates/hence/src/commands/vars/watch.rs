@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use hence_engine::events;
 use hence_variables::Event;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +13,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interactive::Session;
 use crate::report::Text;
-use crate::sink::StoreBlobs;
 
 /// How often the journal is looked at.
 const POLL_PAUSE: Duration = Duration::from_millis(200);
@@ -68,8 +66,7 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &WatchArgs
     loop {
         session.refresh()?;
         if session.loaded()?.head().records.get() > next {
-            let found = events(&session.journal()?, &StoreBlobs(&session.store));
-            let found = found.map_err(|error| CliError::resume(session.id.as_str(), error))?;
+            let found = session.events()?;
             for (index, event) in found.iter().filter(|(index, _)| index.get() >= next) {
                 if left == 0 {
                     break;

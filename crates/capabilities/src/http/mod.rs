@@ -1,0 +1,156 @@
+//! HTTP services: a request made from the input, a JSON response.
+
+mod exchange;
+mod kind;
+mod request;
+mod response;
+mod template;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hence_canon::{Float, Object, Value};
+use hence_cognition::failure::UNDECIDED;
+use hence_cognition::run::{CallError, Reply};
+use reqwest::Method;
+
+use crate::provider::{Provider, ProviderCall};
+use exchange::{Answer, Exchange, Trouble};
+pub(crate) use kind::HttpKind;
+use response::Gives;
+use template::Template;
+
+/// The longest wait between two attempts, whatever a server asks for.
+const WAIT_SECONDS_MAX: u64 = 60;
+
+/// One declared HTTP capability.
+struct Http {
+    method: Method,
+    url: Template,
+    query: Vec<(Arc<str>, Template)>,
+    headers: Vec<(reqwest::header::HeaderName, Template)>,
+    body: Body,
+    gives: Gives,
+    /// The header that names what is to be done, the same for every attempt.
+    idempotency_header: Option<reqwest::header::HeaderName>,
+    /// How often a request is made again.
+    retries: u64,
+    /// The first wait between two attempts; each is twice the one before.
+    backoff: Duration,
+    exchange: Exchange,
+}
+
+/// What a request carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Body {
+    /// Nothing.
+    None,
+    /// The whole input, as JSON.
+    Input,
+    /// One member of the input, as JSON.
+    Member(Arc<str>),
+}
+
+impl Provider for Http {
+    fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
+        let started = Instant::now();
+        let request = self.request(call)?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let left = call.timeout.saturating_sub(started.elapsed());
+            let result = self.exchange.send(&request, left, call.output_bytes_max);
+            let wait = self.wait_before_next(attempts, &result);
+            // A wait that would use up the time is not begun.
+            match wait.filter(|wait| *wait < call.timeout.saturating_sub(started.elapsed())) {
+                Some(wait) => std::thread::sleep(wait),
+                None => return self.judge(result, call, attempts),
+            }
+        }
+    }
+}
+
+impl Http {
+    /// Returns whether making a request twice is the same as making it once.
+    fn is_idempotent(&self) -> bool {
+        is_idempotent(&self.method) || self.idempotency_header.is_some()
+    }
+
+    /// Returns how long to wait before the next attempt, if one is worth making.
+    fn wait_before_next(&self, attempts: u64, result: &Result<Answer, Trouble>) -> Option<Duration> {
+        if attempts > self.retries || !self.is_idempotent() {
+            return None;
+        }
+        let asked = match result {
+            Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => answer.retry_after_seconds,
+            Err(Trouble::NotSent(_) | Trouble::Interrupted(_)) => None,
+            _ => return None,
+        };
+        let exponent = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
+        let own = self.backoff.saturating_mul(2u32.saturating_pow(exponent));
+        let asked =
+            asked.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.min(WAIT_SECONDS_MAX)));
+        Some(own.min(Duration::from_secs(WAIT_SECONDS_MAX)).max(asked))
+    }
+
+    /// Says what an exchange came to.
+    fn judge(
+        &self,
+        result: Result<Answer, Trouble>,
+        call: &ProviderCall<'_>,
+        attempts: u64,
+    ) -> Result<Reply, CallError> {
+        let meta = Object::from_iter([("tool_calls", Value::from(attempts))]);
+        match result {
+            Ok(answer) if (200..300).contains(&answer.status) => {
+                match response::output(&answer, self.gives) {
+                    Ok(output) => Ok(Reply { output, meta }),
+                    Err(message) => Err(self.after_sending("HttpOutputInvalid", message)),
+                }
+            }
+            Ok(answer) => {
+                let message = response::said(&answer);
+                let class = response::class(answer.status);
+                Err(if answer.status >= 500 {
+                    self.after_sending(class, message)
+                } else {
+                    failed(class, message)
+                })
+            }
+            Err(Trouble::NotSent(message)) => Err(failed("HttpUnreachable", message)),
+            Err(Trouble::Interrupted(message)) => Err(self.after_sending("HttpInterrupted", message)),
+            Err(Trouble::TooLarge) => {
+                let message = format!("the response has more than {} bytes", call.output_bytes_max);
+                Err(self.after_sending("HttpOutputTooLarge", message))
+            }
+            Err(Trouble::TimedOut) => {
+                let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
+                let timed_out = CallError::TimedOut(seconds);
+                if self.is_idempotent() {
+                    return Err(timed_out);
+                }
+                Err(failed(UNDECIDED, format!("{timed_out}; the request may have taken effect")))
+            }
+        }
+    }
+
+    /// A request that went out and must not be made twice is undecided whatever came back, unless that is a reply.
+    fn after_sending(&self, class: &str, message: String) -> CallError {
+        if self.is_idempotent() {
+            return failed(class, message);
+        }
+        failed(UNDECIDED, format!("{class}: {message}; the request may have taken effect"))
+    }
+}
+
+/// Returns whether a method means the same when it is used twice.
+fn is_idempotent(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::PUT, Method::DELETE].contains(method)
+}
+
+fn failed(class: &str, message: String) -> CallError {
+    CallError::Failed { class: class.into(), message: message.into() }
+}
+
+#[cfg(test)]
+mod tests;

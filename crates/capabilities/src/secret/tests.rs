@@ -1,0 +1,133 @@
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use hence_canon::{Value, parse};
+use hence_cognition::secret::refer_to_secret;
+use proptest::prelude::*;
+
+use super::*;
+
+fn vault(secrets: &[(&str, &str)]) -> Vault {
+    let mut vault = Vault::default();
+    for (name, value) in secrets {
+        vault.hold(name, Ok((*value).to_owned()));
+    }
+    vault
+}
+
+fn value(text: &str) -> Value {
+    parse(text.as_bytes()).expect("the test's value is JSON")
+}
+
+#[test]
+fn a_secret_is_taken_out_wherever_it_stands() {
+    let vault = vault(&[("TOKEN", "hunter2!"), ("PIN", "48151623")]);
+    let said = value(
+        r#"{"echo": "token=hunter2!;", "deep": [{"hunter2!": 1}], "number": 48151623, "real": 4815.1623, "other": 7}"#,
+    );
+    assert_eq!(
+        vault.redactor().value(&said).to_string(),
+        r#"{"deep":[{"[secret TOKEN]":1}],"echo":"token=[secret TOKEN];","number":"[secret PIN]","other":7,"real":4815.1623}"#
+    );
+}
+
+#[test]
+fn encodings_of_a_secret_are_taken_out_too() {
+    let secret = "s3cr3t/välue\"\n";
+    let vault = vault(&[("S", secret)]);
+    let basic = STANDARD.encode(format!("user:{secret}"));
+    let spellings = [
+        STANDARD.encode(secret),
+        URL_SAFE_NO_PAD.encode(format!("x{secret}more")),
+        basic,
+        "s3cr3t%2Fv%C3%A4lue%22%0A".to_owned(),
+        "s3cr3t%2fv%c3%a4lue%22%0a".to_owned(),
+        secret.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        Value::from(secret).to_string(),
+    ];
+    for spelling in spellings {
+        let clean = vault.redactor().text(&format!("<{spelling}>"));
+        assert!(clean.contains("[secret S]"), "{spelling}: {clean}");
+        // What is left of base64 at the edges does not tell a byte of the secret.
+        assert!(clean.len() < "<[secret S]>".len() + 12, "{spelling}: {clean}");
+    }
+}
+
+#[test]
+fn lines_of_a_key_are_taken_out_one_by_one() {
+    let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n9w0BAQEFAASCBKcwggSj\n-----END KEY-----";
+    let vault = vault(&[("KEY", key)]);
+    assert_eq!(vault.redactor().text("at MIIEvQIBADANBgkqhkiG!"), "at [secret KEY]!");
+}
+
+#[test]
+fn overlapping_secrets_leave_nothing_of_either() {
+    let vault = vault(&[("A", "abcdef"), ("B", "defghi")]);
+    assert_eq!(vault.redactor().text("xabcdefghiy"), "x[secret A]y");
+}
+
+#[test]
+fn two_members_never_become_one() {
+    let vault = vault(&[("A", "abcdef")]);
+    let clean = vault.redactor().value(&value(r#"{"abcdef": 1, "[secret A]": 2, "x": 3}"#));
+    assert_eq!(clean.as_object().map(hence_canon::Object::len), Some(3), "{clean}");
+}
+
+#[test]
+fn references_are_resolved_where_they_are_allowed() {
+    let vault = vault(&[("A", "abcdef")]);
+    let input =
+        value(r#"{"a": {"$secret": "A"}, "list": [{"$secret": "A"}], "more": {"$secret": "A", "x": 1}}"#);
+    let resolved = vault.resolve(&input, &|_| true).unwrap();
+    assert_eq!(resolved.to_string(), r#"{"a":"abcdef","list":["abcdef"],"more":{"$secret":"A","x":1}}"#);
+    assert!(
+        vault.resolve(&input, &|_| false).unwrap_err().to_string().contains("not declared to be given it")
+    );
+    let unknown = vault.resolve(&refer_to_secret("B"), &|_| true).unwrap_err();
+    assert_eq!(unknown.to_string(), "the secret `B` is missing: nobody declares it");
+}
+
+#[test]
+fn the_shortest_and_the_longest_secret_are_kept_and_others_are_missing() {
+    for (bytes, fits) in [
+        (SECRET_BYTES_MIN - 1, false),
+        (SECRET_BYTES_MIN, true),
+        (SECRET_BYTES_MAX, true),
+        (SECRET_BYTES_MAX + 1, false),
+    ] {
+        let vault = vault(&[("S", &"x".repeat(bytes))]);
+        assert_eq!(vault.value("S").is_ok(), fits, "{bytes}");
+    }
+}
+
+#[test]
+fn sources_are_read_when_the_vault_opens_and_what_is_missing_says_where_it_was_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("token"), "from-a-file\r\n").unwrap();
+    let declared = value(
+        r#"{"F": {"file": "token"}, "G": {"file": "none"}, "E": {"environment": "HENCE_TEST_NOT_SET"}}"#,
+    );
+    let mut findings = crate::registry::Findings::default();
+    let secrets = Secrets::read(Some(&declared), Path::new(folder.path()), &mut findings);
+    let vault = Vault::open(&secrets);
+    assert_eq!(&**vault.value("F").unwrap(), "from-a-file");
+    let missing = vault.value("E").unwrap_err().to_string();
+    assert_eq!(missing, "the secret `E` is missing: the environment variable HENCE_TEST_NOT_SET is not set");
+    assert!(vault.value("G").unwrap_err().to_string().ends_with("cannot be read: entity not found"));
+    assert_eq!(format!("{vault:?}"), "Vault(1 secrets)");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_secret_survives(secret in "[ -~é]{4,20}", before in "[ -~]{0,8}", after in "[ -~]{0,8}") {
+        let vault = vault(&[("NAME", &secret)]);
+        let clean = vault.redactor().text(&format!("{before}{secret}{after}"));
+        // A secret that is spelled like its own replacement cannot be told from it.
+        prop_assume!(!"[secret NAME]".contains(&secret));
+        let rest = clean.replace("[secret NAME]", "\u{0}");
+        prop_assert!(!rest.contains(&secret), "{clean}");
+    }
+}

@@ -1,0 +1,91 @@
+//! A prompt a person types at: line editing, earlier lines, completion of names.
+
+use std::path::PathBuf;
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::Validator;
+use rustyline::{Config, Context, Editor, Helper};
+
+use super::completion::{self, Names};
+use super::history;
+use crate::error::CliError;
+
+const PROMPT: &str = "hence> ";
+
+/// Reads lines from a terminal.
+pub(super) struct LineEditor {
+    editor: Editor<Names, MemHistory>,
+    /// All lines, to be written when the prompt ends.
+    lines: Vec<String>,
+    place: Option<PathBuf>,
+}
+
+impl LineEditor {
+    pub(super) fn open() -> Result<Self, CliError> {
+        let config = Config::builder().history_ignore_space(true).auto_add_history(true).build();
+        let made = Editor::with_history(config.clone(), MemHistory::with_config(&config));
+        let mut editor = made.map_err(|error| failed(&error))?;
+        let place = history::place();
+        let lines = place.as_deref().map(history::read).unwrap_or_default();
+        for line in &lines {
+            // A line that cannot be remembered is still read.
+            let _ = editor.add_history_entry(line);
+        }
+        Ok(Self { editor, lines, place })
+    }
+
+    /// Reads a line; nothing when the person is done. `names` are those to choose from now.
+    pub(super) fn read(&mut self, names: Names) -> Result<Option<String>, CliError> {
+        self.editor.set_helper(Some(names));
+        loop {
+            match self.editor.readline(PROMPT) {
+                Ok(line) => {
+                    self.lines.push(line.clone());
+                    return Ok(Some(line));
+                }
+                // A line that is given up is not the end.
+                Err(ReadlineError::Interrupted) => {}
+                Err(ReadlineError::Eof) => return Ok(None),
+                Err(error) => return Err(failed(&error)),
+            }
+        }
+    }
+
+    /// Writes down what may be written down.
+    pub(super) fn close(self) -> Result<(), CliError> {
+        let Some(place) = &self.place else { return Ok(()) };
+        history::write(place, &self.lines).map_err(|error| CliError::file("write", place, &error))
+    }
+}
+
+fn failed(error: &ReadlineError) -> CliError {
+    let error = std::io::Error::other(error.to_string());
+    CliError::file("read", "the terminal".as_ref(), &error)
+}
+
+impl Completer for Names {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        cursor: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(completion::complete(line, cursor, self))
+    }
+}
+
+impl Hinter for Names {
+    type Hint = String;
+}
+
+impl Highlighter for Names {}
+
+impl Validator for Names {}
+
+impl Helper for Names {}

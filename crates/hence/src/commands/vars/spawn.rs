@@ -1,0 +1,94 @@
+//! `hence vars spawn`: a child task in a run of its own, linked to its parent both ways.
+
+use hence_engine::variables_problem;
+use hence_store::{RunId, Store as _, StoreError};
+use hence_variables::limits::TREE_NODES_MAX;
+use hence_variables::{Call, Init, Refusal, Reply, Spawner, State, StateId};
+
+use super::change::ChangeReport;
+use super::value;
+use crate::args::vars::SpawnArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interactive::{Loaded, Session, create, linked};
+
+/// Spawns a child: the parent's run records it first, then its own run begins. A process that dies in between leaves a
+/// child without a run, and the same command makes it.
+pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs) -> Result<Exit, CliError> {
+    let parent = session.state(args.target.state)?;
+    let prompt = value::text(&args.prompt)?;
+    let id = RunId::new(&args.child)
+        .map_err(|error| CliError::new(Code::Refused, error.to_string()).advise("choose another id"))?;
+    if exists(session, &id)? {
+        return Err(CliError::new(Code::Conflict, format!("there is a run {id} already"))
+            .advise("choose another id for the child's run"));
+    }
+    let child = match waiting_for_its_run(session, parent, id.as_str())? {
+        Some(child) => child,
+        None => announce(context, session, args, parent, &prompt)?,
+    };
+    let known = session.workspace()?.state(parent);
+    let known = known.ok_or_else(|| CliError::variables(&Refusal::NoState { state: parent }))?;
+    let spawner = Spawner { run: session.id.as_str().into(), state: parent };
+    let init = Init {
+        state_id: Some(child.to_string().into()),
+        session_id: known.session().map(|session| session.to_string().into()),
+        tree_id: known.tree().map(|tree| tree.to_string().into()),
+        execution_config: args.config.as_deref().map(value::json).transpose()?,
+        spawned_by: Some((spawner, known.depth())),
+        ..Init::with_prompt(prompt.as_str())
+    };
+    let now = session.loaded()?.now()?.to_string();
+    let problem = variables_problem(id.as_str(), &now, &prompt);
+    let (_, id, run, reply) = create(context, problem, &session.root, &Call::Init(init))?;
+    if let Reply::Born { state, .. } = reply {
+        let run = Loaded::Interactive(Box::new(run));
+        context.print(&ChangeReport::of(id.as_str(), &run, state, "spawn", Some(session.id.as_str())))?;
+    }
+    Ok(Exit::Yes)
+}
+
+/// Records in the parent's run that there is a child, and where it lives.
+fn announce(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &SpawnArgs,
+    parent: StateId,
+    prompt: &str,
+) -> Result<StateId, CliError> {
+    let tree = linked::whole_tree(context, session.id.as_str(), session.workspace()?, parent)?;
+    if tree.is_some_and(|tree| tree.count() >= TREE_NODES_MAX) {
+        return Err(CliError::variables(&Refusal::TooManyNodes));
+    }
+    let init = Init {
+        parent: Some(parent),
+        lives_in: Some(args.child.as_str().into()),
+        ..Init::with_prompt(prompt)
+    };
+    match session.call(&Call::Init(init))? {
+        Reply::Born { state, .. } => Ok(state),
+        _ => Ok(parent),
+    }
+}
+
+/// Returns the child that was announced and has no run yet.
+fn waiting_for_its_run(
+    session: &Session<'_>,
+    parent: StateId,
+    run: &str,
+) -> Result<Option<StateId>, CliError> {
+    let workspace = session.workspace()?;
+    let children = workspace.state(parent).map(State::children).unwrap_or_default();
+    let lives_there = |child: &&State| child.lives_in().is_some_and(|there| &**there == run);
+    Ok(children.iter().filter_map(|child| workspace.state(*child)).find(lives_there).map(State::id))
+}
+
+fn exists(session: &Session<'_>, id: &RunId) -> Result<bool, CliError> {
+    match session.store.summary(id) {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoSuchRun { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,193 @@
+//! Layers that several runs share: each is a run of its own in the folder `scopes` of the store.
+//!
+//! The run `global` keeps the global variables, `session-ID` those of a session, `tree-ID` those of a task tree. They are
+//! ordinary runs of variables, so they are verified, replayed and looked at like any other (`--store .hence/scopes`).
+//! A run takes in what they hold before it decides, and writes to them before it records its own change.
+
+use hence_engine::{Interactive, SinkError, variables_problem, without_defects};
+use hence_store::{FileStore, RunId, RunWriter, Store as _, StoreError};
+use hence_variables::{
+    Call, Event, Init, Layer, Op, Scope, Shared, Sight, State, StateId, Workspace, layer_after,
+};
+
+use super::session::{create_in, lease_of};
+use super::{StoreGround, whole_lines};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::sink::{StoreBlobs, StoreSink};
+use crate::target::problem_name;
+
+/// The folder below the store that holds them.
+pub(crate) const SCOPES: &str = "scopes";
+/// The session by which the keeper of a layer shares it.
+const KEEPER_SESSION: &str = "shared";
+/// When the clock of such a run begins: it orders changes and tells no time of anybody.
+const KEEPER_BEGINS: &str = "1970-01-01T00:00:00Z";
+
+/// A shared layer and the run that keeps it.
+struct Keeper {
+    scope: Scope,
+    run: Option<Interactive>,
+    state: StateId,
+    writer: Option<Box<dyn RunWriter>>,
+}
+
+/// The shared layers a state sees.
+pub(crate) struct Commons {
+    store: FileStore,
+    keepers: Vec<Keeper>,
+}
+
+impl Commons {
+    /// Reads the shared layers a state sees, as far as they exist.
+    pub(crate) fn look(context: &Context, state: &State) -> Result<Option<Self>, CliError> {
+        let folder = context.folder.join(SCOPES);
+        if !folder.is_dir() {
+            return Ok(None);
+        }
+        let store = FileStore::open(&folder)?;
+        let mut keepers = Vec::new();
+        for (scope, id) in ids(state)? {
+            if exists(&store, &id)? {
+                keepers.push(Keeper::read(&store, scope, &id)?);
+            }
+        }
+        Ok(Some(Self { store, keepers }))
+    }
+
+    /// Takes the shared layers that an operation may write to, waiting for others who have them.
+    ///
+    /// Every process takes the lease of its own run first and these in one order, so nobody waits in a circle.
+    pub(crate) fn take(context: &Context, state: &State, op: &Op) -> Result<Option<Self>, CliError> {
+        let folder = context.folder.join(SCOPES);
+        let names_global = op.scope().is_some_and(|scope| &**scope == Scope::Global.as_str());
+        let is_private = state.session().is_none() && state.tree().is_none();
+        if is_private && !names_global && !folder.is_dir() {
+            return Ok(None);
+        }
+        let store = FileStore::open_or_create(&folder)?;
+        let mut keepers = Vec::new();
+        for (scope, id) in ids(state)? {
+            let is_there = exists(&store, &id)?;
+            if scope == Scope::Global && !is_there && !names_global {
+                continue;
+            }
+            if !is_there {
+                begin(&store, &id, scope)?;
+            }
+            let writer = lease_of(context, &store, &id)?;
+            keepers.push(Keeper { writer: Some(writer), ..Keeper::read(&store, scope, &id)? });
+        }
+        Ok(Some(Self { store, keepers }))
+    }
+
+    /// Returns what the shared layers hold that the state does not know yet.
+    pub(crate) fn news(&self, sight: Sight<'_>) -> Vec<Shared> {
+        let of_keeper =
+            |keeper: &Keeper| Shared::between(keeper.scope, sight.layer(keeper.scope), keeper.layer()?);
+        self.keepers.iter().filter_map(of_keeper).collect()
+    }
+
+    /// Writes what an event leaves in the shared layers to those who keep them.
+    pub(super) fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
+        let Some(sight) = workspace.sight(event.state) else { return Ok(()) };
+        for keeper in &mut self.keepers {
+            if let Some(after) = layer_after(sight, keeper.scope, event) {
+                keeper.write(&self.store, &after)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles what a run has beyond its keepers: a keeper that was just made takes it over; one that holds something
+    /// already wins, and moves ahead so that the run takes that in.
+    pub(crate) fn meet(&mut self, sight: Sight<'_>) -> Result<(), SinkError> {
+        for keeper in &mut self.keepers {
+            let (here, there) = (sight.revision(keeper.scope), keeper.layer().map_or(0, Layer::revision));
+            match sight.layer(keeper.scope) {
+                Some(layer) if there == 0 && here > 0 => keeper.write(&self.store, layer)?,
+                Some(_) if here > there => keeper.lift(&self.store, here + 1)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Keeper {
+    fn read(store: &FileStore, scope: Scope, id: &RunId) -> Result<Self, CliError> {
+        let problem = store.attachment(id, &problem_name())?;
+        let problem =
+            hence_canon::parse(&problem).map_err(|error| CliError::not_json(id.as_str(), &error))?;
+        let journal = whole_lines(store.journal_bytes(id)?);
+        let run = Interactive::load(&journal, &without_defects(problem), &StoreBlobs(store));
+        let run = run.map_err(|error| CliError::resume(id.as_str(), error))?;
+        let state = run.first_state().unwrap_or(StateId::from_number(1));
+        Ok(Self { scope, run: Some(run), state, writer: None })
+    }
+
+    fn layer(&self) -> Option<&Layer> {
+        self.run.as_ref()?.workspace().sight(self.state)?.layer(Scope::Session)
+    }
+
+    /// Makes the layer say what `after` says, unless it is not ahead.
+    fn write(&mut self, store: &FileStore, after: &Layer) -> Result<(), SinkError> {
+        match Shared::between(Scope::Session, self.layer(), after) {
+            Some(shared) => self.record(store, shared),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves the layer to a later revision without changing a variable.
+    fn lift(&mut self, store: &FileStore, revision: u64) -> Result<(), SinkError> {
+        let seen = self.layer().map_or(0, Layer::revision);
+        let (variables, gone) = (Vec::new(), Vec::new());
+        self.record(store, Shared { scope: Scope::Session, seen, revision, variables, gone })
+    }
+
+    fn record(&mut self, store: &FileStore, shared: Shared) -> Result<(), SinkError> {
+        let (Some(run), Some(writer)) = (self.run.take(), self.writer.take()) else {
+            return Err("a shared layer is written once per change".into());
+        };
+        let call = Call::Share { state: self.state, shared: Box::new(shared) };
+        let mut sink = StoreSink::new(store, writer);
+        let mut ground = StoreGround { store, root: std::path::Path::new("."), commons: None };
+        let (run, reply) = run.call(&call, &mut ground, &mut sink)?;
+        self.run = Some(run);
+        self.writer = Some(sink.writer);
+        reply.map(|_| ()).map_err(|refusal| refusal.to_string().into())
+    }
+}
+
+/// Returns the runs that keep the layers a state shares, widest first.
+fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
+    let session = state.session().map(|session| (Scope::Session, format!("session-{session}")));
+    let tree = state.tree().map(|tree| (Scope::Tree, tree.to_string()));
+    let all = [Some((Scope::Global, "global".to_owned())), session, tree];
+    let id = |(scope, name): (Scope, String)| {
+        let id =
+            RunId::new(&name).map_err(|error| CliError::new(crate::code::Code::Refused, error.to_string()));
+        Ok((scope, id?))
+    };
+    all.into_iter().flatten().map(id).collect()
+}
+
+fn exists(store: &FileStore, id: &RunId) -> Result<bool, CliError> {
+    match store.summary(id) {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoSuchRun { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the run that keeps a layer. Another process may have made it a moment ago, and that is as good.
+fn begin(store: &FileStore, id: &RunId, scope: Scope) -> Result<(), CliError> {
+    let prompt = format!("keep the {scope} variables of {id}");
+    let problem = variables_problem(id.as_str(), KEEPER_BEGINS, &prompt);
+    let init = Init { session_id: Some(KEEPER_SESSION.into()), ..Init::with_prompt(prompt) };
+    match create_in(store, problem, std::path::Path::new("."), &Call::Init(init)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.code == crate::code::Code::Conflict => Ok(()),
+        Err(error) => Err(error),
+    }
+}

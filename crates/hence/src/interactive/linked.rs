@@ -1,0 +1,107 @@
+//! Tasks of one tree in several runs: how children that live elsewhere ended, and the tree they all make.
+
+use hence_engine::{Interactive, without_defects};
+use hence_store::{RunId, Store as _, StoreError};
+use hence_variables::{Call, State, StateId, TaskNode, Workspace};
+
+use super::whole_lines;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::sink::StoreBlobs;
+use crate::target::problem_name;
+
+/// Reads another run of the store; nothing when it is not there.
+pub(crate) fn read(context: &Context, run: &str) -> Result<Option<Interactive>, CliError> {
+    let store = context.store()?;
+    let Ok(id) = RunId::new(run) else { return Ok(None) };
+    let problem = match store.attachment(&id, &problem_name()) {
+        Err(StoreError::NoSuchRun { .. } | StoreError::NoSuchAttachment { .. }) => return Ok(None),
+        outcome => outcome?,
+    };
+    let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(run, &error))?;
+    let journal = whole_lines(store.journal_bytes(&id)?);
+    let loaded = Interactive::load(&journal, &without_defects(problem), &StoreBlobs(&store));
+    loaded.map(Some).map_err(|error| CliError::resume(run, error))
+}
+
+/// Returns the calls that take in how children that live in other runs ended.
+pub(super) fn answers(
+    context: &Context,
+    workspace: &Workspace,
+    parent: &State,
+) -> Result<Vec<Call>, CliError> {
+    let mut calls = Vec::new();
+    for child in parent.children().iter().filter_map(|child| workspace.state(*child)) {
+        let Some(run) = child.lives_in().filter(|_| !child.status().is_terminal()) else { continue };
+        let Some(there) = read(context, run)? else { continue };
+        let Some(found) = there.first_state().and_then(|first| there.workspace().state(first)) else {
+            continue;
+        };
+        if found.status().is_terminal() {
+            let (status, answer) = (found.status(), found.final_answer().stored.clone());
+            calls.push(Call::Return { state: child.id(), status, answer });
+        }
+    }
+    Ok(calls)
+}
+
+/// A task, and the run it lives in.
+pub(crate) struct LinkedNode {
+    /// The task, without its children.
+    pub(crate) node: TaskNode,
+    /// The run.
+    pub(crate) run: String,
+    /// The tasks it spawned.
+    pub(crate) children: Vec<LinkedNode>,
+}
+
+impl LinkedNode {
+    /// Returns how many tasks there are from here down.
+    pub(crate) fn count(&self) -> usize {
+        1 + self.children.iter().map(Self::count).sum::<usize>()
+    }
+}
+
+/// Returns the whole tree a state belongs to, from its root, wherever its tasks live.
+pub(crate) fn whole_tree(
+    context: &Context,
+    run: &str,
+    workspace: &Workspace,
+    state: StateId,
+) -> Result<Option<LinkedNode>, CliError> {
+    let Some(root) = workspace.task_tree(state) else { return Ok(None) };
+    let spawner = workspace.state(root.state).and_then(State::spawned_by);
+    if let Some(spawner) = spawner
+        && let Some(above) = read(context, &spawner.run)?
+    {
+        // A child is younger than its spawner, so climbing ends.
+        return whole_tree(context, &spawner.run, above.workspace(), spawner.state);
+    }
+    descend(context, run, workspace, root).map(Some)
+}
+
+fn descend(
+    context: &Context,
+    run: &str,
+    workspace: &Workspace,
+    mut node: TaskNode,
+) -> Result<LinkedNode, CliError> {
+    let mut children = Vec::new();
+    for child in std::mem::take(&mut node.children) {
+        let elsewhere = workspace.state(child.state).and_then(State::lives_in);
+        let there = match elsewhere {
+            Some(other) => read(context, other)?.map(|there| (other.to_string(), there)),
+            None => None,
+        };
+        children.push(match there {
+            Some((other, there)) => {
+                match there.first_state().and_then(|first| there.workspace().task_tree(first)) {
+                    Some(own) => descend(context, &other, there.workspace(), own)?,
+                    None => descend(context, &other, workspace, child)?,
+                }
+            }
+            None => descend(context, run, workspace, child)?,
+        });
+    }
+    Ok(LinkedNode { node, run: run.to_owned(), children })
+}

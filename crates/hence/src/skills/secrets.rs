@@ -1,0 +1,125 @@
+//! Secrets on the command line: taken out of inputs before anything is made of them, asked for before anything runs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hence_canon::{Object, Value};
+use hence_capabilities::Library;
+use hence_capabilities::secret::MissingSecret;
+use hence_cognition::capability::Registry as _;
+use hence_cognition::run::StepOutcome;
+use hence_cognition::secret::{INPUT_PREFIX, refer_to_secret, secret_reference};
+use hence_cognition::skill::{Flow, Need, Skill, Step, Uses};
+
+use crate::code::Code;
+use crate::error::CliError;
+
+/// How the variables begin in which secret inputs are looked for.
+const VARIABLE_PREFIX: &str = "HENCE_SECRET_";
+
+/// Returns the variable in which a secret input is looked for.
+fn variable(input: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("{VARIABLE_PREFIX}{}", input.chars().map(plain).collect::<String>())
+}
+
+fn from_environment(input: &str) -> Result<String, String> {
+    let variable = variable(input);
+    std::env::var(&variable).map_err(|_| format!("the environment variable {variable} is not set"))
+}
+
+/// Takes the values of secret inputs into the library and leaves references in their place. What else is given is freed
+/// of secrets that are known.
+pub(super) fn take(library: &mut Library, skill: &Skill, mut inputs: Object) -> Result<Object, CliError> {
+    for name in &skill.secrets {
+        let secret = format!("{INPUT_PREFIX}{name}");
+        let value = match inputs.get(name) {
+            // Somebody refers to a secret of a capabilities file.
+            Some(value) if secret_reference(value).is_some() => continue,
+            Some(Value::String(text)) => Ok(text.to_string()),
+            Some(other) => {
+                let message = format!("the secret input `{name}` is a string, found {}", other.kind());
+                return Err(CliError::new(Code::Refused, message));
+            }
+            None => from_environment(name),
+        };
+        let needed = skill.inputs.iter().any(|(known, field)| known == name && field.need == Need::Required);
+        if value.is_err() && !needed {
+            continue;
+        }
+        library.hold_secret(&secret, value);
+        inputs = inputs.with(name.clone(), refer_to_secret(&secret));
+    }
+    Ok(library.redactor().object(&inputs))
+}
+
+/// Finds the values of the secret inputs of a run that is there.
+pub(super) fn find_again(library: &mut Library, skill: &Skill, inputs: &Object) {
+    for name in &skill.secrets {
+        let secret = format!("{INPUT_PREFIX}{name}");
+        if inputs.get(name).and_then(secret_reference).is_some_and(|held| **held == *secret) {
+            library.hold_secret(&secret, from_environment(name));
+        }
+    }
+}
+
+/// Refuses to run steps that need a secret nobody has: a run must not fail for what can be put right.
+pub(super) fn require(
+    library: &Library,
+    skill: &Skill,
+    inputs: &Object,
+    done: &[StepOutcome],
+) -> Result<(), CliError> {
+    let done: BTreeSet<&Arc<str>> = done.iter().map(|outcome| &outcome.step_id).collect();
+    let left: Vec<&Step> = skill.steps.iter().filter(|step| !done.contains(&step.id)).collect();
+    let mut calls = BTreeSet::new();
+    let mut skills = BTreeSet::new();
+    left.iter().for_each(|step| add_calls(step, library, &mut calls, &mut skills));
+    let mut missing: Vec<MissingSecret> = calls.iter().flat_map(|id| library.missing_secrets(id)).collect();
+    if !left.is_empty() {
+        missing.extend(inputs.iter().filter_map(|(_, value)| library.missing_in(value)));
+    }
+    missing.sort_by(|left, right| left.name.cmp(&right.name));
+    missing.dedup();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let count = missing.len();
+    let things = if count == 1 { "secret is" } else { "secrets are" };
+    let mut error = CliError::new(Code::SecretMissing, format!("{count} {things} missing"));
+    error.findings = missing.iter().map(ToString::to_string).collect();
+    Err(error)
+}
+
+/// Adds what a step may call, gates and steps of nested skills included.
+fn add_calls(
+    step: &Step,
+    library: &Library,
+    calls: &mut BTreeSet<Arc<str>>,
+    skills: &mut BTreeSet<Arc<str>>,
+) {
+    let mut uses = vec![&step.uses];
+    if let Some(router) = &step.control.router {
+        uses.extend(router.cases.iter().map(|(_, uses)| uses).chain(&router.default));
+    }
+    if let Flow::Scatter(scatter) = &step.control.flow {
+        uses.extend(&scatter.branches);
+    }
+    for uses in uses {
+        match uses {
+            Uses::Capability(id) => {
+                let spec = library.capability(id);
+                let gates = spec.iter().flat_map(|spec| spec.safety.before.iter().chain(&spec.safety.after));
+                calls.extend(gates.map(|gate| gate.capability.clone()));
+                calls.insert(id.clone());
+            }
+            Uses::Skill(id) => {
+                if skills.insert(id.clone())
+                    && let Some(skill) = library.skill(id)
+                {
+                    skill.steps.iter().for_each(|step| add_calls(step, library, calls, skills));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Runs that belong to others: nested skills and forks.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::world::World;
+
+const NOW: [&str; 2] = ["--now", "2026-02-02T00:00:00Z"];
+
+fn document(id: &str, more: &str, steps: &str) -> String {
+    format!(
+        "id: {id}\nversion: 1.0.0\nname: {id}\ndescription: {id}\ninputs: {{n: {{type: integer, default: 1}}}}\noutputs: {{n: {{type: integer, required: true}}}}\n{more}steps:\n{steps}"
+    )
+}
+
+fn add(id: &str, from: &str, to: &str) -> String {
+    format!(
+        "  - id: {id}\n    uses: number.sum\n    input: {{values: [{from}, 1]}}\n    output: {{sum: {to}}}\n"
+    )
+}
+
+fn json(world: &World, arguments: &[&str]) -> Value {
+    let answer = world.ask(&[arguments, &["--json"]].concat());
+    serde_json::from_slice(&answer.stdout).unwrap_or_else(|_| panic!("{}", answer.stderr))
+}
+
+fn nested() -> World {
+    let world = World::new();
+    let down = "  - id: down\n    uses: skill:inner\n    input: {n: inputs.n}\n    output: {n: vars.n}\n";
+    world.write(
+        "skill.yaml",
+        document(
+            "outer",
+            "skills: parts/inner.yaml\n",
+            &format!("{down}{}", add("end", "vars.n", "outputs.n")),
+        ),
+    );
+    world.write(
+        "parts/inner.yaml",
+        document(
+            "inner",
+            "skills: [deep.yaml]\n",
+            "  - id: deeper\n    uses: skill:deep\n    input: {n: inputs.n}\n    output: {n: outputs.n}\n",
+        ),
+    );
+    world.write("parts/deep.yaml", document("deep", "", &add("one", "inputs.n", "outputs.n")));
+    world
+}
+
+#[test]
+fn nested_skills_are_found_pinned_and_have_runs_of_their_own() {
+    let world = nested();
+    let run = [&["run", "skill.yaml", "--run-id", "r"][..], &NOW].concat();
+    let report = json(&world, &run);
+    assert_eq!((&report["status"], &report["outputs"]["n"]), (&"completed".into(), &3.into()));
+    let rows = json(&world, &["runs"]);
+    let rows: Vec<(&str, &Value)> = rows["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["run"].as_str().unwrap(), &row["parent"]))
+        .collect();
+    assert_eq!(rows, [("r", &Value::Null), ("r/down", &"r".into()), ("r/down/deeper", &"r/down".into())]);
+    for run in ["r", "r/down", "r/down/deeper"] {
+        assert_eq!(world.ask(&["verify", run]).code, 0, "{}", world.cli(&["verify", run]));
+        assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
+        assert_eq!(json(&world, &["why", run])["standing"], "completed");
+    }
+    assert!(world.cli(&["show", "r", "down"]).contains("r/down"), "the parent names its child");
+    let problem: Value = serde_json::from_slice(&world.read(".hence/runs/r/problem.json")).unwrap();
+    assert!(problem["settings"]["skill"]["nested"]["deep"]["sha256"].is_string());
+    // What was pinned stays what runs: the files may change.
+    world.write("parts/deep.yaml", "nothing");
+    let whole = world.journal("r");
+    world.set_journal("r", whole.split_inclusive(|byte| *byte == b'\n').next().unwrap());
+    assert_eq!(world.ask(&["resume", "r"]).code, 0);
+    assert!(world.journal("r") == whole);
+}
+
+#[test]
+fn a_nested_skill_comes_from_the_folder_of_the_document_or_is_named() {
+    let world = nested();
+    world.write(
+        "other/skill.yaml",
+        document("outer", "skills: ../parts/inner.yaml\n", &add("end", "inputs.n", "outputs.n")),
+    );
+    assert_snapshot!(world.refused(&["run", "other/skill.yaml"]), @r"
+    --- stderr
+    error[E0310]: cannot read the nested skill other/../parts/inner.yaml: it leads out of the root
+    hint: a skill names files below its own folder; name others with --skill FILE; `hence explain E0310` says more
+    [exit 1]
+    ");
+    let named = document(
+        "outer",
+        "",
+        "  - id: down\n    uses: skill:inner\n    input: {n: inputs.n}\n    output: {n: outputs.n}\n",
+    );
+    world.write("other/named.yaml", named);
+    assert!(world.refused(&["run", "other/named.yaml"]).contains("1 finding"));
+    assert_eq!(world.ask(&["check", "other/named.yaml", "--skill", "parts/inner.yaml"]).code, 0);
+    assert_eq!(world.ask(&["run", "other/named.yaml", "--skill", "parts/inner.yaml"]).code, 0);
+    world.write("twice.yaml", document("inner", "", &add("x", "inputs.n", "outputs.n")));
+    let twice = ["run", "other/named.yaml", "--skill", "parts/inner.yaml", "--skill", "twice.yaml"];
+    assert!(world.refused(&twice).contains("E0310"));
+    world.write(
+        "broken.yaml",
+        document("inner", "", "  - id: x\n    uses: no.such\n    output: {n: outputs.n}\n"),
+    );
+    assert!(
+        world
+            .refused(&["run", "other/named.yaml", "--skill", "broken.yaml"])
+            .contains("broken.yaml is refused")
+    );
+}
+
+#[test]
+fn skills_nest_only_so_deep() {
+    let world = World::new();
+    let again =
+        "  - id: again\n    uses: skill:endless\n    input: {n: inputs.n}\n    output: {n: outputs.n}\n";
+    world.write("endless.yaml", document("endless", "", again));
+    let report = json(&world, &["run", "endless.yaml", "--skill", "endless.yaml", "--run-id", "r"]);
+    assert_eq!(
+        (&report["status"], &report["failure"]["code"]),
+        (&"failed".into(), &"upstream_failure".into())
+    );
+    assert!(
+        report["failure"]["message"].as_str().unwrap().contains("skills nest deeper than 10"),
+        "{report}"
+    );
+}
+
+fn line() -> World {
+    let world = World::new();
+    let steps =
+        [add("a", "inputs.n", "vars.a"), add("b", "vars.a", "vars.b"), add("c", "vars.b", "outputs.n")];
+    world.write("skill.yaml", document("line", "", &steps.concat()));
+    let run = [&["run", "skill.yaml", "--run-id", "r"][..], &NOW].concat();
+    assert_eq!(world.ask(&run).code, 0);
+    world
+}
+
+#[test]
+fn a_fork_shares_what_came_before_and_names_where_it_comes_from() {
+    let world = line();
+    assert_snapshot!(world.cli(&["fork", "r", "--from", "c", "--set", "vars.b=10", "--run-id", "f"]), @r"
+    n:
+      11
+
+    status  completed
+    run     f
+    head    <digest>:5
+    record  .hence/runs/f/trace.ndjson
+    --- stderr
+    run f shares 2 results with r and goes on at c
+    [exit 0]
+    ");
+    assert_eq!(json(&world, &["run", "skill.yaml", "--run-id", "r"])["outputs"]["n"], 4);
+    let problem: Value = serde_json::from_slice(&world.read(".hence/runs/f/problem.json")).unwrap();
+    let origin = &problem["settings"]["origin"];
+    assert_eq!((&origin["run"], &origin["record"], &origin["from"]), (&"r".into(), &2.into(), &"c".into()));
+    let third: Value =
+        serde_json::from_slice(world.journal("r").split(|byte| *byte == b'\n').nth(2).unwrap()).unwrap();
+    assert_eq!(origin["hash"], third["record_hash"]);
+    assert_eq!(world.ask(&["replay", "f"]).code, 0, "{}", world.cli(&["replay", "f"]));
+    let verified = world.cli(&["verify", "f"]);
+    assert!(verified.contains("carried over"), "{verified}");
+    assert_eq!(json(&world, &["runs"])["runs"][0]["origin"], "r");
+    // The same fork is the same run.
+    let again = json(&world, &["fork", "r", "--from", "c", "--set", "/vars/b=10", "--run-id", "f"]);
+    assert_eq!((&again["resumed"], &again["outputs"]["n"]), (&true.into(), &11.into()));
+    let input = json(&world, &["fork", "r", "--from", "a", "--set", "inputs.n=5"]);
+    assert_eq!(input["outputs"]["n"], 8);
+}
+
+#[test]
+fn a_fork_with_another_skill_or_a_wrong_place_is_checked() {
+    let world = line();
+    let text = String::from_utf8(world.read("skill.yaml")).unwrap();
+    world.write("more.yaml", text.replace("values: [vars.b, 1]", "values: [vars.b, 100]"));
+    assert_eq!(json(&world, &["fork", "r", "--from", "c", "--with", "more.yaml"])["outputs"]["n"], 103);
+    world.write("early.yaml", text.replace("values: [inputs.n, 1]", "values: [inputs.n, 100]"));
+    assert_snapshot!(world.refused(&["fork", "r", "--from", "c", "--with", "early.yaml"]), @r"
+    --- stderr
+    error[E0311]: run r: step `a` comes before `c` and is not the same in both skills
+    hint: fork from that step or an earlier one; `hence explain E0311` says more
+    [exit 1]
+    ");
+    assert_snapshot!(world.refused(&["fork", "r", "--from", "nowhere"]), @r"
+    --- stderr
+    error[E0311]: run r: the skill has no step `nowhere`
+    hint: `hence log r` lists its steps; `hence explain E0311` says more
+    [exit 1]
+    ");
+    assert!(world.refused(&["fork", "r", "--from", "c", "--set", "frame.goal=1"]).contains("E0311"));
+    assert!(world.refused(&["fork", "r", "--from", "c", "--set", "vars"]).contains("E0102"));
+    assert_eq!(world.ask(&["fork", "r"]).code, 2);
+    let problem = World::with_run("plain");
+    assert_ne!(problem.ask(&["fork", "plain", "--from", "Verify"]).code, 0);
+}

@@ -1,0 +1,118 @@
+//! `hence checkpoint` and `hence rollback` on runs of every kind.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
+
+mod world;
+
+use world::World;
+
+const PROBLEM: &str = r#"{"version":"1.0.0","id":"choice","created_at":"2026-02-02T00:00:00Z",
+    "inputs":{"prompt":"which vendor","evidence":[{"id":"e1","text":"cheap"},{"id":"e2","text":"fast"}]}}"#;
+
+const SKILL: &str = r#"{"id":"parts","version":"1.0.0","name":"Parts","description":"Joins","inputs":{},"outputs":{},
+    "steps":[{"id":"first","uses":"text.join","input":{"parts":["a","b"]},"output":{"text":"vars.first"}},
+             {"id":"second","uses":"text.join","input":{"parts":["vars.first","c"]},"output":{"text":"outputs.text"}}]}"#;
+
+fn reasoned() -> World {
+    let world = World::new();
+    world.write("problem.json", PROBLEM);
+    world.out("run problem.json");
+    world
+}
+
+#[test]
+fn a_run_returns_to_a_checkpoint_and_goes_on_from_there() {
+    let world = reasoned();
+    let before = world.out("state choice --at Compute /artifacts");
+    insta::assert_snapshot!(world.all(&[
+        "checkpoint choice computed --at Compute",
+        "rollback choice computed",
+        "log choice",
+        "runs",
+        "state choice /status",
+        "verify choice --level spec",
+        "resume choice",
+        "verify choice",
+        "replay choice",
+        "checkpoint choice done",
+        "verify choice --level replay",
+        "runs",
+        "rollback choice initial_state",
+        "--json checkpoint choice again",
+        "stats choice",
+    ]));
+    world.out("rollback choice computed");
+    assert_eq!(world.out("state choice /artifacts"), before);
+}
+
+#[test]
+fn a_skill_returns_to_a_checkpoint_and_goes_on_from_there() {
+    let world = World::new();
+    world.write("skill.json", SKILL);
+    world.out("run skill.json --run-id parts --now 2026-02-02T00:00:00Z");
+    let text = world.out("state parts /artifacts");
+    insta::assert_snapshot!(world.all(&[
+        "checkpoint parts halfway --at first",
+        "rollback parts halfway",
+        "state parts /status",
+        "verify parts --level spec",
+        "resume parts",
+        "log parts",
+        "verify parts",
+        "replay parts",
+        "trace export parts --out t.json",
+    ]));
+    assert_eq!(world.out("state parts /artifacts"), text);
+}
+
+#[test]
+fn variables_have_the_same_two_commands() {
+    let world = World::new();
+    world.out("vars init audit 'count' --now 2026-02-09T10:00:00Z");
+    world.out("vars set audit n 1 -t number");
+    insta::assert_snapshot!(world.all(&[
+        "checkpoint audit one --if-mutation-count 1",
+        "checkpoint audit one --if-mutation-count 2",
+        "vars set audit n 2 -t number",
+        "rollback audit one",
+        "vars get audit n --peek",
+        "checkpoint audit two --at 1",
+        "rollback audit one --state state-00000009",
+    ]));
+}
+
+#[test]
+fn what_cannot_be_marked_is_refused_and_records_nothing() {
+    let world = reasoned();
+    world.out("checkpoint choice a");
+    world.out("run problem.json --profile compat --trace-id other");
+    let before = std::fs::read(world.path(".hence/runs/choice/trace.ndjson")).unwrap();
+    insta::assert_snapshot!(world.all(&[
+        "rollback choice never",
+        "checkpoint choice a",
+        "checkpoint choice initial_state",
+        "checkpoint choice ''",
+        "checkpoint choice b --at 99",
+        "checkpoint choice b --at Nothing",
+        "checkpoint choice b --state state-00000001",
+        "checkpoint nobody b",
+        "checkpoint other b",
+        "--json rollback choice never",
+    ]));
+    assert_eq!(std::fs::read(world.path(".hence/runs/choice/trace.ndjson")).unwrap(), before);
+}
+
+#[test]
+fn a_rollback_that_was_altered_is_found() {
+    let world = reasoned();
+    world.out("checkpoint choice a --at Normalize");
+    world.out("rollback choice a");
+    let path = world.path(".hence/runs/choice/trace.ndjson");
+    let journal = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, journal.replacen("\"to\":1", "\"to\":2", 1)).unwrap();
+    let found = world.hence("verify choice");
+    assert!(found.contains("broken at record") && found.contains("record_hash_mismatch"), "{found}");
+    for line in ["resume choice", "rollback choice a", "checkpoint choice b"] {
+        assert!(world.hence(line).contains("error[E0301]"), "{line}");
+    }
+}

@@ -1,0 +1,179 @@
+//! The `vars` namespace of a skill's run as the variable store.
+//!
+//! A run whose steps declare variables keeps a store beside its memory: every write of a `vars` target is an operation
+//! on it, decided by the same rules as `hence vars`. What a rule refuses fails the step; what is past its time leaves
+//! the memory, too. The store is a fold of the outcomes, so it is never kept: whoever reads the journal has it again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::Value;
+use hence_cognition::failure::{ErrorClass, Failure};
+use hence_cognition::run::StepOutcome;
+use hence_cognition::skill::{Skill, Step};
+use hence_cognition::state::Memory;
+use hence_journal::RecordIndex;
+use hence_state::{ProblemSpec, Timestamp};
+use hence_variables::{
+    Call, Change, Decision, Event, Files, Init, Name, NoFiles, Op, Origin, ReadFault, Refusal, Set, StateId,
+    StorePath, Timestamp as Moment, Workspace, apply, decide,
+};
+
+/// What every variable target begins with.
+const NAMESPACE: &str = "vars.";
+
+/// The variables of a skill's run.
+#[derive(Clone, Debug)]
+pub struct SkillVariables {
+    workspace: Workspace,
+    state: StateId,
+    now: Moment,
+    events: Vec<(RecordIndex, Event)>,
+    /// Large values, by the path their reference names.
+    large: BTreeMap<StorePath, Arc<[u8]>>,
+}
+
+impl SkillVariables {
+    /// Begins with the skill's task as `prompt`.
+    pub(crate) fn begin(problem: &ProblemSpec) -> Result<Self, Refusal> {
+        let prompt = problem.canonical().value().get("inputs").and_then(|inputs| inputs.get("prompt"));
+        let init = Init { prompt: Some(prompt.cloned().unwrap_or_default()), ..Init::default() };
+        let now = moment(problem.created_at())?;
+        let mut begun = Self {
+            workspace: Workspace::new(),
+            state: StateId::from_number(1),
+            now,
+            events: Vec::new(),
+            large: BTreeMap::new(),
+        };
+        begun.call(&Call::Init(init), now, RecordIndex::HEADER)?;
+        Ok(begun)
+    }
+
+    /// Returns whether a skill says anything about its variables.
+    pub(crate) fn are_declared(skill: &Skill) -> bool {
+        skill.steps.iter().any(|step| step.variables.is_some())
+    }
+
+    /// Returns the variables.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Returns the one state there is.
+    pub fn state(&self) -> StateId {
+        self.state
+    }
+
+    /// Returns when the last of them changed, by the run's clock.
+    pub fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// Returns every change with its record, oldest first.
+    pub fn events(&self) -> &[(RecordIndex, Event)] {
+        &self.events
+    }
+
+    /// Returns the variables after the writes of a step, or the rule that refuses them.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub(crate) fn after(
+        &self,
+        step: &Step,
+        outcome: &StepOutcome,
+        memory: &Memory,
+        at: &Timestamp,
+        index: RecordIndex,
+    ) -> Result<Self, Refusal> {
+        let (mut after, now) = (self.clone(), moment(at)?);
+        let mut names: Vec<&str> =
+            outcome.writes.iter().filter_map(|text| text.strip_prefix(NAMESPACE)).collect();
+        names.dedup();
+        // The answer seals the store, so it comes last of what one step writes.
+        names.sort_by_key(|name| *name == Name::final_answer().as_str());
+        for name in names {
+            let Some(value) = memory.vars().get(name) else { continue };
+            let set = declared(step, name, value);
+            after.call(&Call::On { state: self.state, op: Op::Set(set) }, now, index)?;
+        }
+        // What is past its time goes with the record that moved the clock, whether or not it wrote anything.
+        after.call(&Call::On { state: self.state, op: Op::List }, now, index)?;
+        after.now = now;
+        Ok(after)
+    }
+
+    /// Returns the names whose time ended on the way to `later`.
+    pub(crate) fn gone_in(&self, later: &Self) -> Vec<Name> {
+        let sight = later.workspace.sight(later.state);
+        let is_gone = |name: &&Name| sight.is_some_and(|sight| sight.find(name).is_none());
+        let events = later.events.iter().skip(self.events.len());
+        let deleted = events.flat_map(|(_, event)| &event.changes).filter_map(|change| match change {
+            Change::Delete { name, .. } => Some(name),
+            _ => None,
+        });
+        deleted.filter(is_gone).cloned().collect()
+    }
+
+    fn call(&mut self, call: &Call, now: Moment, index: RecordIndex) -> Result<(), Refusal> {
+        loop {
+            let event = match decide(&self.workspace, call, now, &NoFiles)? {
+                Decision::ExpireFirst(event) => {
+                    self.record(index, event);
+                    continue;
+                }
+                Decision::Accept(accepted) => {
+                    let files = accepted.spills.iter();
+                    self.large.extend(files.map(|file| (file.path.clone(), file.content.bytes().into())));
+                    accepted.event
+                }
+            };
+            event.into_iter().for_each(|event| self.record(index, event));
+            return Ok(());
+        }
+    }
+
+    fn record(&mut self, index: RecordIndex, event: Event) {
+        // What was decided against a workspace applies to it.
+        let applied = apply(&mut self.workspace, &event);
+        debug_assert!(applied.is_ok(), "{applied:?}");
+        self.events.push((index, event));
+    }
+}
+
+impl Files for SkillVariables {
+    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+        self.large.get(path).cloned().ok_or(ReadFault::Missing)
+    }
+}
+
+/// Makes the write of a variable as its step declares it.
+fn declared(step: &Step, name: &str, value: &Value) -> Set {
+    let all = step.variables.as_deref().unwrap_or_default();
+    let found = all.iter().find(|declared| &*declared.name == name);
+    let origin = Origin::source(&*step.id);
+    Set {
+        value_type: found.and_then(|found| found.value_type.clone()),
+        scope: found.and_then(|found| found.scope.clone()),
+        ttl_seconds: found.and_then(|found| found.ttl_seconds).map(Value::from),
+        read_only: found.and_then(|found| found.read_only),
+        description: found.and_then(|found| found.description.clone()),
+        origin,
+        ..Set::new(name, value.clone())
+    }
+}
+
+fn moment(at: &Timestamp) -> Result<Moment, Refusal> {
+    at.as_str().parse().map_err(|_| Refusal::InvalidArgument {
+        what: "time",
+        expected: "a time of the run's clock",
+        found: at.to_string(),
+    })
+}
+
+/// A refused write as the failure of its step.
+pub(crate) fn failure(refusal: &Refusal) -> Failure {
+    let message = format_args!("{refusal} [{}, {}]", refusal.code(), refusal.rule());
+    Failure::new(ErrorClass::OutputMapping, message)
+}
