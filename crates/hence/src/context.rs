@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::Args;
 use crate::error::CliError;
 pub(crate) use crate::escape::escape;
-use crate::escape::escape_json;
+use crate::escape::{escape_json, is_visible_json};
 use crate::report::Text;
 
 /// How a command speaks and where it finds runs.
@@ -74,7 +74,8 @@ impl Context {
 
     /// Prints a report: as text for people, as JSON for programs.
     pub(crate) fn print<R: Text + Serialize>(&self, report: &R) -> Result<(), CliError> {
-        self.write(self.render(report).as_bytes())
+        // What is printed may be large, so no copy is made to end it with a line feed.
+        if self.json { self.print_as_json(report) } else { self.print_as_text(report) }
     }
 
     /// Prints a report as text, whatever else was asked for.
@@ -144,5 +145,6 @@ fn talk(text: impl std::fmt::Display) {
 
 fn to_json(report: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(report).expect("reports have string keys and valid JSON inside");
-    escape_json(&text)
+    // Most texts need nothing, and one that does may be large.
+    if is_visible_json(&text) { text } else { escape_json(&text) }
 }

@@ -5,12 +5,21 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+/// Texts above this are not copied on their way out: they are large values, and memory is counted in them.
+const COPIED_BYTES_MAX: usize = 10 * 1024;
+
 /// A JSON value in a report. Integers of any size stay exact: the canonical text is copied through.
 #[derive(Clone, Debug)]
 pub(crate) struct Data(pub(crate) Value);
 
 impl Serialize for Data {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // A large text is spelled where it lies; any other value needs its canonical text first.
+        if let Value::String(text) = &self.0
+            && text.len() > COPIED_BYTES_MAX
+        {
+            return serializer.serialize_str(text);
+        }
         let raw = RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }

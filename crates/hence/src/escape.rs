@@ -20,9 +20,14 @@ pub(crate) fn escape_json(text: &str) -> String {
     out
 }
 
+/// Returns whether JSON text has nothing to be made visible.
+pub(crate) fn is_visible_json(text: &str) -> bool {
+    !text.chars().any(|c| c != '\n' && is_hidden(c))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::escape_json;
+    use super::{escape_json, is_visible_json};
 
     #[test]
     fn json_keeps_its_value_and_its_layout() {
@@ -31,5 +36,6 @@ mod tests {
         assert_eq!(escaped, "{\n  \"a\": \"\\u009b\\u007f\\u202e\"\n}");
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(value(&escaped), value(text));
+        assert!(is_visible_json(&escaped) && !is_visible_json(text));
     }
 }

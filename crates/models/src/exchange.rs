@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ChatStreamEvent, JsonSpec, StopReason,
+    ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ChatStreamEvent, JsonSpec, ReasoningEffort,
+    StopReason,
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
@@ -96,7 +97,7 @@ impl<'a> Line<'a> {
             target: ServiceTarget {
                 endpoint: Endpoint::from_owned(settings.endpoint.clone()),
                 auth,
-                model: ModelIden::new(adapter, settings.model.to_string()),
+                model: ModelIden::new(adapter, plain_name(&settings.model)),
             },
             options: options(settings, shape),
         })
@@ -173,6 +174,7 @@ fn options(settings: &ModelSettings, shape: Option<&Shape>) -> ChatOptions {
     let mut options = ChatOptions::default().with_max_tokens(settings.max_tokens).with_capture_usage(true);
     options.temperature = settings.temperature;
     options.seed = settings.seed;
+    options.extra_body = Some(serde_json::json!({"model": &*settings.model}));
     options.response_format = match (shape, settings.structure) {
         (Some(shape), Structure::Schema) => {
             Some(ChatResponseFormat::JsonSpec(JsonSpec::new(SCHEMA_NAME, shape.schema().clone())))
@@ -181,6 +183,18 @@ fn options(settings: &ModelSettings, shape: Option<&Shape>) -> ChatOptions {
         (_, Structure::Prompt) | (None, _) => None,
     };
     options
+}
+
+/// Returns a name in which the client finds no meaning of its own.
+///
+/// It takes `NAMESPACE::` and a last word such as `-high` out of a model's name and turns them into settings nobody made.
+/// The request names the model as the settings do, in any case; this is only what the client looks at.
+fn plain_name(model: &str) -> String {
+    let name = model.replace("::", ":");
+    match ReasoningEffort::from_model_name(&name) {
+        (None, _) => name,
+        (Some(_), _) => format!("{name}-"),
+    }
 }
 
 fn http_client(settings: &ModelSettings) -> Result<reqwest::Client, reqwest::Error> {

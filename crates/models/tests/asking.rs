@@ -139,6 +139,30 @@ fn a_request_says_what_its_settings_say() {
 }
 
 #[test]
+fn a_models_name_is_sent_as_it_is_written() {
+    for voice in VOICES {
+        for name in ["m-high", "family::m-max", "gpt-5-low", "plain", "a-none"] {
+            for stream in [false, true] {
+                let reaction = if stream { voice.streamed("hi", 50) } else { voice.whole("hi") };
+                let endpoint = Endpoint::with(vec![reaction]);
+                let settings = format!(
+                    r#"{{"api": "{}", "model": "{name}", "endpoint": "{}", "prompt": "p", "stream": {stream}}}"#,
+                    voice.api(),
+                    endpoint.url()
+                );
+                let model = Model::read(parse(settings.as_bytes()).unwrap().as_object().unwrap()).unwrap();
+                Asked { schema: None, key: None, ..Asked::default() }.of(&model).unwrap();
+                let body = endpoint.requests().pop().unwrap().body;
+                assert_eq!(body.get("model").unwrap(), name);
+                for unasked in ["reasoning_effort", "output_config", "thinking", "verbosity"] {
+                    assert_eq!(body.get(unasked), None, "{name}: {body}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn an_endpoint_without_constraints_is_told_the_schema_in_words() {
     for voice in VOICES {
         for structure in ["json", "prompt"] {

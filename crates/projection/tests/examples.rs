@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value, canonical_bytes, parse};
 use hence_capabilities::Library;
+use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::{Need, Skill};
@@ -58,6 +59,7 @@ fn shown(folder: &Path) -> Option<Value> {
         inputs: inputs(&skill, folder),
         frame: None,
         on_failure: FailureMode::FailFast,
+        trust: TrustLevel::default(),
     };
     let problem = new.problem(prepared.skill(), &source);
     let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());

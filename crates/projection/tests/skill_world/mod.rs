@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Float, Object, Value, canonical_bytes, parse};
-use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::capability::{CapabilitySpec, Registry, TrustLevel};
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
@@ -165,6 +165,7 @@ impl Case {
             inputs: given(),
             frame: None,
             on_failure: FailureMode::FailFast,
+            trust: TrustLevel::default(),
         }
     }
 
@@ -174,7 +175,7 @@ impl Case {
         assert!(!reading.is_refused(), "{:?}", reading.problems);
         let prepared = Prepared::of(&reading.skill.unwrap(), &World).unwrap();
         let new = NewSkillRun {
-            trust: Default::default(),
+            trust: TrustLevel::default(),
             id: id.to_owned(),
             created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
             capabilities: None,

@@ -2,7 +2,7 @@
 
 use crate::vocabulary::{ActivityType, MetaSource};
 
-use super::session::{Event, TaskStatus};
+use super::session::{ActionEvent, Event, TaskStatus};
 use super::text::shorten;
 
 /// A unit and the places of its actions among the actions.
@@ -48,88 +48,105 @@ enum Key {
     Agent(String),
 }
 
+/// The stretches of a session, and what their keys stand for.
+#[derive(Default)]
+struct Grouped<'a> {
+    /// Each task the agent noted, and whether it was completed.
+    tasks: Vec<(String, bool)>,
+    turns: Vec<&'a str>,
+    /// The task the agent works on.
+    active: Option<usize>,
+    /// What the last sub-agent was asked.
+    asked: Option<String>,
+    groups: Vec<(Key, Vec<usize>)>,
+    /// How many actions there were.
+    actions: usize,
+}
+
+impl<'a> Grouped<'a> {
+    fn of(events: &'a [Event]) -> Self {
+        let mut grouped = Self::default();
+        for event in events {
+            match event {
+                Event::Directive(text) => grouped.turns.push(text),
+                Event::TaskCreated(subject) => grouped.tasks.push((subject.clone(), false)),
+                Event::TaskMoved { task, status } => grouped.moved(*task, *status),
+                Event::Action(action) => grouped.acted(action),
+            }
+        }
+        grouped
+    }
+
+    fn moved(&mut self, task: usize, status: TaskStatus) {
+        let index = task.checked_sub(1).filter(|index| *index < self.tasks.len());
+        match status {
+            TaskStatus::InProgress => self.active = index,
+            TaskStatus::Completed | TaskStatus::Cancelled if self.active == index => self.active = None,
+            _ => {}
+        }
+        let task = index.and_then(|index| self.tasks.get_mut(index));
+        if let (TaskStatus::Completed, Some((_, done))) = (status, task) {
+            *done = true;
+        }
+    }
+
+    fn acted(&mut self, action: &ActionEvent) {
+        let key = match &action.agent {
+            Some(agent) => Key::Agent(self.asked.clone().unwrap_or_else(|| agent.clone())),
+            None => self.active.map_or(Key::Turn(self.turns.len()), Key::Task),
+        };
+        if action.agent.is_none() && action.action_type == ActivityType::DecomposeTask.into() {
+            self.asked = action.description.clone().filter(|text| !text.trim().is_empty());
+        }
+        match self.groups.last_mut() {
+            Some((last, members)) if *last == key => members.push(self.actions),
+            _ => self.groups.push((key, vec![self.actions])),
+        }
+        self.actions += 1;
+    }
+
+    /// A sub-agent works for the unit before it that is not another sub-agent's.
+    fn parents(&self) -> Vec<Option<usize>> {
+        let mut last = None;
+        let parent = |(index, (key, _)): (usize, &(Key, Vec<usize>))| match key {
+            Key::Agent(_) => last,
+            Key::Task(_) | Key::Turn(_) => {
+                last = Some(index);
+                None
+            }
+        };
+        self.groups.iter().enumerate().map(parent).collect()
+    }
+}
+
 /// Groups the actions of a session; `rationale_of` gives the rationale of an action by its place.
 pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) -> Vec<Unit> {
-    let mut tasks: Vec<(String, bool)> = Vec::new();
-    let mut turns: Vec<&str> = Vec::new();
-    let mut active: Option<usize> = None;
-    let mut groups: Vec<(Key, Vec<usize>)> = Vec::new();
-    let mut asked: Option<String> = None;
-    let mut place = 0;
-    for event in events {
-        match event {
-            Event::Directive(text) => turns.push(text),
-            Event::TaskCreated(subject) => tasks.push((subject.clone(), false)),
-            Event::TaskMoved { task, status } => {
-                let index = task.checked_sub(1).filter(|index| *index < tasks.len());
-                match status {
-                    TaskStatus::InProgress => active = index,
-                    TaskStatus::Completed | TaskStatus::Cancelled if active == index => active = None,
-                    _ => {}
-                }
-                if let (TaskStatus::Completed, Some((_, done))) =
-                    (status, index.and_then(|index| tasks.get_mut(index)))
-                {
-                    *done = true;
-                }
+    let mut grouped = Grouped::of(events);
+    let parents = grouped.parents();
+    let groups = std::mem::take(&mut grouped.groups);
+    let unit = |((key, actions), parent): ((Key, Vec<usize>), Option<usize>)| {
+        let (title, intent, source, completed) = match key {
+            Key::Agent(asked) => (asked.clone(), asked, MetaSource::PlanDeclared, None),
+            Key::Task(index) => {
+                let (subject, completed) = grouped.tasks.get(index).cloned().unwrap_or_default();
+                let title = shorten(&subject, TITLE_CHARS_MAX);
+                (title.clone(), title, MetaSource::PlanDeclared, Some(completed))
             }
-            Event::Action(action) => {
-                let key = match &action.agent {
-                    Some(agent) => Key::Agent(asked.clone().unwrap_or_else(|| agent.clone())),
-                    None => active.map_or(Key::Turn(turns.len()), Key::Task),
-                };
-                if action.agent.is_none() && action.action_type == ActivityType::DecomposeTask.into() {
-                    asked = action.description.clone().filter(|text| !text.trim().is_empty());
-                }
-                match groups.last_mut() {
-                    Some((last, members)) if *last == key => members.push(place),
-                    _ => groups.push((key, vec![place])),
-                }
-                place += 1;
+            Key::Turn(count) => {
+                let turn = count.checked_sub(1).and_then(|index| grouped.turns.get(index));
+                let directive = turn.copied().unwrap_or("");
+                let first = actions.first().map(|place| rationale_of(*place)).unwrap_or_default();
+                let title = if says_something(directive) { directive.to_owned() } else { first };
+                (title, directive.to_owned(), MetaSource::TurnSegmented, None)
             }
-        }
-    }
-    // A sub-agent works for the unit before it that is not another sub-agent's.
-    let mut parents = Vec::with_capacity(groups.len());
-    let mut last = None;
-    for (index, (key, _)) in groups.iter().enumerate() {
-        let is_agent = matches!(key, Key::Agent(_));
-        parents.push(last.filter(|_| is_agent));
-        last = if is_agent { last } else { Some(index) };
-    }
-    let unit = |((key, actions), parent): ((Key, Vec<usize>), Option<usize>)| match key {
-        Key::Agent(asked) => Unit {
-            title: shorten(&asked, TITLE_CHARS_MAX),
-            intent: shorten(&asked, INTENT_CHARS_MAX),
-            source: MetaSource::PlanDeclared,
-            completed: None,
+        };
+        Unit {
+            title: shorten(&title, TITLE_CHARS_MAX),
+            intent: shorten(&intent, INTENT_CHARS_MAX),
+            source,
+            completed,
             actions,
             parent,
-        },
-        Key::Task(index) => {
-            let (subject, completed) = tasks.get(index).cloned().unwrap_or_default();
-            let title = shorten(&subject, TITLE_CHARS_MAX);
-            Unit {
-                intent: title.clone(),
-                title,
-                source: MetaSource::PlanDeclared,
-                completed: Some(completed),
-                actions,
-                parent,
-            }
-        }
-        Key::Turn(count) => {
-            let directive = count.checked_sub(1).and_then(|index| turns.get(index)).copied().unwrap_or("");
-            let first = actions.first().map(|place| rationale_of(*place)).unwrap_or_default();
-            let title = if says_something(directive) { directive } else { &first };
-            Unit {
-                title: shorten(title, TITLE_CHARS_MAX),
-                intent: shorten(directive, INTENT_CHARS_MAX),
-                source: MetaSource::TurnSegmented,
-                completed: None,
-                actions,
-                parent,
-            }
         }
     };
     groups.into_iter().zip(parents).map(unit).collect()

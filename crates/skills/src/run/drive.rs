@@ -125,19 +125,16 @@ impl<'a> SkillRun<'a> {
             while !self.has_reached_stop() {
                 let room = if blocked.is_some() { 0 } else { workers.get() - active };
                 let mut steps = self.take_startable(room, desk, &mut ready, &mut held);
-                let is_going = blocked.is_none() && !desk.stop.is_wanted();
-                let due = self.progress.due().filter(|_| is_going).and_then(|step| held.remove(&step.id));
-                if let Some(step) = due {
+                if blocked.is_none()
+                    && steps.len() < room
+                    && let Some(step) = self.take_held(desk, &mut held)
+                {
                     blocked = self.foresee(step, sink)?;
-                    match self.recorded.get(&step.id) {
-                        Some(recorded) if blocked.is_none() => {
-                            ready.insert(step.id.clone(), Ok(recorded.clone()));
-                        }
-                        _ => steps.push(step),
+                    if let Some(recorded) = self.recorded.get(&step.id).filter(|_| blocked.is_none()) {
+                        ready.insert(step.id.clone(), Ok(recorded.clone()));
+                    } else if blocked.is_none() {
+                        steps.push(step);
                     }
-                }
-                if blocked.is_some() {
-                    steps.clear();
                 }
                 let memory = self.progress.state().memory.clone();
                 if let ([only], 0) = (steps.as_slice(), active) {
@@ -175,8 +172,9 @@ impl<'a> SkillRun<'a> {
         self.pause_or_end(desk, ready, blocked, sink)
     }
 
-    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready. Under
-    /// policies a step that acts on the world is held until everything before it is recorded.
+    /// Takes up to `room` steps that may start and have not been executed; what was recorded of others is ready.
+    ///
+    /// Under policies a step that acts is held until everything before it is recorded.
     fn take_startable(
         &mut self,
         room: usize,
@@ -190,15 +188,21 @@ impl<'a> SkillRun<'a> {
             && !desk.stop.is_wanted()
             && let Some(step) = self.progress.start()
         {
-            if is_guarded && acts(step, desk.host) {
-                held.insert(step.id.clone(), step);
-            } else if let Some(recorded) = self.recorded.get(&step.id) {
-                ready.insert(step.id.clone(), Ok(recorded.clone()));
-            } else {
-                steps.push(step);
+            match self.recorded.get(&step.id) {
+                _ if is_guarded && acts(step, desk.host) => {
+                    held.insert(step.id.clone(), step);
+                }
+                Some(recorded) => drop(ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
             }
         }
         steps
+    }
+
+    /// Takes the step that is due, if it was held.
+    fn take_held(&self, desk: &Desk<'_>, held: &mut BTreeMap<Arc<str>, &'a Step>) -> Option<&'a Step> {
+        let due = self.progress.due().filter(|_| !desk.stop.is_wanted())?;
+        held.remove(&due.id)
     }
 
     /// Takes the outcome of the step that is due, if it is there.
