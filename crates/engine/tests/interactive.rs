@@ -273,7 +273,7 @@ fn a_handler_runs_once_after_the_answer_is_durable_and_never_for_what_is_read_ba
     use std::sync::Mutex;
     let mut world = filled();
     let told: Arc<Mutex<Vec<Completed>>> = Arc::default();
-    let mut ask = |world: &mut World| {
+    let ask = |world: &mut World| {
         let told = told.clone();
         let handler = move |completed: &Completed| told.lock().unwrap().push(completed.clone());
         world.run.as_mut().unwrap().on_completion(handler);

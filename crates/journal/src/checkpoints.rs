@@ -119,7 +119,7 @@ impl Checkpoints {
 
 /// Returns the records whose states a journal names or returns to. Lines that cannot be read name none.
 pub fn positions(journal: &[u8]) -> BTreeSet<RecordIndex> {
-    let words = ["\"checkpoint\"", "\"rollback\""].map(|word| memchr::memmem::Finder::new(word));
+    let words = ["\"checkpoint\"", "\"rollback\""].map(memchr::memmem::Finder::new);
     let mut found = BTreeSet::new();
     if words.iter().all(|word| word.find(journal).is_none()) {
         return found;

@@ -152,7 +152,7 @@ impl Files for SkillVariables {
 fn declared(step: &Step, name: &str, value: &Value) -> Set {
     let all = step.variables.as_deref().unwrap_or_default();
     let found = all.iter().find(|declared| &*declared.name == name);
-    let origin = Origin::source(&*step.id);
+    let origin = Origin::source(&step.id);
     Set {
         value_type: found.and_then(|found| found.value_type.clone()),
         scope: found.and_then(|found| found.scope.clone()),

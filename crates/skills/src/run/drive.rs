@@ -199,6 +199,12 @@ impl<'a> SkillRun<'a> {
         steps
     }
 
+    /// Takes the step that is due, if it was held.
+    fn take_held(&self, desk: &Desk<'_>, held: &mut BTreeMap<Arc<str>, &'a Step>) -> Option<&'a Step> {
+        let due = self.progress.due().filter(|_| !desk.stop.is_wanted())?;
+        held.remove(&due.id)
+    }
+
     /// Takes the outcome of the step that is due, if it is there.
     fn take_due(&self, ready: &mut BTreeMap<Arc<str>, Executed>) -> Option<StepOutcome> {
         let due = self.progress.due()?;
