@@ -103,7 +103,7 @@ mod tests {
         let listed = once.get("residuals").unwrap().as_array().unwrap().len();
         assert_eq!(listed, 3);
         let first = once.get("residuals").unwrap().at(1).unwrap();
-        assert_eq!(first.get("target").unwrap().to_string(), r#"{"target_type":"action","target_id":7}"#);
+        assert_eq!(first.get("target").unwrap().to_string(), r#"{"target_id":7,"target_type":"action"}"#);
         let specified: Value = policies
             .iter()
             .map(|policy| {

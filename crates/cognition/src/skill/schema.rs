@@ -268,8 +268,8 @@ mod tests {
     fn every_key_the_reader_takes_has_a_schema() {
         let mut objects = 0;
         walk(&json_schema(), &mut objects);
-        // Skill, two kinds of field, step, config, and five control blocks.
-        assert_eq!(objects, 10);
+        // Skill, two kinds of field, step, config, and five control blocks, and a declared variable.
+        assert_eq!(objects, 11);
     }
 
     #[test]
