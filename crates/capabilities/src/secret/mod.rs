@@ -2,7 +2,7 @@
 //!
 //! A run's memory, records and files hold [references](hence_cognition::secret), never values. A value is put in the
 //! place of a reference when a provider is called, and taken out of whatever the provider gives or says: both in
-//! [`outside`](crate::outside), which every call of a declared capability goes through and nothing else does.
+//! `outside`, which every call of a declared capability goes through and nothing else does.
 
 mod redact;
 mod source;
