@@ -1,4 +1,4 @@
-//! Objects: members in the order they were written, found by key in logarithmic time.
+//! Objects: members in the order they were written, found by key in logarithmic time at most.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -17,6 +17,9 @@ struct Members {
     /// Positions in `entries`, ordered by key bytes: the canonical order and the lookup index in one.
     by_key: Vec<u32>,
 }
+
+/// Up to so many members are looked through one by one: keys of another length are passed over without being read.
+const SCANNED_MAX: usize = 16;
 
 /// A key that occurs twice in one object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +60,9 @@ impl Object {
     /// Returns the value under `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let members = &*self.0;
+        if members.entries.len() <= SCANNED_MAX {
+            return members.entries.iter().find(|(present, _)| **present == *key).map(|(_, value)| value);
+        }
         let found = members.by_key.binary_search_by(|position| members.key(*position).cmp(key)).ok()?;
         members.entry(*members.by_key.get(found)?).map(|(_, value)| value)
     }
@@ -201,6 +207,17 @@ mod tests {
         assert_eq!(object.keys().map(|key| &**key).collect::<Vec<_>>(), ["b", "a"]);
         assert_eq!(object.iter_sorted().map(|(key, _)| &**key).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(object, [("a", 2), ("b", 1)].into_iter().collect());
+    }
+
+    #[test]
+    fn every_key_is_found_and_no_other_however_many_there_are() {
+        for count in [0, 1, SCANNED_MAX, SCANNED_MAX + 1, 100] {
+            let object: Object = (0..count).rev().map(|number| (format!("k{number}"), number)).collect();
+            for number in 0..count {
+                assert_eq!(object.get(&format!("k{number}")), Some(&Value::from(number)));
+            }
+            assert_eq!((object.get(&format!("k{count}")), object.get("")), (None, None));
+        }
     }
 
     #[test]
