@@ -17,6 +17,7 @@ use hence_state::{
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
 use crate::gate::{self, Custody, GateError, Role, Untimely};
+use crate::mark::{Mark, Marked};
 use crate::sink::{Sink, SinkError};
 
 /// What a run has recorded so far, and how the next record is made.
@@ -253,11 +254,25 @@ impl Book {
         self.keep(&Record::Control(Control::Checkpoint(control)), sink)
     }
 
+    /// Keeps the record of a checkpoint or a rollback.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was kept before stays kept.
+    pub fn mark(&mut self, mark: &Mark, sink: &mut dyn Sink) -> Result<Marked, BookError> {
+        match mark {
+            Mark::Checkpoint { name, position } => {
+                let index = self.checkpoint(name, *position, sink)?;
+                Ok(Marked { index, returned_to: None })
+            }
+            Mark::Rollback { name } => self.roll_back(name, sink),
+        }
+    }
+
     /// Returns to the state of a checkpoint and keeps the record of it.
     ///
     /// # Errors
     /// [`BookError`]; what was kept before stays kept.
-    pub fn roll_back(&mut self, name: &Arc<str>, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
+    pub fn roll_back(&mut self, name: &Arc<str>, sink: &mut dyn Sink) -> Result<Marked, BookError> {
         self.only_strict()?;
         let found = self.fold.checkpoints().find(name);
         let to = found.map_err(|error| self.refused(error.into()))?;
@@ -267,7 +282,8 @@ impl Book {
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
         let control = RollbackControl { name: name.clone(), to, state_hash: self.state_hash, at };
-        self.keep(&Record::Control(Control::Rollback(control)), sink)
+        let index = self.keep(&Record::Control(Control::Rollback(control)), sink)?;
+        Ok(Marked { index, returned_to: Some(to) })
     }
 
     /// Takes back a checkpoint that was kept before.

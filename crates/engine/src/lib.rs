@@ -69,7 +69,7 @@ pub use interactive::{
     Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
     is_pinned as is_interactive, pins_document, variables_problem,
 };
-pub use mark::Mark;
+pub use mark::{Mark, Marked};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use outline::StepOutline;

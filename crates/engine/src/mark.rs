@@ -20,3 +20,12 @@ pub enum Mark {
         name: Arc<str>,
     },
 }
+
+/// A mark that was kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marked {
+    /// Its record.
+    pub index: RecordIndex,
+    /// The record behind which a rolled back run goes on.
+    pub returned_to: Option<RecordIndex>,
+}

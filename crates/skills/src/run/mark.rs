@@ -12,17 +12,9 @@ impl SkillRun<'_> {
     /// # Errors
     /// [`SkillRunError`] when there is no such checkpoint, or the name is taken; nothing is recorded then.
     pub fn mark(mut self, mark: &Mark, sink: &mut dyn Sink) -> Result<(Self, RecordIndex), SkillRunError> {
-        let index = match mark {
-            Mark::Checkpoint { name, position } => self.book.checkpoint(name, *position, sink)?,
-            Mark::Rollback { name } => {
-                let found = self.book.checkpoints().find(name);
-                let index = self.book.roll_back(name, sink)?;
-                // The book has found it, or the line above has ended this.
-                found.into_iter().for_each(|to| self.return_to(to));
-                index
-            }
-        };
-        Ok((self, index))
+        let marked = self.book.mark(mark, sink)?;
+        marked.returned_to.into_iter().for_each(|to| self.return_to(to));
+        Ok((self, marked.index))
     }
 
     /// Keeps the progress behind a record. Nothing is under way while a run is read back.
