@@ -34,12 +34,12 @@
 //! let plan = Engine::new().plan(&Request::of_value(problem, Profile::STRICT))?;
 //! let problem = plan.problem().clone();
 //! let (mut run, line) = Run::start(plan)?;
-//! let Record::Header(header) = Reader::open(line.line())?.0.record else { unreachable!() };
+//! let Record::Header(header) = Reader::open(line.line())?.0.record else { panic!("it begins so") };
 //! let gate = gates.open(Opening { header: &header, problem: &problem, blobs: &NoBlobs })?;
 //! let mut sink = GuardedSink { sink: MemorySink::default(), gate };
 //! sink.append(&line)?;
 //! run.lay_policies(&policies, &mut sink)?;
-//! let Err(RunError::Blocked(blocked)) = run.finish(&mut sink, |_| {}) else { unreachable!() };
+//! let Err(RunError::Blocked(blocked)) = run.finish(&mut sink, |_| {}) else { panic!("nothing was explained") };
 //! assert_eq!(&*blocked.step, "Verify");
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
