@@ -183,6 +183,11 @@ impl Run {
         Ok(self.book.lay_policies(policies, sink)?)
     }
 
+    /// Returns where the run stands with its policies.
+    pub fn custody(&self) -> &crate::Custody {
+        self.book.custody()
+    }
+
     /// Executes the next step, or records the next decision.
     ///
     /// # Errors

@@ -126,6 +126,9 @@ pub(crate) struct ForkArgs {
     /// Go on with this skill; it must be the same before the step
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<String>,
+    /// Go by these policies instead of those the run pins, a file or a built-in pack; may be repeated
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
     /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]

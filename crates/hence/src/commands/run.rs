@@ -168,8 +168,9 @@ pub(super) fn take_up(
             let gate = guard::open_behind(&journal, &problem, Program::Reason(engine), &blobs)
                 .map_err(|error| guard::refused(id.as_str(), &error))?;
             let mut sink = guard::guarded(StoreSink::new(store, opened.writer), gate);
-            if let Some(amended) = amended {
-                run.lay_policies(amended, &mut *sink).map_err(|error| not_amended(id, error))?;
+            let owed = guard::owed(id.as_str(), run.custody(), &journal, &blobs)?;
+            for policies in owed.iter().chain(amended) {
+                run.lay_policies(policies, &mut *sink).map_err(|error| not_amended(id, error))?;
             }
             finish(context, id, *run, sink)?
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_engine::SinkError;
-use hence_journal::{Reader, Record};
-use hence_skills::{CallHistory, CallLog, Promise};
+use hence_journal::{Control, Reader, Record, Way};
+use hence_skills::{CallHistory, CallLog, Entry, Promise};
 use hence_store::{AttachmentName, Durability, RunId, RunWriter, SideLog, Store, StoreError};
 
 use super::whole_records;
@@ -53,13 +53,33 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
     Ok(Some(history))
 }
 
-/// Returns the steps a journal has results of, as far as it can be read.
+/// Says beside the journal that a run is about to return to an earlier position, if anything is known there: what was
+/// called for the steps it leaves behind must not answer for them when they are taken again.
+///
+/// It is said first: a crash before the record leaves steps that are asked anew though they are recorded, which nobody asks.
+pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWriter) -> Result<(), CliError> {
+    match store.attachment(id, &calls_name()) {
+        Ok(_) => {}
+        Err(StoreError::NoSuchAttachment { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    writer.side_log(&calls_name())?.append(&Entry::RolledBack.line(), Durability::Synced)?;
+    Ok(())
+}
+
+/// Returns the steps a journal has results of that are in effect, as far as it can be read.
 fn recorded_steps(journal: &[u8]) -> BTreeSet<Arc<str>> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return BTreeSet::new() };
-    let step = |record: Record| match record {
-        // What policies blocked took no effect, and is tried again.
-        Record::Step(step) if !step.result.outcome().is_blocked() => Some(step.result.step().clone()),
-        _ => None,
-    };
-    reader.map_while(Result::ok).filter_map(|chained| step(chained.record)).collect()
+    let mut way = Way::default();
+    for chained in reader.map_while(Result::ok) {
+        match chained.record {
+            // What policies blocked took no effect, and is tried again.
+            Record::Step(step) if !step.result.outcome().is_blocked() => {
+                way.go_on(chained.index, step.result.step().clone());
+            }
+            Record::Control(Control::Rollback(control)) => way.return_to(chained.index, control.to),
+            _ => {}
+        }
+    }
+    way.whole().into_iter().cloned().collect()
 }

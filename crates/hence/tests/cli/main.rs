@@ -20,6 +20,7 @@ mod effects;
 #[path = "../../../models/tests/endpoint/mod.rs"]
 mod endpoint;
 mod guard;
+mod guard_positions;
 mod hash;
 mod help;
 mod import;
