@@ -58,7 +58,7 @@ pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart};
-pub use bound::{BoundCall, BoundReply, Callees};
+pub use bound::{BoundCall, BoundReply, Callees, NoReply};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{

@@ -27,8 +27,8 @@ mod stop;
 mod variables;
 
 pub use calls::{
-    Answer, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Ledger, NoCallLog, Promise,
-    Question, QuestionKind, RefusedAnswer, Standing,
+    Answer, Attendant, Attended, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Found,
+    Ledger, Make, NoCallLog, Promise, Question, QuestionKind, RefusedAnswer, Standing,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin};

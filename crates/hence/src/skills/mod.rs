@@ -36,7 +36,7 @@ use crate::target::{Journal, PROBLEM};
 use crate::{guard, hint};
 
 pub(crate) use answer::{AnswerReport, answer};
-pub(crate) use calls::{history, roll_back};
+pub(crate) use calls::{StoreCallLog, calls_name, history, roll_back};
 pub(crate) use capabilities::{
     CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
 };

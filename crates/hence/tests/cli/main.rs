@@ -10,6 +10,7 @@
 
 #[cfg(feature = "models")]
 mod bound;
+mod bound_effects;
 mod bundle;
 mod capabilities;
 mod changed;
