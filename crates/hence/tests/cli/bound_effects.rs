@@ -222,7 +222,10 @@ fn a_run_killed_anywhere_acts_once_unless_its_recovery_says_retry() {
 #[test]
 fn other_policies_judge_what_a_blocked_step_gave_and_a_rollback_calls_anew() {
     let world = world("ask");
-    world.write("never.json", r#"{"id": "never", "severity": "error", "formula": "count(ReadDocumentation) <= 2"}"#);
+    world.write(
+        "never.json",
+        r#"{"id": "never", "severity": "error", "formula": "count(ReadDocumentation) <= 2"}"#,
+    );
     world.write(
         "lenient.json",
         r#"{"id": "short", "severity": "error", "formula": "count(ReadDocumentation) <= 9"}"#,
