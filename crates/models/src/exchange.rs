@@ -13,6 +13,7 @@ use genai::chat::{
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
+use hence_capabilities::Authorities;
 
 use crate::failure::FailureClass;
 use crate::model::Question;
@@ -81,7 +82,7 @@ impl<'a> Line<'a> {
             Trouble::lasting(FailureClass::Unreachable, format!("no way to the endpoint: {error}"))
         };
         let endpoint = reqwest::Url::parse(&settings.endpoint).map_err(|error| no_way(&error))?;
-        let outside = http_client(settings).map_err(no_client)?;
+        let outside = http_client(settings).map_err(|message| no_way(&message))?;
         let relay = Relay::open(outside, endpoint, settings.delivery, question.reply_bytes_max)
             .map_err(|error| no_way(&error))?;
         let client = local_client().map_err(no_client)?;
@@ -214,13 +215,14 @@ fn plain_name(model: &str) -> String {
     }
 }
 
-fn http_client(settings: &ModelSettings) -> Result<reqwest::Client, reqwest::Error> {
+fn http_client(settings: &ModelSettings) -> Result<reqwest::Client, String> {
     // Whoever came first has chosen; any choice will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // A redirect would take the key somewhere nobody named.
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_gzip();
     let builder = if is_local(&settings.endpoint) { builder.no_proxy() } else { builder };
-    builder.build()
+    let authorities = Authorities::new(settings.ca_file.as_deref().map(Into::into));
+    authorities.trusted_by(builder)?.build().map_err(|error| trouble::root(&error))
 }
 
 /// Returns the client that talks to the way to the endpoint, which is on this machine.

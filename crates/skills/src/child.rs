@@ -101,7 +101,8 @@ impl ChildRun {
             trust: family.pinned.trust,
             links: Links {
                 nested: family.pinned.links.nested.clone(),
-                parent: Some(Parent { run: parent, step: run.step_id.clone() }),
+                max_depth: family.pinned.links.max_depth,
+                parent: Some(Parent { run: parent, step: run.step_id.clone(), depth: run.depth }),
                 origin: None,
             },
         };

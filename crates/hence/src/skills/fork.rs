@@ -144,7 +144,7 @@ fn asked(
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
         trust: pinned.trust,
-        links: Links { nested: pinned.links.nested, parent: None, origin: Some(link) },
+        links: Links { parent: None, origin: Some(link), ..pinned.links },
     })
 }
 

@@ -12,6 +12,7 @@ mod linked;
 mod nested;
 mod run;
 mod secrets;
+mod surroundings;
 mod verify;
 mod waiting;
 
@@ -47,6 +48,7 @@ pub(crate) use going::Given;
 pub(crate) use linked::{LinkRow, linked_runs};
 pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
+pub(crate) use surroundings::{Calls, FileFinding, Surroundings};
 pub(crate) use verify::verify;
 pub(crate) use waiting::WaitingRow;
 

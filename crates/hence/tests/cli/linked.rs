@@ -128,6 +128,23 @@ fn skills_nest_only_so_deep() {
         report["failure"]["message"].as_str().unwrap().contains("skills nest deeper than 10"),
         "{report}"
     );
+    let deepest = format!("r{}", "/again".repeat(10));
+    assert_eq!(world.ask(&["replay", &deepest]).code, 0, "{}", world.cli(&["replay", &deepest]));
+    // Said otherwise it is pinned, and whoever reads the record agrees.
+    for (depth, deepest) in
+        [("0", "s0"), ("2", "s2/again/again"), ("32", &format!("s32{}", "/again".repeat(32)))]
+    {
+        let id = format!("s{depth}");
+        let run = ["run", "endless.yaml", "--skill", "endless.yaml", "--run-id", &id, "--max-depth", depth];
+        let message = json(&world, &run)["failure"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(&format!("skills nest deeper than {depth}")), "{message}");
+        for run in [id.as_str(), deepest] {
+            assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
+            assert_eq!(world.ask(&["verify", run]).code, 0);
+        }
+    }
+    let answer = world.ask(&["run", "endless.yaml", "--max-depth", "33"]);
+    assert_eq!(answer.code, 2, "{}", answer.stderr);
 }
 
 fn line() -> World {

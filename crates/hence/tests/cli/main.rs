@@ -14,6 +14,7 @@ mod bound_effects;
 mod bundle;
 mod capabilities;
 mod changed;
+mod check_files;
 mod document;
 mod effects;
 #[cfg(feature = "models")]
