@@ -59,12 +59,13 @@ pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart};
-pub use bound::{BoundCall, BoundReply, Callees};
+pub use bound::{BoundCall, BoundReply, Callees, NoReply};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
     BLOCKED_MEMBER, Blocked, Custody, FinalJudgement, Gate, GateError, Gates, Judgement, Opening,
-    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen, was_started,
+    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, first_laid, is_seen,
+    was_started,
 };
 pub use interactive::{
     Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,

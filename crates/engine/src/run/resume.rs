@@ -7,6 +7,7 @@ use hence_state::Status;
 use super::{Finished, Run, RunError};
 use crate::blob::Blobs;
 use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
+use crate::history::Recorded;
 use crate::plan::Plan;
 use crate::taken_up::{NotTakenUp, take_up};
 
@@ -99,7 +100,7 @@ impl Run {
         match &chained.record {
             Record::Header(_) => return Err(diverged("a header is the first record only")),
             Record::Step(record) if self.is_aside(record) => {
-                self.take_back_aside(record).map_err(|reason| diverged(&reason))?;
+                self.take_back_aside(chained.index, record).map_err(|reason| diverged(&reason))?;
             }
             Record::Step(record) => {
                 let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
@@ -138,7 +139,7 @@ impl Run {
         matches!(self.book.custody().clone().take(&record.result), Ok(role) if role != Role::Own)
     }
 
-    fn take_back_aside(&mut self, record: &StepRecord) -> Result<(), String> {
+    fn take_back_aside(&mut self, index: RecordIndex, record: &StepRecord) -> Result<(), String> {
         let name = record.result.step();
         let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
         let key = match &**name {
@@ -150,6 +151,11 @@ impl Run {
                 .map(|step| step.artifact_key().into())
                 .ok_or("another step was due")?,
         };
+        match &**name {
+            POLICIES_STEP => self.judge_again(index.next()),
+            VERDICTS_STEP => self.blocked = None,
+            _ => self.blocked = Some(Recorded::of_attempt(&record.result)),
+        }
         self.book.take_back_step(&key, record).map_err(|error| error.to_string())
     }
 
