@@ -224,7 +224,8 @@ impl<'a> Check<'a> {
         let tool = execution.and_then(|execution| execution.get("tool")).and_then(Value::as_str);
         if reasons && tool.is_none_or(|tool| tool.trim().is_empty()) {
             let message = "a reasoning action without the tool that reasoned is underspecified";
-            self.find(Rule::ExecutionTool, at().child("tool"), &action.subject, message);
+            let at = if execution.is_some() { at().child("tool") } else { at() };
+            self.find(Rule::ExecutionTool, at, &action.subject, message);
         }
     }
 
