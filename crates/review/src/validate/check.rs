@@ -28,6 +28,8 @@ pub(super) struct Known<'a> {
     pub(super) metas: BTreeSet<&'a str>,
     pub(super) environments: BTreeSet<&'a str>,
     pub(super) comments: BTreeSet<&'a str>,
+    /// The policies that were evaluated: evaluations are named by them.
+    pub(super) evaluations: BTreeSet<&'a str>,
 }
 
 impl<'a> Known<'a> {
@@ -45,6 +47,7 @@ impl<'a> Known<'a> {
             metas: ids("meta_actions", &["id"]),
             environments: ids("execution_environments", &["environment_id"]),
             comments: ids("comments", &["comment_id"]),
+            evaluations: ids("policy_evaluations", &["policy_id"]),
         }
     }
 }

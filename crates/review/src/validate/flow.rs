@@ -1,7 +1,9 @@
 //! Rules of data flow: who makes what, who uses it, and when.
 
-use crate::lineage::Node;
-use crate::wire::{Action, Position};
+use std::cell::OnceCell;
+
+use crate::lineage::{Flow, Node};
+use crate::wire::{Action, Position, Trace};
 
 use super::action::Subject;
 use super::artifact;
@@ -40,7 +42,7 @@ impl Check<'_> {
             let message = format!("{} actions output this artifact", made.count);
             self.find(Rule::FlowProducerUnique, Place::of("actions", action).child("outputs"), id, message);
         }
-        self.producers();
+        self.producers(&makers);
     }
 
     /// Finds the actions that output each id, each action once.
@@ -123,7 +125,15 @@ impl Check<'_> {
     }
 
     /// Checks what artifacts say of their producers against what actions say of their outputs.
-    fn producers(&mut self) {
+    fn producers(&mut self, makers: &[Option<Made>]) {
+        let (trace, flow) = (self.trace, self.flow);
+        // Made only where several actions output one artifact: an action may output very many.
+        let every_output = OnceCell::new();
+        let outputs = |node: Node, action: Position| match makers.get(node.place()).copied().flatten() {
+            None => false,
+            Some(Made { first, count: 1, .. }) => first == action,
+            Some(_) => every_output.get_or_init(|| pairs(trace, flow)).binary_search(&(node, action)).is_ok(),
+        };
         for (place, artifact) in self.trace.artifacts().iter().enumerate() {
             let Some(stated) = artifact.member("producer_action_id") else { continue };
             let at = || Place::of("artifacts", artifact).child("producer_action_id");
@@ -132,11 +142,21 @@ impl Check<'_> {
                 self.find(Rule::RefProducer, at(), artifact::Subject(artifact), message);
                 continue;
             };
-            let node = self.flow.node_of_artifact(self.trace, place);
-            if !node.is_some_and(|node| self.flow.outputs(action.position()).contains(&node)) {
+            let node = flow.node_of_artifact(trace, place);
+            if !node.is_some_and(|node| outputs(node, action.position())) {
                 let message = format!("action {} does not output this artifact", shown(stated));
                 self.find(Rule::FlowProducerMismatch, at(), artifact::Subject(artifact), message);
             }
         }
     }
+}
+
+/// Returns every id with every action that outputs it, sorted.
+fn pairs(trace: &Trace, flow: &Flow) -> Vec<(Node, Position)> {
+    let positions = trace.actions().iter().map(Action::position);
+    let mut pairs: Vec<(Node, Position)> = positions
+        .flat_map(|position| flow.outputs(position).iter().map(move |node| (*node, position)))
+        .collect();
+    pairs.sort_unstable();
+    pairs
 }

@@ -136,8 +136,7 @@ impl Check<'_> {
             }
             TargetType::Artifact => text.is_some_and(|id| self.trace.artifact_by_id(id).is_some()),
             TargetType::Policy => text.is_some_and(|id| self.known.policies.contains(id)),
-            TargetType::PolicyEvaluation => text
-                .is_some_and(|id| self.trace.policy_evaluations().any(|found| found.policy_id() == Some(id))),
+            TargetType::PolicyEvaluation => text.is_some_and(|id| self.known.evaluations.contains(id)),
             TargetType::ReferenceArtifact => text.is_some_and(|id| self.known.references.contains(id)),
         }
     }
