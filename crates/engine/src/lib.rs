@@ -42,6 +42,7 @@ mod interactive;
 mod mark;
 mod metrics;
 mod model;
+mod outcome_key;
 mod outline;
 mod plan;
 mod policies;
@@ -72,6 +73,7 @@ pub use interactive::{
 pub use mark::{Mark, Marked};
 pub use metrics::Metrics;
 pub use model::Model;
+pub use outcome_key::{outcome_key, recorded_outcome_key};
 pub use outline::StepOutline;
 pub use plan::Plan;
 pub use policies::{DEFAULT_POLICY, RegisterError};

@@ -14,7 +14,7 @@ use hence_cognition::skill::{Flow, Step, Uses};
 use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
 use hence_engine::{
     Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
-    VERDICTS_STEP,
+    VERDICTS_STEP, outcome_key,
 };
 use hence_journal::{Head, RecordIndex, Sealed};
 use hence_state::{
@@ -262,7 +262,8 @@ impl<'a> SkillRun<'a> {
         let result = kept::result(&settled.step_id, &settled.input, self.book.next_times()?, held, beside);
         let result = self.book.judge(result, sink)?;
         let (step, errors) = (settled.step_id.clone(), blocking(&self.book, &result));
-        let index = self.book.record(&step, result, sink)?;
+        let key = outcome_key(self.book.state().step_index(), &step);
+        let index = self.book.record(&key, result, sink)?;
         if let Some(errors) = errors {
             self.blocked = Some(proposed.outcome);
             return Ok(Err(Blocked { index, step, errors }));

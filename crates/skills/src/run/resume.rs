@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, StepOutcome};
-use hence_engine::{Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind, was_started};
+use hence_engine::{
+    Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind, recorded_outcome_key, was_started,
+};
 use hence_journal::verify::Reason;
 use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, positions};
 use hence_state::{ProblemSpec, Timestamp};
@@ -175,7 +177,8 @@ impl<'a> SkillRun<'a> {
                         };
                     }
                 }
-                self.book.take_back_step(name, record).map_err(SkillRunError::from)?;
+                let key = recorded_outcome_key(record);
+                self.book.take_back_step(&key, record).map_err(SkillRunError::from)?;
             }
             Record::Control(Control::Complete { at, state_hash }) => {
                 self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;
