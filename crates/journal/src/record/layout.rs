@@ -45,10 +45,10 @@ impl<'a> StepLayout<'a> {
         text.literal(b"{\"index\":")?;
         let index = text.number().filter(|index| *index > 0)?;
         text.literal(b",\"prev_hash\":\"")?;
-        let prev_hash = Digest::from_hex(text.hex()?)?;
+        let prev_hash = text.digest()?;
         let before = line.get(..line.len() - text.rest.len() + 1)?;
         text.literal(b"\",\"record_hash\":\"")?;
-        let record_hash = Digest::from_hex(text.hex()?)?;
+        let record_hash = text.digest()?;
         let behind = text.rest.get(1..)?;
         text.literal(b"\",\"result\":{\"finished_at\":\"")?;
         let finished_at = text.time(profile.typing)?;
@@ -131,6 +131,14 @@ impl<'a> Text<'a> {
         let (found, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         (found == literal).then_some(())
+    }
+
+    /// Takes a digest that is needed as such.
+    #[inline]
+    fn digest(&mut self) -> Option<Digest> {
+        let (hex, rest) = self.rest.split_at_checked(Digest::HEX_BYTES)?;
+        self.rest = rest;
+        Digest::from_hex(hex)
     }
 
     /// Takes 64 lower-case hex digits.
