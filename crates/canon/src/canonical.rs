@@ -13,11 +13,14 @@ use crate::{Digest, Value, scan};
 pub struct Canonical(Arc<Inner>);
 
 struct Inner {
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     depth: usize,
     digest: OnceLock<Digest>,
     value: OnceLock<Value>,
 }
+
+/// The part of its bytes that a value may keep as room it does not use.
+const ROOM_LEFT: usize = 8;
 
 impl Canonical {
     /// Encodes `value`.
@@ -46,8 +49,12 @@ impl Canonical {
         Self::wrap(bytes, depth)
     }
 
-    fn wrap(bytes: Vec<u8>, depth: usize) -> Self {
-        Self(Arc::new(Inner { bytes: bytes.into(), depth, digest: OnceLock::new(), value: OnceLock::new() }))
+    fn wrap(mut bytes: Vec<u8>, depth: usize) -> Self {
+        // Giving room back costs a move; a little of it is not worth one.
+        if bytes.capacity() > bytes.len() + bytes.len() / ROOM_LEFT + 64 {
+            bytes.shrink_to_fit();
+        }
+        Self(Arc::new(Inner { bytes, depth, digest: OnceLock::new(), value: OnceLock::new() }))
     }
 
     /// Returns the canonical bytes.

@@ -51,6 +51,11 @@ impl Digest {
         const_hex::decode_to_array(text).ok().map(Self)
     }
 
+    /// Appends the text form.
+    pub(crate) fn write_hex(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(const_hex::Buffer::<32>::new().format(&self.0).as_bytes());
+    }
+
     /// Returns the first eight hex digits, enough to recognise and too few to trust.
     pub fn short(&self) -> String {
         self.to_string().chars().take(8).collect()

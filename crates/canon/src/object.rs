@@ -13,9 +13,10 @@ use crate::Value;
 pub struct Object(Arc<Members>);
 
 struct Members {
-    entries: Vec<(Arc<str>, Value)>,
-    /// Positions in `entries`, ordered by key bytes: the canonical order and the lookup index in one.
-    by_key: Vec<u32>,
+    entries: Box<[(Arc<str>, Value)]>,
+    /// Positions in `entries`, ordered by key bytes: the canonical order and the lookup index in one. Empty when the
+    /// entries stand in that order already, as they do in whatever was written canonically.
+    by_key: Box<[u32]>,
 }
 
 /// Up to so many members are looked through one by one: keys of another length are passed over without being read.
@@ -35,7 +36,7 @@ impl Object {
     /// Returns the object without members.
     pub fn new() -> Self {
         static EMPTY: LazyLock<Object> =
-            LazyLock::new(|| Object(Arc::new(Members { entries: Vec::new(), by_key: Vec::new() })));
+            LazyLock::new(|| Object(Arc::new(Members { entries: Box::default(), by_key: Box::default() })));
         EMPTY.clone()
     }
 
@@ -44,17 +45,12 @@ impl Object {
     /// # Errors
     /// [`DuplicateKey`] when a key occurs twice.
     pub fn from_members(entries: Vec<(Arc<str>, Value)>) -> Result<Self, DuplicateKey> {
-        let by_key = order_by_key(&entries);
-        let twice = by_key.windows(2).filter_map(|pair| {
-            let (left, right) = (*pair.first()? as usize, *pair.get(1)? as usize);
-            let (key, _) = entries.get(left)?;
-            (*key == entries.get(right)?.0).then_some((left.max(right), key))
-        });
+        let members = Members::of(entries);
         // The earliest repetition in document order is the one a reader meets first.
-        if let Some((position, key)) = twice.min_by_key(|(position, _)| *position) {
+        if let Some((position, key)) = members.repeated().min_by_key(|(position, _)| *position) {
             return Err(DuplicateKey { key: key.clone(), position });
         }
-        Ok(Self(Arc::new(Members { entries, by_key })))
+        Ok(Self(Arc::new(members)))
     }
 
     /// Returns the value under `key`.
@@ -63,8 +59,13 @@ impl Object {
         if members.entries.len() <= SCANNED_MAX {
             return members.entries.iter().find(|(present, _)| **present == *key).map(|(_, value)| value);
         }
-        let found = members.by_key.binary_search_by(|position| members.key(*position).cmp(key)).ok()?;
-        members.entry(*members.by_key.get(found)?).map(|(_, value)| value)
+        let place = if members.by_key.is_empty() {
+            members.entries.binary_search_by(|(present, _)| (**present).cmp(key)).ok()?
+        } else {
+            let found = members.by_key.binary_search_by(|position| members.key(*position).cmp(key)).ok()?;
+            members.position(found)
+        };
+        members.entries.get(place).map(|(_, value)| value)
     }
 
     /// Returns whether `key` is a member.
@@ -89,8 +90,7 @@ impl Object {
 
     /// Iterates over the members in canonical order: by key bytes.
     pub fn iter_sorted(&self) -> impl Iterator<Item = (&Arc<str>, &Value)> + Clone {
-        let members = &*self.0;
-        members.by_key.iter().filter_map(|position| members.entry(*position)).map(|(key, value)| (key, value))
+        self.0.in_order().map(|(_, (key, value))| (key, value))
     }
 
     /// Iterates over the keys in insertion order.
@@ -102,13 +102,13 @@ impl Object {
     #[must_use]
     pub fn with(&self, key: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         let (key, value) = (key.into(), value.into());
-        let mut entries = self.0.entries.clone();
+        let mut entries = Vec::with_capacity(self.len() + 1);
+        entries.extend_from_slice(&self.0.entries);
         match entries.iter_mut().find(|(present, _)| *present == key) {
             Some((_, slot)) => *slot = value,
             None => entries.push((key, value)),
         }
-        let by_key = order_by_key(&entries);
-        Self(Arc::new(Members { entries, by_key }))
+        Self(Arc::new(Members::of(entries)))
     }
 
     /// Returns this object without `key`.
@@ -127,19 +127,46 @@ impl Object {
 }
 
 impl Members {
-    fn entry(&self, position: u32) -> Option<&(Arc<str>, Value)> {
-        self.entries.get(position as usize)
+    fn of(entries: Vec<(Arc<str>, Value)>) -> Self {
+        let by_key = if entries.is_sorted_by(|(left, _), (right, _)| left < right) {
+            Box::default()
+        } else {
+            order_by_key(&entries)
+        };
+        Self { entries: entries.into_boxed_slice(), by_key }
+    }
+
+    /// Returns where in `entries` the member at a place in canonical order stands.
+    fn position(&self, place: usize) -> usize {
+        self.by_key.get(place).map_or(place, |position| *position as usize)
+    }
+
+    /// Iterates over positions and members in canonical order.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &(Arc<str>, Value))> + Clone {
+        let positions = (0..self.entries.len()).map(|place| self.position(place));
+        positions.filter_map(|position| self.entries.get(position).map(|entry| (position, entry)))
+    }
+
+    /// Iterates over the keys that repeat an earlier one, and their positions.
+    fn repeated(&self) -> impl Iterator<Item = (usize, &Arc<str>)> {
+        // Members that stand in order differ.
+        let places = 1..if self.by_key.is_empty() { 1 } else { self.entries.len() };
+        places.filter_map(|place| {
+            let (before, position) = (self.position(place - 1), self.position(place));
+            let (key, _) = self.entries.get(position)?;
+            (self.entries.get(before)?.0 == *key).then_some((position, key))
+        })
     }
 
     fn key(&self, position: u32) -> &str {
-        self.entry(position).map_or("", |(key, _)| key)
+        self.entries.get(position as usize).map_or("", |(key, _)| key)
     }
 }
 
 /// Orders positions by key; equal keys stay in document order.
-fn order_by_key(entries: &[(Arc<str>, Value)]) -> Vec<u32> {
+fn order_by_key(entries: &[(Arc<str>, Value)]) -> Box<[u32]> {
     let count = u32::try_from(entries.len()).expect("an object of 2^32 members cannot be held in memory");
-    let mut by_key: Vec<u32> = (0..count).collect();
+    let mut by_key: Box<[u32]> = (0..count).collect();
     let key = |position: &u32| entries.get(*position as usize).map(|(key, _)| &**key);
     by_key.sort_by(|left, right| key(left).cmp(&key(right)));
     by_key
@@ -154,17 +181,15 @@ impl Default for Object {
 /// Collects members; a repeated key keeps its first place and takes the last value.
 impl<K: Into<Arc<str>>, V: Into<Value>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
-        let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
-        for (key, value) in members {
-            entries.push((key.into(), value.into()));
+        let entries = members.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let members = Members::of(entries);
+        if members.entries.is_empty() {
+            return Self::new();
         }
-        let mut by_key = order_by_key(&entries);
-        let key_at = |position: u32| entries.get(position as usize).map(|(key, _)| &**key);
-        if by_key.windows(2).any(|pair| matches!(pair, [left, right] if key_at(*left) == key_at(*right))) {
-            entries = keep_last(entries);
-            by_key = order_by_key(&entries);
+        if members.repeated().next().is_none() {
+            return Self(Arc::new(members));
         }
-        Self(Arc::new(Members { entries, by_key }))
+        Self(Arc::new(Members::of(keep_last(members.entries.into_vec()))))
     }
 }
 
@@ -212,11 +237,16 @@ mod tests {
     #[test]
     fn every_key_is_found_and_no_other_however_many_there_are() {
         for count in [0, 1, SCANNED_MAX, SCANNED_MAX + 1, 100] {
-            let object: Object = (0..count).rev().map(|number| (format!("k{number}"), number)).collect();
-            for number in 0..count {
-                assert_eq!(object.get(&format!("k{number}")), Some(&Value::from(number)));
+            let members = || (0..count).map(|number| (format!("k{number:03}"), number));
+            for object in [members().collect::<Object>(), members().rev().collect()] {
+                for number in 0..count {
+                    assert_eq!(object.get(&format!("k{number:03}")), Some(&Value::from(number)));
+                }
+                assert_eq!((object.get(&format!("k{count:03}")), object.get("")), (None, None));
+                assert!(
+                    object.iter_sorted().map(|(key, _)| key.to_string()).eq(members().map(|(key, _)| key))
+                );
             }
-            assert_eq!((object.get(&format!("k{count}")), object.get("")), (None, None));
         }
     }
 

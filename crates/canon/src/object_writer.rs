@@ -1,32 +1,55 @@
 //! Canonical objects written from parts that are canonical already.
 
 use std::borrow::Cow;
+use std::io::Write as _;
 use std::ops::Range;
 
-use crate::{Canonical, Value, write};
+use crate::{Canonical, Digest, Value, write};
+
+/// How many bytes a small object is given to grow into.
+const ROOM: usize = 256;
+/// How many members it is expected to have.
+const MEMBERS: usize = 12;
 
 /// Assembles a canonical object without building a tree of it.
 ///
 /// Records embed outputs of any size; with this they are copied once, not parsed and written again. Members may be
-/// added in any order. A key added twice keeps its last value.
-#[derive(Default)]
+/// added in any order, and cost least in that of their keys: then the bytes are written where they belong. A key
+/// added twice keeps its last value.
 pub struct ObjectWriter<'a> {
-    members: Vec<(Cow<'a, str>, Bytes<'a>)>,
-    /// The short values one behind the other: an allocation each would cost more than writing them.
-    written: Vec<u8>,
+    /// What stands before the object, its brace, and the members as they came, with commas between them.
+    bytes: Vec<u8>,
+    /// Where the object begins.
+    start: usize,
+    /// The keys as they came, and where their members stand.
+    members: Vec<(Cow<'a, str>, Range<usize>)>,
+    order: Order,
     deepest: usize,
 }
 
-/// Where the bytes of a member's value are.
-enum Bytes<'a> {
-    Written(Range<usize>),
-    Borrowed(&'a [u8]),
+/// Whether the members came in the order of their keys, each once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Kept,
+    Lost,
 }
 
 impl<'a> ObjectWriter<'a> {
     /// Starts an object without members.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_capacity(ROOM)
+    }
+
+    /// Starts an object without members that is expected to take so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self::behind(Vec::with_capacity(bytes))
+    }
+
+    /// Starts an object behind what has been written already.
+    fn behind(mut bytes: Vec<u8>) -> Self {
+        let start = bytes.len();
+        bytes.push(b'{');
+        Self { bytes, start, members: Vec::with_capacity(MEMBERS), order: Order::Kept, deepest: 0 }
     }
 
     /// Adds a member.
@@ -42,57 +65,139 @@ impl<'a> ObjectWriter<'a> {
         self.add(key.into(), |out| write::write_string(text, out))
     }
 
+    /// Adds a member that is a list of texts.
+    #[must_use]
+    pub fn texts<T: AsRef<str>>(mut self, key: impl Into<Cow<'a, str>>, texts: &[T]) -> Self {
+        self.deepest = self.deepest.max(1);
+        self.add(key.into(), |out| {
+            write::write_list(texts, out, |text, out| write::write_string(text.as_ref(), out))
+        })
+    }
+
+    /// Adds a member that is a list of values.
+    #[must_use]
+    pub fn list(mut self, key: impl Into<Cow<'a, str>>, items: &[Value]) -> Self {
+        let deepest = items.iter().map(Value::depth).max().unwrap_or(0);
+        self.deepest = self.deepest.max(1 + deepest);
+        self.add(key.into(), |out| write::write_list(items, out, write::write))
+    }
+
+    /// Adds a count.
+    #[must_use]
+    pub fn count(self, key: impl Into<Cow<'a, str>>, count: u64) -> Self {
+        self.add(key.into(), |out| write!(out, "{count}").expect("writing to memory does not fail"))
+    }
+
+    /// Adds a digest, as its text.
+    #[must_use]
+    pub fn digest(self, key: impl Into<Cow<'a, str>>, digest: Digest) -> Self {
+        self.add(key.into(), |out| {
+            out.push(b'"');
+            digest.write_hex(out);
+            out.push(b'"');
+        })
+    }
+
     /// Adds a member whose bytes exist already.
     #[must_use]
-    pub fn canonical(mut self, key: impl Into<Cow<'a, str>>, value: &'a Canonical) -> Self {
+    pub fn canonical(mut self, key: impl Into<Cow<'a, str>>, value: &Canonical) -> Self {
         self.deepest = self.deepest.max(value.depth());
-        self.members.push((key.into(), Bytes::Borrowed(value.bytes())));
+        self.add(key.into(), |out| out.extend_from_slice(value.bytes()))
+    }
+
+    /// Adds a member that is an object, written in its place.
+    #[must_use]
+    pub fn object<'b>(
+        mut self,
+        key: impl Into<Cow<'a, str>>,
+        write: impl FnOnce(ObjectWriter<'b>) -> ObjectWriter<'b>,
+    ) -> Self {
+        let start = self.begin(key.into());
+        let inner = write(ObjectWriter::behind(std::mem::take(&mut self.bytes)));
+        self.deepest = self.deepest.max(1 + inner.deepest);
+        self.bytes = inner.close();
+        self.end(start);
         self
     }
 
     fn add(mut self, key: Cow<'a, str>, write: impl FnOnce(&mut Vec<u8>)) -> Self {
-        let start = self.written.len();
-        write(&mut self.written);
-        self.members.push((key, Bytes::Written(start..self.written.len())));
+        let start = self.begin(key);
+        write(&mut self.bytes);
+        self.end(start);
         self
+    }
+
+    /// Writes a key and returns where its member begins.
+    fn begin(&mut self, key: Cow<'a, str>) -> usize {
+        if let Some((last, _)) = self.members.last() {
+            if key <= *last {
+                self.order = Order::Lost;
+            }
+            self.bytes.push(b',');
+        }
+        let start = self.bytes.len();
+        write::write_string(&key, &mut self.bytes);
+        self.bytes.push(b':');
+        self.members.push((key, start..start));
+        start
+    }
+
+    fn end(&mut self, start: usize) {
+        let end = self.bytes.len();
+        if let Some((_, range)) = self.members.last_mut() {
+            *range = start..end;
+        }
+    }
+
+    /// Closes the object and returns all bytes.
+    fn close(mut self) -> Vec<u8> {
+        if self.order == Order::Lost {
+            self.put_in_order();
+        }
+        self.bytes.push(b'}');
+        self.bytes
+    }
+
+    fn put_in_order(&mut self) {
+        // A stable sort keeps later additions behind earlier ones, so the last of equals is the one to keep.
+        self.members.sort_by(|(left, _), (right, _)| left.cmp(right));
+        self.members.reverse();
+        self.members.dedup_by(|next, kept| next.0 == kept.0);
+        self.members.reverse();
+        let came = self.bytes.split_off(self.start + 1);
+        let offset = self.start + 1;
+        for (_, range) in &mut self.members {
+            let member = came.get(range.start - offset..range.end - offset).unwrap_or_default();
+            if self.bytes.len() > offset {
+                self.bytes.push(b',');
+            }
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(member);
+            *range = start..self.bytes.len();
+        }
+        self.order = Order::Kept;
     }
 
     /// Returns the object.
     pub fn finish(self) -> Canonical {
         let depth = 1 + self.deepest;
-        Canonical::from_writer(self.bytes_and_place("").0, depth)
+        Canonical::from_writer(self.close(), depth)
     }
 
     /// Returns the object's bytes, and where in them a member `key` that it lacks would stand.
     pub fn bytes_and_place(mut self, key: &str) -> (Vec<u8>, usize) {
-        // A stable sort keeps later additions behind earlier ones, so the last of equals is the one to keep.
-        self.members.sort_by(|(left, _), (right, _)| left.cmp(right));
-        let bytes_of = |value: &Bytes<'a>| match value {
-            Bytes::Written(range) => self.written.get(range.clone()).unwrap_or_default(),
-            Bytes::Borrowed(bytes) => bytes,
-        };
-        let size: usize =
-            self.members.iter().map(|(name, value)| name.len() + bytes_of(value).len() + 4).sum();
-        let mut bytes = Vec::with_capacity(size + 2);
-        let mut place = 1;
-        bytes.push(b'{');
-        let mut members = self.members.iter().peekable();
-        while let Some((name, value)) = members.next() {
-            if members.peek().is_some_and(|(next, _)| next == name) {
-                continue;
-            }
-            if bytes.len() > 1 {
-                bytes.push(b',');
-            }
-            write::write_string(name, &mut bytes);
-            bytes.push(b':');
-            bytes.extend_from_slice(bytes_of(value));
-            if name.as_ref() < key {
-                place = bytes.len();
-            }
+        if self.order == Order::Lost {
+            self.put_in_order();
         }
-        bytes.push(b'}');
-        (bytes, place)
+        let before = self.members.iter().rev().find(|(name, _)| name.as_ref() < key);
+        let place = before.map_or(self.start + 1, |(_, range)| range.end);
+        (self.close(), place)
+    }
+}
+
+impl Default for ObjectWriter<'_> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -100,6 +205,7 @@ impl<'a> ObjectWriter<'a> {
 mod tests {
     use super::*;
     use crate::parse;
+    use proptest::prelude::*;
 
     #[test]
     fn the_object_is_what_the_tree_would_be() {
@@ -113,6 +219,34 @@ mod tests {
         let tree = parse(br#"{"n":"again","inner":{"z":[1.5]},"\u00e9\n":"\""}"#).unwrap();
         assert_eq!((&written, written.depth()), (&Canonical::of(&tree), tree.depth()));
         assert_eq!(ObjectWriter::new().finish().bytes(), b"{}");
+    }
+
+    #[test]
+    fn objects_lists_counts_and_digests_are_what_their_trees_would_be() {
+        let digest = Digest::of(b"");
+        let written = ObjectWriter::new()
+            .object("b", |inner| inner.text("y", "1").texts("x", &["\n", "é"]).object("z", |empty| empty))
+            .list("a", &[parse(b"[1]").unwrap(), Value::Null])
+            .count("n", u64::MAX)
+            .digest("d", digest)
+            .finish();
+        let tree = format!(
+            r#"{{"a":[[1],null],"b":{{"x":["\n","é"],"y":"1","z":{{}}}},"d":"{digest}","n":18446744073709551615}}"#
+        );
+        let tree = parse(tree.as_bytes()).unwrap();
+        assert_eq!((&written, written.depth()), (&Canonical::of(&tree), tree.depth()));
+    }
+
+    proptest! {
+        #[test]
+        fn members_may_come_in_any_order(keys in proptest::collection::vec("[a-c\"é\u{0}]{0,2}", 0..8)) {
+            let numbered = || keys.iter().zip(0u64..);
+            let written = numbered().fold(ObjectWriter::new(), |writer, (key, at)| writer.count(&**key, at));
+            // A key said twice has its last value.
+            let tree: std::collections::BTreeMap<_, _> = numbered().collect();
+            let tree: crate::Object = tree.into_iter().map(|(key, at)| (key.as_str(), Value::from(at))).collect();
+            prop_assert_eq!(written.finish(), Canonical::of(&tree.into()));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{Value, float};
 
 /// Returns the canonical bytes of `value`: members in byte order of their keys, no spaces, minimal escapes.
 pub fn canonical_bytes(value: &Value) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(64);
     write(value, &mut out);
     out
 }
@@ -20,16 +20,7 @@ pub(crate) fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Int(int) => write!(out, "{int}").expect("writing to memory does not fail"),
         Value::Float(float) => float::write(*float, out),
         Value::String(text) => write_string(text, out),
-        Value::Array(items) => {
-            out.push(b'[');
-            for (position, item) in items.iter().enumerate() {
-                if position > 0 {
-                    out.push(b',');
-                }
-                write(item, out);
-            }
-            out.push(b']');
-        }
+        Value::Array(items) => write_list(items, out, write),
         Value::Object(object) => {
             out.push(b'{');
             for (position, (key, member)) in object.iter_sorted().enumerate() {
@@ -45,19 +36,57 @@ pub(crate) fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends a list, each item as `write` writes it.
+pub(crate) fn write_list<T>(items: &[T], out: &mut Vec<u8>, write: impl Fn(&T, &mut Vec<u8>)) {
+    out.push(b'[');
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        write(item, out);
+    }
+    out.push(b']');
+}
+
 /// Appends `text` as a canonical string: only `"`, `\` and U+0000–U+001F are escaped.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
-        let (plain, tail) = rest.split_at(at);
+    loop {
+        let (plain, tail) = rest.split_at(plain_bytes(rest));
         out.extend_from_slice(plain);
         let Some((special, tail)) = tail.split_first() else { break };
         write_escape(*special, out);
         rest = tail;
     }
-    out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// Returns how many bytes stand before the first that is escaped.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    const AT_ONCE: usize = 16;
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    // Without an early exit the compiler tests a whole chunk at once.
+    let is_plain = |chunk: &&[u8]| !chunk.iter().fold(false, |any, byte| any | is_special(byte));
+    let known = bytes.chunks_exact(AT_ONCE).take_while(is_plain).count() * AT_ONCE;
+    let rest = bytes.get(known..).unwrap_or_default();
+    let (known, rest) = match rest.split_first_chunk() {
+        Some((eight, rest)) if !has_special(*eight) => (known + eight.len(), rest),
+        _ => (known, rest),
+    };
+    known + rest.iter().position(is_special).unwrap_or(rest.len())
+}
+
+/// Returns whether one of eight bytes is escaped, without looking at them one by one.
+fn has_special(bytes: [u8; 8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    let word = u64::from_ne_bytes(bytes);
+    // Taking `limit` from a byte below 0x80 sets its top bit exactly when the byte is smaller. That may borrow from the
+    // byte above and mark it too, which changes nothing about whether there is one.
+    let has_below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & TOPS != 0;
+    let has = |byte: u8| has_below(word ^ (ONES * u64::from(byte)), 1);
+    has_below(word, 0x20) || has(b'"') || has(b'\\')
 }
 
 fn write_escape(byte: u8, out: &mut Vec<u8>) {

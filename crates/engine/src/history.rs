@@ -6,12 +6,12 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Lenient, Object, Value};
 use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
-    RecordIndex, positions,
+    RecordIndex, StepRecord, positions,
 };
 use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, StepResult, Timestamp};
 
 use crate::gate::{POLICIES_STEP, attempt};
-use crate::{Engine, Mark, Plan, Request, ResumeError, interactive};
+use crate::{Engine, Mark, Plan, Request, ResumeError, interactive, recorded_outcome_key};
 
 /// What a journal says about one step that a replay cannot compute.
 #[derive(Clone)]
@@ -143,7 +143,7 @@ impl Engine {
         {
             let record = record?;
             let key = match &record.record {
-                Record::Step(step) => keys.of(step.result.step()),
+                Record::Step(step) => keys.of(step),
                 _ => "".into(),
             };
             let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
@@ -163,7 +163,7 @@ impl Engine {
             return ArtifactKeys::One(interactive::ARTIFACT.into());
         }
         if interactive::pins_document(document) {
-            return ArtifactKeys::OwnNames;
+            return ArtifactKeys::Numbered;
         }
         let name = problem.settings().policy_profile.as_deref().unwrap_or(crate::DEFAULT_POLICY);
         let steps = self.policies.policy(name).unwrap_or_default();
@@ -185,17 +185,18 @@ impl Engine {
 enum ArtifactKeys {
     /// The built-in steps say it themselves.
     Named(BTreeMap<Arc<str>, Arc<str>>),
-    /// Each step of a skill has its own, whatever it is called.
-    OwnNames,
+    /// Each step of a skill has its own.
+    Numbered,
     /// All operations of an interactive run have one.
     One(Arc<str>),
 }
 
 impl ArtifactKeys {
-    fn of(&self, step: &Arc<str>) -> Arc<str> {
+    fn of(&self, record: &StepRecord) -> Arc<str> {
+        let step = record.result.step();
         match self {
             Self::Named(keys) => keys.get(step).unwrap_or(step).clone(),
-            Self::OwnNames => step.clone(),
+            Self::Numbered => recorded_outcome_key(record),
             Self::One(key) => key.clone(),
         }
     }

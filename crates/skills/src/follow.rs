@@ -7,7 +7,9 @@ use hence_canon::{Canonical, Value};
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
 use hence_cognition::skill::Step;
-use hence_engine::{Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt, was_started};
+use hence_engine::{
+    Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt, recorded_outcome_key, was_started,
+};
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, ReasoningState, StepResult, StepStatus, Timestamp};
@@ -240,8 +242,8 @@ impl Follower for SkillFollower<'_> {
         self.kept.insert(index, Known { progress, ended, variables, custody });
     }
 
-    fn artifact_key(&self, step: &str) -> Arc<str> {
-        step.into()
+    fn artifact_key(&self, record: &StepRecord) -> Arc<str> {
+        recorded_outcome_key(record)
     }
 
     fn state(&mut self, _: &ReasoningState) {}

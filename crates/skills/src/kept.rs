@@ -1,6 +1,8 @@
 //! Outcomes of steps as results of records, and back.
 
-use hence_canon::{Object, Value};
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Value};
 use hence_cognition::run::{OutcomeError, StepOutcome};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::state::StepStatus;
@@ -33,7 +35,7 @@ pub(crate) fn ends_run(outcome: &StepOutcome, mode: FailureMode) -> bool {
 /// What a result holds for an outcome: an output, or errors, or a skip that keeps the outcome beside it.
 pub(crate) enum Kept {
     /// The outcome is the output.
-    Output(Value),
+    Output(Canonical),
     /// The step ended the run.
     Ended(Vec<StepError>, Value),
     /// The step did nothing.
@@ -42,41 +44,34 @@ pub(crate) enum Kept {
 
 impl Kept {
     pub(crate) fn of(outcome: &StepOutcome, mode: FailureMode) -> Self {
-        let value = outcome.to_value();
+        let kept = outcome.canonical();
         if ends_run(outcome, mode) {
             let error = match &outcome.failure {
                 Some(failure) => StepError::new(failure.code().name(), failure.message.clone()),
                 None => StepError::new("step_failed", "the step failed without saying why"),
             };
-            return Self::Ended(vec![error.in_step(outcome.step_id.clone())], value);
+            return Self::Ended(vec![error.in_step(outcome.step_id.clone())], kept.value().clone());
         }
         match outcome.status {
-            StepStatus::Skipped => Self::Skipped(value),
-            _ => Self::Output(value),
+            StepStatus::Skipped => Self::Skipped(kept.value().clone()),
+            _ => Self::Output(kept),
         }
     }
 }
 
 /// Makes the result of an outcome whose output, if it has one, is stored already.
 pub(crate) fn result(
-    step: &str,
+    step: &Arc<str>,
     input: &Value,
     times: (Timestamp, Timestamp),
     outcome: Outcome,
     beside: Option<Value>,
 ) -> StepResult {
-    let made = StepResult::new(step, input, times.0, times.1, outcome);
-    let Some(beside) = beside else { return made };
-    StepResult::restore(
-        hence_state::RESULT_VERSION,
-        step,
-        made.input_hash(),
-        made.output_hash(),
-        made.started_at().clone(),
-        made.finished_at().clone(),
-        made.outcome().clone(),
-        [(OUTCOME_KEY, beside)].into_iter().collect::<Object>(),
-    )
+    let made = StepResult::new(step.clone(), input, times.0, times.1, outcome);
+    match beside {
+        Some(beside) => made.with_other(OUTCOME_KEY, beside),
+        None => made,
+    }
 }
 
 /// Reads an outcome back from a result.

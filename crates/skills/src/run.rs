@@ -12,10 +12,10 @@ use hence_canon::{Canonical, Object, Value};
 use hence_cognition::capability::{ContractBreach, Registry};
 use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle};
 use hence_cognition::skill::{Flow, Step, Uses};
-use hence_cognition::state::{ExecutionState, Memory, StepStatus, TraceMetrics};
+use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
 use hence_engine::{
     Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
-    VERDICTS_STEP,
+    VERDICTS_STEP, outcome_key,
 };
 use hence_journal::{Head, RecordIndex, Sealed};
 use hence_state::{
@@ -203,7 +203,7 @@ impl<'a> SkillRun<'a> {
     pub(crate) fn memory_after(&self, outcome: &StepOutcome) -> Memory {
         let memory = &self.progress.state().memory;
         match self.progress.due() {
-            Some(step) => settle(step, outcome.clone(), memory).memory,
+            Some(step) => settle(step, outcome.clone(), memory.clone()).memory,
             None => memory.clone(),
         }
     }
@@ -250,11 +250,13 @@ impl<'a> SkillRun<'a> {
     }
 
     /// Settles the outcome of the step that is due and keeps it as a record, or keeps that policies block it.
+    ///
+    /// A run whose record could not be kept is over: it goes on from what is kept, as another one.
     pub(crate) fn commit(
         &mut self,
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
-    ) -> Result<Result<StepOutcome, Blocked>, SkillRunError> {
+    ) -> Result<Result<(), Blocked>, SkillRunError> {
         // Time as the wall saw it belongs to no record, whoever reports it.
         outcome.metrics.elapsed_ms = 0;
         if outcome.meta.contains_key(LATENCY_KEY) {
@@ -263,28 +265,32 @@ impl<'a> SkillRun<'a> {
         let (proposed, variables) = self.propose(outcome)?;
         let settled = &proposed.outcome;
         let (held, beside) = match Kept::of(settled, self.pinned.on_failure) {
-            Kept::Output(value) => (self.book.store(Canonical::of(&value), sink)?, None),
+            Kept::Output(output) => (self.book.store(output, sink)?, None),
             Kept::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
             Kept::Skipped(value) => (Outcome::Skipped, Some(value)),
         };
         let result = kept::result(&settled.step_id, &settled.input, self.book.next_times()?, held, beside);
         let result = self.book.judge(result, sink)?;
         let (step, errors) = (settled.step_id.clone(), blocking(&self.book, &result));
-        let index = self.book.record(&step, result, sink)?;
+        let key = outcome_key(self.book.state().step_index(), &step);
+        let index = self.book.record(&key, result, sink)?;
         if let Some(errors) = errors {
             self.blocked = Some(proposed.outcome);
             return Ok(Err(Blocked { index, step, errors }));
         }
-        let kept = self.progress.accept(proposed).clone();
+        self.progress.accept(proposed);
         if let (Some(before), Some(after)) = (self.variables.take(), variables) {
             self.follow_variables(&before, after);
         }
-        Ok(Ok(kept))
+        Ok(Ok(()))
     }
 
     /// Says what settling an outcome would give, and which variables there would be; where any are declared, their
     /// rules have a say.
-    fn propose(&self, outcome: StepOutcome) -> Result<(Settled, Option<SkillVariables>), SkillRunError> {
+    fn propose(&mut self, outcome: StepOutcome) -> Result<(Settled, Option<SkillVariables>), SkillRunError> {
+        if self.variables.is_none() && !self.custody().is_pinned() {
+            return Ok((self.progress.propose_owned(outcome)?, None));
+        }
         let (step, proposed) = (self.progress.due(), self.progress.propose(outcome)?);
         let (Some(variables), Some(step)) = (&self.variables, step) else { return Ok((proposed, None)) };
         let (index, times) = (self.book.next_index(), self.book.next_times()?);
@@ -309,7 +315,7 @@ impl<'a> SkillRun<'a> {
 
     /// Asks whether a step that acts on the world may be executed, now that everything before it is recorded.
     fn foresee(&mut self, step: &Step, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
-        let imagined = Canonical::of(&imagined(step).to_value());
+        let imagined = imagined(step).canonical();
         let times = self.book.next_times()?;
         let result = kept::result(&step.id, &Value::Null, times, Outcome::Success(imagined), None);
         Ok(self.book.foresee(result, sink)?)
@@ -323,7 +329,8 @@ impl<'a> SkillRun<'a> {
                 Some(failure) => {
                     let error = StepError::new(failure.code().name(), failure.failure.message.clone());
                     let held = Outcome::Failed(vec![error]);
-                    let result = kept::result(OUTPUTS_STEP, &Value::Null, book.next_times()?, held, None);
+                    let result =
+                        kept::result(&OUTPUTS_STEP.into(), &Value::Null, book.next_times()?, held, None);
                     book.record(OUTPUTS_STEP, result, sink)?;
                 }
                 None => {
@@ -349,9 +356,9 @@ fn imagined(step: &Step) -> StepOutcome {
         produced: Some(Object::new().into()),
         commits: Vec::new(),
         wired: None,
-        reads: Vec::new(),
-        control_reads: Vec::new(),
-        writes: Vec::new(),
+        reads: Names::default(),
+        control_reads: Names::default(),
+        writes: Names::default(),
         meta: Object::new(),
         metrics: TraceMetrics::default(),
         called: BTreeMap::new(),

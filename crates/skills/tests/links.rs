@@ -366,7 +366,7 @@ fn recomputed(case: &Case, journal: &[u8], alter: impl Fn(&str) -> String) -> Ve
         let record = match chained.record {
             Record::Step(step) => {
                 let result = altered(&step.result, &alter);
-                fold.apply(result.step(), &result).unwrap();
+                fold.apply(&hence_engine::outcome_key(step.step_index, result.step()), &result).unwrap();
                 let after = fold.state_mut().digest();
                 let record =
                     StepRecord { result, state_before_hash: before, state_after_hash: after, ..step };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, ObjectWriter, Value};
+use hence_canon::{Canonical, ObjectWriter};
 
 use crate::{ArtifactRule, StepIndex};
 
@@ -38,7 +38,7 @@ impl Produced {
             .text("key", &self.key)
             .canonical("output", &self.output)
             .text("step", &self.step)
-            .value("step_index", &Value::from(self.step_index.get()))
+            .count("step_index", self.step_index.get())
             .finish()
     }
 }

@@ -9,6 +9,9 @@ use crate::{POLICY_VIOLATION, StepError, Timestamp};
 /// The version of the result's form.
 pub const RESULT_VERSION: &str = "1.0.0";
 
+/// The version as results share it.
+static VERSION: LazyLock<Arc<str>> = LazyLock::new(|| RESULT_VERSION.into());
+
 /// What a step did. The only thing that changes a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepResult {
@@ -100,9 +103,9 @@ impl StepResult {
         outcome: Outcome,
     ) -> Self {
         Self {
-            version: RESULT_VERSION.into(),
+            version: VERSION.clone(),
             step: step.into(),
-            input_hash: Canonical::of(input).digest(),
+            input_hash: Digest::of(&hence_canon::canonical_bytes(input)),
             output_hash: outcome.output_hash(),
             started_at,
             finished_at,
@@ -182,23 +185,27 @@ impl StepResult {
 
     /// Returns the canonical form.
     pub fn canonical(&self) -> Canonical {
-        let (input_hash, output_hash) = (self.input_hash.to_string(), self.output_hash.to_string());
-        let mut writer = ObjectWriter::new();
-        for (key, value) in self.others.iter() {
-            writer = writer.value(&**key, value);
+        self.write(ObjectWriter::new()).finish()
+    }
+
+    /// Writes the members, in the order of their keys. Others come first: none of them can be taken for a known one.
+    pub fn write<'a>(&self, writer: ObjectWriter<'a>) -> ObjectWriter<'a> {
+        let other = |writer: ObjectWriter<'a>, (key, value): (&Arc<str>, &Value)| {
+            writer.value(key.to_string(), value)
+        };
+        let mut writer = self.others.iter().fold(writer, other);
+        if let Outcome::Failed(errors) = &self.outcome {
+            writer = writer.value("errors", &errors.iter().collect());
         }
-        writer = writer
-            .text("version", &self.version)
-            .text("step", &self.step)
-            .text("status", self.outcome.status().as_str())
-            .text("input_hash", &input_hash)
-            .text("output_hash", &output_hash)
+        writer = writer.text("finished_at", self.finished_at.as_str()).digest("input_hash", self.input_hash);
+        if let Outcome::Success(output) = &self.outcome {
+            writer = writer.canonical("output", output);
+        }
+        writer
+            .digest("output_hash", self.output_hash)
             .text("started_at", self.started_at.as_str())
-            .text("finished_at", self.finished_at.as_str());
-        match &self.outcome {
-            Outcome::Success(output) => writer.canonical("output", output).finish(),
-            Outcome::Failed(errors) => writer.value("errors", &errors.iter().collect()).finish(),
-            Outcome::Skipped => writer.finish(),
-        }
+            .text("status", self.outcome.status().as_str())
+            .text("step", &self.step)
+            .text("version", &self.version)
     }
 }

@@ -73,7 +73,25 @@ impl Timestamp {
         let later =
             civil_time(&self.0)?.checked_add(SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()?;
         // Four digits are the whole range of the spelling.
-        (0..=9999).contains(&later.year()).then(|| Self(format!("{later}Z").into()))
+        (0..=9999).contains(&later.year()).then(|| Self::of(later))
+    }
+
+    /// Spells a time whose year has four digits.
+    fn of(time: DateTime) -> Self {
+        let digit =
+            |number: i16, place: i16| char::from(b'0' + u8::try_from(number / place % 10).unwrap_or(0));
+        let (year, two) = (time.year(), |number: i8| [digit(number.into(), 10), digit(number.into(), 1)]);
+        let [month, day] = [time.month(), time.day()].map(two);
+        let [hour, minute, second] = [time.hour(), time.minute(), time.second()].map(two);
+        let year = [1000, 100, 10, 1].map(|place| digit(year, place));
+        let mut text = String::with_capacity(SHAPE.len());
+        text.extend(year);
+        for (mark, two) in [('-', month), ('-', day), ('T', hour), (':', minute), (':', second)] {
+            text.push(mark);
+            text.extend(two);
+        }
+        text.push('Z');
+        Self(text.into())
     }
 
     /// Returns the milliseconds from `earlier` to this, if both times exist.

@@ -2,6 +2,7 @@
 
 mod append;
 mod canonical;
+mod expressions;
 mod growth;
 mod policy;
 mod resume;
@@ -31,6 +32,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
     Bench { name: "skills", run: skills::run },
+    Bench { name: "expressions", run: expressions::run },
     Bench { name: "traces", run: traces::run },
     Bench { name: "policy", run: policy::run },
     Bench { name: "review", run: review::run },

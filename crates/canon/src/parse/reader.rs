@@ -182,9 +182,6 @@ impl<'a> Reader<'a> {
             }
             return Ok(object.into());
         }
-        let mut members = members;
-        // A vector grows by doubling; what is kept should not hold the room it did not need.
-        members.shrink_to_fit();
         Object::from_members(members).map(Value::Object).map_err(|duplicate| {
             let offset = key_offsets.get(duplicate.position).copied().unwrap_or(self.offset);
             self.fail_at(offset, Kind::DuplicateKey(duplicate.key.clone())).inside(duplicate.key)

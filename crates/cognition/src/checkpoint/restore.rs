@@ -1,14 +1,13 @@
 //! Checkpoints to states.
 
 use std::str::FromStr;
-use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
 use super::CHECKPOINT_VERSION;
 use crate::run::metrics;
 use crate::state::{
-    DecodeError, ExecutionState, Memory, Place, RunStatus, RuntimeEvent, STATE_VERSION, StepResult,
+    DecodeError, ExecutionState, Memory, Names, Place, RunStatus, RuntimeEvent, STATE_VERSION, StepResult,
     Timestamp, Trace, TraceStep,
 };
 
@@ -108,8 +107,8 @@ fn step_result(place: &Place<'_>) -> Result<StepResult, DecodeError> {
     })
 }
 
-fn texts_or_null(place: &Place<'_>) -> Result<Option<Vec<Arc<str>>>, DecodeError> {
-    if place.is_absent_or_null() { Ok(None) } else { place.texts().map(Some) }
+fn texts_or_null(place: &Place<'_>) -> Result<Option<Names>, DecodeError> {
+    if place.is_absent_or_null() { Ok(None) } else { place.texts().map(|texts| Some(texts.into())) }
 }
 
 fn event(place: &Place<'_>) -> Result<RuntimeEvent, DecodeError> {

@@ -95,8 +95,8 @@ fn trace_step(step: &TraceStep) -> Value {
         ("status", step.status.name().into()),
         ("started_at", step.started_at.clone().into()),
         ("ended_at", step.ended_at.clone().into()),
-        ("reads", step.reads.clone().into()),
-        ("writes", step.writes.clone().into()),
+        ("reads", step.reads.iter().cloned().collect()),
+        ("writes", step.writes.iter().cloned().collect()),
         ("latency_ms", step.latency_ms.clone()),
     ])
     .into()

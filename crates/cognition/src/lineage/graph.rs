@@ -8,6 +8,7 @@ use crate::plan::{StepIndex, Writers, references};
 use crate::reference::{Namespace, Reference};
 use crate::run::StepOutcome;
 use crate::skill::{Skill, Step};
+use crate::state::Names;
 
 /// Who read and wrote what in one run.
 pub struct Lineage<'a> {
@@ -37,7 +38,7 @@ pub struct Written {
     /// The step.
     pub step_id: Arc<str>,
     /// What it wrote.
-    pub writes: Vec<Arc<str>>,
+    pub writes: Names,
     /// What it read.
     pub sources: Vec<Source>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::{JsonPointer, Object, Value};
 
 use crate::reference::{MissingReference, Reference};
-use crate::state::Memory;
+use crate::state::{Memory, Names};
 
 /// An object with this single member stands for the member's value, taken as it is.
 ///
@@ -14,7 +14,10 @@ pub const LITERAL_KEY: &str = "$literal";
 
 /// The declared input of a step, read once and resolved at every execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct InputMapping(Template);
+pub struct InputMapping {
+    template: Template,
+    reads: Names,
+}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Template {
@@ -60,14 +63,21 @@ impl InputMapping {
     pub fn parse(mapping: &Value) -> Result<Self, InvalidInputMapping> {
         match mapping {
             // The mapping itself is never a literal: an input named `$literal` stays possible.
-            Value::Object(object) => map(object, &JsonPointer::root()).map(Self),
+            Value::Object(object) => map(object, &JsonPointer::root()).map(Self::of),
             other => Err(InvalidInputMapping::NotAnObject(other.kind())),
         }
     }
 
     /// Returns the mapping without inputs.
     pub fn empty() -> Self {
-        Self(Template::Fixed(Object::new().into()))
+        Self::of(Template::Fixed(Object::new().into()))
+    }
+
+    fn of(template: Template) -> Self {
+        let mut found = Vec::new();
+        template.collect(&mut found);
+        let reads = found.into_iter().map(|reference| reference.to_string().into()).collect();
+        Self { template, reads }
     }
 
     /// Makes the input from memory.
@@ -76,15 +86,15 @@ impl InputMapping {
     /// [`InputMappingError::Reference`] when a strict reference names nothing.
     pub fn resolve(&self, memory: &Memory) -> Result<Value, InputMappingError> {
         // The place is looked for only when something is missing: it would cost more than resolving does.
-        self.0.resolve(memory).map_err(|source| InputMappingError::Reference {
-            pointer: self.0.place_of(&source.reference, &JsonPointer::root()).unwrap_or_default(),
+        self.template.resolve(memory).map_err(|source| InputMappingError::Reference {
+            pointer: self.template.place_of(&source.reference, &JsonPointer::root()).unwrap_or_default(),
             source,
         })
     }
 
     /// Returns what stands for one input.
     pub(crate) fn member(&self, name: &str) -> Option<Given<'_>> {
-        match &self.0 {
+        match &self.template {
             Template::Fixed(value) => value.get(name).map(Given::Fixed),
             Template::Map(members) => {
                 members.iter().find(|(key, _)| &**key == name).map(|(_, member)| match member {
@@ -99,8 +109,13 @@ impl InputMapping {
     /// Returns every reference, depth first in declared order, repetitions included.
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
-        self.0.collect(&mut found);
+        self.template.collect(&mut found);
         found
+    }
+
+    /// Returns the texts of [`references`](Self::references).
+    pub fn reads(&self) -> &Names {
+        &self.reads
     }
 }
 

@@ -7,7 +7,7 @@ use hence_canon::{DEPTH_MAX, Kind, Object, Value};
 
 use super::merge::{MergeError, merge};
 use super::{InvalidTarget, MergeStrategy, ProducedField, Target, TargetPath, UnknownStrategy};
-use crate::state::{Memory, Table};
+use crate::state::{Memory, Names, Table};
 
 /// How deep a value may nest once it is in memory, counted from its namespace.
 ///
@@ -17,7 +17,12 @@ const _: () = assert!(VALUE_DEPTH_MAX + 16 < DEPTH_MAX);
 
 /// Where the members of a step's output go, in declared order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct OutputMapping(Box<[Entry]>);
+pub struct OutputMapping {
+    entries: Box<[Entry]>,
+    targets: Names,
+    /// The first entry whose target an earlier one has.
+    repeated: Option<usize>,
+}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Entry {
@@ -119,17 +124,26 @@ impl OutputMapping {
                 .map_err(|source| InvalidOutputMapping::Target { field: field.clone(), source })?;
             Ok(Entry { field: ProducedField::parse(field), target })
         };
-        object.iter().map(entry).collect::<Result<_, _>>().map(Self)
+        let entries = object.iter().map(entry).collect::<Result<Box<[Entry]>, _>>()?;
+        let targets = entries.iter().map(|entry| entry.target.text().clone()).collect();
+        let mut seen = BTreeSet::new();
+        let repeated = entries.iter().position(|entry| !seen.insert(entry.target.text()));
+        Ok(Self { repeated, entries, targets })
     }
 
     /// Returns whether nothing is mapped.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// Iterates over fields and targets in declared order.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = (&ProducedField, &Target)> {
-        self.0.iter().map(|entry| (&entry.field, &entry.target))
+        self.entries.iter().map(|entry| (&entry.field, &entry.target))
+    }
+
+    /// Returns the texts of the targets in declared order.
+    pub fn targets(&self) -> &Names {
+        &self.targets
     }
 
     /// Writes `produced` and returns the memory after it.
@@ -145,23 +159,33 @@ impl OutputMapping {
         produced: &Value,
         strategy: MergeStrategy,
     ) -> Result<Memory, OutputMappingError> {
+        let mut after = memory.clone();
+        self.apply_to(&mut after, produced, strategy)?;
+        Ok(after)
+    }
+
+    /// Writes `produced` to a memory. An error leaves the entries before it written, and nothing of its own.
+    pub(crate) fn apply_to(
+        &self,
+        after: &mut Memory,
+        produced: &Value,
+        strategy: MergeStrategy,
+    ) -> Result<(), OutputMappingError> {
         let produced =
             produced.as_object().ok_or_else(|| OutputMappingError::NotAnObject(produced.kind()))?;
-        let mut after = memory.clone();
-        let mut written = BTreeSet::new();
-        for entry in &self.0 {
+        for (position, entry) in self.entries.iter().enumerate() {
             let target = entry.target.text();
             let value = entry
                 .field
-                .find(produced, &after)
+                .find(produced, after)
                 .ok_or_else(|| OutputMappingError::MissingField(entry.field.to_string()))?;
-            if !written.insert(target) && strategy == MergeStrategy::Overwrite {
+            if strategy == MergeStrategy::Overwrite && self.repeated == Some(position) {
                 return Err(OutputMappingError::DuplicateTarget(target.clone()));
             }
-            set(&mut after, &entry.target, value, strategy)?;
+            set(after, &entry.target, value, strategy)?;
             after.written_targets.insert_mut(target.clone());
         }
-        Ok(after)
+        Ok(())
     }
 }
 

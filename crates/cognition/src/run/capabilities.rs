@@ -7,7 +7,7 @@ use hence_canon::{Digest, Float, Object, Value};
 use super::StepOutcome;
 use super::invoke::Invoking;
 use crate::capability::Registry;
-use crate::state::RunStatus;
+use crate::state::{Names, RunStatus};
 
 /// Calls, waits and time. Everything that is not a function of the skill and the request comes through here.
 pub trait Capabilities: Registry {
@@ -183,7 +183,7 @@ pub struct NestedRun {
     /// The run that nests it, if it has an id.
     pub parent_run_id: Option<Arc<str>>,
     /// The skills from the outermost to this one.
-    pub lineage: Vec<Arc<str>>,
+    pub lineage: Names,
     /// How it ended.
     pub status: RunStatus,
     /// The id of the run, if the run that nests it has one.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Capabilities, RunOptions};
+use crate::state::Names;
 
 /// What executing a step needs beside the step and the memory.
 pub struct Context<'a> {
@@ -13,7 +14,7 @@ pub struct Context<'a> {
     /// The skill that is run.
     pub skill_id: Arc<str>,
     /// The skills from the outermost to this one, this one included.
-    pub lineage: Vec<Arc<str>>,
+    pub lineage: Names,
     /// The id of this run, if it has one.
     pub run_id: Option<Arc<str>>,
     /// The calls of the runs around this one, as in [`CallPlace::path`](super::CallPlace::path).

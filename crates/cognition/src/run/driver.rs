@@ -11,7 +11,7 @@ use super::{
 };
 use crate::failure::{ErrorClass, Failure};
 use crate::skill::Skill;
-use crate::state::{ExecutionState, Frame};
+use crate::state::{ExecutionState, Frame, Names};
 
 /// What a run is asked to do.
 #[derive(Clone, Debug, Default)]
@@ -47,14 +47,14 @@ pub struct RunReport {
 
 /// Runs a skill to its end, or until it has to wait.
 pub fn run(skill: &Skill, request: RunRequest, capabilities: &mut dyn Capabilities) -> RunReport {
-    run_in(skill, &request, (vec![skill.id.clone()], "".into()), capabilities)
+    run_in(skill, &request, ([skill.id.clone()].into(), "".into()), capabilities)
 }
 
 /// Runs a skill at its place in a tree of runs.
 pub(super) fn run_in(
     skill: &Skill,
     request: &RunRequest,
-    (lineage, path): (Vec<Arc<str>>, Arc<str>),
+    (lineage, path): (Names, Arc<str>),
     capabilities: &mut dyn Capabilities,
 ) -> RunReport {
     let refused = |class: ErrorClass, message: String| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Object, Value};
+use hence_canon::{Canonical, Object, ObjectWriter, Value};
 
 use super::{Note, StepOutcome};
 use crate::failure::{CAUSES_MAX, ErrorClass, Failure};
@@ -15,37 +15,49 @@ use crate::state::{DecodeError, Place, StepStatus, TraceMetrics};
 pub struct OutcomeError(#[from] pub DecodeError);
 
 impl StepOutcome {
-    /// Returns the outcome as a value. Members that say nothing are left out.
+    /// Returns the outcome as a value.
     pub fn to_value(&self) -> Value {
-        let texts = |list: &[Arc<str>]| list.iter().cloned().collect::<Value>();
-        let mut members: Vec<(&str, Value)> = vec![
-            ("step_id", self.step_id.clone().into()),
-            ("uses", self.uses.clone().into()),
-            ("status", self.status.name().into()),
-            ("input", self.input.clone()),
-            ("reads", texts(&self.reads)),
-            ("writes", texts(&self.writes)),
-            ("called", self.called.iter().map(|(id, times)| (id.clone(), *times)).collect::<Object>().into()),
-            ("metrics", metrics_value(self.metrics)),
-        ];
-        members.extend(self.produced.clone().map(|produced| ("produced", produced)));
+        self.canonical().value().clone()
+    }
+
+    /// Returns the outcome as a journal keeps it. Members that say nothing are left out.
+    ///
+    /// It is written without a tree, in the order of the keys: this is done for every step of a run.
+    pub fn canonical(&self) -> Canonical {
+        let mut writer = ObjectWriter::new().object("called", |object| {
+            self.called.iter().fold(object, |object, (id, times)| object.count(&**id, *times))
+        });
         // Most steps write what they produced, once; only others say so.
         if !matches!((self.commits.as_slice(), &self.produced), ([only], Some(produced)) if only == produced)
         {
-            members.push(("commits", self.commits.iter().cloned().collect()));
+            writer = writer.list("commits", &self.commits);
         }
-        members.extend(self.wired.clone().map(|wired| ("wired", wired.into())));
         if !self.control_reads.is_empty() {
-            members.push(("control_reads", texts(&self.control_reads)));
+            writer = writer.texts("control_reads", &self.control_reads);
         }
+        if let Some(failure) = &self.failure {
+            writer = writer.value("failure", &failure_value(failure));
+        }
+        writer = writer.value("input", &self.input);
         if !self.meta.is_empty() {
-            members.push(("meta", self.meta.clone().into()));
+            writer = writer.value("meta", &self.meta.clone().into());
         }
+        writer = writer.object("metrics", |object| write_metrics(self.metrics, object));
         if !self.notes.is_empty() {
-            members.push(("notes", self.notes.iter().map(note_value).collect()));
+            writer = writer.value("notes", &self.notes.iter().map(note_value).collect());
         }
-        members.extend(self.failure.as_ref().map(|failure| ("failure", failure_value(failure))));
-        members.into_iter().collect::<Object>().into()
+        if let Some(produced) = &self.produced {
+            writer = writer.value("produced", produced);
+        }
+        writer = writer
+            .texts("reads", &self.reads)
+            .text("status", self.status.name())
+            .text("step_id", &self.step_id)
+            .text("uses", &self.uses);
+        if let Some(wired) = &self.wired {
+            writer = writer.value("wired", &wired.clone().into());
+        }
+        writer.texts("writes", &self.writes).finish()
     }
 
     /// Reads an outcome back.
@@ -72,9 +84,9 @@ impl StepOutcome {
             produced,
             commits,
             wired: if wired.is_absent_or_null() { None } else { Some(wired.object()?.clone()) },
-            reads: root.member("reads").texts()?,
-            control_reads: root.member("control_reads").texts()?,
-            writes: root.member("writes").texts()?,
+            reads: root.member("reads").texts()?.into(),
+            control_reads: root.member("control_reads").texts()?.into(),
+            writes: root.member("writes").texts()?.into(),
             meta: root.member("meta").object_or_empty()?,
             metrics: metrics(&root.member("metrics"))?,
             called: called(&root.member("called"))?,
@@ -87,9 +99,9 @@ impl StepOutcome {
     }
 }
 
-fn metrics_value(mut metrics: TraceMetrics) -> Value {
-    let counters = metrics.counters().map(|(name, count)| (name, *count));
-    counters.into_iter().filter(|(_, count)| *count > 0).collect::<Object>().into()
+fn write_metrics(mut metrics: TraceMetrics, object: ObjectWriter<'_>) -> ObjectWriter<'_> {
+    let counters = metrics.counters().into_iter().filter(|(_, count)| **count > 0);
+    counters.fold(object, |object, (name, count)| object.count(name, *count))
 }
 
 pub(crate) fn metrics(place: &Place<'_>) -> Result<TraceMetrics, DecodeError> {

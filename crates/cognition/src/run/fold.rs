@@ -1,6 +1,7 @@
 //! Outcomes into states.
 
-use std::sync::Arc;
+use std::iter;
+use std::sync::{Arc, LazyLock};
 
 use hence_canon::{Object, Value};
 
@@ -9,7 +10,12 @@ use super::flow::{attempts_of, write};
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{OutputMapping, OutputMappingError};
 use crate::skill::Step;
-use crate::state::{ExecutionState, Memory, StepResult, StepStatus, TraceStep};
+use crate::state::{ExecutionState, Memory, Names, StepResult, StepStatus, TraceStep};
+
+/// What every step says; said once.
+static STEP_START: LazyLock<Arc<str>> = LazyLock::new(|| "step_start".into());
+static STEP_COMPLETED: LazyLock<Arc<str>> = LazyLock::new(|| "step_completed".into());
+static PRODUCED_OUTPUT: LazyLock<Arc<str>> = LazyLock::new(|| "produced_output".into());
 
 /// An outcome that has been written, and the memory after it.
 #[derive(Clone, Debug)]
@@ -48,56 +54,75 @@ pub enum FoldError {
 }
 
 /// Writes an outcome to memory. One whose output cannot be written becomes a failure and writes nothing.
-pub fn settle(step: &Step, outcome: StepOutcome, memory: &Memory) -> Settled {
-    match write_all(step, &outcome, memory) {
-        Ok(after) => {
-            let writes = if outcome.commits.is_empty() { Vec::new() } else { targets(step) };
-            Settled { outcome: StepOutcome { writes, ..outcome }, memory: after }
+pub fn settle(step: &Step, outcome: StepOutcome, memory: Memory) -> Settled {
+    let (memory, written) = write_all(step, &outcome, memory);
+    match written {
+        Ok(()) => {
+            let writes = if outcome.commits.is_empty() { Names::default() } else { targets(step) };
+            Settled { outcome: StepOutcome { writes, ..outcome }, memory }
         }
         Err(error) => {
             let failure = Failure::new(ErrorClass::OutputMapping, error);
-            Settled { outcome: outcome.failed(failure), memory: memory.clone() }
+            Settled { outcome: outcome.failed(failure), memory }
         }
     }
 }
 
-fn write_all(step: &Step, outcome: &StepOutcome, memory: &Memory) -> Result<Memory, OutputMappingError> {
-    outcome.commits.iter().try_fold(memory.clone(), |memory, produced| write(step, &memory, produced))
+/// Writes every commit and returns the memory after them, or the memory before them and why.
+fn write_all(
+    step: &Step,
+    outcome: &StepOutcome,
+    mut memory: Memory,
+) -> (Memory, Result<(), OutputMappingError>) {
+    if let ([only], Ok(mapping), Ok(strategy)) =
+        (outcome.commits.as_slice(), &step.output, &step.merge_strategy)
+        && mapping.entries().len() <= 1
+    {
+        // One entry is written whole or not at all, so the memory can be changed where it is.
+        let written = mapping.apply_to(&mut memory, only, *strategy);
+        return (memory, written);
+    }
+    let mut commits = outcome.commits.iter();
+    let written = commits.try_fold(memory.clone(), |memory, produced| write(step, &memory, produced));
+    match written {
+        Ok(after) => (after, Ok(())),
+        Err(error) => (memory, Err(error)),
+    }
 }
 
-/// Writes an outcome again that was settled before, through the mapping it was settled with.
-pub(super) fn refold(step: &Step, outcome: &StepOutcome, memory: &Memory) -> Result<Memory, FoldError> {
+/// Writes an outcome again that was settled before, through the mapping it was settled with. Returns the memory after
+/// it, or the memory before it and why.
+pub(super) fn refold(step: &Step, outcome: &StepOutcome, memory: Memory) -> (Memory, Result<(), FoldError>) {
     let rewired = outcome
         .wired
         .as_ref()
         .map(|mapping| Step { output: OutputMapping::parse(&mapping.clone().into()), ..step.clone() });
-    write_all(rewired.as_ref().unwrap_or(step), outcome, memory)
-        .map_err(|source| FoldError::Write { step: outcome.step_id.clone(), source })
+    let (memory, written) = write_all(rewired.as_ref().unwrap_or(step), outcome, memory);
+    (memory, written.map_err(|source| FoldError::Write { step: outcome.step_id.clone(), source }))
 }
 
-fn targets(step: &Step) -> Vec<Arc<str>> {
-    step.output
-        .iter()
-        .flat_map(|mapping| mapping.entries().map(|(_, target)| target.text().clone()))
-        .collect()
+fn targets(step: &Step) -> Names {
+    step.output.as_ref().map_or_else(|_| Names::default(), |mapping| mapping.targets().clone())
 }
 
 impl ExecutionState {
     /// Takes in a settled outcome.
-    pub fn accept(&mut self, settled: Settled) {
-        let Settled { outcome, memory } = settled;
+    pub fn accept(&mut self, outcome: &StepOutcome, memory: Memory) {
         self.memory = memory;
         self.current_step = None;
         let id = &outcome.step_id;
-        self.event("step_start", format!("step `{id}` started"), Some(id), Object::new());
+        let started = ["step `", id, "` started"].concat();
+        self.event(STEP_START.clone(), started, Some(id), Object::new());
         for note in &outcome.notes {
-            self.event(&note.kind, note.message.clone(), Some(id), Object::new());
+            self.event(note.kind.clone(), note.message.clone(), Some(id), Object::new());
         }
         match outcome.status {
             StepStatus::Completed => {
                 let produced = outcome.produced.clone().unwrap_or_default();
-                let data = [("produced_output".into(), produced)].into_iter().chain(members(&outcome.meta));
-                self.event("step_completed", format!("step `{id}` completed"), Some(id), data.collect());
+                let meta = outcome.meta.iter().map(|(key, value)| (key.clone(), value.clone()));
+                let data = iter::once((PRODUCED_OUTPUT.clone(), produced)).chain(meta).collect();
+                let completed = ["step `", id, "` completed"].concat();
+                self.event(STEP_COMPLETED.clone(), completed, Some(id), data);
             }
             StepStatus::Failed => {
                 let message =
@@ -118,7 +143,7 @@ impl ExecutionState {
         }
         self.trace.metrics.add(outcome.metrics);
         self.trace.metrics.step_count += u64::from(outcome.status != StepStatus::Skipped);
-        self.trace.steps.push(trace_step(&outcome));
+        self.trace.steps.push(trace_step(outcome));
         self.step_results.push(step_result(outcome));
     }
 
@@ -130,9 +155,12 @@ impl ExecutionState {
         if step.id != outcome.step_id {
             return Err(FoldError::OtherStep { expected: step.id.clone(), found: outcome.step_id });
         }
-        let memory = refold(step, &outcome, &self.memory)?;
-        self.accept(Settled { outcome, memory });
-        Ok(())
+        let (memory, written) = refold(step, &outcome, std::mem::take(&mut self.memory));
+        match written {
+            Ok(()) => self.accept(&outcome, memory),
+            Err(_) => self.memory = memory,
+        }
+        written
     }
 
     /// Takes in that a step was not executed because something it depends on failed. It leaves a result and
@@ -140,12 +168,8 @@ impl ExecutionState {
     pub fn block(&mut self, step: &Step) {
         let outcome = super::step::blank(step).without_effect(StepStatus::Skipped);
         self.step_results
-            .push(StepResult { error_message: Some("dependency failed".into()), ..step_result(outcome) });
+            .push(StepResult { error_message: Some("dependency failed".into()), ..step_result(&outcome) });
     }
-}
-
-fn members(object: &Object) -> impl Iterator<Item = (Arc<str>, Value)> {
-    object.iter().map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>().into_iter()
 }
 
 fn trace_step(outcome: &StepOutcome) -> TraceStep {
@@ -161,7 +185,7 @@ fn trace_step(outcome: &StepOutcome) -> TraceStep {
     }
 }
 
-fn step_result(outcome: StepOutcome) -> StepResult {
+fn step_result(outcome: &StepOutcome) -> StepResult {
     let completed = outcome.status == StepStatus::Completed;
     // The document's record of a failed step has no input; the outcome keeps it.
     let failed = outcome.status == StepStatus::Failed;
@@ -171,16 +195,16 @@ fn step_result(outcome: StepOutcome) -> StepResult {
         .filter_map(|name| Some((name, outcome.meta.get(name)?.clone())));
     StepResult {
         binding: reported.chain(attempts).collect(),
-        step_id: outcome.step_id,
-        uses: outcome.uses,
+        step_id: outcome.step_id.clone(),
+        uses: outcome.uses.clone(),
         status: outcome.status,
-        resolved_input: if failed { Object::new().into() } else { outcome.input },
-        produced_output: outcome.produced.unwrap_or_default(),
-        error_message: outcome.failure.map(|failure| failure.message),
+        resolved_input: if failed { Object::new().into() } else { outcome.input.clone() },
+        produced_output: outcome.produced.clone().unwrap_or_default(),
+        error_message: outcome.failure.as_ref().map(|failure| failure.message.clone()),
         started_at: None,
         finished_at: None,
-        reads: completed.then_some(outcome.reads),
-        writes: completed.then_some(outcome.writes),
+        reads: completed.then(|| outcome.reads.clone()),
+        writes: completed.then(|| outcome.writes.clone()),
         latency_ms: Value::Null,
     }
 }

@@ -9,7 +9,7 @@ use super::driver::run_in;
 use super::invoke::{Caller, Invoked, Stop};
 use super::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::failure::{ErrorClass, Failure};
-use crate::state::Frame;
+use crate::state::{Frame, Names};
 
 impl Caller<'_, '_> {
     /// Runs a skill below this one. It shares nothing with this run but options, trace and lineage.
@@ -19,8 +19,7 @@ impl Caller<'_, '_> {
             return Err(Failure::new(ErrorClass::SkillNotFound, format_args!("no skill `{id}`")).into());
         };
         self.tally.note_call(format!("skill:{id}").into());
-        let mut lineage = self.context.lineage.clone();
-        lineage.push(id.clone());
+        let lineage: Names = self.context.lineage.iter().chain([id]).cloned().collect();
         let parent = self.context.run_id.as_deref();
         let run_id = parent.map(|parent| nested_run_id(parent, &self.step.id, &self.place, attempt));
         let inputs = input.as_object().cloned().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::{Object, Value};
 
 use crate::failure::Failure;
-use crate::state::{StepStatus, TraceMetrics};
+use crate::state::{Names, StepStatus, TraceMetrics};
 
 /// The outcome of one step: everything a journal has to keep about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,11 +26,11 @@ pub struct StepOutcome {
     /// The output mapping its capability's hints stand for, if it has none of its own.
     pub wired: Option<Object>,
     /// References of its input mapping.
-    pub reads: Vec<Arc<str>>,
+    pub reads: Names,
     /// References its control blocks read.
-    pub control_reads: Vec<Arc<str>>,
+    pub control_reads: Names,
     /// Targets its commits wrote; filled when it is settled.
-    pub writes: Vec<Arc<str>>,
+    pub writes: Names,
     /// What is known about how it went: the provider's report and counts of loops and branches.
     pub meta: Object,
     /// What it cost.
@@ -59,7 +59,7 @@ impl StepOutcome {
         self.status = StepStatus::Failed;
         self.produced = None;
         self.commits = Vec::new();
-        self.writes = Vec::new();
+        self.writes = Names::default();
         self.failure = Some(failure);
         self
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
+use super::fold::refold;
 use super::{
     FoldError, Intervention, Prepared, RunReport, RunRequest, Settled, StepOutcome, Waiting, settle,
 };
@@ -143,7 +144,7 @@ impl<'a> Progress<'a> {
     /// # Errors
     /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
     pub fn settle(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
-        let settled = self.propose(outcome)?;
+        let settled = self.propose_owned(outcome)?;
         Ok(self.accept(settled))
     }
 
@@ -169,7 +170,17 @@ impl<'a> Progress<'a> {
     /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
     pub fn propose(&self, outcome: StepOutcome) -> Result<Settled, FoldError> {
         let step = self.expect(&outcome)?;
-        Ok(settle(step, outcome, &self.state.memory))
+        Ok(settle(step, outcome, self.state.memory.clone()))
+    }
+
+    /// As [`propose`](Self::propose), for an outcome that nothing can stand in the way of: the memory goes over to what
+    /// is returned, which spares copying what changes. The state has none until that is accepted.
+    ///
+    /// # Errors
+    /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
+    pub fn propose_owned(&mut self, outcome: StepOutcome) -> Result<Settled, FoldError> {
+        let step = self.expect(&outcome)?;
+        Ok(settle(step, outcome, std::mem::take(&mut self.state.memory)))
     }
 
     /// Takes in an outcome that was settled and kept before.
@@ -178,8 +189,14 @@ impl<'a> Progress<'a> {
     /// [`FoldError`] when it is not the outcome of the step that is due, or does not fit the state.
     pub fn take_in(&mut self, outcome: StepOutcome) -> Result<&StepOutcome, FoldError> {
         let step = self.expect(&outcome)?;
-        let memory = super::fold::refold(step, &outcome, &self.state.memory)?;
-        Ok(self.accept(Settled { outcome, memory }))
+        let (memory, written) = refold(step, &outcome, std::mem::take(&mut self.state.memory));
+        match written {
+            Ok(()) => Ok(self.accept(Settled { outcome, memory })),
+            Err(error) => {
+                self.state.memory = memory;
+                Err(error)
+            }
+        }
     }
 
     /// Ends the run and reports.
@@ -238,8 +255,8 @@ impl<'a> Progress<'a> {
 
     /// Takes in what [`propose`](Self::propose) gave for the step that is due, and returns it as it is to be kept.
     pub fn accept(&mut self, settled: Settled) -> &StepOutcome {
-        let outcome = settled.outcome.clone();
-        self.state.accept(settled);
+        let Settled { outcome, memory } = settled;
+        self.state.accept(&outcome, memory);
         self.schedule.settle(outcome.status);
         self.intervene();
         if let Some(failure) = &outcome.failure {

@@ -11,7 +11,7 @@ use super::{Context, Note, StepOutcome, Waiting};
 use crate::expression::is_true;
 use crate::failure::{ErrorClass, Failure};
 use crate::skill::{Flow, Step, Uses};
-use crate::state::{Memory, StepStatus, TraceMetrics};
+use crate::state::{Memory, Names, StepStatus, TraceMetrics};
 
 /// The member of an outcome's `meta` that names the runs a step nested.
 pub const NESTED_RUNS_KEY: &str = "nested_runs";
@@ -42,9 +42,7 @@ pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Resul
 
 /// Returns the outcome of a step that has done nothing yet.
 pub(super) fn blank(step: &Step) -> StepOutcome {
-    let texts = |references: Vec<String>| references.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>();
-    let reads = step.input.iter().flat_map(|mapping| mapping.references()).map(ToString::to_string).collect();
-    let control_reads = step.control.references().iter().map(ToString::to_string).collect();
+    let reads = step.input.as_ref().map_or_else(|_| Names::default(), |mapping| mapping.reads().clone());
     StepOutcome {
         step_id: step.id.clone(),
         uses: step.uses_text.clone(),
@@ -53,9 +51,9 @@ pub(super) fn blank(step: &Step) -> StepOutcome {
         produced: None,
         commits: Vec::new(),
         wired: step.wired.clone(),
-        reads: texts(reads),
-        control_reads: texts(control_reads),
-        writes: Vec::new(),
+        reads,
+        control_reads: step.control.reads.clone(),
+        writes: Names::default(),
         meta: Object::new(),
         metrics: TraceMetrics::default(),
         called: BTreeMap::new(),

@@ -65,7 +65,7 @@ impl ExecutionState {
     /// Appends an event.
     pub(crate) fn event(
         &mut self,
-        kind: &str,
+        kind: impl Into<Arc<str>>,
         message: impl Into<Arc<str>>,
         step_id: Option<&Arc<str>>,
         data: Object,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use super::{StepStatus, Timestamp};
+use super::{Names, StepStatus, Timestamp};
 
 /// What is kept about an executed step.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,9 +26,9 @@ pub struct StepResult {
     /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// References of its input mapping, if it completed.
-    pub reads: Option<Vec<Arc<str>>>,
+    pub reads: Option<Names>,
     /// Targets it wrote, if it completed.
-    pub writes: Option<Vec<Arc<str>>>,
+    pub writes: Option<Names>,
     /// How long it took, as whoever measured it wrote it down.
     pub latency_ms: Value,
     /// What whoever carried out the call reports about it, under the names in [`StepResult::BINDING_FIELDS`].

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
-use super::{StepStatus, Timestamp};
+use super::{Names, StepStatus, Timestamp};
 
 /// Execution trace of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -29,9 +29,9 @@ pub struct TraceStep {
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// References of its input mapping.
-    pub reads: Vec<Arc<str>>,
+    pub reads: Names,
     /// Targets it wrote.
-    pub writes: Vec<Arc<str>>,
+    pub writes: Names,
     /// How long it took, as whoever measured it wrote it down.
     pub latency_ms: Value,
 }

@@ -63,7 +63,7 @@ impl Follower for InteractiveFollower<'_> {
     /// Variables return to checkpoints of their own, by steps.
     fn keep(&mut self, _: RecordIndex) {}
 
-    fn artifact_key(&self, _: &str) -> Arc<str> {
+    fn artifact_key(&self, _: &StepRecord) -> Arc<str> {
         ARTIFACT.into()
     }
 

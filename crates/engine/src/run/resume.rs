@@ -9,7 +9,7 @@ use crate::blob::Blobs;
 use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
 use crate::history::Recorded;
 use crate::plan::Plan;
-use crate::taken_up::{NotTakenUp, open_behind};
+use crate::taken_up::{NotTakenUp, take_up};
 
 /// A run read back from its journal.
 pub enum Resumed {
@@ -79,17 +79,19 @@ impl Run {
         let (mut run, header) = Self::start(plan)?;
         let wanted = positions(journal);
         run.keep_position(RecordIndex::HEADER);
-        let mut last = RecordIndex::HEADER;
-        for chained in open_behind(journal, &header)? {
-            let chained = chained?;
-            last = chained.index;
-            run.take_back(&chained, blobs)?;
-            if wanted.contains(&chained.index) {
-                run.keep_position(chained.index);
+        take_up(journal, &header, |records| {
+            let mut last = RecordIndex::HEADER;
+            for chained in records {
+                let chained = chained?;
+                last = chained.index;
+                run.take_back(&chained, blobs)?;
+                if wanted.contains(&last) {
+                    run.keep_position(last);
+                }
             }
-        }
-        run.check_end(last)?;
-        Ok(run)
+            run.check_end(last)?;
+            Ok(run)
+        })
     }
 
     fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {

@@ -230,8 +230,9 @@ impl Follower for ReasonFollower<'_> {
         self.kept.insert(index, Known { cursor, artifacts, tally, step_index, custody });
     }
 
-    fn artifact_key(&self, step: &str) -> Arc<str> {
-        self.find(step).map_or_else(|| step.into(), |step| step.artifact_key().into())
+    fn artifact_key(&self, record: &StepRecord) -> Arc<str> {
+        let step = record.result.step();
+        self.find(step).map_or_else(|| step.clone(), |step| step.artifact_key().into())
     }
 
     fn state(&mut self, state: &ReasoningState) {

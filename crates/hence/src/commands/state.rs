@@ -1,5 +1,7 @@
 //! `hence state`: the state as the fold of the journal, at any record.
 
+use std::sync::Arc;
+
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_engine::{Blobs, Engine, NoBlobs};
 use schemars::JsonSchema;
@@ -61,12 +63,27 @@ fn print_part(
     value: &Value,
     pointer: &JsonPointer,
 ) -> Result<Exit, CliError> {
-    let Some(part) = value.pointer(pointer).cloned() else {
+    let part = value.pointer(pointer).or_else(|| value.pointer(&by_step(value, pointer)?)).cloned();
+    let Some(part) = part else {
         let message = format!("run {}: nothing is at {pointer} in the state", journal.name);
         return Err(CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name)));
     };
     context.print(&StateReport(Data(part)))?;
     Ok(Exit::Yes)
+}
+
+/// Returns where a place below the artifact of a skill's step is, given the step's name alone: its key is numbered.
+fn by_step(value: &Value, pointer: &JsonPointer) -> Option<JsonPointer> {
+    let mut tokens = pointer.tokens();
+    let (artifacts, step) = (tokens.next()?, tokens.next()?);
+    let keys = value.get("artifacts").filter(|_| artifacts == "artifacts")?.as_object()?;
+    let is_named = |key: &&Arc<str>| {
+        key.split_once(':').is_some_and(|(number, name)| {
+            name == step && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let key = keys.keys().filter(is_named).last()?;
+    Some([artifacts, key].into_iter().chain(tokens).collect())
 }
 
 /// Gives large values back where the state holds references to them: under its artifacts and later outputs.

@@ -160,7 +160,7 @@ fn a_skill_run_verifies_replays_and_shows() {
         &["replay", "triage"],
         &["log", "triage"],
         &["show", "triage", "report"],
-        &["state", "triage", "/artifacts/report"],
+        &["state", "triage", "/artifacts/report/produced"],
     ] {
         assert_eq!(world.ask(arguments).code, 0, "{}", world.cli(arguments));
     }

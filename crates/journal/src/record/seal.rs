@@ -1,12 +1,18 @@
 //! From a record to the line that is written: hashed once, spelled once.
 
-use hence_canon::{Digest, ObjectWriter, Value};
+use hence_canon::{Digest, ObjectWriter};
 use hence_state::ProfileName;
 
 use super::{CANONICALIZATION, Control, HASH_ALGORITHM, Header, Record, StepRecord};
 use crate::{Head, RecordCount, RecordIndex};
 
 const HASH_KEY: &str = "record_hash";
+/// What the member `record_hash` and the line feed take.
+const HASH_ROOM: usize = 81;
+/// What records of the three types take as a rule, a step's output left out.
+const HEADER_ROOM: usize = 640;
+const STEP_ROOM: usize = 700;
+const CONTROL_ROOM: usize = 512;
 
 /// A record as a line of the journal, line feed included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,19 +37,11 @@ impl Record {
     /// Gives the record its place behind `prev` (nothing, for a header) and its hash.
     pub fn seal(&self, prev: Option<Head>) -> Sealed {
         let index = prev.map_or(RecordIndex::HEADER, |head| head.records.next_index());
-        let prev_hash = prev.map(|head| head.hash.to_string());
-        let result;
-        let mut writer = ObjectWriter::new();
-        if let Some(prev_hash) = &prev_hash {
-            writer = writer.text("prev_hash", prev_hash);
-        }
+        let prev_hash = prev.map(|head| head.hash);
         let writer = match self {
-            Self::Header(header) => header.write(writer),
-            Self::Step(step) => {
-                result = step.result.canonical();
-                step.write(writer, index).canonical("result", &result)
-            }
-            Self::Control(control) => control.write(writer, index),
+            Self::Header(header) => header.write(prev_hash),
+            Self::Step(step) => step.write(prev_hash, index),
+            Self::Control(control) => control.write(prev_hash, index),
         };
         seal(writer, index)
     }
@@ -53,14 +51,34 @@ fn seal(writer: ObjectWriter<'_>, index: RecordIndex) -> Sealed {
     let (mut line, place) = writer.bytes_and_place(HASH_KEY);
     let hash = Digest::of(&line);
     // Every record has a member before and behind `record_hash`, so it stands between two commas.
-    line.splice(place..place, format!(",\"{HASH_KEY}\":\"{hash}\"").into_bytes());
+    let member = format!(",\"{HASH_KEY}\":\"{hash}\"");
+    let end = line.len();
+    line.extend_from_slice(member.as_bytes());
+    line.copy_within(place..end, place + member.len());
+    if let Some(room) = line.get_mut(place..place + member.len()) {
+        room.copy_from_slice(member.as_bytes());
+    }
     line.push(b'\n');
     Sealed { line, head: Head { hash, records: RecordCount::new(index.get() + 1) } }
 }
 
+/// Starts a record of about so many bytes; the hash and the line feed come later.
+fn begin<'a>(bytes: usize, prev_hash: Option<Digest>, index: RecordIndex) -> ObjectWriter<'a> {
+    let writer = ObjectWriter::with_capacity(bytes + HASH_ROOM).count("index", index.get());
+    match prev_hash {
+        Some(hash) => writer.digest("prev_hash", hash),
+        None => writer,
+    }
+}
+
 impl Header {
-    fn write<'a>(&self, writer: ObjectWriter<'a>) -> ObjectWriter<'a> {
-        let mut writer = writer
+    fn write<'a>(&self, prev_hash: Option<Digest>) -> ObjectWriter<'a> {
+        // The compat profile is the absence of a mark: its headers are another engine's, byte for byte.
+        let writer = match self.profile {
+            ProfileName::Compat => ObjectWriter::new(),
+            profile => begin(HEADER_ROOM, prev_hash, RecordIndex::HEADER).text("profile", profile.as_str()),
+        };
+        let writer = writer
             .text("type", "header")
             .text("version", &self.version)
             .text("trace_id", &self.trace_id)
@@ -68,12 +86,8 @@ impl Header {
             .text("engine_version", &self.engine_version)
             .text("hash_algorithm", HASH_ALGORITHM)
             .text("canonicalization", CANONICALIZATION)
-            .text("problem_spec_hash", &self.problem_spec_hash.to_string())
-            .text("initial_state_hash", &self.initial_state_hash.to_string());
-        // The compat profile is the absence of a mark: its headers are another engine's, byte for byte.
-        if self.profile != ProfileName::Compat {
-            writer = writer.value("index", &Value::from(0)).text("profile", self.profile.as_str());
-        }
+            .digest("problem_spec_hash", self.problem_spec_hash)
+            .digest("initial_state_hash", self.initial_state_hash);
         match self.clock {
             Some(clock) => writer.text("clock", clock.as_str()),
             None => writer,
@@ -82,28 +96,29 @@ impl Header {
 }
 
 impl StepRecord {
-    fn write<'a>(&self, writer: ObjectWriter<'a>, index: RecordIndex) -> ObjectWriter<'a> {
-        writer
+    /// Writes the members in the order of their keys: there are many of these records.
+    fn write<'a>(&self, prev_hash: Option<Digest>, index: RecordIndex) -> ObjectWriter<'a> {
+        let output = self.result.outcome().output().map_or(0, |output| output.bytes().len());
+        begin(STEP_ROOM + output, prev_hash, index)
+            .object("result", |result| self.result.write(result))
+            .digest("state_after_hash", self.state_after_hash)
+            .digest("state_before_hash", self.state_before_hash)
+            .count("step_index", self.step_index.get())
             .text("type", "step")
-            .value("index", &Value::from(index.get()))
-            .value("step_index", &Value::from(self.step_index.get()))
-            .text("state_before_hash", &self.state_before_hash.to_string())
-            .text("state_after_hash", &self.state_after_hash.to_string())
     }
 }
 
 impl Control {
-    fn write<'a>(&self, writer: ObjectWriter<'a>, index: RecordIndex) -> ObjectWriter<'a> {
-        let writer = writer
+    fn write<'a>(&'a self, prev_hash: Option<Digest>, index: RecordIndex) -> ObjectWriter<'a> {
+        let writer = begin(CONTROL_ROOM, prev_hash, index)
             .text("type", "control")
-            .value("index", &Value::from(index.get()))
-            .text("state_hash", &self.state_hash().to_string());
+            .digest("state_hash", self.state_hash());
         match self {
             Self::Loop(control) => {
                 let writer = writer
                     .text("control_type", "loop")
                     .text("action", control.action.as_str())
-                    .value("loop_iteration", &Value::from(control.loop_iteration))
+                    .count("loop_iteration", control.loop_iteration)
                     .text("start_step", &control.start_step)
                     .text("end_step", &control.end_step)
                     .value("stop_condition", &control.stop_condition);
@@ -119,12 +134,12 @@ impl Control {
                 .text("control_type", "checkpoint")
                 .text("action", "take")
                 .text("name", &control.name)
-                .value("position", &Value::from(control.position.get())),
+                .count("position", control.position.get()),
             Self::Rollback(control) => writer
                 .text("control_type", "rollback")
                 .text("action", "return")
                 .text("name", &control.name)
-                .value("to", &Value::from(control.to.get()))
+                .count("to", control.to.get())
                 .text("at", control.at.as_str()),
         }
     }

@@ -27,7 +27,7 @@ pub trait Follower {
     fn keep(&mut self, index: RecordIndex);
 
     /// Returns the artifact a step's output belongs to.
-    fn artifact_key(&self, step: &str) -> Arc<str>;
+    fn artifact_key(&self, record: &StepRecord) -> Arc<str>;
 
     /// Takes note of the state after the record just judged. Called from the spec level on.
     fn state(&mut self, state: &ReasoningState);

@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
             Record::Header(_) => reasons.push(Reason::new(ReasonCode::HeaderNotFirst)),
             Record::Step(step) => {
                 self.step(step, &mut reasons);
-                let key = self.follower.artifact_key(step.result.step());
+                let key = self.follower.artifact_key(step);
                 let code = ReasonCode::StateAfterHashMismatch;
                 self.fold((index, record), &key, next, step.state_after_hash, code, &mut reasons);
                 self.state_hash = step.state_after_hash;

@@ -180,7 +180,7 @@ impl<'a> SkillView<'a> {
             let id = &artifact.common.artifact_id;
             let assigns =
                 matches!(step.merge_strategy, Ok(MergeStrategy::Overwrite | MergeStrategy::Replace));
-            for target in &outcome.writes {
+            for target in outcome.writes.iter() {
                 // What a step read before adding to it is among its sources already.
                 let read = || outcome.reads.iter().any(|read| **read == **target);
                 let how = if assigns || read() { How::Replaces } else { How::Adds };

@@ -209,7 +209,8 @@ impl Call<'_> {
 
     /// What it read, also to decide. What reads nothing works on what the skill itself holds.
     fn inputs(&self, outcome: &StepOutcome) -> Vec<ArtifactId> {
-        let references: Vec<Arc<str>> = outcome.reads.iter().chain(&outcome.control_reads).cloned().collect();
+        let references: Vec<Arc<str>> =
+            outcome.reads.iter().chain(outcome.control_reads.iter()).cloned().collect();
         let inputs = self.view.sources(&references);
         if inputs.is_empty() { vec![ArtifactId::new(SKILL)] } else { inputs }
     }

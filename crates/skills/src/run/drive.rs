@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
-use hence_cognition::state::Memory;
+use hence_cognition::state::{Memory, Names};
 use hence_engine::{Blocked, Sink};
 
 use super::{FinishedSkill, SkillRun, SkillRunError, acts};
@@ -109,19 +109,25 @@ impl<'a> SkillRun<'a> {
         let request = self.request.clone();
         // A nested run that is run again is as deep as it was.
         let above = usize::try_from(self.pinned.links.depth()).unwrap_or(0);
-        let lineage = vec![self.pinned.id.clone(); above + 1];
+        let lineage: Names = vec![self.pinned.id.clone(); above + 1].into();
         self.recorded.extend(desk.ledger.outcomes());
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();
         let (mut blocked, mut held) = (None, BTreeMap::new());
+        let (give, jobs) = mpsc::channel::<(&'a Step, Memory)>();
+        let jobs = Mutex::new(jobs);
         std::thread::scope(|scope| {
-            let mut active = 0usize;
-            let launch = |step: &'a Step, memory: Memory| {
-                let (send, request, lineage) = (send.clone(), &request, lineage.clone());
+            // Threads end when nobody is left to give them anything.
+            let give = give;
+            let (mut active, mut hired) = (0usize, 0usize);
+            let hire = || {
+                let (send, jobs, request, lineage) = (send.clone(), &jobs, &request, &lineage);
                 scope.spawn(move || {
-                    let outcome = execute_at(desk, step, &memory, request, lineage);
-                    // The receiver lives until every step that was started has been heard of, or the run stopped.
-                    let _ = send.send((step.id.clone(), outcome));
+                    while let Some((step, memory)) = take_job(jobs) {
+                        let outcome = execute_at(desk, step, &memory, request, lineage);
+                        // The receiver lives until every step that was started has been heard of, or the run stopped.
+                        let _ = send.send((step.id.clone(), outcome));
+                    }
                 });
             };
             while !self.has_reached_stop() {
@@ -138,14 +144,17 @@ impl<'a> SkillRun<'a> {
                         steps.push(step);
                     }
                 }
-                let memory = self.progress.state().memory.clone();
+                let memory = &self.progress.state().memory;
                 if let ([only], 0) = (steps.as_slice(), active) {
                     // Nothing else can happen before it is done: handing it to a thread would only take longer.
-                    let outcome = execute_at(desk, only, &memory, &request, lineage.clone());
+                    let outcome = execute_at(desk, only, memory, &request, &lineage);
                     ready.insert(only.id.clone(), outcome);
                 } else {
                     active += steps.len();
-                    steps.into_iter().for_each(|step| launch(step, memory.clone()));
+                    (hired..active).for_each(|_| hire());
+                    hired = hired.max(active);
+                    // The threads hold the other end until this one is gone.
+                    steps.into_iter().for_each(|step| drop(give.send((step, memory.clone()))));
                 }
                 // Behind a line or a nested run that could not be kept nothing is recorded.
                 if blocked.is_none()
@@ -153,7 +162,7 @@ impl<'a> SkillRun<'a> {
                     && let Some(outcome) = self.take_due(&mut ready)
                 {
                     match self.commit(outcome, sink)? {
-                        Ok(kept) => observe(&kept),
+                        Ok(()) => self.progress.outcomes().last().into_iter().for_each(&mut observe),
                         Err(found) => blocked = Some(found),
                     }
                 } else if active == 0 {
@@ -265,12 +274,17 @@ fn hear(receive: &Receiver<(Arc<str>, Executed)>) -> Option<(Arc<str>, Executed)
     }
 }
 
+/// Waits for a step to execute; `None` when there will be none.
+fn take_job<'a>(jobs: &Mutex<Receiver<(&'a Step, Memory)>>) -> Option<(&'a Step, Memory)> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
 fn execute_at(
     desk: &Desk<'_>,
     step: &Step,
     memory: &Memory,
     request: &RunRequest,
-    lineage: Vec<Arc<str>>,
+    lineage: &Names,
 ) -> Executed {
     let mut worker = desk.host.worker();
     let mut recorder = Recorder::new(&mut *worker, desk);
@@ -278,7 +292,7 @@ fn execute_at(
         capabilities: &mut recorder,
         options: &request.options,
         skill_id: lineage.first().cloned().unwrap_or_default(),
-        lineage,
+        lineage: lineage.clone(),
         run_id: request.run_id.clone(),
         path: "".into(),
         trace_id: request.trace_id.clone(),

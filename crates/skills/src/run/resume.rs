@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, StepOutcome};
-use hence_engine::{Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind, was_started};
+use hence_engine::{
+    Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, recorded_outcome_key, take_up, was_started,
+};
 use hence_journal::verify::Reason;
 use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, positions};
 use hence_state::{ProblemSpec, Timestamp};
@@ -89,20 +91,22 @@ impl<'a> SkillRun<'a> {
         run.variables = variables.or(run.variables);
         let wanted = positions(journal);
         run.keep_position(RecordIndex::HEADER);
-        let mut last = RecordIndex::HEADER;
-        for chained in open_behind(journal, &header)? {
-            let chained = chained?;
-            last = chained.index;
-            run.take_back(&chained, blobs)?;
-            if wanted.contains(&last) {
-                run.keep_position(last);
+        take_up(journal, &header, |records| {
+            let mut last = RecordIndex::HEADER;
+            for chained in records {
+                let chained = chained?;
+                last = chained.index;
+                run.take_back(&chained, blobs)?;
+                if wanted.contains(&last) {
+                    run.keep_position(last);
+                }
             }
-        }
-        run.book.check_end().map_err(|(folded, claimed)| {
-            let reason = format!("the state hashes to {folded}, the record says {claimed}");
-            ResumeSkillError::Diverged { index: last, reason }
-        })?;
-        Ok(run)
+            run.book.check_end().map_err(|(folded, claimed)| {
+                let reason = format!("the state hashes to {folded}, the record says {claimed}");
+                ResumeSkillError::Diverged { index: last, reason }
+            })?;
+            Ok(run)
+        })
     }
 
     /// Takes an outcome back into progress and variables.
@@ -175,7 +179,8 @@ impl<'a> SkillRun<'a> {
                         };
                     }
                 }
-                self.book.take_back_step(name, record).map_err(SkillRunError::from)?;
+                let key = recorded_outcome_key(record);
+                self.book.take_back_step(&key, record).map_err(SkillRunError::from)?;
             }
             Record::Control(Control::Complete { at, state_hash }) => {
                 self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;

@@ -17,6 +17,8 @@ use crate::ITERATIONS_KEY;
 
 /// Parts behind the artifacts.
 const END_PARTS: usize = 2;
+/// What the first of them takes as a rule, the problem left out.
+const END_ROOM: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
@@ -133,12 +135,17 @@ impl Core {
     }
 
     fn end_parts(&self) -> [Part; END_PARTS] {
-        let mut middle = b"},\"assumptions\":".to_vec();
+        let mut middle = Vec::with_capacity(END_ROOM);
+        middle.extend_from_slice(b"},\"assumptions\":");
         write_texts(&self.assumptions, &mut middle);
         middle.extend_from_slice(b",\"constraints\":");
         write_texts(&self.constraints, &mut middle);
         middle.extend_from_slice(b",\"errors\":");
-        middle.extend_from_slice(&hence_canon::canonical_bytes(&self.errors.iter().collect()));
+        if self.errors.is_empty() {
+            middle.extend_from_slice(b"[]");
+        } else {
+            middle.extend_from_slice(&hence_canon::canonical_bytes(&self.errors.iter().collect()));
+        }
         middle.extend_from_slice(b",\"metadata\":");
         self.metadata.write(&mut middle);
         middle.extend_from_slice(b",\"problem\":");

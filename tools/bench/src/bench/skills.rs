@@ -34,23 +34,28 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
     for (bytes, size) in CARRIED {
         linear(table, bytes, size)?;
     }
+    measure_chains(table, "names in no order", unordered)?;
     wide(table, &format!("fan-out of {FAN_OUT} steps and one that joins them"), &fan_out(), FAN_OUT + 1)?;
     wide(table, &format!("one step over {ITEMS} items"), &foreach(), ITEMS)
 }
 
 /// Measures chains of steps, each reading what the one before wrote.
 fn linear(table: &mut Table, bytes: usize, size: &str) -> Result<(), Error> {
+    measure_chains(table, &format!("{size} state"), |count| chain(count, bytes))
+}
+
+fn measure_chains(table: &mut Table, what: &str, chain: impl Fn(usize) -> Value) -> Result<(), Error> {
     let mut points = Vec::new();
     let mut detail = Vec::new();
     for count in STEPS {
-        let case = Case::of(&chain(count, bytes))?;
+        let case = Case::of(&chain(count))?;
         case.run()?;
         let time = time_of(TURNS, || case.run()).as_secs_f64();
         let rate = count_of(count)? / time;
         detail.push(format!("{count}: {:.1} µs", 1e6 / rate));
         if count == 1_000 {
             table.push(Row {
-                path: format!("linear skill, 1000 steps, {size} state, speed / reference runtime"),
+                path: format!("linear skill, 1000 steps, {what}, speed / reference runtime"),
                 figure: Some(rate / REFERENCE_STEPS_PER_SECOND),
                 unit: "×",
                 budget: Some(Budget::AtLeast(100.0)),
@@ -65,7 +70,7 @@ fn linear(table: &mut Table, bytes: usize, size: &str) -> Result<(), Error> {
         }
     }
     table.push(Row {
-        path: format!("linear skill, 1000 to 10 000 steps, {size} state: exponent (1 is linear)"),
+        path: format!("linear skill, 1000 to 10 000 steps, {what}: exponent (1 is linear)"),
         figure: Some(exponent(&points)),
         unit: "",
         budget: Some(Budget::AtMost(1.15)),
@@ -145,6 +150,17 @@ pub(super) fn chain(count: usize, bytes: usize) -> Value {
         step(&format!("n{number:05}"), "number.sum", adding(before.into()), [("sum", &target)], object([]))
     });
     skill([first, second].into_iter().chain(others).collect())
+}
+
+/// A chain of `count` additions whose names sort otherwise than they run.
+fn unordered(count: usize) -> Value {
+    let name = |number: usize| format!("n{}", number * 7_919 % 10_007);
+    let steps = (0..count).map(|number| {
+        let before = if number == 0 { Value::from(1) } else { format!("vars.{}", name(number - 1)).into() };
+        let target = format!("vars.{}", name(number));
+        step(&name(number), "number.sum", adding(before), [("sum", &target)], object([]))
+    });
+    skill(steps.collect())
 }
 
 /// Steps that depend on nothing, and one that adds up what they wrote.

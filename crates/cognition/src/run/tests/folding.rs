@@ -85,7 +85,7 @@ fn context<'a>(world: &'a mut World, options: &'a RunOptions) -> Context<'a> {
         capabilities: world,
         options,
         skill_id: "main".into(),
-        lineage: vec!["main".into()],
+        lineage: ["main".into()].into(),
         run_id: None,
         path: "".into(),
         trace_id: None,

@@ -29,6 +29,7 @@ use hence_canon::{JsonPointer, Object, Value};
 use super::problem::Problems;
 use super::{Formula, Problem, Rule};
 use crate::reference::Reference;
+use crate::state::Names;
 
 /// The control blocks of one step.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -41,6 +42,8 @@ pub struct Control {
     pub router: Option<Router>,
     /// How often it is called.
     pub flow: Flow,
+    /// The texts of the [`references`](Self::references).
+    pub reads: Names,
 }
 
 /// How often a step calls.
@@ -78,7 +81,9 @@ impl Control {
             (None, None, Some(whiles)) => Flow::While(whiles),
             (None, None, None) => Flow::Once,
         };
-        Self { condition, retry, router, flow }
+        let control = Self { condition, retry, router, flow, reads: Names::default() };
+        let reads = control.references().iter().map(|reference| reference.to_string().into()).collect();
+        Self { reads, ..control }
     }
 
     /// Iterates over the expressions, each with its place in the config.

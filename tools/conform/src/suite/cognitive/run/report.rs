@@ -2,7 +2,7 @@
 
 use hence_canon::{Object, Value};
 use hence_cognition::run::{NestedRun, RunFailure, RunReport};
-use hence_cognition::state::{RuntimeEvent, StepResult, TraceStep};
+use hence_cognition::state::{Names, RuntimeEvent, StepResult, TraceStep};
 
 use super::super::memory;
 use super::mock::Mock;
@@ -54,7 +54,7 @@ fn error(failed: &RunFailure) -> Value {
 }
 
 fn step_result(result: &StepResult, class: Option<String>) -> Value {
-    let list = |texts: &Option<Vec<std::sync::Arc<str>>>| texts.clone().map(Value::from).unwrap_or_default();
+    let list = |names: &Option<Names>| names.as_ref().map(all).unwrap_or_default();
     let mut members: Vec<(&str, Value)> = vec![
         ("step_id", result.step_id.clone().into()),
         ("status", result.status.name().into()),
@@ -73,8 +73,8 @@ fn trace_step(step: &TraceStep) -> Value {
         ("step_id", Value::from(step.step_id.clone())),
         ("capability_id", step.capability_id.clone().into()),
         ("status", step.status.name().into()),
-        ("reads", step.reads.clone().into()),
-        ("writes", step.writes.clone().into()),
+        ("reads", all(&step.reads)),
+        ("writes", all(&step.writes)),
     ])
     .into()
 }
@@ -97,9 +97,13 @@ fn nested(run: &NestedRun) -> Value {
         ("skill_id", Value::from(run.skill_id.clone())),
         ("depth", run.depth.into()),
         ("parent_skill_id", run.parent_skill_id.clone().into()),
-        ("lineage", run.lineage.clone().into()),
+        ("lineage", all(&run.lineage)),
         ("status", run.status.name().into()),
         ("parent_run_id", run.parent_run_id.clone().into()),
     ])
     .into()
+}
+
+fn all(names: &Names) -> Value {
+    names.iter().cloned().collect()
 }

@@ -1,0 +1,41 @@
+//! Under which key the state keeps what a step of a skill gave.
+
+use std::sync::Arc;
+
+use hence_journal::StepRecord;
+use hence_state::StepIndex;
+
+use crate::gate::{POLICIES_STEP, VERDICTS_STEP};
+
+/// How many digits number a step. A longer run stays right; only its keys no longer stand in order.
+const DIGITS: usize = 6;
+
+/// Returns the artifact of a step that ran at `index`: its number, then its name.
+///
+/// A state is hashed from front to back, with its artifacts in the order of their keys. A name may sort anywhere, and
+/// everything behind it would be hashed again; behind a number, what is new comes last and costs what it is.
+pub fn outcome_key(index: StepIndex, step: &str) -> String {
+    format!("{:0DIGITS$}:{step}", index.get())
+}
+
+/// Returns the artifact of a record of a skill's run. What policies say is no step of the skill and keeps its name.
+pub fn recorded_outcome_key(record: &StepRecord) -> Arc<str> {
+    let step = record.result.step();
+    match &**step {
+        POLICIES_STEP | VERDICTS_STEP => step.clone(),
+        own => outcome_key(record.step_index, own).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_steps_have_greater_keys_whatever_they_are_called() {
+        let keys =
+            [(9, "s9"), (10, "s10"), (11, "a")].map(|(at, step)| outcome_key(StepIndex::new(at), step));
+        assert!(keys.is_sorted());
+        assert_eq!(keys[2], "000011:a");
+    }
+}
