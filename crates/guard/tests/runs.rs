@@ -98,7 +98,7 @@ impl Case {
     fn trace(&self, sink: &MemorySink) -> Value {
         let journal = &sink.journal;
         let document = without_defects(self.problem.clone());
-        let run = RecordedRun { journal, problem: &document, blobs: &sink.blobs, links: &[] };
+        let run = RecordedRun { journal, problem: &document, blobs: &sink.blobs, links: &[], calls: None };
         let trace = encode(&trace_of_run(Program::Reason(&self.engine), &run).unwrap());
         let trace = with_evaluations(trace.as_object().unwrap(), journal, &sink.blobs).unwrap();
         let value = Value::from(trace);

@@ -37,7 +37,7 @@
 //! run.finish(&mut sink, |_| {})?;
 //!
 //! let problem = without_defects(problem);
-//! let run = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &sink.blobs, links: &[] };
+//! let run = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &sink.blobs, links: &[], calls: None };
 //! let trace = model::encode(&trace_of_run(Program::Reason(&engine), &run)?);
 //! assert!(validate::validate_canonical(&trace).findings().is_empty());
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())

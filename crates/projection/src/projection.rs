@@ -5,10 +5,12 @@ use std::sync::Arc;
 use hence_engine::Blobs;
 use hence_journal::{Control, Head, Header, RecordIndex};
 use hence_review::model::{Action, ActionId, ActionStep, Artifact, Residual, Trace};
+use hence_skills::CallHistory;
 use hence_state::{ProblemSpec, Profile, StepResult};
 
 use crate::ProjectError;
 use crate::base::Base;
+use crate::ending::Ending;
 use crate::link::RunLink;
 use crate::piece::Piece;
 use crate::program::Program;
@@ -29,6 +31,7 @@ pub struct Projection<'a> {
     units: Units,
     actions: Vec<Action>,
     residuals: Vec<Residual>,
+    calls: Option<CallHistory>,
 }
 
 impl<'a> Projection<'a> {
@@ -52,6 +55,7 @@ impl<'a> Projection<'a> {
             units: Units::default(),
             actions: Vec::new(),
             residuals: Vec::new(),
+            calls: None,
         };
         let first = projection.view.begin(&projection.scene());
         projection.take(first)?;
@@ -84,6 +88,11 @@ impl<'a> Projection<'a> {
         Ok(())
     }
 
+    /// Takes in what is under way beside the record: only there it is written what people are asked.
+    pub fn know_calls(&mut self, calls: &CallHistory) {
+        self.calls = Some(calls.clone());
+    }
+
     /// Returns the actions so far.
     pub fn actions(&self) -> &[Action] {
         &self.actions
@@ -104,6 +113,9 @@ impl<'a> Projection<'a> {
         let mut residuals = conclusion.before.clone();
         residuals.extend(self.residuals.iter().cloned());
         residuals.extend(conclusion.after.iter().cloned());
+        if conclusion.ending == Ending::Unfinished {
+            residuals.extend(self.view.questions(&self.base, self.calls.as_ref()));
+        }
         let meta_actions = self.units.concluded(&actions, &residuals);
         let links: Vec<RunLink> = self.view.links().into_iter().chain(links.iter().cloned()).collect();
         assembled(Whole {

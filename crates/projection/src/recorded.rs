@@ -8,6 +8,7 @@ use hence_engine::{Blobs, is_seen};
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Reader, Record, read_tail};
 use hence_review::model::Trace;
+use hence_skills::CallHistory;
 use hence_state::ProblemSpec;
 
 use crate::ProjectError;
@@ -26,9 +27,12 @@ pub struct RecordedRun<'a> {
     pub blobs: &'a dyn Blobs,
     /// The runs it came out of.
     pub links: &'a [RunLink],
+    /// What is under way beside the record, without what it tells already: there stands what people are asked.
+    /// Without it only the question of the step that is due is known.
+    pub calls: Option<&'a CallHistory>,
 }
 
-/// Shows a run as a trace. The same run gives the same trace.
+/// Shows a run as a trace. The same run, with the same under way beside it, gives the same trace.
 ///
 /// # Errors
 /// [`ProjectError`] when the journal does not hold, names another problem, or lacks a large value.
@@ -61,6 +65,9 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Trace
             Record::Header(_) => continue,
         };
         projection.take(piece)?;
+    }
+    if let Some(calls) = run.calls {
+        projection.know_calls(calls);
     }
     Ok(projection.trace(tail.head, run.links))
 }

@@ -16,16 +16,19 @@ pub(crate) const PROBLEM: &str = "problem";
 #[derive(Default)]
 pub(crate) struct Shelf {
     artifacts: Vec<Artifact>,
-    by_key: BTreeMap<Arc<str>, Vec<ArtifactId>>,
+    /// The places of the revisions under each key.
+    by_key: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
 impl Shelf {
     /// Takes artifacts in. What stands before the last `#` of an id is its key.
     pub(crate) fn take(&mut self, artifacts: Vec<Artifact>) {
         for artifact in artifacts {
-            let id = &artifact.common.artifact_id;
-            if let Some((key, _)) = id.as_str().rsplit_once('#') {
-                self.by_key.entry(key.into()).or_default().push(id.clone());
+            if let Some((key, _)) = artifact.common.artifact_id.as_str().rsplit_once('#') {
+                match self.by_key.get_mut(key) {
+                    Some(places) => places.push(self.artifacts.len()),
+                    None => drop(self.by_key.insert(key.into(), vec![self.artifacts.len()])),
+                }
             }
             self.artifacts.push(artifact);
         }
@@ -36,14 +39,28 @@ impl Shelf {
         &self.artifacts
     }
 
+    /// Returns the artifact of an id, if it is a revision under a key.
+    pub(crate) fn artifact(&self, id: &ArtifactId) -> Option<&Artifact> {
+        let (key, revision) = id.as_str().rsplit_once('#')?;
+        let place = revision.parse::<usize>().ok()?.checked_sub(1)?;
+        self.artifacts.get(*self.by_key.get(key)?.get(place)?)
+    }
+
     /// Returns the newest artifact under a key.
     pub(crate) fn newest(&self, key: &str) -> Option<&ArtifactId> {
-        self.by_key.get(key).and_then(|ids| ids.last())
+        self.last(self.by_key.get(key)?)
     }
 
     /// Returns the newest artifact under every key.
     pub(crate) fn all_newest(&self) -> impl Iterator<Item = &ArtifactId> {
-        self.by_key.values().filter_map(|ids| ids.last())
+        self.by_key.values().filter_map(|places| self.last(places))
+    }
+
+    fn last(&self, places: &[usize]) -> Option<&ArtifactId> {
+        places
+            .last()
+            .and_then(|place| self.artifacts.get(*place))
+            .map(|artifact| &artifact.common.artifact_id)
     }
 
     fn revisions(&self, key: &str) -> usize {

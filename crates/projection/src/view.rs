@@ -2,6 +2,7 @@
 
 use hence_journal::{Control, RecordIndex};
 use hence_review::model::{Action, ActionId, Residual};
+use hence_skills::CallHistory;
 use hence_state::StepResult;
 
 use crate::ProjectError;
@@ -59,6 +60,11 @@ pub(crate) trait View {
 
     /// Says how it ended and what it left open.
     fn conclude(&self, scene: &Scene<'_>, actions: &[Action]) -> Conclusion;
+
+    /// Says what people are asked while the run waits, as far as the record or what is under way beside it tells.
+    fn questions(&self, _: &Base<'_>, _: Option<&CallHistory>) -> Vec<Residual> {
+        Vec::new()
+    }
 
     /// Returns the runs this one came out of, as far as its problem names them.
     fn links(&self) -> Vec<RunLink> {

@@ -69,7 +69,13 @@ fn shown(folder: &Path) -> Option<Value> {
     sink.append(&header).unwrap();
     run.finish(&library, NonZeroUsize::MIN, &mut sink, |_| {}).ok()?;
     let problem = without_defects(problem);
-    let recorded = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &sink.blobs, links: &[] };
+    let recorded = RecordedRun {
+        journal: &sink.journal,
+        problem: &problem,
+        blobs: &sink.blobs,
+        links: &[],
+        calls: None,
+    };
     let program = Program::Skill { prepared: &prepared, source: &source, host: &library };
     let trace = encode(&trace_of_run(program, &recorded).unwrap());
     let again = encode(&trace_of_run(program, &recorded).unwrap());

@@ -75,7 +75,7 @@ fn run(engine: &Engine, problem: &Value, profile: Profile) -> MemorySink {
 
 fn traced(engine: &Engine, problem: &Value, sink: &MemorySink, journal: &[u8]) -> Value {
     let problem = without_defects(problem.clone());
-    let recorded = RecordedRun { journal, problem: &problem, blobs: &sink.blobs, links: &[] };
+    let recorded = RecordedRun { journal, problem: &problem, blobs: &sink.blobs, links: &[], calls: None };
     let trace = encode(&trace_of_run(Program::Reason(engine), &recorded).unwrap());
     let again = encode(&trace_of_run(Program::Reason(engine), &recorded).unwrap());
     assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
@@ -193,7 +193,8 @@ fn large_values_are_named_and_needed() {
     let trace = traced(&engine, &problem, &sink, &sink.journal);
     assert!(trace.to_string().contains(r#""content_ref":"blob:"#));
     let problem = without_defects(problem);
-    let bare = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &NoBlobs, links: &[] };
+    let bare =
+        RecordedRun { journal: &sink.journal, problem: &problem, blobs: &NoBlobs, links: &[], calls: None };
     assert!(matches!(trace_of_run(Program::Reason(&engine), &bare), Err(ProjectError::Blob(_))));
 }
 
@@ -229,13 +230,20 @@ fn another_problem_and_an_altered_journal_are_refused() {
     let (ours, other) = (problem("Is it so?", "{}", 1), problem("Is it not so?", "{}", 1));
     let sink = run(&engine, &ours, Profile::STRICT);
     let (ours, other) = (without_defects(ours), without_defects(other));
-    let foreign = RecordedRun { journal: &sink.journal, problem: &other, blobs: &sink.blobs, links: &[] };
+    let foreign =
+        RecordedRun { journal: &sink.journal, problem: &other, blobs: &sink.blobs, links: &[], calls: None };
     assert!(matches!(
         trace_of_run(Program::Reason(&engine), &foreign),
         Err(ProjectError::OtherProblem { .. })
     ));
     let altered = String::from_utf8(sink.journal.clone()).unwrap().replacen("Processed 2", "Processed 7", 1);
-    let altered = RecordedRun { journal: altered.as_bytes(), problem: &ours, blobs: &sink.blobs, links: &[] };
+    let altered = RecordedRun {
+        journal: altered.as_bytes(),
+        problem: &ours,
+        blobs: &sink.blobs,
+        links: &[],
+        calls: None,
+    };
     assert!(matches!(trace_of_run(Program::Reason(&engine), &altered), Err(ProjectError::Broken { .. })));
 }
 

@@ -10,8 +10,9 @@
 
 mod skill_world;
 
-use hence_canon::Value;
+use hence_canon::{Value, parse};
 use hence_cognition::schedule::FailureMode;
+use hence_skills::{CallHistory, CallName, Entry, Question, QuestionKind};
 use skill_world::{Case, at, texts};
 
 #[test]
@@ -182,6 +183,136 @@ fn what_a_person_decided_is_a_gateway_and_what_nobody_answered_an_open_question(
     assert!(at(&trace, "/residuals").to_string().contains("waits for a person to say: yes (now or later)"));
     assert!(residuals.contains(&("recorded-person".to_owned(), "limitation".to_owned())));
     assert_eq!(at(&trace, "/actions/1/reproducibility/reproduction_kind"), "tool_reexecution".into());
+}
+
+#[test]
+fn results_of_formal_reasoning_have_their_forms_where_they_are_whole() {
+    let case = Case::of(
+        r#"[{"id": "model", "uses": "formalize", "input": {"model_language": "iml", "formal_code": "let f x = x", "symbols": ["f"]},
+             "output": {"formal_code": "vars.model"}},
+            {"id": "code", "uses": "formalize", "input": {"status": "transparent", "src_lang": "py", "src_code": "f", "formal_code": "f"}},
+            {"id": "goal", "uses": "goal", "input": {"on": "vars.model", "kind": "theorem", "description": "f is id", "src": "f x = x"},
+             "output": {"src": "vars.goal"}},
+            {"id": "proof", "uses": "prove", "input": {"on": "vars.goal", "status": "proved", "proof_pp": "by refl", "seconds": 2}},
+            {"id": "refuted", "uses": "prove", "input": {"on": "vars.goal", "result": {"refuted": {"counterexample": "x = 1"}},
+             "status": "refuted", "engine": "z3"}},
+            {"id": "half", "uses": "prove", "input": {"on": "vars.goal", "status": "proved"}},
+            {"id": "loose", "uses": "prove", "input": {"on": "vars.model", "status": "unknown"}},
+            {"id": "regions", "uses": "analyse", "input": {"on": "vars.model", "analysis_kind": "region_decomposition",
+             "complete": true, "regions": [{"constraints": ["x > 0"]}]}, "output": {"regions": "vars.regions"}},
+            {"id": "tests", "uses": "tests", "input": {"on": "vars.regions", "function": "f", "language": "py",
+             "tests": [{"name": "t", "code": "assert f(1) == 1", "region_index": 0}]}},
+            {"id": "twins", "uses": "simulate", "input": {"on": "vars.model", "status": "mismatched"}},
+            {"id": "rules", "uses": "conform", "input": {"on": "vars.model", "status": "passed", "reference_artifact_id": "r"}}]"#,
+    );
+    let trace = case.trace();
+    let artifacts = at(&trace, "/artifacts");
+    let found: Vec<(&str, &str, &str)> = artifacts
+        .as_array()
+        .unwrap()
+        .iter()
+        .skip(2)
+        .map(|artifact| {
+            let text = |key: &str| artifact.get(key).and_then(Value::as_str).unwrap();
+            (text("name"), text("artifact_type"), text("artifact_role"))
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("model", "FormalModel", "formal_model"),
+            ("code", "Formalization", "formal_model"),
+            ("goal", "VerificationGoal", "reasoning_goal"),
+            ("proof", "VerificationResult", "proof"),
+            ("refuted", "VerificationResult", "counterexample"),
+            ("half", "AnalysisNote", "reasoning_result"),
+            ("loose", "AnalysisNote", "reasoning_result"),
+            ("regions", "StateSpaceAnalysisResult", "state_space_analysis"),
+            ("tests", "GeneratedTests", "generated_test"),
+            ("twins", "CoSimulationResult", "reasoning_result"),
+            ("rules", "AnalysisNote", "reasoning_result"),
+        ]
+    );
+    assert_eq!(
+        at(&trace, "/artifacts/5/payload").to_string(),
+        r#"{"engine":"prove","goal_artifact_id":"goal#1","goal_id":4,"on":"f x = x","result":{"proved":{"proof_pp":"by refl","properties":[]}},"seconds":2,"status":"proved"}"#
+    );
+    assert_eq!(at(&trace, "/artifacts/4/payload/target_artifact_id"), "model#1".into());
+    assert_eq!(at(&trace, "/artifacts/10/payload/source_analysis_artifact_id"), "regions#1".into());
+    let unmet: Vec<String> =
+        case.residuals().into_iter().map(|(id, _)| id).filter(|id| id.starts_with("check-")).collect();
+    assert_eq!(unmet, ["check-6", "check-8", "check-11"]);
+}
+
+#[test]
+fn every_question_that_waits_is_an_open_question() {
+    let steps = r#"[{"id": "done", "uses": "echo", "input": {"x": 1}},
+                    {"id": "wait", "uses": "silent", "input": {"question": "When?"}},
+                    {"id": "each", "uses": "silent", "config": {"foreach": {"items": "inputs.list"}}},
+                    {"id": "pay", "uses": "echo", "input": {"x": 1}}]"#;
+    let case = Case::of(steps);
+    let question = |key: &str, kind: QuestionKind, input: &str| Entry::Question {
+        call: CallName {
+            key: key.into(),
+            step: key.split('/').next().unwrap().into(),
+            capability: "c".into(),
+        },
+        question: Question { kind, input: parse(input.as_bytes()).unwrap() },
+    };
+    let lines: Vec<u8> = [
+        question("each/items/0", QuestionKind::Value, r#"{"question": "First?", "who": "the owner"}"#),
+        question("each/items/1", QuestionKind::Value, r#"{"question": "Second?", "options": ["a", "b"]}"#),
+        question("pay", QuestionKind::Undecided, "{}"),
+        // What is recorded, or of another skill, waits for nobody.
+        question("done", QuestionKind::Value, "{}"),
+        question("foreign", QuestionKind::Value, "{}"),
+    ]
+    .iter()
+    .flat_map(Entry::line)
+    .collect();
+    let trace = case.trace_with(&CallHistory::read(&lines).unwrap());
+    let residuals = at(&trace, "/residuals");
+    let open: Vec<(&str, &str, &str)> = residuals
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|residual| residual.get("kind") == Some(&"open_question".into()))
+        .map(|residual| {
+            ["residual_id", "statement", "suggested_check"]
+                .map(|key| residual.get(key).unwrap().as_str().unwrap())
+        })
+        .map(|[id, statement, check]| (id, statement, check))
+        .collect();
+    assert_eq!(
+        open,
+        [
+            (
+                "question-wait",
+                "Step wait waits for a person to say: When?",
+                "hence answer r wait --value JSON, then hence resume r"
+            ),
+            (
+                "question-each/items/0",
+                "Step each waits for the owner to say: First?",
+                "hence answer r each/items/0 --value JSON, then hence resume r"
+            ),
+            (
+                "question-each/items/1",
+                "Step each waits for a person to say: Second? (a or b)",
+                "hence answer r each/items/1 --value JSON, then hence resume r"
+            ),
+            (
+                "question-pay",
+                "Step pay waits for a person to say whether c happened before the run broke off.",
+                "hence answer r pay --done OUTPUT or hence answer r pay --retry or hence answer r pay --fail, then hence resume r"
+            ),
+        ]
+    );
+    // Once the step that is due has asked, it is told once.
+    let lines = question("wait", QuestionKind::Value, r#"{"question": "When?"}"#).line();
+    let trace = case.trace_with(&CallHistory::read(&lines).unwrap());
+    let ids = texts(&trace, "/residuals", "residual_id");
+    assert_eq!(ids.iter().filter(|id| id.starts_with("question-")).collect::<Vec<_>>(), ["question-wait"]);
 }
 
 #[test]

@@ -72,8 +72,13 @@ impl World {
 
     fn trace(&self, links: &[RunLink]) -> Value {
         let problem = without_defects(self.problem.clone());
-        let recorded =
-            RecordedRun { journal: &self.sink.journal, problem: &problem, blobs: &self.sink.blobs, links };
+        let recorded = RecordedRun {
+            journal: &self.sink.journal,
+            problem: &problem,
+            blobs: &self.sink.blobs,
+            links,
+            calls: None,
+        };
         let trace = encode(&trace_of_run(Program::Variables, &recorded).unwrap());
         let again = encode(&trace_of_run(Program::Variables, &recorded).unwrap());
         assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hence_canon::{Digest, InvalidDigest, Object, Value, canonical_bytes};
+use hence_canon::{Digest, InvalidDigest, Value, canonical_bytes, write_string};
+use sha2::{Digest as _, Sha256};
 
 /// Members that say where and when a trace was bound, not what it records.
 const UNHASHED: &[&str] = &["timestamp", "content_hash", "repo", "branch", "commit_sha"];
@@ -29,22 +30,54 @@ pub enum InvalidContentHash {
 impl ContentHash {
     /// Computes the hash of a trace; what is not an object is hashed as it is.
     pub fn of(trace: &Value) -> Self {
-        let content = match trace {
-            Value::Object(members) => Value::from(
-                members
-                    .iter()
-                    .filter(|(key, _)| !UNHASHED.contains(&&***key))
-                    .map(|(key, value)| (key.clone(), value.clone()))
-                    .collect::<Object>(),
-            ),
-            other => other.clone(),
-        };
-        Self(Digest::of(&canonical_bytes(&content)))
+        let Value::Object(members) = trace else { return Self(Digest::of(&canonical_bytes(trace))) };
+        let mut stream = Stream::default();
+        stream.push(b"{");
+        let content = members.iter_sorted().filter(|(key, _)| !UNHASHED.contains(&&***key));
+        for (position, (key, value)) in content.enumerate() {
+            if position > 0 {
+                stream.push(b",");
+            }
+            stream.key(key);
+            stream.value(value);
+        }
+        stream.push(b"}");
+        Self(Digest::from_bytes(stream.0.finalize().into()))
     }
 
     /// Returns the digest.
     pub fn digest(&self) -> Digest {
         self.0
+    }
+}
+
+/// The canonical bytes of an object on their way into a digest, one member and one item of a list at a time: a trace
+/// is nearly all lists, and its canonical text as a whole would be as large as its file.
+#[derive(Default)]
+struct Stream(Sha256);
+
+impl Stream {
+    fn push(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn key(&mut self, key: &str) {
+        let mut bytes = Vec::new();
+        write_string(key, &mut bytes);
+        bytes.push(b':');
+        self.push(&bytes);
+    }
+
+    fn value(&mut self, value: &Value) {
+        let Value::Array(items) = value else { return self.push(&canonical_bytes(value)) };
+        self.push(b"[");
+        for (position, item) in items.iter().enumerate() {
+            if position > 0 {
+                self.push(b",");
+            }
+            self.push(&canonical_bytes(item));
+        }
+        self.push(b"]");
     }
 }
 
@@ -85,6 +118,21 @@ mod tests {
         assert_eq!(plain.to_string().parse(), Ok(plain));
         let bytes = br#"{"actions":[],"trace_id":"t"}"#;
         assert_eq!(plain.to_string(), format!("sha256:{}", Digest::of(bytes)));
+    }
+
+    #[test]
+    fn what_is_hashed_are_the_canonical_bytes_of_the_rest() {
+        for text in [
+            "{}",
+            r#"{"timestamp": 1}"#,
+            r#"{"z": [], "a\"": [{"b": 1.50, "a": [2, [3]]}, "é", null], "timestamp": [1], "b": {"y": 1, "x": []}}"#,
+            r#"[{"timestamp": 1}]"#,
+            "3",
+        ] {
+            let value = parse(text.as_bytes()).unwrap();
+            let rest = value.as_object().map_or(value.clone(), |members| members.without("timestamp").into());
+            assert_eq!(ContentHash::of(&value).digest(), Digest::of(&canonical_bytes(&rest)), "{text}");
+        }
     }
 
     #[test]

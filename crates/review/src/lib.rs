@@ -66,6 +66,7 @@ pub mod validate;
 pub mod version;
 pub mod vocabulary;
 pub mod wire;
+mod words;
 
 pub use hash::{ContentHash, InvalidContentHash};
 pub use report::{RESIDUALS_LISTED_MAX, markdown_report};

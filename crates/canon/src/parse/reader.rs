@@ -8,6 +8,11 @@ use super::keys::Keys;
 use crate::number::InvalidInt;
 use crate::{Float, Int, JsonPointer, Object, Value};
 
+/// From this size on a document shares short texts: lists of many objects say the same few words over and over.
+const SHARING_BYTES_MIN: usize = 64 * 1024;
+/// The longest text that is shared. Longer ones are sentences, and seldom said twice.
+const SHARED_BYTES_MAX: usize = 24;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Strict,
@@ -36,6 +41,8 @@ pub(super) struct Reader<'a> {
     path: Vec<String>,
     defects: Vec<Defect>,
     keys: Keys,
+    /// Short texts that are values, in documents where sharing them pays.
+    words: Option<Keys>,
 }
 
 impl<'a> Reader<'a> {
@@ -49,7 +56,8 @@ impl<'a> Reader<'a> {
         if text.starts_with('\u{feff}') {
             return Err(at_start(Kind::ByteOrderMark, 0));
         }
-        Ok(Self { text, offset: 0, mode, path: Vec::new(), defects: Vec::new(), keys: Keys::new() })
+        let words = (text.len() >= SHARING_BYTES_MIN).then(Keys::new);
+        Ok(Self { text, offset: 0, mode, path: Vec::new(), defects: Vec::new(), keys: Keys::new(), words })
     }
 
     /// Reads the whole text as one value.
@@ -78,7 +86,7 @@ impl<'a> Reader<'a> {
                 if decoded.lone_surrogate.is_some() {
                     self.note(DefectKind::LoneSurrogate);
                 }
-                Ok(decoded.text.into())
+                Ok(Value::String(self.shared(&decoded.text)))
             }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word("true", Value::Bool(true)),
@@ -87,6 +95,14 @@ impl<'a> Reader<'a> {
             Some(b'N') if self.rest().starts_with("NaN") => self.non_finite("NaN".len()),
             Some(b'I') if self.rest().starts_with("Infinity") => self.non_finite("Infinity".len()),
             _ => Err(self.unexpected("a JSON value")),
+        }
+    }
+
+    /// Keeps a text, together with an equal one that was read lately if it is short.
+    fn shared(&mut self, text: &str) -> Arc<str> {
+        match &mut self.words {
+            Some(words) if text.len() <= SHARED_BYTES_MAX => words.share(text),
+            _ => text.into(),
         }
     }
 

@@ -120,3 +120,20 @@ proptest::proptest! {
         let _ = parse_lenient(&bytes);
     }
 }
+
+#[test]
+fn large_documents_share_short_texts_and_mean_the_same() {
+    let shares = |text: &str, bytes: usize| {
+        let filler = "x".repeat(bytes);
+        let value = parse(format!(r#"["{text}", "{text}", "{filler}"]"#).as_bytes()).unwrap();
+        let (Some(Value::String(first)), Some(Value::String(second))) = (value.at(0), value.at(1)) else {
+            panic!("both are texts")
+        };
+        assert_eq!((&**first, &**second), (text, text));
+        std::sync::Arc::ptr_eq(first, second)
+    };
+    assert!(shares("activity", 64 * 1024));
+    assert!(shares(&"y".repeat(24), 64 * 1024));
+    assert!(!shares(&"y".repeat(25), 64 * 1024));
+    assert!(!shares("activity", 100));
+}

@@ -78,6 +78,12 @@ fn what_nobody_recognises_is_described_and_wrong_words_are_usage() {
     ] {
         assert_snapshot!(name, world.refused(arguments));
     }
+    assert_snapshot!(world.refused(&["import", "codex", "notes.txt"]), @r"
+    --- stderr
+    error[E0720]: notes.txt: not a log of the format codex: no line of it can be read, the first because expected a JSON value, found 'd' at column 1
+    hint: name its format if it is one of them: `hence import --help` lists them; `hence explain E0720` says more
+    [exit 1]
+    ");
 }
 
 #[test]

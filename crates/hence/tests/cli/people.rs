@@ -163,11 +163,24 @@ fn an_answer_may_come_from_a_file_and_questions_of_many_items_have_names() {
     [exit 1]
     ");
     let first = "approve/0.0/call/human.ask/1";
+    assert_eq!(
+        open_questions(&world),
+        [format!("question-{first}"), "question-approve/0.1/call/human.ask/1".to_owned()]
+    );
     assert_eq!(world.ask(&["answer", "r", first, "--value", "@value.json"]).code, 0);
     assert_eq!(world.ask(&["resume", "r"]).code, 3, "the other one is still open");
+    assert_eq!(open_questions(&world), ["question-approve"]);
     assert_eq!(world.ask(&["answer", "r", "approve", "--value", "{}", "--resume"]).code, 0);
     let all = json(&world, &["state", "r", "/vars/all", "--cognition"]);
     assert_eq!(all, serde_json::json!([{"text": "fine"}, {}]));
+}
+
+/// The questions the trace of the run declares open.
+fn open_questions(world: &World) -> Vec<String> {
+    let trace = json(world, &["trace", "export", "r"]);
+    let residuals = trace["residuals"].as_array().unwrap().iter();
+    let open = residuals.filter(|residual| residual["kind"] == "open_question");
+    open.map(|residual| residual["residual_id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -57,6 +57,34 @@ fn documents_that_are_no_traces_are_findings() {
 }
 
 #[test]
+fn what_is_neither_a_trace_nor_a_journal_is_refused_after_a_look() {
+    let world = World::with_run("one");
+    world.write("bytes", [0, 0xff, 0]).write("empty.json", "").write("other.json", "{\"a\": 1}");
+    // A file that is all hole: large, and costs nothing unless it is read.
+    let file = std::fs::File::create(world.path("hole.json")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let refusal = |name: &str| {
+        let answer = world.ask(&["trace", "export", name]);
+        assert!(answer.stdout.is_empty() && answer.code != 0, "{name}");
+        answer.stderr.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(refusal("bytes"), "error[E0101]: bytes: text is not UTF-8 at line 1, column 2");
+    assert_eq!(
+        refusal("empty.json"),
+        "error[E0101]: empty.json: expected a JSON value, found the end of the text at line 1, column 1"
+    );
+    assert_eq!(
+        refusal("other.json"),
+        "error[E0101]: other.json: expected a trace with actions, or the journal of a run"
+    );
+    assert_eq!(
+        refusal("hole.json"),
+        "error[E0401]: hole.json has more than 67108864 bytes, the limit of a document"
+    );
+    assert_eq!(world.ask(&["trace", "export", ".hence/runs/one/trace.ndjson"]).code, 0);
+}
+
+#[test]
 fn circles_and_ids_that_differ_only_in_case_are_told_apart() {
     let world = World::new();
     let action = |id: i64, output: &str| {

@@ -10,7 +10,7 @@ use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
 use hence_review::vocabulary::{ActionType, ResidualKind, ResidualSeverity};
 
 use super::step::problem;
-use super::{SkillView, kind, person};
+use super::{SkillView, kind};
 use crate::base::Base;
 use crate::ending::Ending;
 use crate::gap::{Gap, gap};
@@ -128,6 +128,10 @@ fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// What a check says of itself when it did not find everything in order: in the words of tests, of verification, of
+/// conformance and of co-simulation.
+const UNMET: &[&str] = &["failed", "refuted", "unknown", "partial", "mismatched", "error"];
+
 /// Returns what a check says that it did not find in order.
 fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
     let produced = outcome.produced.as_ref().filter(|_| kind::checks(kind))?;
@@ -135,8 +139,10 @@ fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
         .into_iter()
         .find(|key| produced.get(key) == Some(&Value::Bool(false)))
         .map(|key| format!("{key} is false"));
-    let failed =
-        || (produced.get("status")?.as_str()? == "failed").then(|| "its status is failed".to_owned());
+    let failed = || {
+        let status = produced.get("status")?.as_str()?;
+        UNMET.contains(&status).then(|| format!("its status is {status}"))
+    };
     let unsupported = || {
         let items = produced.get("unsupported")?.as_array().filter(|items| !items.is_empty())?;
         Some(format!("{} are unsupported", items.len()))
@@ -290,26 +296,5 @@ pub(super) fn of_end(view: &SkillView<'_>, base: &Base<'_>, ending: &Ending) -> 
         .check(&base.resume_command())
         .on(TargetPart::Trace);
     gaps.push(found.written());
-    gaps.extend(waiting(view, base));
     gaps
-}
-
-/// The question a person has not answered yet: the step that is due asks one.
-fn waiting(view: &SkillView<'_>, base: &Base<'_>) -> Option<Residual> {
-    let due = view.progress.due().filter(|step| kind::asks_a_person(view.kind(step, None)))?;
-    let memory = &view.progress.state().memory;
-    let input = due.input.as_ref().ok().and_then(|mapping| mapping.resolve(memory).ok()).unwrap_or_default();
-    let asked = person::question(&input).unwrap_or_else(|| format!("what {} should do", due.id));
-    let offered = person::offered(&input);
-    let among = if offered.is_empty() { String::new() } else { format!(" ({})", offered.join(" or ")) };
-    let statement = format!("Step {} waits for a person to say: {asked}{among}", due.id);
-    let found =
-        gap(&format!("question-{}", due.id), ResidualKind::OpenQuestion, ResidualSeverity::High, statement)
-            .check(&format!("{}, then {}", answer_command(base, &due.id), base.resume_command()))
-            .on(TargetPart::Trace);
-    Some(found.written())
-}
-
-fn answer_command(base: &Base<'_>, step: &str) -> String {
-    format!("hence answer {} {} --value JSON", word::shell_word(base.run_id()), word::shell_word(step))
 }

@@ -116,10 +116,8 @@ pub(super) fn checks(kind: ActionType) -> bool {
     }
 }
 
-/// Returns the artifact an action's output is, and its role.
-///
-/// Results of formal reasoning are kept as notes: whether an output is a proof is for a reader of its payload to say,
-/// and the format would not take a half of one.
+/// Returns the artifact an action's output is, and its role. What formal reasoning gives is a note unless it has all
+/// that one of [the forms](super::formal) demands.
 pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, Option<&'static str>) {
     use ActivityType as A;
     let payload = || (!produced.is_null()).then(|| produced.clone());

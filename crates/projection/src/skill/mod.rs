@@ -1,10 +1,12 @@
 //! Runs of skills: each outcome as the decisions around a call, the call, and what it made.
 
+mod formal;
 mod gap;
 mod gateway;
 mod group;
 mod kind;
 mod person;
+mod question;
 mod step;
 mod writers;
 
@@ -18,8 +20,8 @@ use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
 use hence_journal::{Control, RecordIndex, Way};
-use hence_review::model::{Action, ActionId, ArtifactId};
-use hence_skills::{Host, OUTPUTS_STEP, Pinned, asks_the_world, kept_outcome};
+use hence_review::model::{Action, ActionId, ArtifactId, Residual};
+use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, kept_outcome};
 use hence_state::{Outcome, ProblemSpec, StepResult};
 
 use crate::ProjectError;
@@ -301,6 +303,10 @@ impl View for SkillView<'_> {
             loops: self.loops,
             iterations_max: self.iterations_max,
         }
+    }
+
+    fn questions(&self, base: &Base<'_>, calls: Option<&CallHistory>) -> Vec<Residual> {
+        question::open(self, base, calls)
     }
 
     fn links(&self) -> Vec<RunLink> {

@@ -15,6 +15,7 @@ use hence_review::model::{
 use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability};
 use hence_state::StepResult;
 
+use super::formal::{self, Around};
 use super::gateway::{self, Decision};
 use super::{SKILL, SkillView, gap, group, kind, person, told};
 use crate::base::{common, family, repeatability};
@@ -216,7 +217,7 @@ impl Call<'_> {
     }
 
     fn made(&self, produced: &Value, inputs: &[ArtifactId]) -> Made {
-        let (content, role) = kind::artifact(self.kind, produced);
+        let (content, role) = self.content(produced, inputs);
         let blob = self.result.outcome().output().and_then(|output| referenced(output.value()));
         let content_ref = match blob {
             Some(digest) => format!("blob:{digest}/produced"),
@@ -238,6 +239,20 @@ impl Call<'_> {
             summary: format!("{}: {}", self.step.id, word::summary(produced)),
             metadata,
         }
+    }
+
+    fn content(&self, produced: &Value, inputs: &[ArtifactId]) -> (ArtifactContent, Option<&'static str>) {
+        if let ActionType::Reasoning(word) = self.kind {
+            let around = Around {
+                sources: inputs.iter().filter_map(|id| self.scene.shelf.artifact(id)).collect(),
+                engine: &self.step.uses.to_string(),
+                number: self.id.0,
+            };
+            if let Some((content, role)) = formal::content(word, produced, &around) {
+                return (content, Some(role));
+            }
+        }
+        kind::artifact(self.kind, produced)
     }
 
     fn label(&self, outcome: &StepOutcome) -> String {

@@ -12,7 +12,9 @@ use hence_engine::{Determinism, MemorySink, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
-use hence_skills::{Carried, Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before};
+use hence_skills::{
+    CallHistory, Carried, Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before,
+};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 /// What a reviewer would call each capability, and what stands before it.
@@ -22,6 +24,13 @@ impl Registry for World {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
         let (action, gate) = match id {
             "note" => ("Explain", None),
+            "formalize" => ("Formalize", None),
+            "goal" => ("DefineVerificationGoal", None),
+            "prove" => ("Verify", None),
+            "analyse" => ("StateSpaceAnalysis", None),
+            "simulate" => ("CoSimulate", None),
+            "tests" => ("GenerateTests", None),
+            "conform" => ("ConformanceCheck", None),
             "check" => ("RunTests", None),
             "person" | "silent" => ("AskUser", None),
             "warned" => ("RunCommand", Some("warn")),
@@ -203,9 +212,18 @@ impl Case {
 
     /// Shows the run as far as a byte of its journal, twice, and demands a trace without findings.
     pub(crate) fn trace_until(&self, end: usize) -> Value {
+        self.trace_beside(end, None)
+    }
+
+    /// Shows the run with what is under way beside it.
+    pub(crate) fn trace_with(&self, calls: &CallHistory) -> Value {
+        self.trace_beside(self.sink.journal.len(), Some(calls))
+    }
+
+    fn trace_beside(&self, end: usize, calls: Option<&CallHistory>) -> Value {
         let problem = without_defects(self.problem.clone());
         let journal = &self.sink.journal[..end];
-        let recorded = RecordedRun { journal, problem: &problem, blobs: &self.sink.blobs, links: &[] };
+        let recorded = RecordedRun { journal, problem: &problem, blobs: &self.sink.blobs, links: &[], calls };
         let program = Program::Skill { prepared: &self.prepared, source: &self.source, host: &World };
         let trace = encode(&trace_of_run(program, &recorded).unwrap());
         let again = encode(&trace_of_run(program, &recorded).unwrap());

@@ -1,6 +1,6 @@
 //! Artifacts a session implies: versions of files, results of tests, commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::{Object, Value};
 
@@ -14,8 +14,9 @@ pub(super) struct Workshop {
     pub(super) artifacts: Vec<Value>,
     /// The newest version of each file.
     versions: BTreeMap<String, String>,
-    /// Files edited since the last commit, in the order of their first edit.
-    working_set: Vec<String>,
+    /// Files edited since the last commit, in the order of their first edit, and the same to look one up.
+    working_order: Vec<String>,
+    working_set: BTreeSet<String>,
 }
 
 /// The file an action touched, and what it became.
@@ -54,13 +55,11 @@ impl Workshop {
                 Exchange::default()
             }
             (ActivityType::RunTests, _) => {
-                let mut exchange = self.consume(action_id, ArtifactType::CommandResult, label, result);
-                exchange.inputs = self.working_versions();
-                exchange
+                self.consume(action_id, ArtifactType::CommandResult, label, result)
             }
             (ActivityType::GitCommit, _) => {
-                let mut exchange = self.consume(action_id, ArtifactType::Commit, label, None);
-                exchange.inputs = self.working_versions();
+                let exchange = self.consume(action_id, ArtifactType::Commit, label, None);
+                self.working_order.clear();
                 self.working_set.clear();
                 exchange
             }
@@ -72,8 +71,8 @@ impl Workshop {
         let previous: Vec<String> = self.versions.get(file).cloned().into_iter().collect();
         let id = self.add(action_id, ArtifactType::SourceCode, base_name(file), &previous, None);
         self.versions.insert(file.to_owned(), id.clone());
-        if !self.working_set.iter().any(|known| known == file) {
-            self.working_set.push(file.to_owned());
+        if self.working_set.insert(file.to_owned()) {
+            self.working_order.push(file.to_owned());
         }
         Exchange { inputs: Vec::new(), outputs: vec![id] }
     }
@@ -83,8 +82,10 @@ impl Workshop {
         let inputs: Vec<String> = self.versions.remove(file).into_iter().collect();
         let id = self.add(action_id, ArtifactType::SourceCode, base_name(to), &inputs, None);
         self.versions.insert(to.to_owned(), id.clone());
-        self.working_set.retain(|known| known != file && known != to);
-        self.working_set.push(to.to_owned());
+        self.working_order.retain(|known| known != file && known != to);
+        self.working_order.push(to.to_owned());
+        self.working_set.remove(file);
+        self.working_set.insert(to.to_owned());
         Exchange { inputs, outputs: vec![id] }
     }
 
@@ -101,7 +102,7 @@ impl Workshop {
     }
 
     fn working_versions(&self) -> Vec<String> {
-        self.working_set.iter().filter_map(|file| self.versions.get(file).cloned()).collect()
+        self.working_order.iter().filter_map(|file| self.versions.get(file).cloned()).collect()
     }
 
     fn add(
@@ -113,17 +114,15 @@ impl Workshop {
         summary: Option<&str>,
     ) -> String {
         let id = format!("art{}", self.artifacts.len() + 1);
-        let mut artifact = Object::from_iter([
+        let mut artifact = vec![
             ("artifact_id", Value::from(id.as_str())),
             ("artifact_type", kind.into()),
             ("name", name.into()),
             ("producer_action_id", action_id.into()),
             ("derived_from", from.iter().map(String::as_str).collect()),
-        ]);
-        if let Some(summary) = summary {
-            artifact = artifact.with("summary", summary);
-        }
-        self.artifacts.push(artifact.into());
+        ];
+        artifact.extend(summary.map(|summary| ("summary", summary.into())));
+        self.artifacts.push(Object::from_iter(artifact).into());
         id
     }
 }

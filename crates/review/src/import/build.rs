@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use hence_canon::{Digest, Object, Value};
 
-use crate::vocabulary::{ActionType, EvidenceType, GatewayType, MetaStatus};
+use crate::vocabulary::{ActionCategory, ActionType, EvidenceType, GatewayType, MetaStatus};
 
 use super::artifacts::{Touched, Workshop};
-use super::session::{ActionEvent, Ending, Event, Session, WHOLE_CHARS_KEPT};
+use super::session::{ActionEvent, Decision, Ending, Event, Session, WHOLE_CHARS_KEPT};
 use super::text::{relative, shorten};
 use super::units::{Unit, units};
 use super::{Format, Surroundings};
@@ -49,6 +49,9 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
     });
     let files: BTreeSet<&str> =
         actions.iter().flat_map(|built| built.edited.iter().map(String::as_str)).collect();
+    let files: Value = files.into_iter().collect();
+    let meta_actions =
+        units.iter().enumerate().map(|(index, unit)| unit_value(index, unit, &actions)).collect();
     let counts = (actions.len(), units.len());
     let mut trace = vec![
         ("trace_id", Value::from(trace_id(&session, format, digest))),
@@ -62,12 +65,9 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
     trace.extend([
         ("title", title(directive).into()),
         ("trigger", trigger(directive)),
-        ("files_modified", files.into_iter().collect()),
-        ("actions", actions_with_units(&actions, &units)),
-        (
-            "meta_actions",
-            units.iter().enumerate().map(|(index, unit)| unit_value(index, unit, &actions)).collect(),
-        ),
+        ("files_modified", files),
+        ("actions", actions_with_units(actions, &units)),
+        ("meta_actions", meta_actions),
         ("outcome", outcome(&session)),
         ("artifacts", workshop.artifacts.into()),
         ("reproducibility", reproducibility()),
@@ -112,9 +112,12 @@ fn reproducibility() -> Value {
     Object::from_iter([("status", "partially_reproducible"), ("notes", notes)]).into()
 }
 
+/// Members of an object that is not finished; every change to an [`Object`] would make a new one.
+type Members = Vec<(&'static str, Value)>;
+
 /// An action of the trace, before it is placed in a unit.
 struct Built {
-    members: Object,
+    members: Members,
     rationale: String,
     edited: Vec<String>,
     outputs: Vec<String>,
@@ -136,30 +139,35 @@ fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: 
     let renamed = event.renamed_to.as_deref().map(|file| relative(file, surroundings));
     let touched = Touched { file: file.as_deref(), renamed_to: renamed.as_deref() };
     let exchange = workshop.take(event.action_type, id, &touched, &label, result.as_deref());
-    let mut members = Object::from_iter([
+    let decided = event.decision.as_ref().map(|decision| decided(decision, event));
+    let (type_word, category) = match &decided {
+        Some((gateway, _)) => (gateway.as_str(), ActionCategory::Gateway),
+        None => (event.action_type.as_str(), event.action_type.category()),
+    };
+    let mut members: Members = vec![
         ("id", Value::from(id)),
-        ("type", event.action_type.as_str().into()),
-        ("category", event.action_type.category().into()),
+        ("type", type_word.into()),
+        ("category", category.into()),
         ("label", label.as_str().into()),
         ("rationale", rationale.as_str().into()),
         ("inputs", exchange.inputs.iter().map(String::as_str).collect()),
         ("outputs", exchange.outputs.iter().map(String::as_str).collect()),
         ("evidence", evidence(event, file.as_deref())),
-    ]);
-    if let Some(command) = &event.command {
-        members = with_command(members, command, result.as_deref());
-    } else if matches!(event.action_type, ActionType::Reasoning(_)) {
-        members = members.with("execution", Object::from_iter([("tool", event.tool.as_str())]));
+    ];
+    match (&event.command, decided) {
+        // The answer to a question tells more than the tool that asked.
+        (_, Some((_, told))) => members.extend(told),
+        (Some(command), None) => members.extend(of_command(command, result.as_deref())),
+        (None, None) if matches!(event.action_type, ActionType::Reasoning(_)) => {
+            members.push(("execution", Object::from_iter([("tool", event.tool.as_str())]).into()));
+        }
+        (None, None) => {}
     }
-    if event.decision.is_some() {
-        members = with_decision(members, event);
-    } else if let Some(result) = &result {
-        members = members.with("result_summary", result.as_str());
+    if event.decision.is_none() {
+        members.extend(result.map(|result| ("result_summary", result.into())));
     }
     for (key, text) in [("agent", &event.agent), ("timestamp", &event.at)] {
-        if let Some(text) = text {
-            members = members.with(key, text.as_str());
-        }
+        members.extend(text.as_deref().map(|text| (key, text.into())));
     }
     let edited = file.filter(|_| event.edits()).into_iter().chain(renamed).collect();
     Built { members, rationale, edited, outputs: exchange.outputs }
@@ -197,56 +205,52 @@ fn evidence(event: &ActionEvent, file: Option<&str>) -> Value {
     found.into_iter().collect()
 }
 
-fn with_command(members: Object, command: &str, result: Option<&str>) -> Object {
-    let shown = members
-        .with("detail", shorten(command, DETAIL_CHARS_MAX))
-        .with("execution", Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]));
+fn of_command(command: &str, result: Option<&str>) -> Members {
+    let execution = Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]);
+    let mut members =
+        vec![("detail", Value::from(shorten(command, DETAIL_CHARS_MAX))), ("execution", execution.into())];
     // A command that is not kept whole cannot be run again.
     if command.chars().count() > WHOLE_CHARS_KEPT {
-        return shown;
+        return members;
     }
     let clean = super::redact::redact(command);
     let procedure = Object::from_iter([("kind", "command"), ("command", clean.as_str())]);
-    let mut reproducibility = Object::from_iter([
+    let mut reproducibility = vec![
         ("status", Value::from("reproducible")),
         ("reproduction_kind", "tool_reexecution".into()),
         ("procedure", procedure.into()),
-    ]);
-    if let Some(result) = result {
-        reproducibility =
-            reproducibility.with("expected_output", Object::from_iter([("result_summary", result)]));
-    }
-    shown.with("reproducibility", reproducibility)
+    ];
+    let expected = result.map(|result| Object::from_iter([("result_summary", result)]));
+    reproducibility.extend(expected.map(|expected| ("expected_output", expected.into())));
+    members.push(("reproducibility", Object::from_iter(reproducibility).into()));
+    members
 }
 
 /// A question to the user is a gateway: its options, the chosen one, and the answer in words.
-fn with_decision(members: Object, event: &ActionEvent) -> Object {
-    let Some(decision) = &event.decision else { return members };
+fn decided(decision: &Decision, event: &ActionEvent) -> (GatewayType, Members) {
     let answer = event.outcome.as_ref().map_or("", |outcome| outcome.text.trim());
-    let mut options: Vec<Object> = Vec::new();
-    for option in &decision.options {
-        let chosen = !answer.is_empty() && answer.contains(option.as_str());
-        options.push(Object::from_iter([("label", Value::from(option.as_str())), ("chosen", chosen.into())]));
+    let is_chosen = |option: &String| !answer.is_empty() && answer.contains(option.as_str());
+    let mut options: Vec<(&str, bool)> =
+        decision.options.iter().map(|option| (option.as_str(), is_chosen(option))).collect();
+    let in_words = shorten(answer, LABEL_CHARS_MAX);
+    if !answer.is_empty() && !options.iter().any(|(_, chosen)| *chosen) {
+        options.push((&in_words, true));
     }
-    let is_chosen = |option: &Object| option.get("chosen") == Some(&Value::Bool(true));
-    if !answer.is_empty() && !options.iter().any(is_chosen) {
-        options.push(Object::from_iter([
-            ("label", Value::from(shorten(answer, LABEL_CHARS_MAX))),
-            ("chosen", true.into()),
-        ]));
-    }
-    let detail = format!("Decision: {} → {}", decision.question, answer);
-    let exclusive = options.iter().filter(|option| is_chosen(option)).count() <= 1;
+    let exclusive = options.iter().filter(|(_, chosen)| *chosen).count() <= 1;
     // Several answers to one question do not exclude each other.
     let gateway = if exclusive { GatewayType::ExclusiveDecision } else { GatewayType::ParallelSplit };
-    members
-        .with("type", gateway)
-        .with("category", "gateway")
-        .with("detail", shorten(&detail, DETAIL_CHARS_MAX))
-        .with("options", options.into_iter().collect::<Value>())
+    let detail = format!("Decision: {} → {}", decision.question, answer);
+    let option = |(label, chosen): (&str, bool)| {
+        Object::from_iter([("label", Value::from(label)), ("chosen", chosen.into())])
+    };
+    let told = vec![
+        ("detail", Value::from(shorten(&detail, DETAIL_CHARS_MAX))),
+        ("options", options.into_iter().map(option).collect()),
+    ];
+    (gateway, told)
 }
 
-fn actions_with_units(actions: &[Built], units: &[Unit]) -> Value {
+fn actions_with_units(actions: Vec<Built>, units: &[Unit]) -> Value {
     let mut unit_of = vec![None; actions.len()];
     for (index, unit) in units.iter().enumerate() {
         for place in &unit.actions {
@@ -255,9 +259,9 @@ fn actions_with_units(actions: &[Built], units: &[Unit]) -> Value {
             }
         }
     }
-    let placed = actions.iter().zip(unit_of).map(|(built, unit)| match unit {
-        Some(unit) => built.members.with("meta_action_id", format!("m{unit}")),
-        None => built.members.clone(),
+    let placed = actions.into_iter().zip(unit_of).map(|(mut built, unit)| {
+        built.members.extend(unit.map(|unit| ("meta_action_id", format!("m{unit}").into())));
+        Object::from_iter(built.members)
     });
     placed.collect()
 }

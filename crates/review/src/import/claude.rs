@@ -1,10 +1,12 @@
 //! Claude Code logs.
 
+use std::borrow::Cow;
+
 use hence_canon::Value;
 
 use crate::vocabulary::{ActivityType, GatewayType};
 
-use super::command::{Reading, exit_code};
+use super::command::Reading;
 use super::session::{ActionEvent, Decision, Ending, Event, Session, TaskStatus, ToolOutcome};
 
 /// Tools that steer the agent and do nothing themselves.
@@ -64,7 +66,7 @@ fn user(session: &mut Session, content: &Value, no_directive: bool) {
             Some("tool_result") => {
                 let text = block_text(block.get("content").unwrap_or(&Value::Null));
                 let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
-                let outcome = ToolOutcome { exit_code: exit_code(&text), text, failed };
+                let outcome = ToolOutcome { failed, ..ToolOutcome::of_text(&text) };
                 session.outcome(block.get("tool_use_id").and_then(Value::as_str).unwrap_or(""), outcome);
             }
             _ => {}
@@ -73,15 +75,15 @@ fn user(session: &mut Session, content: &Value, no_directive: bool) {
 }
 
 /// Joins the text of a string or of a list of blocks.
-pub(super) fn block_text(content: &Value) -> String {
+pub(super) fn block_text(content: &Value) -> Cow<'_, str> {
     match content {
-        Value::String(text) => text.to_string(),
+        Value::String(text) => Cow::Borrowed(text),
         Value::Array(blocks) => {
             let texts =
                 blocks.iter().filter_map(|block| block.as_str().or_else(|| block.get("text")?.as_str()));
-            texts.collect::<Vec<_>>().join("\n")
+            Cow::Owned(texts.collect::<Vec<_>>().join("\n"))
         }
-        _ => String::new(),
+        _ => Cow::Borrowed(""),
     }
 }
 

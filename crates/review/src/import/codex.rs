@@ -5,7 +5,7 @@ use hence_canon::{Value, parse};
 use crate::vocabulary::ActivityType;
 
 use super::claude::block_text;
-use super::command::{Reading, exit_code};
+use super::command::Reading;
 use super::session::{ActionEvent, Ending, Session, TaskStatus, ToolOutcome};
 
 /// Takes one row in.
@@ -175,6 +175,7 @@ fn patch(text: &str) -> Vec<ActionEvent> {
 fn outcome(output: &Value) -> ToolOutcome {
     let parsed = output
         .as_str()
+        .filter(|text| text.trim_start().starts_with('{'))
         .and_then(|text| parse(text.as_bytes()).ok())
         .filter(|value| value.as_object().is_some());
     let value = parsed.as_ref().unwrap_or(output);
@@ -186,7 +187,8 @@ fn outcome(output: &Value) -> ToolOutcome {
     };
     let metadata =
         value.get("metadata").and_then(|metadata| metadata.get("exit_code")).and_then(Value::as_i64);
-    let exit_code = metadata.or_else(|| exit_code(&text));
+    let told = ToolOutcome::of_text(&text);
+    let exit_code = metadata.or(told.exit_code);
     let refused = value.get("success").and_then(Value::as_bool) == Some(false);
-    ToolOutcome { failed: refused || exit_code.is_some_and(|code| code != 0), text, exit_code }
+    ToolOutcome { failed: refused || exit_code.is_some_and(|code| code != 0), exit_code, ..told }
 }

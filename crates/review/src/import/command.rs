@@ -56,10 +56,11 @@ pub(super) fn type_of(command: &str, reading: Reading) -> ActivityType {
 
 /// Finds the exit code some tools write at the beginning of their output.
 pub(super) fn exit_code(output: &str) -> Option<i64> {
-    let line = output.lines().find(|line| {
-        let line = line.to_ascii_lowercase();
-        line.starts_with("exit code") || line.starts_with("process exited with code")
-    })?;
+    let begins = |line: &&str, words: &str| {
+        line.as_bytes().get(..words.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(words.as_bytes()))
+    };
+    let line =
+        output.lines().find(|line| begins(line, "exit code") || begins(line, "process exited with code"))?;
     line.split(|letter: char| !letter.is_ascii_digit() && letter != '-').find_map(|word| word.parse().ok())
 }
 
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn exit_codes_are_found() {
         assert_eq!(exit_code("Exit code: 3\nboom"), Some(3));
-        assert_eq!(exit_code("x\nProcess exited with code 0\n"), Some(0));
+        assert_eq!(exit_code("x\nPROCESS exited with code 0\n"), Some(0));
         assert_eq!(exit_code("done"), None);
     }
 }

@@ -1,11 +1,13 @@
 //! Gemini logs.
 
+use std::borrow::Cow;
+
 use hence_canon::Value;
 
 use crate::vocabulary::ActivityType;
 
 use super::claude::block_text;
-use super::command::{Reading, exit_code};
+use super::command::Reading;
 use super::session::{ActionEvent, Ending, Session, TaskStatus, ToolOutcome};
 use super::{Format, ImportError};
 
@@ -85,25 +87,23 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
 
 fn outcome(call: &Value) -> ToolOutcome {
     let text = match call.get("resultDisplay").and_then(Value::as_str) {
-        Some(text) => text.to_owned(),
+        Some(text) => text.into(),
         None => result_text(call.get("result").unwrap_or(&Value::Null)),
     };
     let status = call.get("status").and_then(Value::as_str);
-    let code = exit_code(&text);
-    ToolOutcome { failed: matches!(status, Some("error" | "cancelled")), text, exit_code: code }
+    let failed = matches!(status, Some("error" | "cancelled"));
+    ToolOutcome { failed, ..ToolOutcome::of_text(&text) }
 }
 
 /// A result is text, or a list of function responses with an output or an error inside.
-fn result_text(result: &Value) -> String {
-    if let Some(items) = result.as_array() {
-        let inner = |item: &Value| {
-            let response = item.get("functionResponse")?.get("response")?;
-            response.get("output").or_else(|| response.get("error"))?.as_str().map(str::to_owned)
-        };
-        let texts: Vec<String> = items.iter().filter_map(inner).collect();
-        if !texts.is_empty() {
-            return texts.join("\n");
-        }
+fn result_text(result: &Value) -> Cow<'_, str> {
+    let items = result.as_array().unwrap_or(&[]).iter();
+    let responses = items.filter_map(|item| item.get("functionResponse")?.get("response"));
+    let texts: Vec<&str> = responses
+        .filter_map(|response| response.get("output").or_else(|| response.get("error"))?.as_str())
+        .collect();
+    if !texts.is_empty() {
+        return texts.join("\n").into();
     }
     block_text(result)
 }

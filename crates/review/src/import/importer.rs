@@ -98,6 +98,9 @@ impl Importer {
                     row(&mut session, &value);
                     Ok(())
                 });
+                if let Some(reason) = self.lines.unreadable() {
+                    return Err(ImportError::NoLine { format: self.format, reason: reason.to_owned() });
+                }
                 vec![build::trace(session.close(), self.format, surroundings, &finished(self.digest))]
             }
             Taken::Spans(mut spans) => {

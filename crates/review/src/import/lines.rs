@@ -26,6 +26,8 @@ pub(super) struct Lines {
     /// Whether that line is longer than is read.
     overlong: bool,
     line: usize,
+    /// How many lines were of use.
+    used: usize,
     pub(super) skipped: Vec<SkippedLine>,
     pub(super) skipped_count: usize,
 }
@@ -78,9 +80,16 @@ impl Lines {
             // The position is one in the log: its line is told beside it.
             Err(error) => Err(format!("{} at column {}", error.kind, error.position.column)),
         };
-        if let Err(reason) = used {
-            self.skip(reason);
+        match used {
+            Ok(()) => self.used += 1,
+            Err(reason) => self.skip(reason),
         }
+    }
+
+    /// Returns why the first line could not be read, if none of them could.
+    pub(super) fn unreadable(&self) -> Option<&str> {
+        let first = self.skipped.first().filter(|_| self.used == 0);
+        first.map(|line| line.reason.as_str())
     }
 
     fn skip(&mut self, reason: String) {

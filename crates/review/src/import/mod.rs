@@ -108,15 +108,23 @@ pub enum ImportError {
     #[error("not a JSON document: {0}")]
     Document(#[from] ParseError),
     /// A log that is one document must be held whole.
-    #[error("a {format} log that is one document has at most {limit} bytes", format = .format.as_str())]
+    #[error("a log of the format {format} that is one document has at most {limit} bytes", format = .format.as_str())]
     TooLarge {
         /// The format asked for.
         format: Format,
         /// The limit.
         limit: usize,
     },
+    /// A format of one object per line, and not a single one.
+    #[error("not a log of the format {format}: no line of it can be read, the first because {reason}", format = .format.as_str())]
+    NoLine {
+        /// The format asked for.
+        format: Format,
+        /// Why the first line could not be read.
+        reason: String,
+    },
     /// A document, but not of this format.
-    #[error("not a {format} log: expected {expected}", format = .format.as_str())]
+    #[error("not a log of the format {format}: expected {expected}", format = .format.as_str())]
     Shape {
         /// The format asked for.
         format: Format,

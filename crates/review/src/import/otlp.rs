@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hence_canon::{Object, Value};
+use hence_canon::Value;
 
 use super::instant;
 use super::span::{Export, Span, Work, trace};
@@ -139,10 +139,10 @@ fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
 }
 
 fn span(raw: &Value, service: Option<&str>) -> Span {
-    let attributes = raw.get("attributes").cloned().unwrap_or_else(|| Object::new().into());
-    let text = |key: &str| raw_attribute(&attributes, key).and_then(Value::as_str).map(str::to_owned);
-    let name = word(raw, &["name"]).filter(|name| !name.trim().is_empty()).unwrap_or("span").to_owned();
-    let id = word(raw, &["spanId", "span_id"]).or_else(|| context(raw, "span_id")).unwrap_or("").to_owned();
+    let attributes = raw.get("attributes").unwrap_or(&Value::Null);
+    let text = |key: &str| raw_attribute(attributes, key).and_then(Value::as_str);
+    let name = word(raw, &["name"]).filter(|name| !name.trim().is_empty()).unwrap_or("span");
+    let id = word(raw, &["spanId", "span_id"]).or_else(|| context(raw, "span_id")).unwrap_or("");
     let nanos = |keys: &[&str], text: &str| {
         let written = || instant::parse(word(raw, &[text])?)?.checked_mul(1_000_000);
         keys.iter().find_map(|key| integer(raw.get(key)?)).or_else(written)
@@ -152,47 +152,50 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         nanos(&["endTimeUnixNano", "end_time_unix_nano"], "end_time"),
     );
     let tool = text("gen_ai.tool.name").or_else(|| text("rpc.method")).or_else(|| text("tool.name"));
-    let kind = text("openinference.span.kind").or_else(|| word(raw, &["span_kind"]).map(str::to_owned));
-    let operation = || match text("gen_ai.operation.name").as_deref() {
+    let kind = text("openinference.span.kind").or_else(|| word(raw, &["span_kind"]));
+    let operation = || match text("gen_ai.operation.name") {
         Some("execute_tool") => Some(Work::ToolCall),
         _ => None,
     };
-    let work = match kind.as_deref() {
+    let work = match kind {
         _ if tool.is_some() => Work::ToolCall,
         Some("RETRIEVER" | "RERANKER") => Work::Retrieve,
         Some("TOOL") => Work::ToolCall,
         Some("LLM" | "EMBEDDING") => Work::Compute,
-        _ => Work::of_name(&name).or_else(operation).unwrap_or(Work::Compute),
+        _ => Work::of_name(name).or_else(operation).unwrap_or(Work::Compute),
     };
     let error = error_of(raw);
     let label = match (start, end) {
         (Some(start), Some(end)) if end >= start => {
             format!("{name} ({}ms)", tenths(end.saturating_sub(start) / 100_000))
         }
-        _ => name.clone(),
+        _ => name.to_owned(),
     };
     Span {
         parent: word(raw, &["parentSpanId", "parent_span_id", "parent_id"]).map(str::to_owned),
         start: start.map(|nanos| nanos / 1_000_000),
-        rationale: text("ponens.rationale").unwrap_or_else(|| format!("recorded as the span {name} ({id})")),
-        intent: text("ponens.intent"),
-        result: error
-            .clone()
-            .map(|message| format!("ERROR: {message}"))
-            .or_else(|| text("ponens.result").or_else(|| text("output.value")))
-            .map(|text| shorten(&text, RESULT_CHARS_MAX)),
+        rationale: text("ponens.rationale")
+            .map_or_else(|| format!("recorded as the span {name} ({id})"), str::to_owned),
+        intent: text("ponens.intent").map(str::to_owned),
+        result: match error {
+            Some(message) => Some(shorten(&format!("ERROR: {message}"), RESULT_CHARS_MAX)),
+            None => text("ponens.result")
+                .or_else(|| text("output.value"))
+                .map(|text| shorten(text, RESULT_CHARS_MAX)),
+        },
         failed: error.is_some(),
-        agent: text("gen_ai.agent.name").or_else(|| service.map(str::to_owned)),
+        agent: text("gen_ai.agent.name").or(service).map(str::to_owned),
         model: ["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"]
             .iter()
-            .find_map(|key| text(key)),
-        inputs: names(raw_attribute(&attributes, "ponens.inputs")),
-        outputs: names(raw_attribute(&attributes, "ponens.outputs")),
-        id,
-        name,
+            .find_map(|key| text(key))
+            .map(str::to_owned),
+        inputs: names(raw_attribute(attributes, "ponens.inputs")),
+        outputs: names(raw_attribute(attributes, "ponens.outputs")),
+        id: id.to_owned(),
+        name: name.to_owned(),
         label,
         work,
-        tool,
+        tool: tool.map(str::to_owned),
     }
 }
 
@@ -206,16 +209,16 @@ fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-fn error_of(raw: &Value) -> Option<String> {
+fn error_of(raw: &Value) -> Option<&str> {
     if word(raw, &["status_code"]).is_some_and(|word| word.ends_with("ERROR")) {
-        return Some(word(raw, &["status_message"]).unwrap_or("the span reports an error").to_owned());
+        return Some(word(raw, &["status_message"]).unwrap_or("the span reports an error"));
     }
     let status = raw.get("status")?;
     let code = status.get("code")?;
     let failed =
         code.as_i64() == Some(2) || code.as_str().is_some_and(|word| word.ends_with("ERROR") || word == "2");
     let message = word(status, &["message"]).unwrap_or("the span reports an error");
-    failed.then(|| message.to_owned())
+    failed.then_some(message)
 }
 
 /// Names in a list, or in one text with commas between them.

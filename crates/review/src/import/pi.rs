@@ -5,7 +5,7 @@ use hence_canon::Value;
 use crate::vocabulary::{ActionType, ActivityType, ReasoningType};
 
 use super::claude::block_text;
-use super::command::{Reading, exit_code};
+use super::command::Reading;
 use super::session::{ActionEvent, Session, ToolOutcome};
 
 /// Takes one row in.
@@ -35,7 +35,7 @@ fn message(session: &mut Session, message: &Value, at: Option<&str>) {
         Some("toolResult") => {
             let text = block_text(content);
             let failed = message.get("isError").and_then(Value::as_bool) == Some(true);
-            let outcome = ToolOutcome { exit_code: exit_code(&text), text, failed };
+            let outcome = ToolOutcome { failed, ..ToolOutcome::of_text(&text) };
             session.outcome(word("toolCallId").unwrap_or(""), outcome);
         }
         _ => {}

@@ -42,44 +42,85 @@ const NAMES: &[&str] = &[
     "private_key",
 ];
 
-/// Replaces tokens of known services, values of secret names, and what follows `Bearer`.
+/// How a private key begins and what its first line ends with, once white space is collapsed.
+pub(super) const KEY_BEGINS: &str = "-----BEGIN";
+pub(super) const KEY_NAMED: &str = "PRIVATE KEY-----";
+
+/// Replaces tokens of known services, values of secret names, what follows `Bearer`, and private keys.
 pub(super) fn redact(text: &str) -> String {
-    if let Some(start) = text.find("-----BEGIN ").filter(|_| text.contains("PRIVATE KEY-----")) {
-        let before = text.get(..start).unwrap_or("");
-        return format!("{}{REDACTED}", redact(before));
+    let begins = text.find("-----BEGIN ").filter(|_| text.contains(KEY_NAMED));
+    let shown = begins.and_then(|start| text.get(..start)).unwrap_or(text);
+    let mut clean = String::with_capacity(shown.len());
+    let mut redactor = Redactor::default();
+    for (index, word) in shown.split(' ').enumerate() {
+        if index > 0 {
+            clean.push(' ');
+        }
+        redactor.push(word, &mut clean);
     }
-    let mut after_bearer = false;
-    let words = text.split(' ').map(|word| {
-        let hide = after_bearer && !word.is_empty();
-        after_bearer = word.trim_matches(['"', '\'', ':']).eq_ignore_ascii_case("bearer");
-        if hide { REDACTED.to_owned() } else { redact_word(word) }
-    });
-    words.collect::<Vec<_>>().join(" ")
+    if begins.is_some() {
+        clean.push_str(REDACTED);
+    }
+    clean
 }
 
-fn redact_word(word: &str) -> String {
-    let token = TOKENS.iter().filter_map(|token| word.find(token)).min();
-    if let Some(start) = token {
-        let (before, secret) = word.split_at_checked(start).unwrap_or(("", word));
-        let length = secret
-            .chars()
-            .take_while(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter))
-            .count();
-        let starts_a_word = before.chars().last().is_none_or(|letter| !letter.is_ascii_alphanumeric());
-        if length >= TOKEN_CHARS_MIN && starts_a_word {
-            let rest: String = secret.chars().skip(length).collect();
-            return format!("{before}{REDACTED}{rest}");
+/// Leaves secrets out of words that come one after another.
+#[derive(Default)]
+pub(super) struct Redactor {
+    after_bearer: bool,
+}
+
+impl Redactor {
+    /// Appends a word without what is secret in it.
+    pub(super) fn push(&mut self, word: &str, clean: &mut String) {
+        let hide = self.after_bearer && !word.is_empty();
+        self.after_bearer = word.trim_matches(['"', '\'', ':']).eq_ignore_ascii_case("bearer");
+        if hide {
+            clean.push_str(REDACTED);
+        } else if let Some((before, after)) = token(word) {
+            clean.extend([before, REDACTED, after]);
+        } else if let Some(name) = named(word) {
+            clean.extend([name, REDACTED]);
+        } else {
+            clean.push_str(word);
         }
     }
-    if let Some(split) = word.find(['=', ':']) {
-        let (name, value) = word.split_at_checked(split).unwrap_or((word, ""));
-        let lower = name.to_ascii_lowercase();
-        if value.chars().count() > 1 && NAMES.iter().any(|secret| lower.ends_with(secret)) {
-            let separator: String = value.chars().take(1).collect();
-            return format!("{name}{separator}{REDACTED}");
-        }
+
+    /// Appends what stands for a private key.
+    pub(super) fn push_key(&mut self, clean: &mut String) {
+        clean.push_str(REDACTED);
     }
-    word.to_owned()
+}
+
+/// Finds the first token in a word and returns what stands around it.
+fn token(word: &str) -> Option<(&str, &str)> {
+    // Most words are shorter than any token, so nothing is searched in them.
+    let last = word.len().checked_sub(TOKEN_CHARS_MIN)?;
+    let bytes = word.as_bytes();
+    let begins = |start: &usize| {
+        let rest = bytes.get(*start..).unwrap_or_default();
+        TOKENS.iter().any(|token| rest.starts_with(token.as_bytes()))
+    };
+    let start = (0..=last).find(begins)?;
+    let (before, secret) = word.split_at_checked(start)?;
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let length = secret.bytes().take_while(is_part).count();
+    let starts_a_word = before.chars().last().is_none_or(|letter| !letter.is_ascii_alphanumeric());
+    let (_, after) = secret.split_at_checked(length)?;
+    (length >= TOKEN_CHARS_MIN && starts_a_word).then_some((before, after))
+}
+
+/// Returns a secret name with its separator, if the word gives it a value.
+fn named(word: &str) -> Option<&str> {
+    let split = word.bytes().position(|byte| matches!(byte, b'=' | b':'))?;
+    let (name, value) = word.split_at_checked(split)?;
+    let ends_with = |secret: &&str| {
+        let start = name.len().checked_sub(secret.len());
+        start
+            .and_then(|start| name.as_bytes().get(start..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(secret.as_bytes()))
+    };
+    if value.len() > 1 && NAMES.iter().any(ends_with) { word.get(..=split) } else { None }
 }
 
 #[cfg(test)]
@@ -95,6 +136,9 @@ mod tests {
             ("a task-list and sk-short", "a task-list and sk-short"),
             ("the password: is unknown", "the password: is unknown"),
             ("see -----BEGIN RSA PRIVATE KEY----- MII", "see [redacted]"),
+            ("see -----BEGIN CERTIFICATE----- MII", "see -----BEGIN CERTIFICATE----- MII"),
+            ("'ghp_0123456789abcdef', Api-Key:x secret=", "'[redacted]', Api-Key:[redacted] secret="),
+            ("bearer: ghp_0123456789abcde é=sk-abcdefghijklmnopé", "bearer: [redacted] é=[redacted]é"),
         ] {
             assert_eq!(redact(text), clean);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::vocabulary::{ActionType, ActivityType};
 
-use super::command::Reading;
+use super::command::{Reading, exit_code};
 use super::text::kept;
 
 /// How much of a result or a reason is kept: a little more than the longest part of it that a trace shows.
@@ -81,9 +81,9 @@ pub(super) struct ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// Keeps of a result what a trace can show of it.
-    pub(super) fn condensed(self) -> Self {
-        Self { text: kept(&self.text, TEXT_CHARS_KEPT), ..self }
+    /// Takes the text of a result: what a trace can show of it, and the exit code it tells.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self { text: kept(text, TEXT_CHARS_KEPT), failed: false, exit_code: exit_code(text) }
     }
 }
 
@@ -151,8 +151,8 @@ pub(super) struct Session {
     /// Whether the user has asked for something.
     begun: bool,
     calls: BTreeMap<String, usize>,
-    /// The texts of a plan that is always written whole, to see what is new in it.
-    plan: Vec<String>,
+    /// The texts of a plan that is always written whole with their numbers from 1, to see what is new in it.
+    plan: BTreeMap<String, usize>,
 }
 
 impl Session {
@@ -185,7 +185,6 @@ impl Session {
     /// Adds an action with the reasoning before it; `call` is how its result will name it.
     pub(super) fn action(&mut self, mut event: ActionEvent, call: Option<&str>) {
         event.rationale = event.rationale.or_else(|| self.last_reasoning.clone());
-        event.outcome = event.outcome.map(ToolOutcome::condensed);
         event.description = event.description.map(|text| kept(&text, TEXT_CHARS_KEPT));
         event.query = event.query.map(|text| kept(&text, TEXT_CHARS_KEPT));
         // A path or a command that is blank names nothing.
@@ -201,7 +200,7 @@ impl Session {
     pub(super) fn outcome(&mut self, call: &str, outcome: ToolOutcome) {
         let place = self.calls.get(call).copied();
         if let Some(Event::Action(event)) = place.and_then(|place| self.events.get_mut(place)) {
-            event.outcome = Some(outcome.condensed());
+            event.outcome = Some(outcome);
         }
     }
 
@@ -209,11 +208,11 @@ impl Session {
     pub(super) fn whole_plan(&mut self, entries: impl Iterator<Item = (String, TaskStatus)>) {
         for (subject, status) in entries {
             let subject = if subject.trim().is_empty() { "task".to_owned() } else { subject };
-            let task = match self.plan.iter().position(|known| *known == subject) {
-                Some(place) => place + 1,
+            let task = match self.plan.get(&subject) {
+                Some(number) => *number,
                 None => {
-                    self.plan.push(subject.clone());
-                    self.events.push(Event::TaskCreated(subject));
+                    self.events.push(Event::TaskCreated(subject.clone()));
+                    self.plan.insert(subject, self.plan.len() + 1);
                     self.plan.len()
                 }
             };

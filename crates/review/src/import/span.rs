@@ -298,11 +298,10 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
         ("type", Value::from(EvidenceType::UrlRef)),
         ("ref", format!("span:{}", span.id).into()),
     ]);
-    let mut execution = Object::from_iter([("method", span.work.word())]);
-    if let Some(tool) = &span.tool {
-        execution = execution.with("tool", tool.as_str());
-    }
-    let mut members = Object::from_iter([
+    let method = Some(("method", span.work.word()));
+    let execution: Object =
+        method.into_iter().chain(span.tool.as_deref().map(|tool| ("tool", tool))).collect();
+    let mut members = vec![
         ("id", Value::from(id)),
         ("type", kind.as_str().into()),
         ("category", kind.category().into()),
@@ -312,19 +311,15 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
         ("outputs", outputs.iter().map(String::as_str).collect()),
         ("evidence", vec![evidence].into()),
         ("execution", execution.into()),
-    ]);
-    let optional = [
-        ("result_summary", span.result.clone()),
-        ("agent", span.agent.clone()),
-        ("timestamp", span.start.map(instant::format)),
-        ("meta_action_id", tree.parent(span)),
     ];
-    for (key, text) in optional {
-        if let Some(text) = text {
-            members = members.with(key, text);
-        }
-    }
-    members.into()
+    let optional = [
+        ("result_summary", span.result.as_deref().map(Value::from)),
+        ("agent", span.agent.as_deref().map(Value::from)),
+        ("timestamp", span.start.map(|start| instant::format(start).into())),
+        ("meta_action_id", tree.parent(span).map(Value::from)),
+    ];
+    members.extend(optional.into_iter().filter_map(|(key, text)| Some((key, text?))));
+    Object::from_iter(members).into()
 }
 
 fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {

@@ -282,7 +282,23 @@ fn a_document_at_the_limit_is_read_and_a_larger_one_refused_with_the_limit_named
     let around = Surroundings::default();
     assert!(import(&document(LOG_DOCUMENT_BYTES_MAX), Format::Gemini, &around).is_ok());
     let refused = import(&document(LOG_DOCUMENT_BYTES_MAX + 1), Format::Gemini, &around).unwrap_err();
-    assert_eq!(refused.to_string(), "a gemini log that is one document has at most 67108864 bytes");
+    assert_eq!(
+        refused.to_string(),
+        "a log of the format gemini that is one document has at most 67108864 bytes"
+    );
 }
 
 mod any_log;
+
+#[test]
+fn a_log_without_a_single_line_that_can_be_read_is_none() {
+    let around = Surroundings::default();
+    for format in [Format::ClaudeCode, Format::Codex, Format::Pi] {
+        let refused = import(b"\x00\xff\n[1]\n", format, &around).unwrap_err().to_string();
+        let reason = "no line of it can be read, the first because text is not UTF-8 at column 2";
+        assert_eq!(refused, format!("not a log of the format {}: {reason}", format.as_str()));
+        // Nothing at all is a session in which nothing happened, and one good line is enough.
+        assert_eq!(import(b" \n", format, &around).unwrap().traces.len(), 1);
+        assert_eq!(import(b"x\n{}\n", format, &around).unwrap().skipped_count, 1);
+    }
+}

@@ -1,18 +1,45 @@
 //! Shortening texts and paths.
 
 use super::Surroundings;
-use super::redact::redact;
+use super::redact::{KEY_BEGINS, KEY_NAMED, Redactor};
 
 /// Collapses white space and cuts to so many characters, marking the cut. What looks like a secret is left out.
+///
+/// Only as much of the text is read as is shown, unless a private key may begin in it.
 pub(super) fn shorten(text: &str, chars_max: usize) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let clean = redact(&words);
-    if clean.chars().count() <= chars_max {
-        return clean;
+    let (mut short, mut count) = (String::new(), 0);
+    let mut redactor = Redactor::default();
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let before = short.len();
+        if before > 0 {
+            short.push(' ');
+        }
+        let is_key =
+            word.ends_with(KEY_BEGINS) && words.peek().is_some() && collapsed(text).contains(KEY_NAMED);
+        if is_key {
+            redactor.push(word.strip_suffix(KEY_BEGINS).unwrap_or(""), &mut short);
+            redactor.push_key(&mut short);
+        } else {
+            redactor.push(word, &mut short);
+        }
+        count += short.get(before..).map_or(0, |added| added.chars().count());
+        if is_key || count > chars_max {
+            break;
+        }
     }
-    let mut short: String = clean.chars().take(chars_max).collect::<String>().trim_end().to_owned();
+    if count <= chars_max {
+        return short;
+    }
+    let cut = short.char_indices().nth(chars_max).map_or(short.len(), |(cut, _)| cut);
+    short.truncate(cut);
+    short.truncate(short.trim_end().len());
     short.push('…');
     short
+}
+
+fn collapsed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Collapses white space and keeps so many characters: what a later, shorter cut can be made from.
@@ -53,7 +80,29 @@ pub(super) fn base_name(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::redact::redact;
     use super::*;
+
+    proptest! {
+        #[test]
+        fn reading_no_more_than_is_shown_gives_what_reading_all_gives(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "a", "wörd", " ", "\n ", "Bearer", "sk-abcdefghijklmnop", "x-----BEGIN", "-----BEGIN", "RSA",
+                "PRIVATE", "KEY-----", "password=", "API_KEY:", "ghp_0123456789abcdef", "'", "…",
+            ]), 0..40),
+            chars_max in 0_usize..60,
+        ) {
+            let text = pieces.concat();
+            let clean = redact(&collapsed(&text));
+            let mut whole: String = clean.chars().take(chars_max).collect();
+            if whole.len() < clean.len() {
+                whole = format!("{}…", whole.trim_end());
+            }
+            prop_assert_eq!(shorten(&text, chars_max), whole);
+        }
+    }
 
     #[test]
     fn texts_are_cut_by_characters_and_marked() {

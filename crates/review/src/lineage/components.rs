@@ -23,8 +23,18 @@ struct Visit {
 }
 
 impl Components {
-    /// Finds the groups by Tarjan's walk, with its recursion kept on the heap: chains can be as long as traces.
+    /// Finds the groups.
     pub(super) fn of(graph: &Graph) -> Self {
+        // Traces nearly always list sources before what was derived from them: then every node is a group by itself.
+        let in_order = |node: Node| graph.parents(node).iter().all(|parent| *parent <= node);
+        if graph.nodes().all(in_order) {
+            return Self { order: graph.nodes().collect(), ends: (1..=graph.len()).collect() };
+        }
+        Self::walked(graph)
+    }
+
+    /// Finds the groups by Tarjan's walk, with its recursion kept on the heap: chains can be as long as traces.
+    fn walked(graph: &Graph) -> Self {
         let mut walk = Walk {
             graph,
             visits: vec![Visit::default(); graph.len()],

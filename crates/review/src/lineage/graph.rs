@@ -1,21 +1,26 @@
 //! Artifact ids as nodes, derivations as edges.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use crate::words::Words;
 
 /// An artifact id, as a small number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Node(u32);
+pub(crate) struct Node(u32);
 
 impl Node {
-    pub(super) fn place(self) -> usize {
+    pub(crate) fn at(place: usize) -> Self {
+        Self(u32::try_from(place).expect("a document in memory has fewer than 2^32 ids"))
+    }
+
+    pub(crate) fn place(self) -> usize {
         self.0 as usize
     }
 }
 
 /// Lists of nodes, one per row, laid end to end: a hundred thousand short vectors would cost more than what is in them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     nodes: Vec<Node>,
     /// Where each row ends in `nodes`.
     ends: Vec<u32>,
@@ -70,25 +75,27 @@ impl Rows {
     }
 }
 
+/// The ids of a trace and what was derived from what.
+///
+/// The ids of artifacts come first, by the numbers the trace gave them; behind them stand ids that are only named.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
-    ids: Vec<Arc<str>>,
-    nodes: BTreeMap<Arc<str>, Node>,
+    artifacts: Arc<Words>,
+    named: Words,
     parents: Rows,
     children: Rows,
 }
 
 impl Graph {
+    /// Begins with the ids of artifacts.
+    pub(super) fn of(artifacts: &Arc<Words>) -> Self {
+        Self { artifacts: artifacts.clone(), ..Self::default() }
+    }
+
     /// Returns the node of an id, made when it is new.
-    pub(super) fn node(&mut self, id: &str) -> Node {
-        if let Some(node) = self.nodes.get(id) {
-            return *node;
-        }
-        let node = Node(u32::try_from(self.ids.len()).expect("a document in memory has fewer than 2^32 ids"));
-        let id: Arc<str> = id.into();
-        self.ids.push(id.clone());
-        self.nodes.insert(id, node);
-        node
+    pub(super) fn node(&mut self, id: &Arc<str>) -> Node {
+        let found = self.artifacts.find(id);
+        Node::at(found.unwrap_or_else(|| self.artifacts.len() + self.named.number(id)))
     }
 
     /// Takes all derivations in, each from a node to its source; every node must be known by then.
@@ -101,19 +108,26 @@ impl Graph {
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Node> {
-        self.nodes.get(id).copied()
+        let named = || Some(self.artifacts.len() + self.named.find(id)?);
+        self.artifacts.find(id).or_else(named).map(Node::at)
     }
 
     pub(super) fn id(&self, node: Node) -> &str {
-        self.ids.get(node.place()).map_or("", |id| id)
+        let named = || self.named.text(node.place().checked_sub(self.artifacts.len())?);
+        self.artifacts.text(node.place()).or_else(named).unwrap_or("")
+    }
+
+    /// Returns whether an artifact has the id of a node.
+    pub(super) fn is_artifact(&self, node: Node) -> bool {
+        node.place() < self.artifacts.len()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ids.len()
+        self.artifacts.len() + self.named.len()
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
-        (0..u32::try_from(self.ids.len()).unwrap_or(u32::MAX)).map(Node)
+        (0..self.len()).map(Node::at)
     }
 
     /// Returns what a node was derived from.

@@ -1,13 +1,14 @@
 //! What actions and artifacts are about: targets and names, as the target scope compares them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::Value;
 
 use crate::wire::{Action, Position, Trace};
+use crate::words::Words;
 
-use super::graph::{Graph, Node};
+use super::flow::Flow;
+use super::graph::Node;
 
 /// A text that targets are compared by, as a small number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +22,7 @@ impl Label {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels {
-    texts: Vec<Arc<str>>,
+    texts: Words,
     /// Per action: its target, unless empty.
     targets: Vec<Option<Label>>,
     /// Per node: the name of the artifact and the target of its producer.
@@ -29,21 +30,21 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    pub(super) fn of(trace: &Trace, graph: &Graph, producers: &[Option<Position>]) -> Self {
-        let mut texts = Texts::default();
+    pub(super) fn of(trace: &Trace, flow: &Flow) -> Self {
+        let mut texts = Words::default();
+        let mut label = |text: Option<&Arc<str>>| text.and_then(|text| label(&mut texts, text));
         let targets: Vec<Option<Label>> =
-            trace.actions().iter().map(|action| texts.label(target_of(trace, action))).collect();
-        let mut nodes = vec![[None, None]; graph.len()];
-        for artifact in trace.artifacts() {
+            trace.actions().iter().map(|action| label(target_of(trace, action))).collect();
+        let mut nodes = vec![[None, None]; flow.graph.len()];
+        for (place, artifact) in trace.artifacts().iter().enumerate() {
             // Only artifacts have a name and a producer; a bare id in a list says nothing of targets.
-            let Some(node) = artifact.id().and_then(|id| graph.find(id)) else { continue };
-            let producer = producers.get(node.place()).copied().flatten();
+            let Some(node) = flow.node_of_artifact(trace, place) else { continue };
             if let Some(slot @ [None, None]) = nodes.get_mut(node.place()) {
-                let made_on = producer.and_then(|producer| targets.get(producer.get()).copied().flatten());
-                *slot = [texts.label(artifact.name().unwrap_or("")), made_on];
+                let made_on = flow.producer(node).and_then(|at| targets.get(at.get()).copied().flatten());
+                *slot = [label(text(artifact.source().get("name"))), made_on];
             }
         }
-        Self { texts: texts.texts, targets, nodes }
+        Self { texts, targets, nodes }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -71,38 +72,27 @@ impl Labels {
     }
 
     fn text(&self, label: Label) -> Option<&str> {
-        self.texts.get(label.place()).map(|text| &**text)
+        self.texts.text(label.place())
     }
 }
 
-fn target_of<'a>(trace: &'a Trace, action: &'a Action) -> &'a str {
-    let file = action.file_refs().find(|path| !path.is_empty());
-    let asked = || action.object("request")?.get("path").and_then(Value::as_str);
+fn text(value: Option<&Value>) -> Option<&Arc<str>> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn target_of<'a>(trace: &'a Trace, action: &'a Action) -> Option<&'a Arc<str>> {
+    let file = action.file_paths().find(|path| !path.is_empty());
+    let asked = || text(action.object("request")?.get("path"));
     let made = || {
         let outputs = action.outputs().filter_map(|id| trace.artifact_by_id(id));
-        outputs.filter_map(|artifact| artifact.name()).next()
+        outputs.filter_map(|artifact| text(artifact.source().get("name"))).next()
     };
-    file.or_else(|| asked().filter(|path| !path.is_empty())).or_else(made).unwrap_or("")
+    file.or_else(|| asked().filter(|path| !path.is_empty())).or_else(made)
 }
 
-#[derive(Default)]
-struct Texts {
-    texts: Vec<Arc<str>>,
-    places: BTreeMap<Arc<str>, Label>,
-}
-
-impl Texts {
-    fn label(&mut self, text: &str) -> Option<Label> {
-        if text.is_empty() {
-            return None;
-        }
-        if let Some(label) = self.places.get(text) {
-            return Some(*label);
-        }
-        let label = Label(u32::try_from(self.texts.len()).ok()?);
-        let text: Arc<str> = text.into();
-        self.texts.push(text.clone());
-        self.places.insert(text, label);
-        Some(label)
-    }
+fn label(texts: &mut Words, text: &Arc<str>) -> Option<Label> {
+    if text.is_empty() { None } else { u32::try_from(texts.number(text)).ok().map(Label) }
 }

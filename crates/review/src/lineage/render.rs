@@ -47,7 +47,7 @@ pub struct Picture<'a> {
 impl<'a> Picture<'a> {
     /// Draws the lineage of an artifact; an id nobody mentions gives nothing.
     pub fn of(trace: &'a Trace, lineage: &'a Lineage, id: &str, direction: Direction) -> Option<Self> {
-        let root = lineage.graph.find(id).map(|node| lineage.graph.id(node))?;
+        let root = lineage.flow.graph.find(id).map(|node| lineage.flow.graph.id(node))?;
         let above = if direction.looks_up() { lineage.ancestors(id) } else { Vec::new() };
         let below = if direction.looks_down() { lineage.descendants(id) } else { Vec::new() };
         let mut seen = BTreeSet::new();

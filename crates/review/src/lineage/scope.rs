@@ -36,7 +36,7 @@ impl Lineage {
     /// The answer may be the action itself or a later one; compare positions for "earlier than". `holds` has one
     /// entry per action, missing entries do not hold.
     pub fn earliest_in_chain(&self, holds: &[bool]) -> Vec<Option<Position>> {
-        let mut made = vec![None; self.graph.len()];
+        let mut made = vec![None; self.flow.graph.len()];
         for position in self.satisfying(holds) {
             for node in self.outputs_of(position) {
                 lower(&mut made, node.place(), Some(position));
@@ -51,8 +51,8 @@ impl Lineage {
     /// The answer may be the action itself or a later one; compare positions for "earlier than".
     pub fn earliest_on_target(&self, holds: &[bool]) -> Vec<Option<Position>> {
         let by_label = self.earliest_by_label(holds);
-        let mut seen = vec![None; self.graph.len()];
-        for node in self.graph.nodes() {
+        let mut seen = vec![None; self.flow.graph.len()];
+        for node in self.flow.graph.nodes() {
             for label in self.labels.places_of_node(node) {
                 lower(&mut seen, node.place(), at(&by_label, label.place()));
             }
@@ -76,7 +76,7 @@ impl Lineage {
 
     /// Finds for every label the earliest satisfying action that has it in its target lineage.
     fn earliest_by_label(&self, holds: &[bool]) -> Vec<Earliest> {
-        let mut touched = vec![None; self.graph.len()];
+        let mut touched = vec![None; self.flow.graph.len()];
         let mut by_label = vec![None; self.labels.len()];
         for position in self.satisfying(holds) {
             if let Some(own) = self.labels.target_place(position) {
@@ -87,7 +87,7 @@ impl Lineage {
             }
         }
         self.spread_to_sources(&mut touched);
-        for node in self.graph.nodes() {
+        for node in self.flow.graph.nodes() {
             for label in self.labels.places_of_node(node) {
                 lower(&mut by_label, label.place(), at(&touched, node.place()));
             }
@@ -106,9 +106,9 @@ impl Lineage {
 
     /// Gives every node the minimum over itself and its ancestors.
     fn spread_to_derived(&self, slots: &mut [Earliest]) {
-        for group in self.components.iter() {
+        for group in self.flow.components.iter() {
             let around = |node: &Node| {
-                let parents = self.graph.parents(*node).iter();
+                let parents = self.flow.graph.parents(*node).iter();
                 parents
                     .fold(at(slots, node.place()), |known, parent| earlier(known, at(slots, parent.place())))
             };
@@ -121,9 +121,9 @@ impl Lineage {
 
     /// Gives every node the minimum over itself and its descendants.
     fn spread_to_sources(&self, slots: &mut [Earliest]) {
-        for group in self.components.iter().rev() {
+        for group in self.flow.components.iter().rev() {
             let around = |node: &Node| {
-                let children = self.graph.children(*node).iter();
+                let children = self.flow.graph.children(*node).iter();
                 children
                     .fold(at(slots, node.place()), |known, child| earlier(known, at(slots, child.place())))
             };

@@ -48,6 +48,18 @@ pub fn decode(value: &Value) -> Result<Trace, DecodeError> {
     }
 }
 
+/// Decodes one artifact of the current version as it stands in a document.
+///
+/// # Errors
+/// [`DecodeError`] with every place that does not fit.
+pub fn decode_artifact(value: &Value) -> Result<Artifact, DecodeError> {
+    let mut defects = Defects::default();
+    match Artifact::decode(value, &Path::ROOT, &mut defects) {
+        Some(artifact) if defects.0.is_empty() => Ok(artifact),
+        _ => Err(DecodeError { defects: defects.0 }),
+    }
+}
+
 /// Encodes one action as it stands in a document.
 pub fn encode_action(action: &Action) -> Value {
     action.encode().unwrap_or_default()

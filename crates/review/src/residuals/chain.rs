@@ -24,7 +24,8 @@ pub struct GapHistory {
     /// From the trace that introduced it to the end of the chain.
     pub links: Vec<ChainLink>,
     /// The id of the trace that closed it: the first where it is addressed, waived, or no longer mentioned,
-    /// unless a later trace has it open again.
+    /// unless a later trace has it open again. Only a successor closes by silence: a trace that does not say it
+    /// follows one of the others knows nothing of their gaps.
     pub closed_in: Option<String>,
 }
 
@@ -53,14 +54,31 @@ pub fn chain_gaps(traces: &[Trace]) -> Vec<GapHistory> {
             }
         }
     }
-    introduced.into_iter().map(|(id, since)| history(&chain, id, since)).collect()
+    let follows = strangers(&chain).into_iter().map(|stranger| !stranger).collect::<Vec<bool>>();
+    introduced.into_iter().map(|(id, since)| history(&chain, &follows, id, since)).collect()
 }
 
-fn history(chain: &[&Trace], residual_id: String, since: usize) -> GapHistory {
+/// Returns the ids of traces that do not say they follow any other of them: all but one, where there is a chain.
+pub fn unlinked(traces: &[Trace]) -> Vec<String> {
+    let all: Vec<&Trace> = traces.iter().collect();
+    let apart = all.iter().zip(strangers(&all)).filter(|(_, stranger)| *stranger);
+    apart.map(|(trace, _)| trace.trace_id().unwrap_or("").to_owned()).collect()
+}
+
+/// Finds which traces name no predecessor among the others.
+fn strangers(traces: &[&Trace]) -> Vec<bool> {
+    let ids: BTreeSet<&str> = traces.iter().filter_map(|trace| trace.trace_id()).collect();
+    let names_one = |trace: &&Trace| {
+        predecessors(trace).iter().any(|id| trace.trace_id() != Some(id) && ids.contains(id.as_str()))
+    };
+    traces.iter().map(|trace| !names_one(trace)).collect()
+}
+
+fn history(chain: &[&Trace], follows: &[bool], residual_id: String, since: usize) -> GapHistory {
     let mut statement = String::new();
     let mut closed_in: Option<String> = None;
     let mut links = Vec::new();
-    for trace in chain.iter().skip(since) {
+    for (trace, follows) in chain.iter().zip(follows).skip(since) {
         let trace_id = trace.trace_id().unwrap_or("").to_owned();
         let residual = trace.residuals().find(|found| found.id() == Some(&residual_id));
         let status = residual.as_ref().map(|found| found.status().unwrap_or(ResidualStatus::Open));
@@ -69,6 +87,7 @@ fn history(chain: &[&Trace], residual_id: String, since: usize) -> GapHistory {
         }
         match status {
             Some(ResidualStatus::Open | ResidualStatus::Acknowledged) => closed_in = None,
+            None if !follows => {}
             Some(ResidualStatus::Addressed | ResidualStatus::Waived) | None => {
                 closed_in.get_or_insert_with(|| trace_id.clone());
             }
@@ -156,6 +175,16 @@ mod tests {
         let closed: Vec<(&str, Option<&str>)> =
             gaps.iter().map(|gap| (gap.residual_id.as_str(), gap.closed_in.as_deref())).collect();
         assert_eq!(closed, [("a", Some("t2")), ("b", Some("t2")), ("c", None), ("d", None)]);
+    }
+
+    #[test]
+    fn a_trace_that_follows_none_of_the_others_closes_nothing_by_silence() {
+        let first = trace(r#"{"trace_id": "t1", "residuals": [{"residual_id": "a"}, {"residual_id": "b"}]}"#);
+        let other = trace(r#"{"trace_id": "u", "residuals": [{"residual_id": "b", "status": "waived"}]}"#);
+        let traces = [first, other];
+        let closed: Vec<Option<String>> = chain_gaps(&traces).into_iter().map(|gap| gap.closed_in).collect();
+        assert_eq!(closed, [None, Some("u".to_owned())]);
+        assert_eq!(unlinked(&traces), ["t1", "u"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rules of single artifacts.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use hence_canon::Value;
 
@@ -11,9 +12,16 @@ use super::check::{Check, shown};
 use super::place::Place;
 use super::rule::Rule;
 
-/// Names an artifact by its id, or by its index when it has none.
-pub(super) fn subject_of(artifact: &Artifact) -> String {
-    artifact.id().map_or_else(|| format!("#{}", artifact.index()), str::to_owned)
+/// Names an artifact by its id, or by its index when it has none. Spelled out only in a finding.
+pub(super) struct Subject<'a>(pub(super) &'a Artifact);
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.id() {
+            Some(id) => out.write_str(id),
+            None => write!(out, "#{}", self.0.index()),
+        }
+    }
 }
 
 /// Constructors that carry a payload (§7.1). The payload of a command result is open and may be absent.
@@ -41,65 +49,64 @@ impl Check<'_> {
                 self.find(Rule::ArtifactType, root.child(index), index, message);
             }
         }
-        let mut seen = BTreeSet::new();
         let mut vocabulary = BTreeSet::new();
-        for artifact in self.trace.artifacts() {
+        for (place, artifact) in self.trace.artifacts().iter().enumerate() {
             let at = Place::of("artifacts", artifact);
-            self.artifact_id(artifact, &at, &mut seen);
+            self.artifact_id(place, artifact);
             let word = artifact.type_word();
+            let artifact_type = ArtifactType::from_word(word);
             if word.is_empty() {
-                self.find(
-                    Rule::ArtifactType,
-                    at.child("artifact_type"),
-                    subject_of(artifact),
-                    "an artifact has a type",
-                );
-            } else if artifact.artifact_type().is_none() && vocabulary.insert(word) {
+                let message = "an artifact has a type";
+                self.find(Rule::ArtifactType, at.child("artifact_type"), Subject(artifact), message);
+            } else if artifact_type.is_none() && vocabulary.insert(word) {
                 let message = "the specification does not know this artifact type";
                 self.find(Rule::ArtifactTypeUnknown, at.child("artifact_type"), word, message);
             }
             if let Some(revision) = artifact.member("revision").filter(|revision| revision.as_int().is_none())
             {
                 let message = format!("a revision is an integer; found {}", shown(revision));
-                self.find(Rule::ArtifactRevision, at.child("revision"), subject_of(artifact), message);
+                self.find(Rule::ArtifactRevision, at.child("revision"), Subject(artifact), message);
             }
-            self.artifact_payload(artifact, &at);
+            if let Some(artifact_type) = artifact_type {
+                self.artifact_payload(artifact_type, artifact, &at);
+            }
         }
     }
 
-    fn artifact_id<'a>(&mut self, artifact: &'a Artifact, at: &Place<'_>, seen: &mut BTreeSet<&'a str>) {
-        let at = at.child("artifact_id");
+    fn artifact_id(&mut self, place: usize, artifact: &Artifact) {
+        let at = || Place::of("artifacts", artifact).child("artifact_id");
         let Some(id) = artifact.id().filter(|id| !id.is_empty()) else {
             let found = artifact.member("artifact_id").map_or_else(|| "nothing".to_owned(), shown);
             let message = format!("an artifact id is a text that is not empty; found {found}");
-            return self.find(Rule::ArtifactId, at, artifact.index(), message);
+            return self.find(Rule::ArtifactId, at(), artifact.index(), message);
         };
-        if !seen.insert(id) {
-            self.find(Rule::ArtifactIdDuplicate, at, id, "another artifact has this id");
+        let ids = self.trace.artifact_ids();
+        let first = ids.number_at(place).and_then(|number| ids.first_place(number));
+        if first != Some(place) {
+            self.find(Rule::ArtifactIdDuplicate, at(), id, "another artifact has this id");
         } else if self.known.references.contains(id) {
-            self.find(Rule::ArtifactIdDuplicate, at, id, "a reference artifact has this id");
+            self.find(Rule::ArtifactIdDuplicate, at(), id, "a reference artifact has this id");
         }
     }
 
-    fn artifact_payload(&mut self, artifact: &Artifact, at: &Place<'_>) {
-        let Some(artifact_type) = artifact.artifact_type() else { return };
-        let at = at.child("payload");
+    fn artifact_payload(&mut self, artifact_type: ArtifactType, artifact: &Artifact, at: &Place<'_>) {
         let Some(payload) = artifact.payload() else {
             if needs_payload(artifact_type) {
                 let found = artifact.member("payload").map_or_else(|| "nothing".to_owned(), shown);
                 let message = format!("{} carries a payload; found {found}", artifact.type_word());
-                self.find(Rule::ArtifactPayload, at, subject_of(artifact), message);
+                self.find(Rule::ArtifactPayload, at.child("payload"), Subject(artifact), message);
             }
             return;
         };
         if artifact_type != ArtifactType::VerificationResult {
             return;
         }
+        let at = at.child("payload");
         let written = payload.get("status").filter(|status| !status.is_null());
         let Some(status) = written.and_then(Value::as_str).and_then(VerificationStatus::from_word) else {
             let found = written.map_or_else(|| "nothing".to_owned(), shown);
             let message = format!("status is one of {}; found {found}", VerificationStatus::WORDS.join(", "));
-            return self.find(Rule::VerificationStatus, at.child("status"), subject_of(artifact), message);
+            return self.find(Rule::VerificationStatus, at.child("status"), Subject(artifact), message);
         };
         let Some(result) = payload.get("result").filter(|result| !result.is_null()) else { return };
         let tags: Vec<&str> =
@@ -107,7 +114,7 @@ impl Check<'_> {
         if tags != [status.as_str()] {
             let message =
                 format!("the result is tagged {:?}, as its status says; found {tags:?}", status.as_str());
-            self.find(Rule::VerificationResult, at.child("result"), subject_of(artifact), message);
+            self.find(Rule::VerificationResult, at.child("result"), Subject(artifact), message);
         }
     }
 }

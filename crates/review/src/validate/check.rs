@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
 
-use hence_canon::Value;
+use hence_canon::{Object, Value};
 
-use crate::lineage::Lineage;
+use crate::lineage::Flow;
 use crate::version::Version;
-use crate::wire::{Entry, Trace};
+use crate::wire::Trace;
 
 use super::finding::{Finding, Level, Report};
 use super::place::Place;
@@ -28,6 +28,8 @@ pub(super) struct Known<'a> {
     pub(super) metas: BTreeSet<&'a str>,
     pub(super) environments: BTreeSet<&'a str>,
     pub(super) comments: BTreeSet<&'a str>,
+    /// The policies that were evaluated: evaluations are named by them.
+    pub(super) evaluations: BTreeSet<&'a str>,
 }
 
 impl<'a> Known<'a> {
@@ -45,6 +47,7 @@ impl<'a> Known<'a> {
             metas: ids("meta_actions", &["id"]),
             environments: ids("execution_environments", &["environment_id"]),
             comments: ids("comments", &["comment_id"]),
+            evaluations: ids("policy_evaluations", &["policy_id"]),
         }
     }
 }
@@ -52,16 +55,16 @@ impl<'a> Known<'a> {
 /// One validation under way.
 pub(super) struct Check<'a> {
     pub(super) trace: &'a Trace,
-    pub(super) lineage: &'a Lineage,
+    pub(super) flow: &'a Flow,
     pub(super) version: Version,
     pub(super) known: Known<'a>,
     report: Report,
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn new(trace: &'a Trace, lineage: &'a Lineage) -> Self {
+    pub(super) fn new(trace: &'a Trace, flow: &'a Flow) -> Self {
         let version = Version::of(trace);
-        Self { trace, lineage, version, known: Known::of(trace), report: Report::default() }
+        Self { trace, flow, version, known: Known::of(trace), report: Report::default() }
     }
 
     pub(super) fn finish(self) -> Report {
@@ -94,15 +97,15 @@ impl<'a> Check<'a> {
     /// Checks a member against its list of words.
     pub(super) fn word(
         &mut self,
-        entry: &Entry,
+        object: &Object,
         at: &Place<'_>,
         field: Field,
-        subject: &str,
+        subject: &(impl Display + ?Sized),
         is_word: impl Fn(&str) -> bool,
     ) {
-        let found = match entry.member(field.key) {
-            None if field.presence == Presence::Optional => return,
-            None => "nothing".to_owned(),
+        let found = match object.get(field.key) {
+            None | Some(Value::Null) if field.presence == Presence::Optional => return,
+            None | Some(Value::Null) => "nothing".to_owned(),
             Some(Value::String(word)) if is_word(word) => return,
             Some(other) => shown(other),
         };
@@ -111,25 +114,33 @@ impl<'a> Check<'a> {
     }
 
     /// Checks that a member is a text with something in it.
-    pub(super) fn filled(&mut self, entry: &Entry, at: &Place<'_>, key: &str, rule: Rule, subject: &str) {
-        if entry.text(key).is_some_and(|text| !text.trim().is_empty()) {
+    pub(super) fn filled(
+        &mut self,
+        value: Option<&Value>,
+        at: &Place<'_>,
+        key: &str,
+        rule: Rule,
+        subject: &(impl Display + ?Sized),
+    ) {
+        if value.and_then(Value::as_str).is_some_and(|text| !text.trim_start().is_empty()) {
             return;
         }
-        let found = entry.member(key).map_or_else(|| "nothing".to_owned(), shown);
+        let found = value.filter(|value| !value.is_null()).map_or_else(|| "nothing".to_owned(), shown);
         self.find(rule, at.child(key), subject, format!("{key} is a text that is not blank; found {found}"));
     }
 
     /// Checks a list of references.
     pub(super) fn references(
         &mut self,
-        entry: &Entry,
+        object: &Object,
         at: &Place<'_>,
         key: &str,
         rule: Rule,
-        subject: &str,
+        subject: &(impl Display + ?Sized),
         is_known: impl Fn(&Self, &str) -> bool,
     ) {
-        for (index, item) in entry.items(key).iter().enumerate() {
+        let items = object.get(key).and_then(Value::as_array).unwrap_or(&[]);
+        for (index, item) in items.iter().enumerate() {
             if item.as_str().is_some_and(|id| is_known(self, id)) {
                 continue;
             }

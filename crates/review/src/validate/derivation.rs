@@ -1,21 +1,24 @@
 //! Rules of artifact lineage.
 
+use crate::lineage::Node;
 use crate::vocabulary::ArtifactType;
-use crate::wire::Artifact;
+use crate::wire::{Artifact, Position};
 
-use super::artifact::subject_of;
+use super::artifact::Subject;
 use super::check::{Check, shown};
 use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
     pub(super) fn derivation(&mut self) {
-        for artifact in self.trace.artifacts() {
-            self.derived_from(artifact);
+        for (place, artifact) in self.trace.artifacts().iter().enumerate() {
+            if !self.is_derivation_sound(place, artifact) {
+                self.derived_from(place, artifact);
+            }
             self.supersedes(artifact);
             self.reasoning_lineage(artifact);
         }
-        for cycle in self.lineage.cycles() {
+        for cycle in self.flow.cycles() {
             let Some(first) = cycle.first().and_then(|id| self.trace.artifact_by_id(id)) else { continue };
             let ids: Vec<String> = cycle.iter().take(5).map(|id| shown(&(*id).into())).collect();
             let message =
@@ -23,27 +26,45 @@ impl Check<'_> {
             self.find(
                 Rule::LineageCycle,
                 Place::of("artifacts", first).child("derived_from"),
-                subject_of(first),
+                Subject(first),
                 message,
             );
         }
     }
 
-    fn derived_from(&mut self, artifact: &Artifact) {
-        let made = artifact.id().and_then(|id| self.lineage.producer(id));
+    /// Returns whether every source is known and was there before; most are, and this looks no id up.
+    fn is_derivation_sound(&self, place: usize, artifact: &Artifact) -> bool {
+        let sources = self.flow.sources(place);
+        let made = self.made(place);
+        let is_earlier = |source: &Node| match (made, self.flow.producer(*source)) {
+            (Some(made), Some(source_made)) => source_made <= made,
+            _ => true,
+        };
+        sources.len() == artifact.items("derived_from").len()
+            && sources.iter().all(|source| self.flow.is_artifact(*source) && is_earlier(source))
+    }
+
+    /// Returns who made the artifact at a place.
+    fn made(&self, place: usize) -> Option<Position> {
+        self.flow.producer(self.flow.node_of_artifact(self.trace, place)?)
+    }
+
+    fn derived_from(&mut self, place: usize, artifact: &Artifact) {
+        let made = self.made(place);
         for (index, item) in artifact.items("derived_from").iter().enumerate() {
             let at = || Place::of("artifacts", artifact).child("derived_from").child(index);
             let Some(source) = item.as_str().filter(|id| self.is_artifact_or_reference(id)) else {
                 let id = item.as_str().map_or_else(|| shown(item), str::to_owned);
                 let message = format!("no artifact has the id {}", shown(item));
-                self.find(Rule::RefDerivedFrom, at(), format!("{}:{id}", subject_of(artifact)), message);
+                self.find(Rule::RefDerivedFrom, at(), format!("{}:{id}", Subject(artifact)), message);
                 continue;
             };
-            if let (Some(made), Some(source_made)) = (made, self.lineage.producer(source))
+            let source_made = self.flow.find(source).and_then(|node| self.flow.producer(node));
+            if let (Some(made), Some(source_made)) = (made, source_made)
                 && source_made > made
             {
                 let message = "an artifact derives from one that was produced later";
-                self.find(Rule::LineageOrder, at(), format!("{}:{source}", subject_of(artifact)), message);
+                self.find(Rule::LineageOrder, at(), format!("{}:{source}", Subject(artifact)), message);
             }
         }
     }
@@ -56,14 +77,14 @@ impl Check<'_> {
                 self.find(
                     Rule::LineageSupersedes,
                     at,
-                    subject_of(artifact),
+                    Subject(artifact),
                     "an artifact cannot replace itself",
                 );
             }
             Some(id) if self.trace.artifact_by_id(id).is_some() => {}
             _ => {
                 let message = format!("no artifact has the id {}", shown(member));
-                self.find(Rule::RefSupersedes, at, subject_of(artifact), message);
+                self.find(Rule::RefSupersedes, at, Subject(artifact), message);
             }
         }
     }
@@ -73,7 +94,7 @@ impl Check<'_> {
         let is = |id: &str, fits: fn(ArtifactType) -> bool| {
             self.trace.artifact_by_id(id).and_then(Artifact::artifact_type).is_some_and(fits)
         };
-        let at = Place::of("artifacts", artifact).child("derived_from");
+        let at = || Place::of("artifacts", artifact).child("derived_from");
         match artifact.artifact_type() {
             Some(ArtifactType::VerificationResult)
                 if !artifact
@@ -81,7 +102,7 @@ impl Check<'_> {
                     .any(|id| is(id, |kind| kind == ArtifactType::VerificationGoal)) =>
             {
                 let message = "a verification result derives from a verification goal";
-                self.find(Rule::LineageResultGoal, at, subject_of(artifact), message);
+                self.find(Rule::LineageResultGoal, at(), Subject(artifact), message);
             }
             Some(ArtifactType::VerificationGoal)
                 if !artifact
@@ -90,7 +111,7 @@ impl Check<'_> {
                     .any(|id| is(id, ArtifactType::is_model)) =>
             {
                 let message = "a verification goal derives from a formal model or targets one";
-                self.find(Rule::LineageGoalModel, at, subject_of(artifact), message);
+                self.find(Rule::LineageGoalModel, at(), Subject(artifact), message);
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
 //! Rules of data flow: who makes what, who uses it, and when.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
 
-use crate::wire::{Action, Position};
+use crate::lineage::{Flow, Node};
+use crate::wire::{Action, Position, Trace};
 
-use super::action::subject_of;
+use super::action::Subject;
 use super::artifact;
 use super::check::{Check, shown};
 use super::place::Place;
@@ -18,38 +19,39 @@ struct Made {
     count: usize,
 }
 
-impl<'a> Check<'a> {
+impl Check<'_> {
     pub(super) fn flow(&mut self) {
         let makers = self.makers();
         let names_only = self.version.exchanges_names(self.trace);
         for action in self.trace.actions() {
-            for (index, input) in action.items("inputs").iter().enumerate() {
-                let Some(id) = input.as_str() else { continue };
-                if names_only {
-                    self.name_flow(action, index, id, makers.get(id).map(|made| made.first));
-                } else {
-                    self.input(action, index, id);
-                }
-            }
-            if !names_only {
+            if names_only {
+                self.names(action, &makers);
+            } else if !self.is_exchange_sound(action) {
+                self.inputs(action);
                 self.outputs(action);
             }
         }
-        for (id, made) in makers.iter().filter(|(_, made)| made.count > 1) {
+        let mut shared: Vec<(&str, Made)> = (0..)
+            .zip(&makers)
+            .filter_map(|(place, made)| Some((place, made.filter(|made| made.count > 1)?)))
+            .map(|(place, made)| (self.flow.id(Node::at(place)), made))
+            .collect();
+        shared.sort_unstable_by_key(|(id, _)| *id);
+        for (id, made) in shared {
             let Some(action) = self.trace.action(made.last) else { continue };
             let message = format!("{} actions output this artifact", made.count);
             self.find(Rule::FlowProducerUnique, Place::of("actions", action).child("outputs"), id, message);
         }
-        self.producers();
+        self.producers(&makers);
     }
 
     /// Finds the actions that output each id, each action once.
-    fn makers(&self) -> BTreeMap<&'a str, Made> {
-        let mut makers: BTreeMap<&str, Made> = BTreeMap::new();
-        for action in self.trace.actions() {
-            let position = action.position();
-            for id in action.outputs() {
-                let made = makers.entry(id).or_insert(Made { first: position, last: position, count: 1 });
+    fn makers(&self) -> Vec<Option<Made>> {
+        let mut makers: Vec<Option<Made>> = vec![None; self.flow.len()];
+        for position in self.trace.actions().iter().map(Action::position) {
+            for node in self.flow.outputs(position) {
+                let Some(slot) = makers.get_mut(node.place()) else { continue };
+                let made = slot.get_or_insert(Made { first: position, last: position, count: 1 });
                 if made.last != position {
                     made.last = position;
                     made.count += 1;
@@ -59,39 +61,55 @@ impl<'a> Check<'a> {
         makers
     }
 
-    fn name_flow(&mut self, action: &Action, index: usize, name: &str, made: Option<Position>) {
-        let at = || Place::of("actions", action).child("inputs").child(index);
-        let subject = || format!("{}:{name}", subject_of(action));
-        match made {
-            None => self.find(Rule::FlowUnproduced, at(), subject(), "no action outputs this name"),
-            Some(made) if made >= action.position() => {
-                self.find(Rule::FlowOrder, at(), subject(), "this name is used before an action outputs it");
+    /// Returns whether everything exchanged is an artifact, and everything consumed was made before. Most actions
+    /// are like that, and this looks no id up.
+    fn is_exchange_sound(&self, action: &Action) -> bool {
+        let position = action.position();
+        let (inputs, outputs) = (self.flow.inputs(position), self.flow.outputs(position));
+        let was_made = |node: &Node| self.flow.producer(*node).is_some_and(|made| made < position);
+        inputs.iter().all(|node| self.flow.is_artifact(*node) && was_made(node))
+            && outputs.iter().all(|node| self.flow.is_artifact(*node))
+    }
+
+    /// Checks an action that exchanges names.
+    fn names(&mut self, action: &Action, makers: &[Option<Made>]) {
+        for (index, input) in action.items("inputs").iter().enumerate() {
+            let Some(name) = input.as_str() else { continue };
+            let at = || Place::of("actions", action).child("inputs").child(index);
+            let subject = || format!("{}:{name}", Subject(action));
+            let node = self.flow.find(name);
+            let made = node.and_then(|node| makers.get(node.place()).copied().flatten());
+            match made.map(|made| made.first) {
+                None => self.find(Rule::FlowUnproduced, at(), subject(), "no action outputs this name"),
+                Some(made) if made >= action.position() => {
+                    let message = "this name is used before an action outputs it";
+                    self.find(Rule::FlowOrder, at(), subject(), message);
+                }
+                Some(_) => {}
             }
-            Some(_) => {}
         }
     }
 
-    fn input(&mut self, action: &Action, index: usize, id: &str) {
-        let at = || Place::of("actions", action).child("inputs").child(index);
-        let subject = || format!("{}:{id}", subject_of(action));
-        if self.trace.artifact_by_id(id).is_none() {
-            if !self.known.references.contains(id) {
-                let message = format!("no artifact has the id {}", shown(&id.into()));
-                self.find(Rule::RefInput, at(), subject(), message);
+    fn inputs(&mut self, action: &Action) {
+        for (index, input) in action.items("inputs").iter().enumerate() {
+            let Some(id) = input.as_str() else { continue };
+            let at = || Place::of("actions", action).child("inputs").child(index);
+            let subject = || format!("{}:{id}", Subject(action));
+            let Some(node) = self.flow.find(id).filter(|node| self.flow.is_artifact(*node)) else {
+                if !self.known.references.contains(id) {
+                    let message = format!("no artifact has the id {}", shown(input));
+                    self.find(Rule::RefInput, at(), subject(), message);
+                }
+                continue;
+            };
+            match self.flow.producer(node) {
+                None => self.find(Rule::FlowUnproduced, at(), subject(), "no action produced this artifact"),
+                Some(made) if made >= action.position() => {
+                    let message = "this artifact is consumed at or before its production";
+                    self.find(Rule::FlowOrder, at(), subject(), message);
+                }
+                Some(_) => {}
             }
-            return;
-        }
-        match self.lineage.producer(id) {
-            None => self.find(Rule::FlowUnproduced, at(), subject(), "no action produced this artifact"),
-            Some(made) if made >= action.position() => {
-                self.find(
-                    Rule::FlowOrder,
-                    at(),
-                    subject(),
-                    "this artifact is consumed at or before its production",
-                );
-            }
-            Some(_) => {}
         }
     }
 
@@ -101,25 +119,44 @@ impl<'a> Check<'a> {
             if self.trace.artifact_by_id(id).is_none() {
                 let at = Place::of("actions", action).child("outputs").child(index);
                 let message = format!("no artifact has the id {}", shown(output));
-                self.find(Rule::RefOutput, at, format!("{}:{id}", subject_of(action)), message);
+                self.find(Rule::RefOutput, at, format!("{}:{id}", Subject(action)), message);
             }
         }
     }
 
     /// Checks what artifacts say of their producers against what actions say of their outputs.
-    fn producers(&mut self) {
-        for artifact in self.trace.artifacts() {
+    fn producers(&mut self, makers: &[Option<Made>]) {
+        let (trace, flow) = (self.trace, self.flow);
+        // Made only where several actions output one artifact: an action may output very many.
+        let every_output = OnceCell::new();
+        let outputs = |node: Node, action: Position| match makers.get(node.place()).copied().flatten() {
+            None => false,
+            Some(Made { first, count: 1, .. }) => first == action,
+            Some(_) => every_output.get_or_init(|| pairs(trace, flow)).binary_search(&(node, action)).is_ok(),
+        };
+        for (place, artifact) in self.trace.artifacts().iter().enumerate() {
             let Some(stated) = artifact.member("producer_action_id") else { continue };
             let at = || Place::of("artifacts", artifact).child("producer_action_id");
             let Some(action) = stated.as_i64().and_then(|id| self.trace.action_by_id(id)) else {
                 let message = format!("no action has the id {}", shown(stated));
-                self.find(Rule::RefProducer, at(), artifact::subject_of(artifact), message);
+                self.find(Rule::RefProducer, at(), artifact::Subject(artifact), message);
                 continue;
             };
-            if !artifact.id().is_some_and(|id| action.outputs().any(|output| output == id)) {
+            let node = flow.node_of_artifact(trace, place);
+            if !node.is_some_and(|node| outputs(node, action.position())) {
                 let message = format!("action {} does not output this artifact", shown(stated));
-                self.find(Rule::FlowProducerMismatch, at(), artifact::subject_of(artifact), message);
+                self.find(Rule::FlowProducerMismatch, at(), artifact::Subject(artifact), message);
             }
         }
     }
+}
+
+/// Returns every id with every action that outputs it, sorted.
+fn pairs(trace: &Trace, flow: &Flow) -> Vec<(Node, Position)> {
+    let positions = trace.actions().iter().map(Action::position);
+    let mut pairs: Vec<(Node, Position)> = positions
+        .flat_map(|position| flow.outputs(position).iter().map(move |node| (*node, position)))
+        .collect();
+    pairs.sort_unstable();
+    pairs
 }

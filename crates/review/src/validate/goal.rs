@@ -39,7 +39,7 @@ impl Check<'_> {
                     goal.index().to_string()
                 }
             };
-            self.filled(&goal, &at, "intent", Rule::GoalIntent, &subject);
+            self.filled(goal.source().get("intent"), &at, "intent", Rule::GoalIntent, &subject);
             if let Some(meta) = goal.member("meta_action_id")
                 && !meta.as_str().is_some_and(|id| self.known.metas.contains(id))
             {
@@ -72,7 +72,7 @@ impl Check<'_> {
                 let message = "another item of the goal has this id";
                 self.find(Rule::GoalItemIdDuplicate, at.child("id"), &subject, message);
             }
-            self.word(&item, &at, kind, &subject, |word| AcceptanceKind::from_word(word).is_some());
+            self.word(item.source(), &at, kind, &subject, |word| AcceptanceKind::from_word(word).is_some());
             self.binding(&item, &at, &subject);
         }
     }

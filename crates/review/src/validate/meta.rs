@@ -1,6 +1,7 @@
 //! Rules of meta-actions: an overlay that must fit what it lies over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hence_canon::Value;
 
@@ -13,8 +14,20 @@ use super::finding::Level;
 use super::place::Place;
 use super::rule::Rule;
 
-/// Who claims each action: action id → meta-action id.
-type Claims = BTreeMap<i64, String>;
+/// Who claims each action: the first unit that lists it, by the position of the action.
+struct Claims(Vec<Option<Arc<str>>>);
+
+impl Claims {
+    fn of(&self, position: Position) -> Option<&Arc<str>> {
+        self.0.get(position.get()).and_then(Option::as_ref)
+    }
+
+    fn claim(&mut self, position: Position, unit: &Arc<str>) {
+        if let Some(slot) = self.0.get_mut(position.get()) {
+            *slot = Some(unit.clone());
+        }
+    }
+}
 
 impl Check<'_> {
     pub(super) fn meta_actions(&mut self) {
@@ -30,10 +43,10 @@ impl Check<'_> {
             }
         }
         let mut seen = BTreeSet::new();
-        let mut claims = Claims::new();
+        let mut claims = Claims(vec![None; self.trace.actions().len()]);
         for meta in self.trace.meta_actions() {
             let at = Place::of("meta_actions", &meta);
-            let subject = match meta.id().filter(|id| !id.is_empty()) {
+            let subject: Arc<str> = match meta.id().filter(|id| !id.is_empty()) {
                 Some(id) => {
                     if !seen.insert(id.to_owned()) {
                         self.find(
@@ -43,11 +56,11 @@ impl Check<'_> {
                             "another meta-action has this id",
                         );
                     }
-                    id.to_owned()
+                    id.into()
                 }
                 None => {
                     self.find(Rule::MetaId, at.child("id"), meta.index(), "a meta-action has an id");
-                    meta.index().to_string()
+                    meta.index().to_string().into()
                 }
             };
             self.meta_words(&meta, &at, &subject);
@@ -59,24 +72,24 @@ impl Check<'_> {
     }
 
     fn meta_words(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
-        self.filled(meta, at, "title", Rule::MetaTitle, subject);
+        self.filled(meta.source().get("title"), at, "title", Rule::MetaTitle, subject);
         let source = Field {
             key: "source",
             rule: Rule::MetaSource,
             words: MetaSource::WORDS,
             presence: Presence::Optional,
         };
-        self.word(meta, at, source, subject, |word| MetaSource::from_word(word).is_some());
+        self.word(meta.source(), at, source, subject, |word| MetaSource::from_word(word).is_some());
         let status = Field {
             key: "status",
             rule: Rule::MetaStatus,
             words: MetaStatus::WORDS,
             presence: Presence::Optional,
         };
-        self.word(meta, at, status, subject, |word| MetaStatus::from_word(word).is_some());
+        self.word(meta.source(), at, status, subject, |word| MetaStatus::from_word(word).is_some());
     }
 
-    fn meta_members(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str, claims: &mut Claims) {
+    fn meta_members(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &Arc<str>, claims: &mut Claims) {
         let at = at.child("action_ids");
         if let Some(other) = meta.member("action_ids").filter(|member| member.as_array().is_none()) {
             let message = format!("action_ids is a list of action ids; found {}", shown(other));
@@ -103,11 +116,11 @@ impl Check<'_> {
                 continue;
             };
             places.push(action.position());
-            if let Some(other) = claims.get(&id) {
-                let message = format!("action {id} belongs to {} already", shown(&other.as_str().into()));
+            if let Some(other) = claims.of(action.position()) {
+                let message = format!("action {id} belongs to {} already", shown(&other.clone().into()));
                 self.find(Rule::MetaOverlap, at, subject, message);
             } else {
-                claims.insert(id, subject.to_owned());
+                claims.claim(action.position(), subject);
             }
         }
         self.meta_slice(places, &at, subject);
@@ -128,9 +141,9 @@ impl Check<'_> {
 
     fn meta_references(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
         let residual = |check: &Self, id: &str| check.known.residuals.contains(id);
-        self.references(meta, at, "residual_ids", Rule::RefMetaResidual, subject, residual);
+        self.references(meta.source(), at, "residual_ids", Rule::RefMetaResidual, subject, residual);
         let artifact = |check: &Self, id: &str| check.trace.artifact_by_id(id).is_some();
-        self.references(meta, at, "produced_artifact_ids", Rule::RefMetaProduced, subject, artifact);
+        self.references(meta.source(), at, "produced_artifact_ids", Rule::RefMetaProduced, subject, artifact);
         let Some(parent) = meta.member("parent_id") else { return };
         if !parent.as_str().is_some_and(|id| self.known.metas.contains(id)) {
             let message = format!("no meta-action has the id {}", shown(parent));
@@ -158,29 +171,25 @@ impl Check<'_> {
     fn meta_back_references(&mut self, claims: &Claims) {
         for action in self.trace.actions() {
             let at = || Place::of("actions", action).child("meta_action_id");
-            let claimed = action.id().and_then(|id| claims.get(&id));
+            // Of several actions with one id a unit claims the first, and the others with it.
+            let named = action.id().and_then(|id| self.trace.action_by_id(id));
+            let claimed = named.and_then(|named| claims.of(named.position()));
             let Some(stated) = action.member("meta_action_id") else {
                 if let Some(unit) = claimed {
                     let message =
-                        format!("the action belongs to {} and does not say so", shown(&unit.as_str().into()));
-                    self.find_as(
-                        Level::Warning,
-                        Rule::MetaBackref,
-                        at(),
-                        action::subject_of(action),
-                        message,
-                    );
+                        format!("the action belongs to {} and does not say so", shown(&unit.clone().into()));
+                    self.find_as(Level::Warning, Rule::MetaBackref, at(), action::Subject(action), message);
                 }
                 continue;
             };
             let Some(stated) = stated.as_str().filter(|id| self.known.metas.contains(id)) else {
                 let message = format!("no meta-action has the id {}", shown(stated));
-                self.find(Rule::RefMetaBackref, at(), action::subject_of(action), message);
+                self.find(Rule::RefMetaBackref, at(), action::Subject(action), message);
                 continue;
             };
-            if claimed.is_none_or(|unit| unit != stated) {
+            if claimed.is_none_or(|unit| **unit != *stated) {
                 let message = format!("{} does not list this action", shown(&Value::from(stated)));
-                self.find(Rule::MetaBackref, at(), action::subject_of(action), message);
+                self.find(Rule::MetaBackref, at(), action::Subject(action), message);
             }
         }
     }

@@ -13,6 +13,7 @@ mod document;
 mod finding;
 mod flow;
 mod goal;
+mod members;
 mod meta;
 mod place;
 mod policy;
@@ -24,7 +25,7 @@ mod timestamp;
 
 use hence_canon::{JsonPointer, Value};
 
-use crate::lineage::Lineage;
+use crate::lineage::{Flow, Lineage};
 use crate::wire::Trace;
 
 use check::{Check, shown};
@@ -49,12 +50,16 @@ pub fn validate(value: &Value) -> Report {
         };
     }
     let trace = Trace::read(value);
-    validate_read(&trace, &Lineage::of(&trace))
+    checked(&trace, &Flow::of(&trace))
 }
 
 /// Validates a trace that has been read, with its lineage, when both are at hand.
 pub fn validate_read(trace: &Trace, lineage: &Lineage) -> Report {
-    let mut check = Check::new(trace, lineage);
+    checked(trace, lineage.flow())
+}
+
+fn checked(trace: &Trace, flow: &Flow) -> Report {
+    let mut check = Check::new(trace, flow);
     check.document();
     check.actions();
     check.artifacts();

@@ -44,7 +44,9 @@ impl Check<'_> {
                     policy.index().to_string()
                 }
             };
-            self.word(&policy, &at, severity, &subject, |word| PolicySeverity::from_word(word).is_some());
+            self.word(policy.source(), &at, severity, &subject, |word| {
+                PolicySeverity::from_word(word).is_some()
+            });
             let formula = policy.member("formula");
             // A formula may also be written as a tree; only its absence is remarked on.
             if formula.is_none_or(|formula| formula.as_str().is_some_and(|text| text.trim().is_empty())) {
@@ -74,7 +76,9 @@ impl Check<'_> {
                 let message = format!("an evaluation names a policy of the trace; found {found}");
                 self.find(Rule::RefEvaluationPolicy, at.child("policy_id"), &subject, message);
             }
-            self.word(&evaluation, &at, status, &subject, |word| EvaluationStatus::from_word(word).is_some());
+            self.word(evaluation.source(), &at, status, &subject, |word| {
+                EvaluationStatus::from_word(word).is_some()
+            });
             self.evaluation_witnesses(&evaluation, &at, &subject);
         }
     }
@@ -96,7 +100,7 @@ impl Check<'_> {
         }
         let known = |check: &Self, id: &str| check.is_artifact_or_reference(id);
         for key in ["evidence_artifact_ids", "violating_artifact_ids"] {
-            self.references(evaluation, at, key, Rule::RefEvaluationArtifact, subject, known);
+            self.references(evaluation.source(), at, key, Rule::RefEvaluationArtifact, subject, known);
         }
     }
 }

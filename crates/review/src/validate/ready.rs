@@ -2,7 +2,7 @@
 
 use crate::wire::Trace;
 
-use super::action::subject_of;
+use super::action::Subject;
 use super::finding::Report;
 
 /// What a reviewer needs before starting, and whether it is there.
@@ -36,7 +36,7 @@ pub fn readiness(trace: &Trace, report: &Report) -> Readiness {
         outcome_recorded: trace
             .outcome()
             .is_some_and(|outcome| outcome.text("type").is_some_and(|word| !word.is_empty())),
-        actions_without_rationale: silent.map(subject_of).collect(),
+        actions_without_rationale: silent.map(|action| Subject(action).to_string()).collect(),
         residuals_declared: trace.residuals().count(),
     }
 }

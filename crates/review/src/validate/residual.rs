@@ -44,10 +44,23 @@ impl Check<'_> {
                 }
             };
             self.residual_words(&residual, &at, &subject);
-            self.filled(&residual, &at, "statement", Rule::ResidualStatement, &subject);
+            self.filled(
+                residual.source().get("statement"),
+                &at,
+                "statement",
+                Rule::ResidualStatement,
+                &subject,
+            );
             self.target(&residual, &at, &subject, Presence::Optional);
             let known = |check: &Self, id: &str| check.is_artifact_or_reference(id);
-            self.references(&residual, &at, "related_artifact_ids", Rule::RefRelated, &subject, known);
+            self.references(
+                residual.source(),
+                &at,
+                "related_artifact_ids",
+                Rule::RefRelated,
+                &subject,
+                known,
+            );
             if let Some(action) = residual.member("introduced_by_action_id")
                 && action.as_i64().is_none_or(|id| self.trace.action_by_id(id).is_none())
             {
@@ -66,15 +79,17 @@ impl Check<'_> {
         let kind = field("kind", Rule::ResidualKind, ResidualKind::WORDS, Presence::Required);
         // Derived residuals know one more kind, which nobody may author.
         let derived = residual.bool("derived") == Some(true);
-        self.word(residual, at, kind, subject, |word| {
+        self.word(residual.source(), at, kind, subject, |word| {
             ResidualKind::from_word(word).is_some() || (derived && word == "stale_evidence")
         });
         let severity = field("severity", Rule::ResidualSeverity, ResidualSeverity::WORDS, Presence::Optional);
-        self.word(residual, at, severity, subject, |word| ResidualSeverity::from_word(word).is_some());
+        self.word(residual.source(), at, severity, subject, |word| {
+            ResidualSeverity::from_word(word).is_some()
+        });
         let status = field("status", Rule::ResidualStatus, ResidualStatus::WORDS, Presence::Optional);
-        self.word(residual, at, status, subject, |word| ResidualStatus::from_word(word).is_some());
+        self.word(residual.source(), at, status, subject, |word| ResidualStatus::from_word(word).is_some());
         let source = field("source", Rule::ResidualSource, ResidualSource::WORDS, Presence::Optional);
-        self.word(residual, at, source, subject, |word| ResidualSource::from_word(word).is_some());
+        self.word(residual.source(), at, source, subject, |word| ResidualSource::from_word(word).is_some());
     }
 
     /// Checks a reference to a part of the trace.
@@ -121,8 +136,7 @@ impl Check<'_> {
             }
             TargetType::Artifact => text.is_some_and(|id| self.trace.artifact_by_id(id).is_some()),
             TargetType::Policy => text.is_some_and(|id| self.known.policies.contains(id)),
-            TargetType::PolicyEvaluation => text
-                .is_some_and(|id| self.trace.policy_evaluations().any(|found| found.policy_id() == Some(id))),
+            TargetType::PolicyEvaluation => text.is_some_and(|id| self.known.evaluations.contains(id)),
             TargetType::ReferenceArtifact => text.is_some_and(|id| self.known.references.contains(id)),
         }
     }

@@ -30,7 +30,9 @@ impl Check<'_> {
         for comment in self.trace.comments() {
             let at = Place::of("comments", &comment);
             let subject = comment.id().map_or_else(|| comment.index().to_string(), str::to_owned);
-            self.word(&comment, &at, status, &subject, |word| CommentStatus::from_word(word).is_some());
+            self.word(comment.source(), &at, status, &subject, |word| {
+                CommentStatus::from_word(word).is_some()
+            });
             self.target(&comment, &at, &subject, Presence::Required);
             let Some(parent) = comment.member("thread_parent_id") else { continue };
             let answers = parent
@@ -53,7 +55,9 @@ impl Check<'_> {
         for item in self.trace.review_items() {
             let at = Place::of("review_items", &item);
             let subject = item.id().map_or_else(|| item.index().to_string(), str::to_owned);
-            self.word(&item, &at, status, &subject, |word| ReviewItemStatus::from_word(word).is_some());
+            self.word(item.source(), &at, status, &subject, |word| {
+                ReviewItemStatus::from_word(word).is_some()
+            });
             self.target(&item, &at, &subject, Presence::Required);
             let signed = item.text("resolved_at").is_some() && item.text("resolved_by").is_some();
             if item.status() == Some(ReviewItemStatus::Resolved) && !signed {
@@ -72,7 +76,7 @@ impl Check<'_> {
             words: Relationship::WORDS,
             presence: Presence::Required,
         };
-        self.word(link, &at, relationship, &subject, |word| Relationship::from_word(word).is_some());
+        self.word(link.source(), &at, relationship, &subject, |word| Relationship::from_word(word).is_some());
         let ends = (link.text("from_trace_id"), link.text("to_trace_id"));
         let own = self.trace.trace_id();
         match ends {
@@ -97,7 +101,7 @@ impl Check<'_> {
             words: ChainStatus::WORDS,
             presence: Presence::Optional,
         };
-        self.word(&entry, &at, status, "", |word| ChainStatus::from_word(word).is_some());
+        self.word(entry.source(), &at, status, "", |word| ChainStatus::from_word(word).is_some());
         let parent = lineage.get("parent_trace_id").and_then(Value::as_str);
         if parent.is_some() && parent == self.trace.trace_id() {
             self.find(Rule::LineageParent, at.child("parent_trace_id"), "", "a trace is not its own parent");
@@ -114,10 +118,24 @@ impl Check<'_> {
             words: ReproducibilityStatus::WORDS,
             presence: Presence::Required,
         };
-        self.word(&entry, &at, status, "", |word| ReproducibilityStatus::from_word(word).is_some());
+        self.word(entry.source(), &at, status, "", |word| ReproducibilityStatus::from_word(word).is_some());
         let artifact = |check: &Self, id: &str| check.is_artifact_or_reference(id);
-        self.references(&entry, &at, "required_artifact_ids", Rule::RefRequiredArtifact, "", artifact);
+        self.references(
+            entry.source(),
+            &at,
+            "required_artifact_ids",
+            Rule::RefRequiredArtifact,
+            "",
+            artifact,
+        );
         let environment = |check: &Self, id: &str| check.known.environments.contains(id);
-        self.references(&entry, &at, "required_environment_ids", Rule::RefEnvironment, "", environment);
+        self.references(
+            entry.source(),
+            &at,
+            "required_environment_ids",
+            Rule::RefEnvironment,
+            "",
+            environment,
+        );
     }
 }

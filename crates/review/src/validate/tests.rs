@@ -56,6 +56,24 @@ fn all_findings_come_at_once_with_their_places() {
 }
 
 #[test]
+fn a_producer_is_one_of_those_that_output_the_artifact() {
+    let text = r#"{"trace_id": "t", "spec_version": "1.6", "actions": [
+        {"id": 1, "outputs": ["a", "a", "b"]}, {"id": 2, "outputs": ["a"]}, {"id": 3}], "artifacts": [
+        {"artifact_id": "a", "producer_action_id": 2}, {"artifact_id": "a", "producer_action_id": 1},
+        {"artifact_id": "a", "producer_action_id": 3}, {"artifact_id": "b", "producer_action_id": 2},
+        {"artifact_id": "b", "producer_action_id": 1}, {"artifact_id": "c", "producer_action_id": 1}]}"#;
+    let flow: Vec<(&str, String)> =
+        rules(text).into_iter().filter(|(rule, _)| rule.starts_with("flow.")).collect();
+    let expected = [
+        ("flow.producer.unique", "/actions/1/outputs"),
+        ("flow.producer.mismatch", "/artifacts/2/producer_action_id"),
+        ("flow.producer.mismatch", "/artifacts/3/producer_action_id"),
+        ("flow.producer.mismatch", "/artifacts/5/producer_action_id"),
+    ];
+    assert_eq!(flow, expected.map(|(rule, at)| (rule, at.to_owned())));
+}
+
+#[test]
 fn units_that_enclose_each_other_are_reported_and_bystanders_are_not() {
     let text = r#"{"trace_id": "t", "actions": [], "meta_actions": [
         {"id": "a", "title": "a", "parent_id": "b"}, {"id": "b", "title": "b", "parent_id": "a"},

@@ -1,5 +1,9 @@
 //! Actions and the units of intent over them.
 
+use std::sync::Arc;
+
+use hence_canon::Value;
+
 use crate::vocabulary::{ActionCategory, ActionType, EvidenceType};
 
 use super::entry::{Entry, entry};
@@ -77,9 +81,17 @@ impl Action {
 
     /// Returns the paths of the files this action names as evidence.
     pub fn file_refs(&self) -> impl Iterator<Item = &str> {
+        self.file_paths().map(|path| &**path)
+    }
+
+    /// Returns the same paths, shared with the trace.
+    pub(crate) fn file_paths(&self) -> impl Iterator<Item = &Arc<str>> {
         self.items("evidence").iter().filter_map(|item| {
             let is_file = item.get("type")?.as_str()? == EvidenceType::FileRef.as_str();
-            if is_file { item.get("ref")?.as_str() } else { None }
+            match item.get("ref") {
+                Some(Value::String(path)) if is_file => Some(path),
+                _ => None,
+            }
         })
     }
 }

@@ -8,6 +8,7 @@ mod action;
 mod artifact;
 mod entry;
 mod goal;
+mod ids;
 mod part;
 mod payload;
 mod record;

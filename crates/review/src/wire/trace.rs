@@ -1,11 +1,11 @@
 //! The trace itself.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use hence_canon::{Object, Value};
 
+use super::ids::{ActionIds, ArtifactWords};
 use super::{
     Action, Artifact, Comment, Entry, Environment, Evaluation, Event, Goal, Link, MetaAction, Policy,
     ReferenceArtifact, Residual, ReviewItem,
@@ -41,9 +41,10 @@ pub struct Trace {
     source: Entry,
     actions: Vec<Action>,
     artifacts: Vec<Artifact>,
-    action_places: BTreeMap<i64, usize>,
-    artifact_places: BTreeMap<Arc<str>, usize>,
-    artifact_names: BTreeMap<Arc<str>, usize>,
+    action_ids: ActionIds,
+    artifact_ids: ArtifactWords,
+    /// Only traces of version 1.0 name what they exchange, so names are looked at when somebody asks.
+    artifact_names: OnceLock<ArtifactWords>,
 }
 
 impl Trace {
@@ -56,16 +57,9 @@ impl Trace {
             .map(|(place, entry)| Action::new(entry, Position(place)))
             .collect();
         let artifacts: Vec<Artifact> = source.entries("artifacts").map(Artifact::from).collect();
-        // Of two with the same id the first keeps it: later ones are the defect.
-        let mut action_places = BTreeMap::new();
-        for (place, action) in actions.iter().enumerate() {
-            if let Some(id) = action.id() {
-                action_places.entry(id).or_insert(place);
-            }
-        }
-        let artifact_places = places(&artifacts, "artifact_id");
-        let artifact_names = places(&artifacts, "name");
-        Self { source, actions, artifacts, action_places, artifact_places, artifact_names }
+        let action_ids = ActionIds::of(actions.iter().map(Action::id));
+        let artifact_ids = ArtifactWords::of(&artifacts, "artifact_id");
+        Self { source, actions, artifacts, action_ids, artifact_ids, artifact_names: OnceLock::new() }
     }
 
     /// Returns the trace object with all its members.
@@ -105,7 +99,7 @@ impl Trace {
 
     /// Returns the first action with this id.
     pub fn action_by_id(&self, id: i64) -> Option<&Action> {
-        self.actions.get(*self.action_places.get(&id)?)
+        self.actions.get(self.action_ids.find(id)?)
     }
 
     /// Returns the artifacts.
@@ -115,12 +109,20 @@ impl Trace {
 
     /// Returns the first artifact with this id.
     pub fn artifact_by_id(&self, id: &str) -> Option<&Artifact> {
-        self.artifacts.get(*self.artifact_places.get(id)?)
+        self.artifacts.get(self.artifact_ids.find(id)?)
     }
 
     /// Returns the first artifact with this id, or else with this name: traces of version 1.0 name theirs.
     pub fn artifact_by_id_or_name(&self, word: &str) -> Option<&Artifact> {
-        self.artifact_by_id(word).or_else(|| self.artifacts.get(*self.artifact_names.get(word)?))
+        self.artifact_by_id(word).or_else(|| {
+            let names = self.artifact_names.get_or_init(|| ArtifactWords::of(&self.artifacts, "name"));
+            self.artifacts.get(names.find(word)?)
+        })
+    }
+
+    /// Returns the ids of artifacts as numbers.
+    pub(crate) fn artifact_ids(&self) -> &ArtifactWords {
+        &self.artifact_ids
     }
 
     /// Returns the meta-actions.
@@ -188,16 +190,6 @@ impl Trace {
     pub fn files_modified(&self) -> impl Iterator<Item = &str> {
         self.source.texts("files_modified")
     }
-}
-
-fn places(artifacts: &[Artifact], key: &str) -> BTreeMap<Arc<str>, usize> {
-    let mut places = BTreeMap::new();
-    for (place, artifact) in artifacts.iter().enumerate() {
-        if let Some(Value::String(word)) = artifact.source().get(key) {
-            places.entry(word.clone()).or_insert(place);
-        }
-    }
-    places
 }
 
 #[cfg(test)]

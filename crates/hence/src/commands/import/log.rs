@@ -162,7 +162,15 @@ fn recognised(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<F
             return Ok(format);
         }
     }
-    let message = format!("{}: no format is recognised; it holds {}", shown_name(name), describe(head));
+    let seen = describe(head);
+    let message = if head.len() < LOG_DOCUMENT_BYTES_MAX {
+        format!("{}: no format is recognised; it holds {seen}", shown_name(name))
+    } else {
+        format!(
+            "{}: no format is recognised in its first {LOG_DOCUMENT_BYTES_MAX} bytes; they hold {seen}",
+            shown_name(name)
+        )
+    };
     Err(CliError::new(Code::NotALog, message))
 }
 

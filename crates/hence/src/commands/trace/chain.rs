@@ -1,6 +1,6 @@
 //! `hence trace chain`: which gap was closed where.
 
-use hence_review::residuals::{GapHistory, chain_gaps};
+use hence_review::residuals::{GapHistory, chain_gaps, unlinked};
 use hence_review::wire::Trace;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -93,6 +93,14 @@ pub(super) fn run(context: &Context, args: &TraceChainArgs) -> Result<Exit, CliE
         .collect::<Result<Vec<Trace>, _>>()?;
     let gaps = chain_gaps(&traces);
     let open = gaps.iter().filter(|gap| gap.is_open()).count();
+    let apart = unlinked(&traces);
+    if apart.len() > 1 {
+        let names: Vec<String> = apart.iter().map(|id| escape(id)).collect();
+        context.say(format_args!(
+            "these traces follow none of the others, so what they do not mention stays open: {}",
+            names.join(", ")
+        ));
+    }
     context.print(&ChainReport { open, gaps: gaps.into_iter().map(GapRow::of).collect() })?;
     Ok(Exit::Yes)
 }

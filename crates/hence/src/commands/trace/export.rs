@@ -1,14 +1,16 @@
 //! `hence trace export`: a run as a review trace, and traces in the forms of other tools.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use hence_canon::Value;
+use hence_canon::{Value, parse};
 use hence_engine::{Blobs, Engine, NoBlobs, is_interactive};
 use hence_projection::{Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::export::{in_toto_statement, otlp_json, prov_json};
 use hence_review::lineage::Lineage;
 use hence_review::model::{self, Trace};
 use hence_review::{ContentHash, wire};
+use hence_skills::CallHistory;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -90,13 +92,36 @@ pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, Cli
     Ok(Exit::Yes)
 }
 
-/// Reads a trace somebody has as a file; a journal is none.
+/// The longest first line a journal can have: its header names digests, and holds no data.
+const HEADER_BYTES_MAX: u64 = 64 * 1024;
+
+/// Reads a trace somebody has as a file; a journal is none, and is read by others, however large it is.
 fn given(name: &str) -> Result<Option<Value>, CliError> {
-    if !Path::new(name).is_file() {
+    let path = Path::new(name);
+    if !path.is_file() || begins_like_a_journal(path)? {
         return Ok(None);
     }
-    let document = Document::read(name).ok().and_then(Result::ok);
-    Ok(document.map(|document| document.value).filter(|value| value.get("actions").is_some()))
+    let value = Document::required(name)?.value;
+    if value.get("actions").is_none() {
+        let message = format!("{name}: expected a trace with actions, or the journal of a run");
+        return Err(CliError::new(Code::NotJson, message));
+    }
+    Ok(Some(value))
+}
+
+/// Looks at the first line of a file, and no further. What is named like a journal is one, though it be damaged.
+fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
+    if path.extension().is_some_and(|ending| ending == "ndjson") {
+        return Ok(true);
+    }
+    let unread = |error: &std::io::Error| CliError::file("read", path, error);
+    let file = std::fs::File::open(path).map_err(|error| CliError::file("open", path, &error))?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(HEADER_BYTES_MAX))
+        .read_until(b'\n', &mut line)
+        .map_err(|error| unread(&error))?;
+    let header = parse(&line).ok();
+    Ok(header.is_some_and(|header| header.get("record_hash").is_some()))
 }
 
 /// Shows a run of the store, or a journal's file, as a trace.
@@ -108,7 +133,9 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
         Some(blobs) => blobs,
         None => &NoBlobs,
     };
-    let recorded = RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[] };
+    let calls = under_way(&journal)?;
+    let recorded =
+        RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[], calls: calls.as_ref() };
     let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
     let kept = Kept::of(&journal)?;
     let program = match &kept {
@@ -119,6 +146,13 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
     let trace = trace_of_run(program, &recorded).map_err(|error| refused(&journal.name, error))?;
     let trace = crate::guard::evaluated(&journal.name, trace, &journal.bytes, blobs)?;
     Ok((journal.name, trace))
+}
+
+/// Reads what is under way beside a run of the store; a journal's file has nothing beside it.
+fn under_way(journal: &Journal) -> Result<Option<CallHistory>, CliError> {
+    let Some(store) = &journal.store else { return Ok(None) };
+    let id = crate::target::find_run(store, &journal.name)?;
+    crate::skills::history(store, &id)
 }
 
 fn refused(run: &str, error: ProjectError) -> CliError {

@@ -34,8 +34,10 @@ pub(crate) struct ReproduceReport {
     candidates: Vec<CandidateRow>,
     /// How many gave what was recorded.
     reproduced: usize,
-    /// How many gave something else, or did not end.
+    /// How many gave something else.
     diverged: usize,
+    /// How many could not be started, did not end, or had nothing recorded to compare with.
+    not_judged: usize,
     /// How many were not run.
     not_run: usize,
 }
@@ -107,7 +109,10 @@ impl Text for ReproduceReport {
         }
         let mut text: String = self.candidates.iter().map(|row| row.text(self.ran)).collect();
         text.push_str(&if self.ran {
-            format!("{} reproduced, {} diverged, {} not run\n", self.reproduced, self.diverged, self.not_run)
+            format!(
+                "{} reproduced, {} diverged, {} not judged, {} not run\n",
+                self.reproduced, self.diverged, self.not_judged, self.not_run
+            )
         } else {
             let safe = self.candidates.iter().filter(|row| row.class == CommandClass::Safe.as_str()).count();
             format!("nothing was run; --run would run {safe} of {}\n", self.candidates.len())
@@ -133,7 +138,7 @@ pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, 
     };
     let report = counted(trace.trace_id().map(str::to_owned), args.run, rows);
     context.print(&report)?;
-    Ok(if report.diverged == 0 { Exit::Yes } else { Exit::No })
+    Ok(if report.diverged + report.not_judged == 0 { Exit::Yes } else { Exit::No })
 }
 
 fn counted(trace_id: Option<String>, ran: bool, candidates: Vec<CandidateRow>) -> ReproduceReport {
@@ -142,7 +147,8 @@ fn counted(trace_id: Option<String>, ran: bool, candidates: Vec<CandidateRow>) -
         trace_id,
         ran,
         reproduced: count(&["reproduced"]),
-        diverged: count(&["diverged", "nothing_recorded", "timed_out", "not_started"]),
+        diverged: count(&["diverged"]),
+        not_judged: count(&["nothing_recorded", "timed_out", "not_started"]),
         not_run: count(&["not_run"]),
         candidates,
     }

@@ -48,22 +48,59 @@ fn check(input: &[u8], format: Format, surroundings: &Surroundings, case: &Value
         // The recording tool gave no trace: there was nothing to import.
         return if imported.traces.is_empty() { Ok(()) } else { Err("expected no trace".to_owned()) };
     };
-    // An export of several traces becomes several; the recording tool took the first, and that one is compared.
-    let same_id = |trace: &&Value| at(trace, "/trace_id") == at(expected, "/trace_id");
-    let Some(found) = imported.traces.iter().find(same_id).or(imported.traces.first()) else {
-        return Err("expected a trace, found none".to_owned());
-    };
-    // That something was consumed before it was produced is a fact about the log, and must be told.
-    let report = validate(found);
+    for trace in &imported.traces {
+        valid(trace)?;
+    }
+    match imported.traces.as_slice() {
+        [] => Err("expected a trace, found none".to_owned()),
+        [found] => same_trace(expected, found),
+        several => among(expected, several, format),
+    }
+}
+
+/// That something was consumed before it was produced is a fact about the log, and must be told.
+fn valid(trace: &Value) -> Result<(), String> {
+    let report = validate(trace);
     let errors = report.errors().filter(|finding| finding.rule != Rule::FlowOrder);
     let errors: Vec<String> = errors.map(ToString::to_string).collect();
-    if !errors.is_empty() {
-        return Err(format!("the imported trace is not valid: {}", errors.join("; ")));
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the imported trace is not valid: {}", errors.join("; ")))
     }
+}
+
+fn same_trace(expected: &Value, found: &Value) -> Result<(), String> {
     head(expected, found)?;
     list(expected, found, "actions", action)?;
     list(expected, found, "artifacts", artifact)?;
     list(expected, found, "meta_actions", unit)
+}
+
+/// An export of several traces becomes several. The recording tool took the first of those Langfuse exports, and made
+/// one of all spans of an OpenTelemetry export, under the first id: then nothing may be missing and nothing added.
+fn among(expected: &Value, several: &[Value], format: Format) -> Result<(), String> {
+    let id = at(expected, "/trace_id");
+    let mut named = several.iter().filter(|trace| at(trace, "/trace_id") == id);
+    let (Some(found), None) = (named.next(), named.next()) else {
+        return Err(format!("expected one of {} traces with the id {id}", several.len()));
+    };
+    if format == Format::Langfuse {
+        return same_trace(expected, found);
+    }
+    for (key, facts) in [("actions", &["/label", "/timestamp", "/agent"][..]), ("artifacts", &["/name"])] {
+        let told = |trace: &Value| -> Vec<String> {
+            let items = trace.get(key).and_then(Value::as_array).unwrap_or(&[]);
+            items.iter().map(|item| facts.iter().map(|fact| at(item, fact).to_string()).collect()).collect()
+        };
+        let (mut recorded, mut all) = (told(expected), several.iter().flat_map(told).collect::<Vec<_>>());
+        recorded.sort();
+        all.sort();
+        if recorded != all {
+            return Err(format!("{key} of all traces: expected {recorded:?}, found {all:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn head(expected: &Value, found: &Value) -> Result<(), String> {

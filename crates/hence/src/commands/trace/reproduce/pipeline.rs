@@ -123,7 +123,9 @@ fn end(children: Vec<Child>) {
 /// A program with an environment that holds nothing but what it needs and what the caller passes on.
 fn command(stage: &Simple, folder: &Path, home: &Path, limits: &Limits<'_>) -> Result<Command, String> {
     let (program, arguments) = stage.words.split_first().ok_or("there is no program to run")?;
-    let mut command = Command::new(program);
+    // The commands of this program are run by this program, wherever it lies.
+    let own = std::env::current_exe().ok().filter(|_| program == "hence");
+    let mut command = own.map_or_else(|| Command::new(program), Command::new);
     command.args(arguments).current_dir(folder).env_clear();
     command.env("HOME", home).env("TMPDIR", home).env("LANG", "C.UTF-8").env("GIT_PAGER", "cat");
     for name in ["PATH"].into_iter().chain(limits.passed.iter().map(String::as_str)) {
