@@ -8,23 +8,25 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_canon::{Canonical, Object};
 use hence_cognition::capability::{CapabilitySpec, Registry};
-use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
-use hence_cognition::schedule::FailureMode;
+use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
 use hence_journal::Sealed;
 use hence_skills::{
-    Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, Links, NeverStop, NewSkillRun,
-    NoChildRuns, Pause, Promise, Recorded, SkillRun, Standing, Stop, reaches_out, replay,
+    Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, NeverStop, NoChildRuns, Pause,
+    Promise, Recorded, SkillRun, Standing, Stop, reaches_out, replay,
 };
-use hence_state::{ProblemSpec, Profile, Status, Timestamp};
+use hence_state::{ProblemSpec, Status};
+use support::{Made, Worker, document, made, new_run};
 
 /// Something that happened, in the order in which it did.
 #[derive(Clone, Debug)]
@@ -85,26 +87,14 @@ impl Host for World {
     }
 }
 
-struct Worker<'a>(&'a World);
-
-impl Registry for Worker<'_> {
-    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        self.0.capability(id)
-    }
-
-    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
-        self.0.skill(id)
-    }
-}
-
-impl Capabilities for Worker<'_> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+impl support::World for World {
+    fn carry_out(&self, call: &Call<'_>) -> Result<Reply, CallError> {
         let reply = Ok(Reply { output: call.input.clone(), meta: Object::new() });
         match &**call.capability {
             "ask" => return Err(CallError::Waiting("who knows".into())),
-            "act" => self.0.events.push(Event::Effect(call.idempotency_key())),
+            "act" => self.events.push(Event::Effect(call.idempotency_key())),
             "flaky" => {
-                self.0.events.push(Event::Effect(call.key()));
+                self.events.push(Event::Effect(call.key()));
                 if call.attempt == 1 {
                     return Err(CallError::Failed { class: "Busy".into(), message: "later".into() });
                 }
@@ -113,23 +103,6 @@ impl Capabilities for Worker<'_> {
         }
         reply
     }
-
-    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
-        one_by_one(self, tasks)
-    }
-
-    fn wait(&mut self, _: Float) {}
-
-    fn elapsed_seconds(&mut self) -> Float {
-        Float::new(0.0).unwrap()
-    }
-}
-
-fn document(id: &str, steps: &str) -> Value {
-    let text = format!(
-        r#"{{"id": "{id}", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
-    );
-    parse(text.as_bytes()).unwrap()
 }
 
 /// What is on disk: the journal, and the lines beside it.
@@ -224,26 +197,11 @@ impl Went {
 impl Case {
     fn new(steps: &str, recovery: &'static str) -> Self {
         let steps = steps.replace("RECOVERY", recovery);
-        let source = Canonical::of(&document("main", &steps));
-        let reading = Skill::read(&parse(source.bytes()).unwrap());
-        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
-        let skill = reading.skill.unwrap();
         let world = World { recovery, ..World::default() };
-        let prepared = Prepared::of(&skill, &world).unwrap();
-        assert!(reaches_out(&skill, &world));
-        let asked = NewSkillRun {
-            trust: Default::default(),
-            id: "run-1".into(),
-            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
-            inputs: Object::new(),
-            frame: None,
-            on_failure: FailureMode::FailFast,
-            capabilities: None,
-            policies: None,
-            links: Links::default(),
-        };
-        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
-        Self { problem: Arc::new(problem), prepared, source, recovery }
+        let source = Canonical::of(&document("main", &steps));
+        let Made { problem, prepared, source } = made(source, &world, &new_run("run-1"));
+        assert!(reaches_out(prepared.skill(), &world));
+        Self { problem, prepared, source, recovery }
     }
 
     fn go(&self, disk: &Disk) -> Went {

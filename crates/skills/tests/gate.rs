@@ -7,14 +7,15 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod support;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_canon::{Canonical, Object, Value, parse};
 use hence_cognition::capability::{CapabilitySpec, Registry};
-use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
-use hence_cognition::schedule::FailureMode;
+use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{
     Blocked, Determinism, FinalJudgement, Gate, GateError, GuardedSink, Judgement, MemorySink, Sink, catch_up,
@@ -25,7 +26,8 @@ use hence_skills::{
     Driven, Driver, Host, Ledger, LinkedRuns, NeverStop, NewSkillRun, Recorded, SkillProgram, SkillRun,
     kept_outcome, replay,
 };
-use hence_state::{POLICY_VIOLATION, ProblemSpec, Profile, StepError, StepResult, Timestamp};
+use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult};
+use support::{Made, Worker, made, new_run};
 
 /// `test` says how often it was asked, and is recorded; `echo` gives its input back.
 #[derive(Default)]
@@ -51,35 +53,13 @@ impl Host for World {
     }
 }
 
-struct Worker<'a>(&'a World);
-
-impl Registry for Worker<'_> {
-    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        self.0.capability(id)
-    }
-
-    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
-        self.0.skill(id)
-    }
-}
-
-impl Capabilities for Worker<'_> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+impl support::World for World {
+    fn carry_out(&self, call: &Call<'_>) -> Result<Reply, CallError> {
         let output = match &**call.capability {
-            "test" => Object::from_iter([("run", self.0.0.fetch_add(1, Ordering::SeqCst) + 1)]).into(),
+            "test" => Object::from_iter([("run", self.0.fetch_add(1, Ordering::SeqCst) + 1)]).into(),
             _ => call.input.clone(),
         };
         Ok(Reply { output, meta: Object::new() })
-    }
-
-    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
-        one_by_one(self, tasks)
-    }
-
-    fn wait(&mut self, _: Float) {}
-
-    fn elapsed_seconds(&mut self) -> Float {
-        Float::new(0.0).unwrap()
     }
 }
 
@@ -135,22 +115,10 @@ const STEPS: &str = r#"{"id": "main", "version": "1.0.0", "name": "N", "descript
 impl Case {
     fn new(at_least: u64) -> Self {
         let source = Canonical::of(&parse(STEPS.as_bytes()).unwrap());
-        let skill = Skill::read(source.value()).skill.unwrap();
         let policies = at_least_policies(at_least);
-        let asked = NewSkillRun {
-            trust: Default::default(),
-            id: "run-1".into(),
-            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
-            capabilities: None,
-            links: hence_skills::Links::default(),
-            policies: Some(Canonical::of(&policies).digest()),
-            inputs: Object::new(),
-            frame: None,
-            on_failure: FailureMode::FailFast,
-        };
-        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
-        let prepared = Prepared::of(&skill, &World::default()).unwrap();
-        Self { problem: Arc::new(problem), prepared, source, policies }
+        let asked = NewSkillRun { policies: Some(Canonical::of(&policies).digest()), ..new_run("run-1") };
+        let Made { problem, prepared, source } = made(source, &World::default(), &asked);
+        Self { problem, prepared, source, policies }
     }
 
     fn drive(

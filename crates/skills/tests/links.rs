@@ -7,15 +7,14 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod support;
+
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_canon::{Canonical, Object, Value, parse};
 use hence_cognition::capability::{CapabilitySpec, Gate, OnDenied, Registry, Safety};
-use hence_cognition::run::{
-    Call, CallError, CallPurpose, Capabilities, Invocation, Prepared, Reply, Task, one_by_one,
-};
-use hence_cognition::schedule::FailureMode;
+use hence_cognition::run::{Call, CallError, CallPurpose, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{Determinism, Mark, MemorySink, NoBlobs, Sink, SinkError};
 use hence_journal::verify::{Outcome, check_chain, check_spec};
@@ -25,7 +24,8 @@ use hence_skills::{
     LinkedRuns, Links, NestedPin, NeverStop, NewSkillRun, OUTPUTS_STEP, Origin, Pinned, Recorded,
     SkillProgram, SkillRun, compare_origin, in_effect, replay, shared_before, shared_records,
 };
-use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult, Timestamp};
+use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult};
+use support::{Made, Worker, made, new_run, skill};
 
 /// `echo` is pure; `ask` is recorded; `guarded` is pure behind a recorded gate; `soft` is denied by a gate that degrades.
 #[derive(Default)]
@@ -42,10 +42,6 @@ fn source(id: &str, steps: &str) -> Canonical {
         r#"{{"id": "{id}", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{"x": {{"type": "integer", "required": true}}}}, "steps": {steps}}}"#
     );
     Canonical::of(&parse(text.as_bytes()).unwrap())
-}
-
-fn skill(source: &Canonical) -> Skill {
-    Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap()
 }
 
 impl Registry for World {
@@ -79,36 +75,14 @@ impl Host for World {
     }
 }
 
-struct Worker<'a>(&'a World);
-
-impl Registry for Worker<'_> {
-    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        self.0.capability(id)
-    }
-
-    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
-        self.0.skill(id)
-    }
-}
-
-impl Capabilities for Worker<'_> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
-        self.0.calls.lock().unwrap().push(call.capability.to_string());
+impl support::World for World {
+    fn carry_out(&self, call: &Call<'_>) -> Result<Reply, CallError> {
+        self.calls.lock().unwrap().push(call.capability.to_string());
         let output = match call.purpose {
             CallPurpose::Step => call.input.clone(),
             _ => Object::from_iter([("allowed", &**call.capability == "allow")]).into(),
         };
         Ok(Reply { output, meta: Object::new() })
-    }
-
-    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
-        one_by_one(self, tasks)
-    }
-
-    fn wait(&mut self, _: Float) {}
-
-    fn elapsed_seconds(&mut self) -> Float {
-        Float::new(0.0).unwrap()
     }
 }
 
@@ -138,21 +112,9 @@ impl Case {
     }
 
     fn of(id: &str, source: Canonical, links: Links) -> Self {
-        let skill = skill(&source);
-        let prepared = Prepared::of(&skill, &World::default()).unwrap();
-        let asked = NewSkillRun {
-            trust: Default::default(),
-            id: id.into(),
-            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
-            capabilities: None,
-            policies: None,
-            inputs: Object::new(),
-            frame: None,
-            on_failure: FailureMode::FailFast,
-            links,
-        };
-        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
-        Self { problem: Arc::new(problem), prepared, source }
+        let asked = NewSkillRun { links, ..new_run(id) };
+        let Made { problem, prepared, source } = made(source, &World::default(), &asked);
+        Self { problem, prepared, source }
     }
 
     fn run(&self, world: &World, children: &dyn ChildRuns) -> (FinishedSkill, MemorySink) {

@@ -7,22 +7,23 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod support;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hence_canon::{Canonical, Float, Object, Value, parse};
+use hence_canon::{Canonical, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, Registry};
-use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
+use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{Determinism, MemorySink, Sink};
 use hence_journal::verify::{check_chain, check_linked, check_spec};
-use hence_skills::{
-    FinishedSkill, Host, LinkedRuns, Links, NewSkillRun, Recorded, SkillProgram, SkillRun, replay,
-};
-use hence_state::{ProblemSpec, Profile, Status, Timestamp};
+use hence_skills::{FinishedSkill, Host, LinkedRuns, NewSkillRun, Recorded, SkillProgram, SkillRun, replay};
+use hence_state::{ProblemSpec, Status};
+use support::{Made, Worker, document, made, new_run};
 
 /// `echo` gives its input back after a while, `ask` too but is recorded, `fail` fails, `big` gives 20 KiB.
 #[derive(Default)]
@@ -56,31 +57,19 @@ impl Host for World {
     }
 }
 
-struct Worker<'a>(&'a World);
-
-impl Registry for Worker<'_> {
-    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        self.0.capability(id)
-    }
-
-    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
-        self.0.skill(id)
-    }
-}
-
-impl Capabilities for Worker<'_> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
-        let number = self.0.calls.fetch_add(1, Ordering::SeqCst);
-        if self.0.jitter > 0 {
+impl support::World for World {
+    fn carry_out(&self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        if self.jitter > 0 {
             // Delays that differ from call to call and from run to run.
-            let mixed = (number + self.0.jitter).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+            let mixed = (number + self.jitter).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
             std::thread::sleep(Duration::from_micros(mixed));
         }
         let meta = Object::from_iter([("latency_ms", number)]);
         let output = match &**call.capability {
             "fail" => return Err(CallError::Failed { class: "Broken".into(), message: "no".into() }),
             "ask" => {
-                self.0.asked.fetch_add(1, Ordering::SeqCst);
+                self.asked.fetch_add(1, Ordering::SeqCst);
                 call.input.clone()
             }
             "big" => Object::from_iter([("text", "x".repeat(20 * 1024))]).into(),
@@ -92,23 +81,6 @@ impl Capabilities for Worker<'_> {
         };
         Ok(Reply { output, meta: if &**call.capability == "ask" { meta } else { Object::new() } })
     }
-
-    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
-        one_by_one(self, tasks)
-    }
-
-    fn wait(&mut self, _: Float) {}
-
-    fn elapsed_seconds(&mut self) -> Float {
-        Float::new(0.0).unwrap()
-    }
-}
-
-fn document(id: &str, steps: &str) -> Value {
-    let text = format!(
-        r#"{{"id": "{id}", "version": "1.0.0", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
-    );
-    parse(text.as_bytes()).unwrap()
 }
 
 struct Case {
@@ -120,21 +92,9 @@ struct Case {
 impl Case {
     fn new(steps: &str, on_failure: FailureMode) -> Self {
         let source = Canonical::of(&document("main", steps));
-        let skill = Skill::read(&parse(source.bytes()).unwrap()).skill.unwrap();
-        let prepared = Prepared::of(&skill, &World::default()).unwrap();
-        let asked = NewSkillRun {
-            trust: Default::default(),
-            capabilities: None,
-            links: Links::default(),
-            policies: None,
-            id: "run-1".into(),
-            created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
-            inputs: Object::new(),
-            frame: None,
-            on_failure,
-        };
-        let problem = ProblemSpec::decode(&asked.problem(&skill, &source), &Profile::STRICT).unwrap();
-        Self { problem: Arc::new(problem), prepared, source }
+        let asked = NewSkillRun { on_failure, ..new_run("run-1") };
+        let Made { problem, prepared, source } = made(source, &World::default(), &asked);
+        Self { problem, prepared, source }
     }
 
     fn run(&self, world: &World, workers: usize) -> (FinishedSkill, MemorySink) {

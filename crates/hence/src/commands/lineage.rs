@@ -1,7 +1,7 @@
 //! `hence blame` and `hence impact`: where a value came from, and what came of it.
 
 use hence_cognition::lineage::{Lineage, Written};
-use hence_cognition::reference::Reference;
+use hence_cognition::reference::{Namespace, Reference};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 use crate::skills;
 use crate::target::Journal;
@@ -70,10 +71,22 @@ impl Text for LineageReport {
 pub(super) fn blame(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
     let (kept, outcomes) = skills::outcomes(&journal)?;
-    let reference = reference(&args.place)?;
+    let is_step = kept.prepared.skill().step(&args.place).is_some();
+    let reference = reference(&args.place, "a place in the memory").map_err(|error| match is_step {
+        // A step is no value; what became of it is another question.
+        true => {
+            let next = hint::command(context, &["impact", &journal.name, &args.place]);
+            error.advise(format!("name what the step wrote; `{next}` says what depends on it"))
+        }
+        false => error,
+    })?;
     let lineage = Lineage::of(kept.prepared.skill(), &outcomes);
     let steps = lineage.blame(&reference);
-    report(context, journal.name, reference.to_string(), &steps, &outcomes, "no step of the run wrote it")
+    let nothing = match reference.namespace() {
+        Namespace::Inputs | Namespace::Frame => "the caller gives it; no step of the run wrote it",
+        _ => "no step of the run wrote it",
+    };
+    report(context, journal.name, reference.to_string(), &steps, &outcomes, nothing)
 }
 
 pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliError> {
@@ -84,14 +97,14 @@ pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliEr
     let (of, steps) = if is_step {
         (args.place.clone(), lineage.impact_of_step(&args.place))
     } else {
-        let reference = reference(&args.place)?;
+        let reference = reference(&args.place, "a place in the memory or a step's id")?;
         (reference.to_string(), lineage.impact_of(&reference))
     };
     report(context, journal.name, of, &steps, &outcomes, "nothing in the run depends on it")
 }
 
 /// Reads a place of the memory, written with dots or as a JSON pointer.
-fn reference(text: &str) -> Result<Reference, CliError> {
+fn reference(text: &str, expected: &str) -> Result<Reference, CliError> {
     let dotted = match text.strip_prefix('/') {
         Some(path) => {
             let tokens = path.split('/').map(|token| token.replace("~1", "/").replace("~0", "~"));
@@ -100,7 +113,7 @@ fn reference(text: &str) -> Result<Reference, CliError> {
         None => text.to_owned(),
     };
     Reference::parse(&dotted).ok_or_else(|| {
-        let message = format!("expected a place in the memory or a step's id, found {text:?}");
+        let message = format!("expected {expected}, found {text:?}");
         CliError::new(Code::NoSuchPlace, message)
             .advise("write a place as outputs.report; inputs, vars, outputs, frame, working, output and extensions begin one")
     })

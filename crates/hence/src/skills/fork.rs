@@ -68,9 +68,10 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let new = NewRun { id: id.clone(), attachments, lines };
     let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
     let name = &journal.name;
+    let results = if shared == 1 { "result" } else { "results" };
     match store.create(new) {
         Ok(writer) => {
-            context.say(format_args!("run {id} shares {shared} results with {name} and goes on at {from}"));
+            context.say(format_args!("run {id} shares {shared} {results} with {name} and goes on at {from}"));
             going.go(forked, (writer, gate), Beginning::Here)
         }
         // The same fork is the same run: it is taken up.

@@ -41,9 +41,10 @@ pub(crate) fn check(disk: &Guarded, layout: &Layout) -> Result<(), StoreError> {
 /// A folder that holds anything else is refused.
 pub(crate) fn ensure(disk: &Guarded, layout: &Layout) -> Result<(), StoreError> {
     match check(disk, layout) {
-        Err(StoreError::NotAStore { path, found }) => {
+        Err(StoreError::NotAStore { .. }) => {
             if disk.kind(layout.root())? == Some(Kind::Folder) && !is_unfinished(disk, layout)? {
-                return Err(StoreError::NotAStore { path, found });
+                // Somebody may have finished it while it was looked at.
+                return check(disk, layout);
             }
         }
         outcome => return outcome,
