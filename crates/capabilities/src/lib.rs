@@ -23,6 +23,7 @@
 mod action;
 mod amount;
 mod arguments;
+mod authorities;
 mod builtin;
 mod command;
 pub mod contract;
@@ -48,6 +49,7 @@ mod table;
 mod text;
 mod worker;
 
+pub use authorities::Authorities;
 pub use human::{HUMAN_ASK, check_answer};
 pub use library::Library;
 pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};

@@ -8,7 +8,7 @@ use hence_journal::{
     Chained, ClockSource, Control, DecodeError, Fold, Header, LineError, ReadError, Reader, Record,
     RecordIndex, StepRecord, positions,
 };
-use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, Timestamp};
+use hence_state::{Outcome, ProblemSpec, Profile, ReasoningState, StepResult, Timestamp};
 
 use crate::gate::{POLICIES_STEP, attempt};
 use crate::{Engine, Mark, Plan, Request, ResumeError, interactive, recorded_outcome_key};
@@ -19,6 +19,14 @@ pub(crate) struct Recorded {
     pub(crate) outcome: Outcome,
     /// What stands beside it, such as what the step cost.
     pub(crate) others: Object,
+}
+
+impl Recorded {
+    /// Returns what a step gave before policies looked at it.
+    pub(crate) fn of_attempt(result: &StepResult) -> Self {
+        let attempt = attempt(result);
+        Self { outcome: attempt.outcome().clone(), others: attempt.others().clone() }
+    }
 }
 
 /// What a journal says that a replay cannot compute.

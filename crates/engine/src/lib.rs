@@ -59,12 +59,13 @@ pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart};
-pub use bound::{BoundCall, BoundReply, Callees};
+pub use bound::{BoundCall, BoundReply, Callees, NoReply};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
     BLOCKED_MEMBER, Blocked, Custody, FinalJudgement, Gate, GateError, Gates, Judgement, Opening,
-    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, is_seen, was_started,
+    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, first_laid, is_seen,
+    was_started,
 };
 pub use interactive::{
     Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
@@ -82,5 +83,5 @@ pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
-pub use taken_up::{NotTakenUp, open_behind};
+pub use taken_up::{NotTakenUp, take_up};
 pub use verify::{Evidence, without_defects};

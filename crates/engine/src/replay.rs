@@ -103,7 +103,7 @@ impl Engine {
                 | BookError::Untimely { .. }
                 | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
             ))
-            | Err(RunError::Stopped { .. }) => {}
+            | Err(RunError::Stopped { .. } | RunError::Waiting { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let read = recorded_steps.min(steps);

@@ -71,7 +71,12 @@ pub enum Attempt {
 
 /// Why a step's work cannot be done now.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stopped(pub String);
+pub enum Stopped {
+    /// Something is not as it should be. Once it is mended, the run goes on.
+    Trouble(String),
+    /// Somebody has to say something first. Once they have, the run goes on.
+    Waiting(String),
+}
 
 /// The member of a result that says what doing the step took.
 pub(crate) const METRICS_KEY: &str = "metrics";

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hence_canon::{Object, Value, parse};
 use hence_engine::{
-    BoundCall, BoundReply, Callees, Determinism, Engine, Evidence, Finished, MemorySink, RecordedSteps,
-    Request, Resumed, Run, RunError, Sink, without_defects,
+    BoundCall, BoundReply, Callees, Determinism, Engine, Evidence, Finished, MemorySink, NoReply,
+    RecordedSteps, Request, Resumed, Run, RunError, Sink, without_defects,
 };
 use hence_journal::verify::{Completeness, Level};
 use hence_state::{Profile, Status};
@@ -44,11 +44,11 @@ impl Callees for World {
         }
     }
 
-    fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, String> {
+    fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply> {
         let calls = self.calls.fetch_add(1, Ordering::SeqCst);
         self.seen.lock().unwrap().push(call.input.clone());
         if &**call.capability == "down" {
-            return Err("it does not answer".to_owned());
+            return Err(NoReply::Trouble("it does not answer".to_owned()));
         }
         // What comes from the world changes; a replay must not notice.
         let output = match (&**call.capability, &self.output) {
@@ -174,7 +174,7 @@ fn a_run_whose_capability_fails_stops_before_the_step_and_goes_on_later() {
         fn find(&self, _: &str) -> Result<Determinism, String> {
             Ok(Determinism::Recorded)
         }
-        fn call(&self, _: &BoundCall<'_>) -> Result<BoundReply, String> {
+        fn call(&self, _: &BoundCall<'_>) -> Result<BoundReply, NoReply> {
             let output = Object::from_iter([("summary", "all is well")]).into();
             Ok(BoundReply { output, metrics: Object::new() })
         }

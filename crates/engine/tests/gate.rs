@@ -41,7 +41,7 @@ fn list() -> Box<List> {
 }
 
 impl Gate for List {
-    fn go_by(&mut self, policies: &Value) -> Result<(), GateError> {
+    fn go_by(&mut self, _: RecordIndex, policies: &Value) -> Result<(), GateError> {
         if policies.get("bad").is_some() {
             return Err(GateError::Policies("bad".to_owned()));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
 use hence_engine::{Blobs, FinalJudgement, Gate, GateError, Judgement};
-use hence_journal::{Control, Head, Header, Record, RecordCount, RecordIndex};
+use hence_journal::{Control, Head, Header, Record, RecordCount, RecordIndex, Way};
 use hence_policy::monitor::Monitor;
 use hence_policy::policy::Policy;
 use hence_policy::{Options, check};
@@ -21,7 +21,8 @@ const UNKNOWN_BEFORE: [&str; 5] = ["inputs", "outputs", "result", "result_summar
 pub struct Guard<'a> {
     projection: Projection<'a>,
     created_at: Timestamp,
-    policies: Vec<Policy>,
+    /// The policies that were laid down; the last on the way are in force.
+    laid: Way<Vec<Policy>>,
     monitor: Monitor,
     /// What was judged and admitted, until it is known to be recorded.
     pending: Option<(RecordIndex, Piece)>,
@@ -47,7 +48,12 @@ impl<'a> Guard<'a> {
             .map_err(|error| GateError::Policies(error.to_string()))?;
         let monitor = Monitor::start(&Object::new(), [], Options::default());
         let last = RecordIndex::HEADER;
-        Ok(Self { projection, created_at, policies: Vec::new(), monitor, pending: None, last, fault: None })
+        Ok(Self { projection, created_at, laid: Way::default(), monitor, pending: None, last, fault: None })
+    }
+
+    /// Returns the policies in force.
+    fn policies(&self) -> &[Policy] {
+        self.laid.last().map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the trace so far.
@@ -55,13 +61,13 @@ impl<'a> Guard<'a> {
         // The head of the journal is not known here, and no policy speaks of it.
         let head = Head { hash: Digest::of(b""), records: RecordCount::new(self.last.get() + 1) };
         let trace = encode(&self.projection.trace(head, &[]));
-        let policies: Value = self.policies.iter().map(document::specification).collect();
+        let policies: Value = self.policies().iter().map(document::specification).collect();
         trace.as_object().cloned().unwrap_or_default().with("policies", policies)
     }
 
     /// Returns a monitor that has seen all that is recorded.
     fn caught_up(&self) -> Result<Monitor, String> {
-        let mut monitor = Monitor::start(&self.trace(), &self.policies, Options::default());
+        let mut monitor = Monitor::start(&self.trace(), self.policies(), Options::default());
         let artifacts = self.projection.artifacts();
         let mut known = 0;
         for (at, action) in self.projection.actions().iter().enumerate() {
@@ -141,15 +147,16 @@ impl<'a> Guard<'a> {
 }
 
 impl Gate for Guard<'_> {
-    fn go_by(&mut self, policies: &Value) -> Result<(), GateError> {
-        let before = std::mem::replace(&mut self.policies, document::read(policies)?);
+    fn go_by(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError> {
+        let before = self.laid.clone();
+        self.laid.go_on(index, document::read(policies)?);
         match self.caught_up() {
             Ok(monitor) => {
                 self.monitor = monitor;
                 Ok(())
             }
             Err(fault) => {
-                self.policies = before;
+                self.laid = before;
                 Err(GateError::Policies(fault))
             }
         }
@@ -193,13 +200,17 @@ impl Gate for Guard<'_> {
             Some((judged, piece)) if judged == index => self.take(piece),
             _ => self.see(index, record),
         }
+        if let Record::Control(Control::Rollback(control)) = record {
+            self.laid.return_to(index, control.to);
+            self.renew();
+        }
     }
 
     fn judge_end(&mut self) -> FinalJudgement {
         let completed = Control::Complete { state_hash: Digest::of(b""), at: self.created_at.clone() };
         let piece = self.projection.look_at_control(RecordIndex::new(self.last.get() + 1), &completed);
         self.take(piece);
-        let report = check(&self.trace().into(), &self.policies, Options::default());
+        let report = check(&self.trace().into(), self.policies(), Options::default());
         let mut blocks: Vec<_> = report.verdicts.iter().filter_map(judged::block_end).collect();
         blocks.extend(
             self.fault

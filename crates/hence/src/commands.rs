@@ -33,6 +33,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 pub(crate) use policy::{approval_allowed, policies_named};
+pub(crate) use resume::again as resume_problem;
 pub(crate) use show::find_record;
 
 /// Runs a command.

@@ -209,7 +209,9 @@ impl From<RunError> for CliError {
         match error {
             RunError::Blob(error) => error.into(),
             RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
-            RunError::Stopped { .. } => Self::new(Code::BoundStep, error.to_string()),
+            RunError::Stopped { .. } | RunError::Waiting { .. } => {
+                Self::new(Code::BoundStep, error.to_string())
+            }
             other => Self::new(Code::Stopped, other.to_string()),
         }
     }

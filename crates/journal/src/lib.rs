@@ -37,6 +37,7 @@ mod reader;
 mod record;
 mod tail;
 pub mod verify;
+mod way;
 
 pub use checkpoints::{
     CHECKPOINT_NAME_BYTES_MAX, CHECKPOINTS_MAX, CheckpointError, Checkpoints, INITIAL_STATE, positions,
@@ -50,3 +51,4 @@ pub use record::{
     Sealed, StepRecord,
 };
 pub use tail::{Tail, TailError, read_tail};
+pub use way::Way;

@@ -1,5 +1,6 @@
 //! One request and one reply.
 
+mod relay;
 mod trouble;
 
 use std::time::Duration;
@@ -12,12 +13,14 @@ use genai::chat::{
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
+use hence_capabilities::Authorities;
 
 use crate::failure::FailureClass;
 use crate::model::Question;
 use crate::schema::Shape;
 use crate::settings::{Api, Delivery, ModelSettings, Structure};
 use crate::usage::Tokens;
+use relay::Relay;
 
 /// The name a schema goes by in a request; providers want one.
 const SCHEMA_NAME: &str = "reply";
@@ -59,6 +62,7 @@ impl Trouble {
 pub(crate) struct Line<'a> {
     settings: &'a ModelSettings,
     reply_bytes_max: u64,
+    relay: Relay,
     client: Client,
     target: ServiceTarget,
     options: ChatOptions,
@@ -70,12 +74,19 @@ impl<'a> Line<'a> {
         question: &Question<'_>,
         shape: Option<&Shape>,
     ) -> Result<Self, Trouble> {
-        let client = http_client(settings).map_err(|error| {
-            Trouble::lasting(
-                FailureClass::Unreachable,
-                format!("no client for HTTP: {}", trouble::root(&error)),
-            )
-        })?;
+        let no_client = |error: reqwest::Error| {
+            let message = format!("no client for HTTP: {}", trouble::root(&error));
+            Trouble::lasting(FailureClass::Unreachable, message)
+        };
+        let no_way = |error: &dyn std::fmt::Display| {
+            Trouble::lasting(FailureClass::Unreachable, format!("no way to the endpoint: {error}"))
+        };
+        let endpoint = reqwest::Url::parse(&settings.endpoint).map_err(|error| no_way(&error))?;
+        let outside = http_client(settings).map_err(|message| no_way(&message))?;
+        let relay = Relay::open(outside, endpoint, settings.delivery, question.reply_bytes_max)
+            .map_err(|error| no_way(&error))?;
+        let client = local_client().map_err(no_client)?;
+        let base = relay.base().to_string();
         let (adapter, path) = match settings.api {
             Api::OpenAi => (AdapterKind::OpenAI, "chat/completions"),
             Api::Anthropic => (AdapterKind::Anthropic, "messages"),
@@ -84,18 +95,19 @@ impl<'a> Line<'a> {
         let auth = match question.key {
             Some(key) => AuthData::from_single(key.reveal()),
             None => AuthData::RequestOverride {
-                url: below(&settings.endpoint, path)?,
+                url: below(&base, path)?,
                 headers: anonymous_headers(settings.api),
             },
         };
         Ok(Self {
             settings,
             reply_bytes_max: question.reply_bytes_max,
+            relay,
             client: Client::builder().with_reqwest(client).build().map_err(|error| {
                 Trouble::lasting(FailureClass::Unreachable, format!("no client for models: {error}"))
             })?,
             target: ServiceTarget {
-                endpoint: Endpoint::from_owned(settings.endpoint.clone()),
+                endpoint: Endpoint::from_owned(base),
                 auth,
                 model: ModelIden::new(adapter, plain_name(&settings.model)),
             },
@@ -119,7 +131,7 @@ impl<'a> Line<'a> {
 
     async fn whole(&self, request: ChatRequest) -> Result<Said, Trouble> {
         let replied = self.client.exec_chat(self.target.clone(), request, Some(&self.options)).await;
-        let replied = replied.map_err(|error| trouble::of(&error))?;
+        let replied = replied.map_err(|error| self.trouble(&error))?;
         let text = replied.texts().concat();
         self.check_size(text.len())?;
         check_end(replied.stop_reason.as_ref(), self.settings)?;
@@ -128,10 +140,10 @@ impl<'a> Line<'a> {
 
     async fn streamed(&self, request: ChatRequest) -> Result<Said, Trouble> {
         let opened = self.client.exec_chat_stream(self.target.clone(), request, Some(&self.options)).await;
-        let mut stream = opened.map_err(|error| trouble::of(&error))?.stream;
+        let mut stream = opened.map_err(|error| self.trouble(&error))?.stream;
         let mut text = String::new();
         while let Some(event) = stream.next().await {
-            match event.map_err(|error| trouble::of(&error))? {
+            match event.map_err(|error| self.trouble(&error))? {
                 ChatStreamEvent::Chunk(chunk) => {
                     text.push_str(&chunk.content);
                     self.check_size(text.len())?;
@@ -144,7 +156,13 @@ impl<'a> Line<'a> {
                 _ => {}
             }
         }
-        Err(Trouble::passing(FailureClass::Unreachable, "the reply broke off before its end"))
+        let broken = Trouble::passing(FailureClass::Unreachable, "the reply broke off before its end");
+        Err(self.relay.take_fault().unwrap_or(broken))
+    }
+
+    /// Tells what went wrong: what happened on the way is known better than what the client saw of it.
+    fn trouble(&self, error: &genai::Error) -> Trouble {
+        self.relay.take_fault().unwrap_or_else(|| trouble::of(error))
     }
 
     fn check_size(&self, bytes: usize) -> Result<(), Trouble> {
@@ -197,13 +215,19 @@ fn plain_name(model: &str) -> String {
     }
 }
 
-fn http_client(settings: &ModelSettings) -> Result<reqwest::Client, reqwest::Error> {
+fn http_client(settings: &ModelSettings) -> Result<reqwest::Client, String> {
     // Whoever came first has chosen; any choice will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // A redirect would take the key somewhere nobody named.
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_gzip();
     let builder = if is_local(&settings.endpoint) { builder.no_proxy() } else { builder };
-    builder.build()
+    let authorities = Authorities::new(settings.ca_file.as_deref().map(Into::into));
+    authorities.trusted_by(builder)?.build().map_err(|error| trouble::root(&error))
+}
+
+/// Returns the client that talks to the way to the endpoint, which is on this machine.
+fn local_client() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_gzip().no_proxy().build()
 }
 
 /// Returns whether an endpoint is on this machine, where no proxy stands between.

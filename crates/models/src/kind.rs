@@ -26,7 +26,13 @@ impl ProviderKind for LlmKind {
         let has_key = members.value("key").is_some();
         let key = if has_key { members.secret("key") } else { None };
         let others = ModelSettings::KEYS.into_iter().filter(|name| *name != "key");
-        let settings: Object = others.filter_map(|name| Some((name, members.value(name)?.clone()))).collect();
+        let mut settings: Object =
+            others.filter_map(|name| Some((name, members.value(name)?.clone()))).collect();
+        // Paths are taken from the folder of the file they stand in.
+        if let Some(file) = settings.get("ca_file").and_then(Value::as_str) {
+            let path = members.base().join(file).to_string_lossy().into_owned();
+            settings = settings.with("ca_file", path);
+        }
         match Model::read(&settings) {
             Ok(model) => Some(Arc::new(Llm { model, key })),
             Err(invalid) => {
@@ -79,6 +85,7 @@ const SCHEMA: &str = r##"{
     "api": {"enum": ["openai", "anthropic"], "description": "How the endpoint talks."},
     "model": {"type": "string", "minLength": 1, "description": "The model's name."},
     "endpoint": {"type": "string", "description": "The address below which requests go. Default: the provider's own."},
+    "ca_file": {"type": "string", "minLength": 1, "description": "Certificates in PEM of authorities to trust besides the system's, from the folder of this file."},
     "key": {"$ref": "#/$defs/secret"},
     "system": {"type": "string", "minLength": 1, "description": "The system prompt; {{name}} or {{/pointer/0}} stands for a value of the input."},
     "prompt": {"type": "string", "minLength": 1, "description": "The prompt; {{name}} or {{/pointer/0}} stands for a value of the input."},
@@ -150,7 +157,7 @@ mod tests {
             [
                 "at `/capabilities/ask/provider/api`: expected one of openai, anthropic",
                 "at `/capabilities/ask/provider/prompt`: it is missing",
-                "at `/capabilities/ask/provider/shell`: unknown member; expected api, endpoint, key, kind, max_tokens, model, price, prompt, repairs, retries, seed, stream, structure, system, temperature",
+                "at `/capabilities/ask/provider/shell`: unknown member; expected api, ca_file, endpoint, key, kind, max_tokens, model, price, prompt, repairs, retries, seed, stream, structure, system, temperature",
                 "at `/capabilities/ask/provider/key`: no secret `NONE` is declared under `secrets`",
             ]
         );

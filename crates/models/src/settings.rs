@@ -80,6 +80,8 @@ pub struct ModelSettings {
     pub model: Arc<str>,
     /// The address below which requests go; ends with a slash.
     pub endpoint: Arc<str>,
+    /// A file with certificates of authorities to trust besides the system's.
+    pub ca_file: Option<Arc<str>>,
     /// The name of the secret that holds the key, if the endpoint wants one.
     pub key: Option<Arc<str>>,
     pub(crate) system: Option<Template>,
@@ -104,10 +106,11 @@ pub struct ModelSettings {
 
 impl ModelSettings {
     /// The members settings consist of.
-    pub const KEYS: [&'static str; 14] = [
+    pub const KEYS: [&'static str; 15] = [
         "api",
         "model",
         "endpoint",
+        "ca_file",
         "key",
         "system",
         "prompt",

@@ -408,6 +408,34 @@ fn a_reply_at_the_limit_is_read_and_one_byte_more_is_not() {
             assert!(limited(reply.len()).is_ok());
             assert_eq!(class(limited(reply.len() - 1)).0, FailureClass::ReplyTooLarge);
         }
+        // A whole reply without an end is left while it comes, and so is one that says beforehand how long it is.
+        let piece = "x".repeat(4000);
+        let announced = vec![("content-type", "application/json".to_owned())];
+        let long = "y".repeat(2_000_000);
+        for endless in [
+            Reaction::Endless { piece: piece.clone(), bytes_max: 2_000_000_000 },
+            Reaction::Reply { status: "200 OK", headers: announced, body: long },
+        ] {
+            let asked = Asked { reply_bytes_max: 100_000, ..Asked::default() };
+            let (answer, requests) = asked_with(asked, voice, r#", "stream": false"#, vec![endless]);
+            let (class, message) = class(answer);
+            assert_eq!((class, requests.len()), (FailureClass::ReplyTooLarge, 1));
+            assert!(message.ends_with("the reply has more than 100000 bytes"), "{message}");
+        }
+        // Of an error only the beginning is read.
+        for stream in ["true", "false"] {
+            let body = format!("no{}", "z".repeat(3_000_000));
+            let refused = Reaction::Reply { status: "400 Bad Request", headers: Vec::new(), body };
+            let more = format!(r#", "stream": {stream}"#);
+            let (class, message) = class(asked(voice, &more, vec![refused]).0);
+            assert_eq!(class, FailureClass::RequestRefused);
+            assert!(message.len() < 2000 && message.contains("400 Bad Request: nozz"), "{message}");
+        }
+        // An event that never ends is left, too.
+        let endless = Reaction::Endless { piece, bytes_max: 2_000_000_000 };
+        let asked = Asked { reply_bytes_max: 100_000, ..Asked::default() };
+        let (kind, _) = class(asked_with(asked, voice, r#", "stream": true"#, vec![endless]).0);
+        assert_eq!(kind, FailureClass::ReplyTooLarge);
         // An endless stream is left as soon as the limit is passed.
         let piece = voice.piece(&"x".repeat(4000));
         let endless = Reaction::Endless { piece, bytes_max: 2_000_000_000 };

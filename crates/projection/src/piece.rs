@@ -49,8 +49,8 @@ pub(crate) enum Facts {
     Nothing,
     Reason(crate::reason::Fact),
     Outcome(RecordIndex, Box<StepOutcome>),
-    /// The run goes on from after this record.
-    RolledBack(RecordIndex),
+    /// The first record says that the run goes on from after the second.
+    RolledBack(RecordIndex, RecordIndex),
     MissingOutputs(String),
     Completed,
     Event(Box<Event>),

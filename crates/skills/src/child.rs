@@ -64,17 +64,31 @@ impl ChildRuns for NoChildRuns {
 /// What a run hands down to the runs it nests.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
+    pub(crate) run: Arc<str>,
+    /// How often the run returned to an earlier position.
+    pub(crate) returns: u64,
     pub(crate) created_at: Timestamp,
     pub(crate) pinned: Pinned,
+}
+
+impl Family {
+    /// Names a run of the family. A step that is taken again behind a return nests other runs than it did before, and
+    /// what the record names already stays what it was.
+    fn name(&self, id: &Arc<str>) -> Arc<str> {
+        match id.strip_prefix(&*self.run).filter(|below| self.returns > 0 && !below.is_empty()) {
+            Some(below) => format!("{}~{}{below}", self.run, self.returns).into(),
+            None => id.clone(),
+        }
+    }
 }
 
 impl ChildRun {
     /// Writes a nested run as a journal; `None` when it could not even begin.
     pub(crate) fn of(run: &NestedRun, source: Canonical, family: &Family, host: &dyn Host) -> Option<Self> {
-        let id = run.run_id.clone()?;
+        let id = family.name(run.run_id.as_ref()?);
         let skill = Skill::read(&parse(source.bytes()).ok()?).skill?;
         let prepared = Prepared::of(&skill, host).ok()?;
-        let parent = run.parent_run_id.clone()?;
+        let parent = family.name(run.parent_run_id.as_ref()?);
         let asked = NewSkillRun {
             id: id.to_string(),
             created_at: family.created_at.clone(),
@@ -87,7 +101,8 @@ impl ChildRun {
             trust: family.pinned.trust,
             links: Links {
                 nested: family.pinned.links.nested.clone(),
-                parent: Some(Parent { run: parent, step: run.step_id.clone() }),
+                max_depth: family.pinned.links.max_depth,
+                parent: Some(Parent { run: parent, step: run.step_id.clone(), depth: run.depth }),
                 origin: None,
             },
         };

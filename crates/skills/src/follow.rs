@@ -29,6 +29,17 @@ pub struct SkillProgram<'a> {
     pub registry: &'a dyn Registry,
     /// Where large values are.
     pub blobs: &'a dyn Blobs,
+    /// Who compares the run with those it is linked to.
+    pub linked: LinkedRuns,
+}
+
+/// Who compares a run with the one it was forked from and those it nests. One journal alone cannot tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkedRuns {
+    /// Nobody: that they were not compared is said.
+    NotCompared,
+    /// The caller, who says what was found.
+    ComparedByCaller,
 }
 
 impl Program for SkillProgram<'_> {
@@ -45,6 +56,7 @@ impl Program for SkillProgram<'_> {
             progress,
             custody,
             blobs: self.blobs,
+            linked: self.linked,
             ended: false,
             unchecked,
             kept,
@@ -57,7 +69,8 @@ impl Program for SkillProgram<'_> {
 impl SkillProgram<'_> {
     fn begin(&self, problem: &ProblemSpec, unchecked: &mut Vec<String>) -> Option<Progress<'_>> {
         let pinned = Pinned::of(problem).filter(|pinned| pinned.digest == self.source.digest());
-        if let Some(origin) = pinned.as_ref().and_then(|pinned| pinned.links.origin.as_ref()) {
+        let origin = pinned.as_ref().and_then(|pinned| pinned.links.origin.as_ref());
+        if let Some(origin) = origin.filter(|_| self.linked == LinkedRuns::NotCompared) {
             unchecked.push(format!(
                 "that what was carried over is what run {} recorded up to record {} ({})",
                 origin.run,
@@ -81,6 +94,7 @@ struct SkillFollower<'a> {
     /// Where the run stands with its policies; the problem says whether it has any.
     custody: Option<Custody>,
     blobs: &'a dyn Blobs,
+    linked: LinkedRuns,
     ended: bool,
     unchecked: Vec<String>,
     /// What was known behind the records that something returns to.
@@ -166,7 +180,8 @@ impl Follower for SkillFollower<'_> {
             }
             Err(error) => return vec![refused(&error)],
         };
-        if let Some(nested) = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array) {
+        let nested = outcome.meta.get(NESTED_RUNS_KEY).and_then(Value::as_array);
+        if let Some(nested) = nested.filter(|_| self.linked == LinkedRuns::NotCompared) {
             let count = nested.len();
             self.unchecked.push(format!(
                 "the {count} nested runs of step {} (each is verified by itself)",

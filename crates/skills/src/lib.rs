@@ -7,13 +7,16 @@
 //!   the verifier of `hence-journal` follow a skill's journal.
 //! - [`Ledger`] keeps what is under way beside the journal: intents before calls that may change something, questions to
 //!   people and their answers. [`CallHistory`] reads it back.
+//! - [`compare_origin`] and [`begins_with`] hold a run against the one it was forked from and the ones it nests.
 //! - [`Host`] carries out what steps ask for. This crate calls nothing itself: no files, no network, no clock.
 
 mod calls;
 mod child;
+mod compare;
 mod follow;
 mod fork;
 mod host;
+mod in_effect;
 mod kept;
 mod links;
 mod pinned;
@@ -24,13 +27,15 @@ mod stop;
 mod variables;
 
 pub use calls::{
-    Answer, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Ledger, NoCallLog, Promise,
-    Question, QuestionKind, RefusedAnswer, Standing,
+    Answer, Attendant, Attended, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Found,
+    Ledger, Make, NoCallLog, Promise, Question, QuestionKind, RefusedAnswer, Standing,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
-pub use follow::SkillProgram;
-pub use fork::{ForkError, shared_before};
+pub use compare::{LinkError, begins_with, compare_origin};
+pub use follow::{LinkedRuns, SkillProgram};
+pub use fork::{Carried, ForkError, shared_before, shared_records};
 pub use host::{Effect, Host};
+pub use in_effect::{InEffect, Part, in_effect};
 pub use kept::{KeptError, read as kept_outcome};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};

@@ -10,6 +10,8 @@ use hence_cognition::run::Intervention;
 pub struct Links {
     /// The skills it may nest.
     pub nested: Vec<NestedPin>,
+    /// How many levels of skills may run below the outermost, if that was said.
+    pub max_depth: Option<u32>,
     /// The run that nests it.
     pub parent: Option<Parent>,
     /// The run it was forked from.
@@ -34,6 +36,8 @@ pub struct Parent {
     pub run: Arc<str>,
     /// Its step.
     pub step: Arc<str>,
+    /// How deep the run is nested: 1 right below the outermost.
+    pub depth: u32,
 }
 
 /// Where a fork begins.
@@ -91,6 +95,11 @@ impl Origin {
 }
 
 impl Links {
+    /// Returns how deep the run itself is nested: 0 for an outermost one.
+    pub(crate) fn depth(&self) -> u32 {
+        self.parent.as_ref().map_or(0, |parent| parent.depth)
+    }
+
     pub(crate) fn nested_value(&self) -> Option<Value> {
         let pin = |pin: &NestedPin| {
             let members = [("version", Value::from(pin.version.clone())), ("sha256", pin.digest.into())];
@@ -101,7 +110,11 @@ impl Links {
 
     pub(crate) fn settings(&self) -> Vec<(&'static str, Value)> {
         let parent = self.parent.as_ref().map(|parent| {
-            let members = [("run", parent.run.clone()), ("step", parent.step.clone())];
+            let members = [
+                ("run", Value::from(parent.run.clone())),
+                ("step", parent.step.clone().into()),
+                ("depth", u64::from(parent.depth).into()),
+            ];
             ("parent", Object::from_iter(members).into())
         });
         let origin = self.origin.as_ref().map(|origin| ("origin", origin.value()));
@@ -116,19 +129,35 @@ impl Links {
         };
         let parent = match settings.get("parent") {
             None => None,
-            Some(parent) => Some(Parent { run: text(parent, "run")?, step: text(parent, "step")? }),
+            Some(parent) => Some(Parent {
+                run: text(parent, "run")?,
+                step: text(parent, "step")?,
+                depth: depth(parent, "depth")?.unwrap_or(1),
+            }),
         };
         let origin = match settings.get("origin") {
             None => None,
             Some(origin) => Some(Origin::read(origin)?),
         };
-        Some(Self { nested, parent, origin })
+        let max_depth = match settings.get("skill") {
+            None => None,
+            Some(skill) => depth(skill, "max_depth")?,
+        };
+        Some(Self { nested, max_depth, parent, origin })
     }
 }
 
 fn pin((id, value): (&Arc<str>, &Value)) -> Option<NestedPin> {
     let digest = text(value, "sha256")?.parse().ok()?;
     Some(NestedPin { id: id.clone(), version: text(value, "version")?, digest })
+}
+
+/// Reads a depth that need not be there; `None` for what is no depth.
+fn depth(value: &Value, key: &str) -> Option<Option<u32>> {
+    match value.get(key) {
+        None => Some(None),
+        Some(depth) => u32::try_from(depth.as_u64()?).ok().map(Some),
+    }
 }
 
 fn text(value: &Value, key: &str) -> Option<Arc<str>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::capability::TrustLevel;
-use hence_cognition::run::{RunOptions, RunRequest};
+use hence_cognition::run::{RunOptions, RunRequest, SKILL_DEPTH_DEFAULT};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_cognition::state::Frame;
@@ -87,6 +87,7 @@ impl NewSkillRun {
             ("sha256", source.digest().into()),
         ];
         pin.extend(self.links.nested_value().map(|nested| ("nested", nested)));
+        pin.extend(self.links.max_depth.map(|depth| ("max_depth", u64::from(depth).into())));
         let pin = object(pin);
         let mut settings = vec![("skill", pin)];
         let pinned = |digest: Digest| object(vec![("sha256", digest.into())]);
@@ -161,6 +162,7 @@ impl Pinned {
                 on_failure: self.on_failure,
                 trust_level: self.trust,
                 seed: trace_id.clone(),
+                max_skill_depth: self.links.max_depth.unwrap_or(SKILL_DEPTH_DEFAULT),
                 ..RunOptions::default()
             },
             trace_id: Some(trace_id.clone()),

@@ -1,5 +1,6 @@
 //! A skill run under way: outcomes in plan order, each a record before the next is settled.
 
+mod carry;
 mod drive;
 mod mark;
 mod resume;
@@ -54,6 +55,8 @@ pub struct SkillRun<'a> {
     stop: Option<RecordIndex>,
     /// What the step that policies blocked last gave. Other policies judge it again; nothing is called twice for them.
     blocked: Option<StepOutcome>,
+    /// How often the run returned to an earlier position.
+    returns: u64,
 }
 
 /// A skill run that has ended.
@@ -142,6 +145,7 @@ impl<'a> SkillRun<'a> {
             variables,
             stop: None,
             blocked: None,
+            returns: 0,
         };
         Ok((run, header))
     }
@@ -205,7 +209,13 @@ impl<'a> SkillRun<'a> {
     }
 
     pub(crate) fn family(&self) -> Family {
-        Family { created_at: self.created_at.clone(), pinned: self.pinned.clone() }
+        let run = self.book.state().metadata().trace_id.clone();
+        Family {
+            run,
+            returns: self.returns,
+            created_at: self.created_at.clone(),
+            pinned: self.pinned.clone(),
+        }
     }
 
     pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<Arc<str>, StepOutcome>) {

@@ -22,8 +22,8 @@ use hence_engine::{
 use hence_journal::verify::{Completeness, check_linked, check_spec};
 use hence_journal::{Reader, Record, RecordIndex};
 use hence_skills::{
-    Driven, Driver, Host, Ledger, NeverStop, NewSkillRun, Recorded, SkillProgram, SkillRun, kept_outcome,
-    replay,
+    Driven, Driver, Host, Ledger, LinkedRuns, NeverStop, NewSkillRun, Recorded, SkillProgram, SkillRun,
+    kept_outcome, replay,
 };
 use hence_state::{POLICY_VIOLATION, ProblemSpec, Profile, StepError, StepResult, Timestamp};
 
@@ -87,7 +87,7 @@ impl Capabilities for Worker<'_> {
 struct AtLeast(u64);
 
 impl Gate for AtLeast {
-    fn go_by(&mut self, policies: &Value) -> Result<(), GateError> {
+    fn go_by(&mut self, _: RecordIndex, policies: &Value) -> Result<(), GateError> {
         self.0 = policies.get("at_least").and_then(Value::as_u64).unwrap_or(0);
         Ok(())
     }
@@ -218,6 +218,7 @@ impl Case {
             source: &self.source,
             registry: &world,
             blobs: sink.blobs(),
+            linked: LinkedRuns::NotCompared,
         };
         let linked = check_linked(&sink.journal, &program);
         assert!(linked.outcome.holds(), "{:?}", linked.outcome);

@@ -17,12 +17,13 @@ use hence_cognition::run::{
 };
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
-use hence_engine::{Determinism, MemorySink, Sink, SinkError};
+use hence_engine::{Determinism, Mark, MemorySink, NoBlobs, Sink, SinkError};
 use hence_journal::verify::{Outcome, check_chain, check_spec};
-use hence_journal::{Chained, Control, Head, Reader, Record, StepRecord};
+use hence_journal::{Chained, Control, Head, Reader, Record, RecordIndex, Sealed, StepRecord};
 use hence_skills::{
-    ChildRun, ChildRuns, Driven, Driver, FinishedSkill, ForkError, Host, Ledger, Links, NestedPin, NeverStop,
-    NewSkillRun, OUTPUTS_STEP, Origin, Pinned, Recorded, SkillProgram, SkillRun, replay, shared_before,
+    Carried, ChildRun, ChildRuns, Driven, Driver, FinishedSkill, ForkError, Host, Ledger, LinkError,
+    LinkedRuns, Links, NestedPin, NeverStop, NewSkillRun, OUTPUTS_STEP, Origin, Pinned, Recorded,
+    SkillProgram, SkillRun, compare_origin, in_effect, replay, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult, Timestamp};
 
@@ -183,7 +184,13 @@ impl Case {
     fn spec(&self, journal: &[u8]) -> (Outcome, Vec<String>) {
         let (world, blobs) = (World::default(), MemorySink::default());
         let (prepared, source) = (&self.prepared, &self.source);
-        let program = SkillProgram { prepared, source, registry: &world, blobs: blobs.blobs() };
+        let program = SkillProgram {
+            prepared,
+            source,
+            registry: &world,
+            blobs: blobs.blobs(),
+            linked: LinkedRuns::NotCompared,
+        };
         let found = check_spec(journal, &program, &self.problem);
         (found.outcome, found.unchecked)
     }
@@ -296,10 +303,11 @@ fn fork(
     let (record, hash) = (shared as u64, hashes[shared]);
     let origin = Origin { run: "run-1".into(), record, hash, from: from.into(), set };
     let forked = Case::of("run-2", with, Links { origin: Some(origin), ..Links::default() });
-    let (world, mut sink) = (World::default(), MemorySink::default());
-    let carried = &before.outcomes()[..shared];
+    let world = World::default();
+    let carried: Vec<Carried> = before.outcomes()[..shared].iter().cloned().map(Carried::Outcome).collect();
     let (problem, prepared, source) = (forked.problem.clone(), &forked.prepared, &forked.source);
-    let run = SkillRun::carry_over(problem, prepared, source, &world, carried, &mut sink)?;
+    let memory = |_: &Sealed| Ok(MemorySink::default());
+    let (run, mut sink) = SkillRun::carry_over(problem, prepared, source, &world, &carried, memory)?;
     assert!(world.calls.lock().unwrap().is_empty(), "nothing is executed for what is shared");
     drive(run, &world, &Kept::default(), &mut sink);
     Ok((forked, sink, world))
@@ -457,4 +465,59 @@ fn a_recomputed_chain_that_does_not_follow_is_found_by_what_the_skill_says() {
     let lines: Vec<&[u8]> = sink.journal.split_inclusive(|byte| *byte == b'\n').collect();
     let without = [&lines[..3], &lines[4..]].concat().concat();
     assert!(!case.spec(&without).0.holds());
+}
+
+#[test]
+fn a_fork_that_begins_otherwise_than_its_origin_is_found_by_who_has_both() {
+    let case = Case::new(LINE, Links::default());
+    let (_, whole) = case.run(&World::default(), &Kept::default());
+    let (forked, sink, _) = fork(&case, &whole.journal, source("main", LINE), "c", &[("vars.b", 5)]).unwrap();
+    let origin = Pinned::of(&forked.problem).unwrap().links.origin.unwrap();
+    assert_eq!(compare_origin(&sink.journal, &origin, &whole.journal).unwrap(), 2);
+    // The fork tells of `ask` what it never said; every hash of it is right, and no replay asks again.
+    let untrue = recomputed(&forked, &sink.journal, |text| match text.contains(r#""step_id":"a""#) {
+        true => text.replace(r#""produced":{"x":1}"#, r#""produced":{"x":2}"#),
+        false => text.to_owned(),
+    });
+    assert!(untrue != sink.journal && check_chain(&untrue, NonZeroUsize::MIN).outcome.holds());
+    let found = compare_origin(&untrue, &origin, &whole.journal).unwrap_err();
+    assert_eq!(
+        found.to_string(),
+        "the result of step `a` in its record 1 is not the one that was carried over"
+    );
+    let lines: Vec<&[u8]> = whole.journal.split_inclusive(|byte| *byte == b'\n').collect();
+    let cut = lines[..2].concat();
+    assert!(matches!(compare_origin(&sink.journal, &origin, &cut), Err(LinkError::TooShort { .. })));
+    let other = recomputed(&case, &whole.journal, |text| text.replace(r#""x":1"#, r#""x":3"#));
+    assert!(matches!(compare_origin(&sink.journal, &origin, &other), Err(LinkError::OtherRecord { .. })));
+    let damaged = String::from_utf8(whole.journal.clone()).unwrap().replacen("echo", "ecko", 1);
+    assert!(matches!(
+        compare_origin(&sink.journal, &origin, damaged.as_bytes()),
+        Err(LinkError::Broken { line: 2, .. })
+    ));
+}
+
+#[test]
+fn what_a_rollback_left_behind_is_not_in_effect() {
+    let case = Case::new(LINE, Links::default());
+    let (_, mut sink) = case.run(&World::default(), &Kept::default());
+    for mark in [
+        Mark::Checkpoint { name: "one".into(), position: RecordIndex::new(1) },
+        Mark::Rollback { name: "one".into() },
+    ] {
+        let (journal, world) = (sink.journal.clone(), World::default());
+        let (problem, prepared) = (case.problem.clone(), &case.prepared);
+        let run = SkillRun::resume(problem, prepared, &case.source, &world, &journal, &NoBlobs).unwrap();
+        run.mark(&mark, &mut sink).unwrap();
+    }
+    let effective = in_effect(&sink.journal).unwrap();
+    assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1]);
+    let (journal, world) = (sink.journal.clone(), World::default());
+    let (problem, prepared) = (case.problem.clone(), &case.prepared);
+    let run = SkillRun::resume(problem, prepared, &case.source, &world, &journal, &NoBlobs).unwrap();
+    drive(run, &world, &Kept::default(), &mut sink);
+    let effective = in_effect(&sink.journal).unwrap();
+    assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1, 8, 9, 10]);
+    assert_eq!(shared_records(&effective, 2).last().unwrap().index.get(), 8);
+    assert!(shared_records(&effective, 0).is_empty());
 }

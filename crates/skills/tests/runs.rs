@@ -19,7 +19,9 @@ use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{Determinism, MemorySink, Sink};
 use hence_journal::verify::{check_chain, check_linked, check_spec};
-use hence_skills::{FinishedSkill, Host, Links, NewSkillRun, Recorded, SkillProgram, SkillRun, replay};
+use hence_skills::{
+    FinishedSkill, Host, LinkedRuns, Links, NewSkillRun, Recorded, SkillProgram, SkillRun, replay,
+};
 use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 
 /// `echo` gives its input back after a while, `ask` too but is recorded, `fail` fails, `big` gives 20 KiB.
@@ -156,6 +158,7 @@ impl Case {
             source: &self.source,
             registry: &world,
             blobs: sink.blobs(),
+            linked: LinkedRuns::NotCompared,
         };
         assert!(check_linked(journal, &program).outcome.holds());
         let spec = check_spec(journal, &program, &self.problem);

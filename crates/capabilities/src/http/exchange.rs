@@ -8,11 +8,12 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 
 use super::request::Request;
+use crate::authorities::Authorities;
 
 /// Makes exchanges with one server.
-#[derive(Default)]
 pub(super) struct Exchange {
     client: OnceLock<Client>,
+    authorities: Authorities,
 }
 
 /// What a server answered.
@@ -36,6 +37,11 @@ pub(super) enum Trouble {
 }
 
 impl Exchange {
+    /// Trusts these authorities besides the system's.
+    pub(super) fn trusting(authorities: Authorities) -> Self {
+        Self { client: OnceLock::new(), authorities }
+    }
+
     /// Sends a request and reads the whole response, up to a limit.
     pub(super) fn send(
         &self,
@@ -65,9 +71,9 @@ impl Exchange {
             // A redirect would take a secret somewhere nobody named.
             .redirect(Policy::none())
             // Connections belong to the call they were made for.
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| Trouble::NotSent(explain(error)))?;
+            .pool_max_idle_per_host(0);
+        let client = self.authorities.trusted_by(client).map_err(Trouble::NotSent)?;
+        let client = client.build().map_err(|error| Trouble::NotSent(explain(error)))?;
         Ok(self.client.get_or_init(|| client).clone())
     }
 }

@@ -11,6 +11,7 @@ use super::exchange::Exchange;
 use super::response::Gives;
 use super::template::{Part, Template};
 use super::{Body, Http, is_idempotent};
+use crate::authorities::Authorities;
 use crate::provider::{Provider, ProviderKind};
 use crate::registry::Members;
 
@@ -68,7 +69,9 @@ impl ProviderKind for HttpKind {
         }
         let backoff = members.seconds("backoff_seconds").unwrap_or(BACKOFF_DEFAULT);
         let retries = retries.unwrap_or(if may_repeat { RETRIES_DEFAULT } else { 0 });
-        let exchange = Exchange::default();
+        let base = members.base();
+        let ca_file = members.text("ca_file").map(|file| base.join(&*file));
+        let exchange = Exchange::trusting(Authorities::new(ca_file));
         let url = url?;
         Some(Arc::new(Http {
             method,
@@ -101,7 +104,8 @@ impl ProviderKind for HttpKind {
             "idempotency_header": {"type": "string", "description": "A header by which the service knows a request that is made again."},
             "retries": {"type": "integer", "minimum": 0, "maximum": 10,
               "description": "How often a request is made again: only one that may be made twice. Default: 2 for those."},
-            "backoff_seconds": {"type": "number", "exclusiveMinimum": 0, "default": 0.2}
+            "backoff_seconds": {"type": "number", "exclusiveMinimum": 0, "default": 0.2},
+            "ca_file": {"type": "string", "description": "Certificates in PEM of authorities to trust besides the system's, from the folder of this file."}
           }
         }"#,
         )

@@ -11,6 +11,8 @@ use hence_skills::Host as _;
 
 use crate::{Declarations, Kinds, Library, Source};
 
+mod tls;
+
 /// What a server does with one connection after it has read the request.
 type Act = Box<dyn FnOnce(&mut TcpStream) + Send>;
 
@@ -43,6 +45,11 @@ impl Server {
     fn requests(&self) -> Vec<String> {
         self.seen.try_iter().collect()
     }
+}
+
+/// Says nothing for as long as somebody listens.
+fn until_the_caller_leaves(stream: &mut TcpStream) {
+    let _ = stream.read_to_end(&mut Vec::new());
 }
 
 fn answer(response: &str) -> Act {
@@ -214,7 +221,7 @@ fn what_is_no_answer_has_a_class_too() {
 fn a_slow_server_is_left_on_time() {
     // Says nothing at all, then says it one byte at a time for ever.
     for act in [
-        Box::new(|_: &mut TcpStream| std::thread::sleep(Duration::from_secs(3))) as Act,
+        Box::new(until_the_caller_leaves) as Act,
         Box::new(|stream: &mut TcpStream| {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
             while stream.write_all(b" ").is_ok() {
@@ -295,7 +302,7 @@ fn a_request_that_must_not_be_made_twice_is_undecided_instead() {
     let server = Server::answering(&[&json("429 Slow", ""), &fine]);
     assert_eq!(class(post(&server, "")), "HttpTooManyRequests");
     // Too late is undecided as well.
-    let server = Server::of(vec![Box::new(|_| std::thread::sleep(Duration::from_secs(2)))]);
+    let server = Server::of(vec![Box::new(until_the_caller_leaves)]);
     let provider = format!(r#""method": "POST", "url": "http://{}/""#, server.address);
     assert_eq!(class(ask(&Asked { provider: &provider, seconds: 0.2, ..Asked::default() })), "Undecided");
 }

@@ -13,6 +13,12 @@ use std::sync::Arc;
 /// step names it.
 pub const UNDECIDED: &str = "Undecided";
 
+/// The class of a call whose input the capability cannot work on.
+pub const INVALID_INPUT: &str = "InvalidInput";
+
+/// The class of a call whose input is beyond a limit of the capability.
+pub const INPUT_TOO_LARGE: &str = "InputTooLarge";
+
 /// A failure with everything that led to it, outermost first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
@@ -40,6 +46,19 @@ impl Failure {
     /// Iterates over the chain, this failure first.
     pub fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |failure| failure.cause.as_deref())
+    }
+
+    /// Returns whether a call was refused for what it was called with: the same input is refused every time.
+    ///
+    /// What a nested skill called inside may be another input the next time, and is not meant.
+    pub fn is_of_input(&self) -> bool {
+        let is_refusal = |class: &ErrorClass| match class {
+            ErrorClass::InputMapping => true,
+            ErrorClass::Other(name) => [INVALID_INPUT, INPUT_TOO_LARGE].contains(&&**name),
+            _ => false,
+        };
+        let cause = self.cause.as_deref().filter(|_| self.class == ErrorClass::CapabilityExecution);
+        is_refusal(&self.class) || cause.is_some_and(|cause| is_refusal(&cause.class))
     }
 
     /// Returns the code of the chain.

@@ -1,6 +1,6 @@
 //! What steps can see: the seven readable namespaces of one run at one moment.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use hence_canon::Object;
 use rpds::RedBlackTreeSetSync;
@@ -81,6 +81,7 @@ impl Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self::new(Object::new(), Frame::default())
+        static EMPTY: LazyLock<Memory> = LazyLock::new(|| Memory::new(Object::new(), Frame::default()));
+        EMPTY.clone()
     }
 }

@@ -31,7 +31,7 @@ impl Book {
             }
             (untimely, _) => untimely.into(),
         })?;
-        sink.gate().ok_or(GateError::Unguarded)?.go_by(policies)?;
+        sink.gate().ok_or(GateError::Unguarded)?.go_by(self.next_index(), policies)?;
         let outcome = self.store(output, sink)?;
         self.record(POLICIES_STEP, result(outcome), sink)
     }

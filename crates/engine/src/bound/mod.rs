@@ -28,13 +28,26 @@ pub trait Callees: Send + Sync {
     /// Carries out a call, in time.
     ///
     /// # Errors
-    /// What went wrong, for people. Nothing is recorded; the run can be taken up again.
-    fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, String>;
+    /// [`NoReply`]. Unless the step failed, nothing is recorded and the run can be taken up again.
+    fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply>;
+}
+
+/// Why a call gave nothing, for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoReply {
+    /// Something went wrong, which may pass: a source that is down today is no result.
+    Trouble(String),
+    /// Somebody has to say something first.
+    Waiting(String),
+    /// It was decided that the call is not made again. The step fails, and that is recorded.
+    Failed(String),
 }
 
 /// One call of a capability for a bound step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct BoundCall<'a> {
+    /// The run.
+    pub run: &'a Arc<str>,
     /// The capability.
     pub capability: &'a Arc<str>,
     /// The step.
@@ -45,6 +58,8 @@ pub struct BoundCall<'a> {
     pub input: &'a Value,
     /// How long it may take.
     pub timeout: Duration,
+    /// Says whether the step can use an output, and if not, why. What it cannot use is a call that failed.
+    pub accepts: &'a dyn Fn(&Value) -> Result<(), String>,
 }
 
 /// What a capability gives to a bound step.

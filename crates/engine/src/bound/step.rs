@@ -5,9 +5,12 @@ use std::sync::Arc;
 use hence_canon::Value;
 use hence_state::{Binding, NESTING_MAX, ProblemSpec, StepError};
 
-use super::{BoundCall, BoundReply, Callees, shape, sight};
+use super::{BoundCall, BoundReply, Callees, NoReply, shape, sight};
 use crate::step::{Attempt, Stopped, Unseen, View};
 use crate::{Determinism, Step};
+
+/// The code of a step whose call is given up.
+const CALL_FAILED: &str = "call_failed";
 
 /// A step of a policy with a capability in the place of its own work.
 pub(super) struct BoundStep {
@@ -39,31 +42,51 @@ impl Step for BoundStep {
         match self.attempt(view, input) {
             Ok(Attempt::Done { output, .. }) => Ok(output),
             Ok(Attempt::Failed(errors)) => Err(errors),
-            Err(Stopped(message)) => Err(vec![StepError::new("capability_unavailable", message)]),
+            Err(Stopped::Trouble(message) | Stopped::Waiting(message)) => {
+                Err(vec![StepError::new("capability_unavailable", message)])
+            }
         }
     }
 
     fn attempt(&self, view: &View<'_>, input: &Value) -> Result<Attempt, Stopped> {
         let capability = &self.binding.capability;
-        let callees = self.callees.as_ref().map_err(|reason| Stopped(reason.clone()))?;
+        let callees = self.callees.as_ref().map_err(|reason| Stopped::Trouble(reason.clone()))?;
+        let run = view.metadata().map(|metadata| metadata.trace_id.clone()).unwrap_or_default();
         let call = BoundCall {
+            run: &run,
             capability,
             step: &self.binding.step,
             step_index: view.step_index().get(),
             input,
             timeout: self.binding.timeout,
+            accepts: &|output| self.usable(output).map(|_| ()),
         };
-        let said = |message: String| Stopped(format!("capability `{capability}`: {message}"));
-        let BoundReply { output, metrics } = callees.call(&call).map_err(said)?;
+        let said = |message: String| format!("capability `{capability}`: {message}");
+        let BoundReply { output, metrics } = match callees.call(&call) {
+            Ok(reply) => reply,
+            Err(NoReply::Trouble(message)) => return Err(Stopped::Trouble(said(message))),
+            Err(NoReply::Waiting(message)) => return Err(Stopped::Waiting(message)),
+            Err(NoReply::Failed(message)) => {
+                return Ok(Attempt::Failed(vec![StepError::new(CALL_FAILED, said(message))]));
+            }
+        };
+        let output = self.usable(&output).map_err(|message| Stopped::Trouble(said(message)))?;
+        Ok(Attempt::Done { output, metrics })
+    }
+}
+
+impl BoundStep {
+    /// Returns what of a capability's output the step gives, if it is of the shape the step's output has.
+    fn usable(&self, output: &Value) -> Result<Value, String> {
         let pointer = self.binding.output.clone().unwrap_or_else(|| shape::output_of(&self.binding.step));
         let Some(output) = output.pointer(&pointer) else {
-            return Err(said(format!("its output has nothing at `{pointer}`")));
+            return Err(format!("its output has nothing at `{pointer}`"));
         };
         // What is stored inside states and records must stay readable.
         if output.depth() > NESTING_MAX {
-            return Err(said(format!("its output nests deeper than {NESTING_MAX}")));
+            return Err(format!("its output nests deeper than {NESTING_MAX}"));
         }
-        shape::check(&self.binding.step, output).map_err(said)?;
-        Ok(Attempt::Done { output: output.clone(), metrics })
+        shape::check(&self.binding.step, output)?;
+        Ok(output.clone())
     }
 }

@@ -53,11 +53,11 @@ pub struct FinalJudgement {
 ///
 /// The same records give the same judgements: a replay asks again and compares every byte.
 pub trait Gate {
-    /// Goes by these policies from here on: the ones a run begins with, or amended ones.
+    /// Goes by these policies from here on, as record `index` says: the ones a run begins with, or amended ones.
     ///
     /// # Errors
     /// [`GateError`] when they cannot be enforced; the ones before, if there were any, then stay.
-    fn go_by(&mut self, policies: &Value) -> Result<(), GateError>;
+    fn go_by(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError>;
 
     /// Judges a result before it becomes record `index`. Nothing changes.
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
@@ -68,7 +68,8 @@ pub trait Gate {
         Judgement::default()
     }
 
-    /// Takes in a record that was kept: a result that was not blocked, or a loop's decision.
+    /// Takes in a record that was kept: a result that was not blocked, a loop's decision, or a return to an earlier
+    /// position. What was done before a return was done; the policies are again those of that position.
     fn take_in(&mut self, index: RecordIndex, record: &Record);
 
     /// Judges the run as it would be if it completed now. Nothing changes.
@@ -106,12 +107,29 @@ pub fn catch_up(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -> Resul
         let chained = chained.map_err(|error| unread(&error))?;
         if let Some(output) = laid(&chained.record) {
             let policies = blob::resolve(output, blobs).map_err(|error| unread(&error))?;
-            gate.go_by(&policies)?;
+            gate.go_by(chained.index, &policies)?;
         } else if is_seen(&chained.record) {
             gate.take_in(chained.index, &chained.record);
         }
     }
     Ok(())
+}
+
+/// Returns the policies a journal lays down first: the ones its problem pins. A run that returned to before them lays
+/// them down again.
+///
+/// # Errors
+/// [`GateError`] when they are not at hand.
+pub fn first_laid(journal: &[u8], blobs: &dyn Blobs) -> Result<Option<Value>, GateError> {
+    let unread = |error: &dyn std::fmt::Display| GateError::Policies(error.to_string());
+    let (_, reader) = Reader::open(journal).map_err(|error| unread(&error))?;
+    for chained in reader {
+        let chained = chained.map_err(|error| unread(&error))?;
+        if let Some(output) = laid(&chained.record) {
+            return blob::resolve(output, blobs).map(Some).map_err(|error| unread(&error));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the policies a record lays down.
@@ -122,14 +140,15 @@ fn laid(record: &Record) -> Option<&Canonical> {
     }
 }
 
-/// Returns whether a record is something policies speak of: what was done, not what was said about it or blocked.
+/// Returns whether a record is something policies speak of: what was done and where the run returned to, not what was
+/// said about it or blocked.
 pub fn is_seen(record: &Record) -> bool {
     match record {
         Record::Step(step) => {
             let is_aside = [POLICIES_STEP, VERDICTS_STEP].contains(&&**step.result.step());
             !is_aside && !step.result.outcome().is_blocked()
         }
-        Record::Control(control) => matches!(control, Control::Loop(_)),
+        Record::Control(control) => matches!(control, Control::Loop(_) | Control::Rollback(_)),
         Record::Header(_) => false,
     }
 }

@@ -36,6 +36,7 @@ impl Run {
             Outcome::Failed(errors) => errors.clone(),
             Outcome::Success(_) | Outcome::Skipped => Vec::new(),
         };
+        self.blocked = Some(Recorded::of_attempt(&result));
         let index = self.book.record(step.artifact_key(), result, sink)?;
         Ok(Event::Blocked(Blocked { index, step: step.name().into(), errors }))
     }
@@ -48,6 +49,7 @@ impl Run {
         blobs: &dyn crate::Blobs,
     ) -> Result<StepIndex, RunError> {
         let step_index = self.book.apply(key, result)?;
+        self.blocked = None;
         if let Some(output) = result.outcome().output() {
             self.tally.note(key, output, blobs)?;
         }
@@ -76,8 +78,11 @@ impl Run {
             return Ok((input, recorded.clone()));
         }
         let attempt = step.attempt(&view, &input);
-        let attempt =
-            attempt.map_err(|Stopped(message)| RunError::Stopped { step: step.name().into(), message })?;
+        let name = || step.name().into();
+        let attempt = attempt.map_err(|stopped| match stopped {
+            Stopped::Trouble(message) => RunError::Stopped { step: name(), message },
+            Stopped::Waiting(message) => RunError::Waiting { step: name(), message },
+        })?;
         let recorded = match attempt {
             Attempt::Failed(errors) => alone(Outcome::Failed(with_reason(errors))),
             Attempt::Done { output, metrics } => {

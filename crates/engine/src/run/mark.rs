@@ -34,6 +34,7 @@ impl Run {
         // Positions are kept together with the book's, which has refused one that was not.
         if let Some((cursor, tally)) = self.kept.get(&to) {
             (self.cursor, self.tally) = (cursor.clone(), tally.clone());
+            self.blocked = None;
         }
     }
 }

@@ -34,6 +34,8 @@ pub struct Run {
     recorded: BTreeMap<RecordIndex, Recorded>,
     /// Where the run stood behind the records that something returns to.
     kept: BTreeMap<RecordIndex, (Cursor, Tally)>,
+    /// What the step that policies blocked last gave.
+    blocked: Option<Recorded>,
 }
 
 /// What one record told.
@@ -122,6 +124,14 @@ pub enum RunError {
         /// Why.
         message: String,
     },
+    /// A step waits for somebody to say something.
+    #[error("step {step} waits: {message}")]
+    Waiting {
+        /// The step.
+        step: Arc<str>,
+        /// What for.
+        message: String,
+    },
     /// A large value could not be read back.
     #[error(transparent)]
     Blob(#[from] BlobError),
@@ -150,6 +160,7 @@ impl Run {
                 tally: Tally::default(),
                 recorded: BTreeMap::new(),
                 kept: BTreeMap::new(),
+                blocked: None,
             },
             header,
         ))
@@ -180,7 +191,21 @@ impl Run {
     /// # Errors
     /// [`RunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
     pub fn lay_policies(&mut self, policies: &Value, sink: &mut dyn Sink) -> Result<RecordIndex, RunError> {
-        Ok(self.book.lay_policies(policies, sink)?)
+        let index = self.book.lay_policies(policies, sink)?;
+        self.judge_again(index.next());
+        Ok(index)
+    }
+
+    /// What the blocked step gave is judged again by the policies before record `index`; nothing is called twice for them.
+    fn judge_again(&mut self, index: RecordIndex) {
+        if let Some(blocked) = self.blocked.take() {
+            self.recorded.insert(index, blocked);
+        }
+    }
+
+    /// Returns where the run stands with its policies.
+    pub fn custody(&self) -> &crate::Custody {
+        self.book.custody()
     }
 
     /// Executes the next step, or records the next decision.

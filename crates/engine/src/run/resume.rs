@@ -7,8 +7,9 @@ use hence_state::Status;
 use super::{Finished, Run, RunError};
 use crate::blob::Blobs;
 use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
+use crate::history::Recorded;
 use crate::plan::Plan;
-use crate::taken_up::{NotTakenUp, open_behind};
+use crate::taken_up::{NotTakenUp, take_up};
 
 /// A run read back from its journal.
 pub enum Resumed {
@@ -78,17 +79,19 @@ impl Run {
         let (mut run, header) = Self::start(plan)?;
         let wanted = positions(journal);
         run.keep_position(RecordIndex::HEADER);
-        let mut last = RecordIndex::HEADER;
-        for chained in open_behind(journal, &header)? {
-            let chained = chained?;
-            last = chained.index;
-            run.take_back(&chained, blobs)?;
-            if wanted.contains(&chained.index) {
-                run.keep_position(chained.index);
+        take_up(journal, &header, |records| {
+            let mut last = RecordIndex::HEADER;
+            for chained in records {
+                let chained = chained?;
+                last = chained.index;
+                run.take_back(&chained, blobs)?;
+                if wanted.contains(&last) {
+                    run.keep_position(last);
+                }
             }
-        }
-        run.check_end(last)?;
-        Ok(run)
+            run.check_end(last)?;
+            Ok(run)
+        })
     }
 
     fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
@@ -97,7 +100,7 @@ impl Run {
         match &chained.record {
             Record::Header(_) => return Err(diverged("a header is the first record only")),
             Record::Step(record) if self.is_aside(record) => {
-                self.take_back_aside(record).map_err(|reason| diverged(&reason))?;
+                self.take_back_aside(chained.index, record).map_err(|reason| diverged(&reason))?;
             }
             Record::Step(record) => {
                 let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
@@ -136,7 +139,7 @@ impl Run {
         matches!(self.book.custody().clone().take(&record.result), Ok(role) if role != Role::Own)
     }
 
-    fn take_back_aside(&mut self, record: &StepRecord) -> Result<(), String> {
+    fn take_back_aside(&mut self, index: RecordIndex, record: &StepRecord) -> Result<(), String> {
         let name = record.result.step();
         let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
         let key = match &**name {
@@ -148,6 +151,11 @@ impl Run {
                 .map(|step| step.artifact_key().into())
                 .ok_or("another step was due")?,
         };
+        match &**name {
+            POLICIES_STEP => self.judge_again(index.next()),
+            VERDICTS_STEP => self.blocked = None,
+            _ => self.blocked = Some(Recorded::of_attempt(&record.result)),
+        }
         self.book.take_back_step(&key, record).map_err(|error| error.to_string())
     }
 

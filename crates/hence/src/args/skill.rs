@@ -1,6 +1,7 @@
 //! What a person can type about skills.
 
 use clap::Args as ClapArgs;
+use hence_cognition::run::SKILL_DEPTH_MAX;
 
 /// Capabilities that a person declared.
 #[derive(ClapArgs)]
@@ -57,6 +58,9 @@ pub(crate) struct SkillRunArgs {
     pub(crate) nested: NestedArgs,
     #[command(flatten)]
     pub(crate) deadline: DeadlineArgs,
+    /// How many levels of skills may run below the first, 0 to 32 [default: 10]
+    #[arg(long, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(0..=i64::from(SKILL_DEPTH_MAX)))]
+    pub(crate) max_depth: Option<u32>,
 }
 
 impl SkillRunArgs {
@@ -69,6 +73,7 @@ impl SkillRunArgs {
             && self.trust.is_none()
             && self.nested.skill.is_empty()
             && self.deadline.deadline.is_none()
+            && self.max_depth.is_none()
     }
 }
 
@@ -126,6 +131,9 @@ pub(crate) struct ForkArgs {
     /// Go on with this skill; it must be the same before the step
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<String>,
+    /// Go by these policies instead of those the run pins, a file or a built-in pack; may be repeated
+    #[arg(long = "policy", value_name = "FILE|PACK")]
+    pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
     /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]

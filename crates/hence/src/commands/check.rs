@@ -1,5 +1,6 @@
 //! `hence check`: everything that is wrong with a skill, each finding where it stands.
 
+use hence_canon::JsonPointer;
 use hence_cognition::skill::{Problem, Rule, Severity};
 use hence_yaml::Span;
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input;
 use crate::report::Text;
-use crate::skills::{Shelf, SkillDocument, library_for};
+use crate::skills::{Calls, FileFinding, SkillDocument, Surroundings};
 
 /// How many characters of a line are shown.
 const LINE_CHARACTERS_MAX: usize = 160;
@@ -92,11 +93,14 @@ fn visible(c: char) -> char {
 
 pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     let bytes = input::read_document(&args.document)?;
-    let shelf = Shelf::read(&args.document, &bytes, &args.nested)?;
-    let library = library_for(&args.document, &bytes, &args.capabilities)?.with_skills(shelf.skills());
-    shelf.check(&library)?;
+    let Surroundings { library, findings: files, calls } =
+        Surroundings::read(&args.document, &bytes, &args.capabilities, &args.nested)?;
     let document = SkillDocument::read(&args.document, &bytes, &library)?;
-    let findings: Vec<FindingRow> = document.problems.iter().map(|problem| row(&document, problem)).collect();
+    // Of what nobody could read it cannot be said that it declares nothing of that name.
+    let is_told = |problem: &&Problem| calls == Calls::Known || problem.rule != Rule::UnknownCapability;
+    let mut findings: Vec<FindingRow> = files.iter().map(|finding| file_row(&document, finding)).collect();
+    findings.extend(document.problems.iter().filter(is_told).map(|problem| row(&document, problem)));
+    findings.sort_by_key(|finding| (finding.line, finding.column));
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;
     context.print(&CheckReport { file: document.name, runs: errors == 0, errors, warnings, findings })?;
@@ -104,7 +108,29 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
 }
 
 fn row(document: &SkillDocument, problem: &Problem) -> FindingRow {
-    let span = span(document, problem);
+    let severity = match problem.rule.severity() {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let finding = (severity, problem.rule.to_string(), problem.message.clone());
+    row_at(document, &problem.pointer, span(document, problem), finding)
+}
+
+/// What is wrong with a file that the skill names, at the place where it names it.
+fn file_row(document: &SkillDocument, finding: &FileFinding) -> FindingRow {
+    let FileFinding { rule, pointer, message } = finding;
+    let place = document.document.place(pointer);
+    let is_line = place.value.start.line == place.value.end.line;
+    let span = if is_line { place.value } else { place.head() };
+    row_at(document, pointer, span, ("error", (*rule).to_owned(), message.clone()))
+}
+
+fn row_at(
+    document: &SkillDocument,
+    pointer: &JsonPointer,
+    span: Span,
+    (severity, rule, message): (&'static str, String, String),
+) -> FindingRow {
     let source = document.text.lines().nth(span.start.line.saturating_sub(1)).unwrap_or_default();
     let width = if span.end.line == span.start.line {
         span.end.column.saturating_sub(span.start.column)
@@ -112,13 +138,10 @@ fn row(document: &SkillDocument, problem: &Problem) -> FindingRow {
         (source.trim_end().chars().count() + 1).saturating_sub(span.start.column)
     };
     FindingRow {
-        severity: match problem.rule.severity() {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        },
-        rule: problem.rule.to_string(),
-        message: problem.message.clone(),
-        pointer: problem.pointer.to_string(),
+        severity,
+        rule,
+        message,
+        pointer: pointer.to_string(),
         line: span.start.line,
         column: span.start.column,
         width,

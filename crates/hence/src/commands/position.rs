@@ -145,7 +145,11 @@ fn on_run(
     if let Some(cut) = &opened.cut {
         context.say(format_args!("run {id}: {cut}"));
     }
-    let mut sink = StoreSink::new(&store, opened.writer);
+    let mut writer = opened.writer;
+    if let Mark::Rollback { .. } = mark {
+        crate::skills::roll_back(&store, &id, &mut *writer)?;
+    }
+    let mut sink = StoreSink::new(&store, writer);
     let (status, record) = recorded(&store, &id, journal, mark, &mut sink)?;
     context.print(&PositionReport {
         run: id.as_str().to_owned(),

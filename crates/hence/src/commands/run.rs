@@ -1,30 +1,35 @@
 //! `hence run`: a problem in, an answer and its record out.
 
+mod going;
 mod report;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use hence_canon::Value;
-use hence_engine::{Engine, Event, Finished, Request, Resumed, Run, RunError, Sink};
+use hence_engine::{Engine, Event, Finished, Request, Resumed, Run};
 use hence_projection::Program;
 use hence_state::{Profile, ProfileName, Status};
 use hence_store::{Condition, Cut, FileStore, NewRun, RunId, Store, StoreError};
 
 use crate::args::RunArgs;
-use crate::bound::{self, Ready};
+use crate::bound::{self, Means, Ready};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::sink::StoreSink;
+use crate::skills::WaitingRow;
 use crate::{guard, hint, input};
 
+use going::Going;
 pub(crate) use report::RunReport;
 
 /// A run that came to its end, and how.
 pub(super) struct Ended {
     finished: Finished,
     beginning: Beginning,
+    /// What it waits for; nothing when it has ended.
+    waiting: Vec<WaitingRow>,
 }
 
 /// Where a run was begun.
@@ -46,7 +51,7 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let mut document = input::parse_problem(&args.problem, &bytes, &profile)?;
     let policies = guard::given(&args.policies)?;
     let bytes = pinned(args, &mut document, policies.as_ref(), bytes)?;
-    let Ready { document, engine, attachments } =
+    let Ready { document, engine, means, attachments } =
         bound::ready(Engine::new(), name, document, bytes, &args.skill.capabilities.capabilities, &profile)?;
     let engine = guard::gated(engine);
     let mut request = Request::new(document, profile);
@@ -67,18 +72,22 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let new = NewRun { id: id.clone(), attachments, lines: first.lines };
     let ended = match store.create(new) {
         Ok(writer) => {
-            let sink = guard::guarded(StoreSink::new(&store, writer), first.gate);
-            Ended { finished: finish(context, &id, run, sink)?, beginning: Beginning::Here }
+            let going = Going { context, store: &store, id: &id, plan, means: means.as_ref() };
+            going.go(run, (writer, first.gate), [], Beginning::Here)?
         }
         // The same problem under the same id is the same run: it is taken up, never executed twice.
-        Err(StoreError::AlreadyCreated { .. }) => take_up(context, &store, (&engine, plan), &id, None)?,
+        Err(StoreError::AlreadyCreated { .. }) => {
+            let bound = Bound { engine: &engine, means: means.as_ref(), plan };
+            take_up(context, &store, bound, &id, None)?
+        }
         // So it is when the problem is only spelled otherwise: the header names what it says.
         Err(StoreError::RunConflict { .. }) if begins_with(&store, &id, header.line()) => {
-            take_up(context, &store, (&engine, plan), &id, None)?
+            let bound = Bound { engine: &engine, means: means.as_ref(), plan };
+            take_up(context, &store, bound, &id, None)?
         }
         Err(error) => return Err(error.into()),
     };
-    report(context, &store, &id, &ended, args.journal.as_deref())
+    report(context, &store, &id, ended, args.journal.as_deref())
 }
 
 /// Pins the policies a person names, and returns the bytes of the problem that is run.
@@ -113,23 +122,11 @@ fn run_id(trace_id: &str) -> Result<RunId, CliError> {
     })
 }
 
-/// Runs to the end, each record durable before the next.
-fn finish(
-    context: &Context,
-    id: &RunId,
-    run: Run,
-    mut sink: Box<dyn Sink + '_>,
-) -> Result<Finished, CliError> {
-    let watched = context.is_watched();
-    let finished = run.finish(&mut *sink, |event| {
-        if watched {
-            context.say(line(event));
-        }
-    });
-    finished.map_err(|error| match &error {
-        RunError::Blocked(blocked) => guard::blocked(id.as_str(), blocked),
-        _ => CliError::from(error).advise(format!("mend the cause, then {}", hint::resume(id.as_str()))),
-    })
+/// A run's program: the engine, what its bound steps call, and the plan.
+pub(super) struct Bound<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) means: Option<&'a Arc<Means>>,
+    pub(super) plan: hence_engine::Plan,
 }
 
 /// Takes a run up where its record ends.
@@ -139,7 +136,7 @@ fn finish(
 pub(super) fn take_up(
     context: &Context,
     store: &FileStore,
-    (engine, plan): (&Engine, hence_engine::Plan),
+    Bound { engine, means, plan }: Bound<'_>,
     id: &RunId,
     amended: Option<&Value>,
 ) -> Result<Ended, CliError> {
@@ -151,7 +148,8 @@ pub(super) fn take_up(
     if let (Resumed::Ended(finished), 0) = (&going, torn) {
         guard::refuse_amendment(id.as_str(), amended)?;
         context.say(format_args!("run {id} had ended already; nothing was run again"));
-        return Ok(Ended { finished: finished.clone(), beginning: Beginning::Before(None) });
+        let beginning = Beginning::Before(None);
+        return Ok(Ended { finished: finished.clone(), beginning, waiting: Vec::new() });
     }
     let opened = store.open(id)?;
     if let Some(cut) = &opened.cut {
@@ -159,29 +157,20 @@ pub(super) fn take_up(
     }
     // Somebody may have written between the reading and the opening; from here on nobody else does.
     let problem = plan.problem().clone();
-    let going = if head_of(&going) == opened.writer.head() { going } else { read_back(store, plan, id)?.0 };
-    let finished = match going {
-        Resumed::Ended(finished) => finished,
-        Resumed::Going(mut run) => {
+    let is_same = head_of(&going) == opened.writer.head();
+    let going = if is_same { going } else { read_back(store, plan.clone(), id)?.0 };
+    let beginning = Beginning::Before(opened.cut);
+    match going {
+        Resumed::Ended(finished) => Ok(Ended { finished, beginning, waiting: Vec::new() }),
+        Resumed::Going(run) => {
             let blobs = crate::sink::StoreBlobs(store);
             let journal = store.journal_bytes(id)?;
             let gate = guard::open_behind(&journal, &problem, Program::Reason(engine), &blobs)
                 .map_err(|error| guard::refused(id.as_str(), &error))?;
-            let mut sink = guard::guarded(StoreSink::new(store, opened.writer), gate);
-            if let Some(amended) = amended {
-                run.lay_policies(amended, &mut *sink).map_err(|error| not_amended(id, error))?;
-            }
-            finish(context, id, *run, sink)?
+            let owed = guard::owed(id.as_str(), run.custody(), &journal, &blobs)?;
+            let going = Going { context, store, id, plan, means };
+            going.go(*run, (opened.writer, gate), owed.iter().chain(amended), beginning)
         }
-    };
-    Ok(Ended { finished, beginning: Beginning::Before(opened.cut) })
-}
-
-/// Names why the policies of a run stay as they are.
-fn not_amended(id: &RunId, error: RunError) -> CliError {
-    match &error {
-        RunError::Book(book) => guard::refused_book(id.as_str(), book).unwrap_or_else(|| error.into()),
-        _ => error.into(),
     }
 }
 
@@ -226,9 +215,14 @@ pub(super) fn report(
     context: &Context,
     store: &FileStore,
     id: &RunId,
-    ended: &Ended,
+    ended: Ended,
     copy: Option<&str>,
 ) -> Result<Exit, CliError> {
+    let exit = match ended.finished.state.status() {
+        _ if !ended.waiting.is_empty() => Exit::Waiting,
+        Status::Failed => Exit::No,
+        _ => Exit::Yes,
+    };
     let report = report::describe(store, id, ended)?;
     match copy {
         None => context.print(&report)?,
@@ -246,5 +240,5 @@ pub(super) fn report(
             }
         }
     }
-    Ok(if ended.finished.state.status() == Status::Failed { Exit::No } else { Exit::Yes })
+    Ok(exit)
 }

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::sink::StoreBlobs;
+use crate::skills::{LinkRow, linked_runs};
 use crate::target::Journal;
 use crate::{hint, input};
 
@@ -37,19 +38,26 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
         recorded: RecordedSteps::FromJournal,
         threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
+    let mut links = Vec::new();
     let report = match crate::skills::Kept::of(&journal)? {
-        Some(kept) => crate::skills::verify(&kept, &evidence, args.level),
+        Some(kept) => {
+            if args.level >= Level::Spec {
+                links = linked_runs(&kept, &journal, blobs);
+            }
+            crate::skills::verify(&kept, &evidence, args.level)
+        }
         None => {
             let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
             crate::guard::gated(engine).verify(&evidence, args.level)
         }
     };
-    context.print(&describe(&journal.name, &report))?;
+    let shown = describe(&journal.name, &report, links);
+    context.print(&shown)?;
     // A run that is driven from outside has no next step of its own to resume with.
     let is_driven = problem.is_some_and(|problem| hence_engine::is_interactive(&problem.value));
     let next = if is_driven { Next::FromOutside } else { Next::OfItsOwn };
     advise(context, args, &journal, &report, next);
-    Ok(if report.holds() { Exit::Yes } else { Exit::No })
+    Ok(if shown.holds { Exit::Yes } else { Exit::No })
 }
 
 /// Where the next record of a run comes from.
@@ -94,7 +102,7 @@ fn intact(report: &Report) -> u64 {
     breaks.min().unwrap_or(report.records).min(report.records)
 }
 
-fn describe(target: &str, report: &Report) -> VerifyReport {
+fn describe(target: &str, report: &Report, links: Vec<LinkRow>) -> VerifyReport {
     let levels = report.levels.iter().map(|level| {
         let (verdict, found, why) = match &level.outcome {
             Outcome::Holds => ("holds", None, None),
@@ -111,12 +119,13 @@ fn describe(target: &str, report: &Report) -> VerifyReport {
     });
     VerifyReport {
         target: target.to_owned(),
-        holds: report.holds(),
+        holds: report.holds() && links.iter().all(|link| link.verdict != "broken"),
         records: report.records,
         intact: intact(report),
         head: report.head.map(|head| head.to_string()),
         complete: report.completeness.map(|found| found == Completeness::Complete),
         levels: levels.collect(),
+        links,
         not_shown: report.not_shown(),
     }
 }

@@ -135,18 +135,17 @@ impl Looked<'_> {
             }
             _ => match kept {
                 Err(error) => self.damaged(error.message),
-                Ok(Some(kept)) => self.skill(journal, &kept, last.as_ref()),
-                Ok(None) => self.stopped(last.as_ref(), None),
+                Ok(Some(kept)) => match skills::due_step(&kept, journal) {
+                    Ok(due) => self.calling(last.as_ref(), due),
+                    Err(error) => self.damaged(error.message),
+                },
+                Ok(None) => self.calling(last.as_ref(), None),
             },
         }
     }
 
-    /// A run of a skill that has not ended.
-    fn skill(mut self, journal: &Journal, kept: &Kept, last: Option<&Chained>) -> WhyReport {
-        let due = match skills::due_step(kept, journal) {
-            Ok(due) => due,
-            Err(error) => return self.damaged(error.message),
-        };
+    /// A run that has not ended, and may be in the middle of a call.
+    fn calling(mut self, last: Option<&Chained>, due: Option<String>) -> WhyReport {
         let history = match skills::history(self.store, self.id) {
             Ok(history) => history.unwrap_or_default(),
             Err(error) => {

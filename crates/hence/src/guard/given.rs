@@ -18,15 +18,23 @@ pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
     }
     let set = policies_named(names)?;
     // What could never block anything is refused before anything runs.
+    let mut wrong = Vec::new();
     for policy in set.policies() {
-        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.weight() == Weight::Error) {
-            let message = format!("{}: policy {}: {finding}", names.join(", "), policy.id());
-            return Err(
-                CliError::new(Code::Policies, message).advise("`hence policy lint FILE` says everything")
-            );
+        let errors = policy.lint().into_iter().filter(|finding| finding.weight() == Weight::Error);
+        wrong
+            .extend(errors.map(|finding| format!("{}: policy {}: {finding}", names.join(", "), policy.id())));
+    }
+    let refused = |message: String| {
+        CliError::new(Code::Policies, message).advise("`hence policy lint FILE` says everything")
+    };
+    match wrong.as_slice() {
+        [] => Ok(Some(document::of(set.policies()))),
+        [one] => Err(refused(one.clone())),
+        several => {
+            let message = format!("{} cannot be enforced: {} findings", names.join(", "), several.len());
+            Err(CliError { findings: wrong, ..refused(message) })
         }
     }
-    Ok(Some(document::of(set.policies())))
 }
 
 /// Reads the policies a skill names itself, from its own folder, and those the command line adds.

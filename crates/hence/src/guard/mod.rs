@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_engine::{
-    Blobs, Blocked, BookError, Engine, Gate, GateError, GuardedSink, MemorySink, Sink, catch_up,
+    Blobs, Blocked, BookError, Custody, Engine, Gate, GateError, GuardedSink, MemorySink, Sink, catch_up,
+    first_laid,
 };
 use hence_guard::{Guard, ReasonGates};
 use hence_journal::{Header, Reader, Record, Sealed};
@@ -82,6 +83,19 @@ pub(crate) fn begin<'a>(
         store.put_blob(blob, Durability::Synced)?;
     }
     Ok(Beginning { lines: first.sink.journal, gate: Some(first.gate) })
+}
+
+/// Returns the policies a run has to lay down again: one that returned to its very beginning goes by none yet.
+pub(crate) fn owed(
+    run: &str,
+    custody: &Custody,
+    journal: &[u8],
+    blobs: &dyn Blobs,
+) -> Result<Option<Value>, CliError> {
+    if custody.is_laid() {
+        return Ok(None);
+    }
+    first_laid(journal, blobs).map_err(|error| refused(run, &error))
 }
 
 /// Returns a sink that asks the gate, where there is one.

@@ -1,7 +1,7 @@
 //! `hence answer`: what a run waits for is told to it, once.
 
 use hence_canon::{Object, Value, parse};
-use hence_capabilities::{HUMAN_ASK, check_answer};
+use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::capability::{Registry as _, breach};
 use hence_skills::{
     Answer, CallHistory, CallName, Entry, Ledger, Promise, Question, RefusedAnswer, Standing,
@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::{Text, pairs};
 use crate::target::Journal;
-use crate::{hint, input};
+use crate::{bound, hint, input};
 
 /// An answer that was kept.
 #[derive(Serialize, JsonSchema)]
@@ -52,10 +52,33 @@ impl Text for AnswerReport {
     }
 }
 
+/// What asks: a run of a skill, or a bound step of a problem.
+enum Asker {
+    Skill(Box<Kept>),
+    Problem(Box<Library>),
+}
+
+impl Asker {
+    fn of(journal: &Journal) -> Result<Self, CliError> {
+        match bound::answering_library(journal)? {
+            Some(library) => Ok(Self::Problem(Box::new(library))),
+            None => required(journal).map(|kept| Self::Skill(Box::new(kept))),
+        }
+    }
+
+    fn library(&self) -> &Library {
+        match self {
+            Self::Skill(kept) => &kept.library,
+            Self::Problem(library) => library,
+        }
+    }
+}
+
 /// Takes an answer in.
 pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
-    let kept = required(&journal)?;
+    let asker = Asker::of(&journal)?;
+    let library = asker.library();
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
     // From here on nobody else answers: of two at once the second finds the first one's answer.
@@ -66,8 +89,8 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     let history = calls::history(&store, &id)?.unwrap_or_default();
     let call = asked(context, id.as_str(), &history, &args.step)?;
     // Who answers may know a secret, and the record must not.
-    let redactor = kept.library.redactor();
-    let answer = match read(args, &kept, &history, &call)? {
+    let redactor = library.redactor();
+    let answer = match read(args, library, &history, &call)? {
         Answer::Value(value) => Answer::Value(redactor.value(&value)),
         Answer::Done(output) => Answer::Done(redactor.object(&output)),
         decision @ (Answer::Retry | Answer::Fail) => decision,
@@ -94,9 +117,13 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be kept: {error}")))?;
     drop((log, opened));
     if args.resume {
-        let going =
-            Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
-        return going.take_up();
+        return match &asker {
+            Asker::Problem(_) => crate::commands::resume_problem(context, &journal),
+            Asker::Skill(kept) => {
+                let given = Given::default();
+                Going { context, store: &store, kept, id: &id, copy: None, given }.take_up()
+            }
+        };
     }
     context.print(&report)?;
     Ok(Exit::Yes)
@@ -133,7 +160,12 @@ fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Re
 }
 
 /// Reads the answer and checks it against what was asked.
-fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) -> Result<Answer, CliError> {
+fn read(
+    args: &AnswerArgs,
+    library: &Library,
+    history: &CallHistory,
+    call: &CallName,
+) -> Result<Answer, CliError> {
     if args.retry {
         return Ok(Answer::Retry);
     }
@@ -153,7 +185,7 @@ fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) 
                 return Err(CliError::new(Code::Answer, message));
             }
         };
-        check_output(kept, call, &output)?;
+        check_output(library, call, &output)?;
         return Ok(Answer::Done(output));
     }
     let (name, bytes) = given("--value", args.value.as_deref().unwrap_or_default())?;
@@ -182,8 +214,8 @@ fn read(args: &AnswerArgs, kept: &Kept, history: &CallHistory, call: &CallName) 
     }
 }
 
-fn check_output(kept: &Kept, call: &CallName, output: &Object) -> Result<(), CliError> {
-    let spec = kept.library.capability(&call.capability);
+fn check_output(library: &Library, call: &CallName, output: &Object) -> Result<(), CliError> {
+    let spec = library.capability(&call.capability);
     match spec.and_then(|spec| breach(&spec.outputs, output)) {
         None => Ok(()),
         Some(breach) => Err(CliError::new(Code::Answer, format!("`{}` gives: {breach}", call.capability))),

@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hence_canon::parse;
 use hence_engine::SinkError;
-use hence_journal::{Reader, Record};
-use hence_skills::{CallHistory, CallLog, Promise};
+use hence_journal::{Control, Reader, Record, Way};
+use hence_skills::{CallHistory, CallLog, Entry, Pinned, Promise};
 use hence_store::{AttachmentName, Durability, RunId, RunWriter, SideLog, Store, StoreError};
 
 use super::whole_records;
 use crate::code::Code;
 use crate::error::CliError;
+use crate::target::problem_name;
 
 /// The attachment that holds what is under way: intents, replies, questions, answers.
 pub(crate) const CALLS: &str = "calls.ndjson";
@@ -48,18 +50,60 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
     };
     let mut history = CallHistory::read(&bytes)
         .map_err(|error| CliError::new(Code::Calls, format!("run {id}: {CALLS}: {error}")))?;
-    let recorded = recorded_steps(&store.journal_bytes(id)?);
-    history.forget(|step| recorded.contains(step));
+    let journal = store.journal_bytes(id)?;
+    let problem = store.attachment(id, &problem_name()).ok().and_then(|bytes| parse(&bytes).ok());
+    if problem.as_ref().and_then(Pinned::of_value).is_some() {
+        let recorded = recorded_steps(&journal);
+        history.forget(|step| recorded.contains(step));
+    } else {
+        // A loop takes the same step again and again; which one a call is for is told by its place in the run.
+        let next = format!("/{}.", next_step_index(&journal));
+        history.keep_calls(|call| call.key.strip_prefix(&*call.step).is_some_and(|at| at.starts_with(&next)));
+    }
     Ok(Some(history))
 }
 
-/// Returns the steps a journal has results of, as far as it can be read.
+/// Returns the index of the step that comes next in a run of a problem, as far as its journal can be read.
+fn next_step_index(journal: &[u8]) -> u64 {
+    let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return 0 };
+    let mut way = Way::default();
+    for chained in reader.map_while(Result::ok) {
+        match chained.record {
+            Record::Step(step) => way.go_on(chained.index, step.step_index.get() + 1),
+            Record::Control(Control::Rollback(control)) => way.return_to(chained.index, control.to),
+            _ => {}
+        }
+    }
+    way.last().copied().unwrap_or(0)
+}
+
+/// Says beside the journal that a run is about to return to an earlier position, if anything is known there: what was
+/// called for the steps it leaves behind must not answer for them when they are taken again.
+///
+/// It is said first: a crash before the record leaves steps that are asked anew though they are recorded, which nobody asks.
+pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWriter) -> Result<(), CliError> {
+    match store.attachment(id, &calls_name()) {
+        Ok(_) => {}
+        Err(StoreError::NoSuchAttachment { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    writer.side_log(&calls_name())?.append(&Entry::RolledBack.line(), Durability::Synced)?;
+    Ok(())
+}
+
+/// Returns the steps a journal has results of that are in effect, as far as it can be read.
 fn recorded_steps(journal: &[u8]) -> BTreeSet<Arc<str>> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return BTreeSet::new() };
-    let step = |record: Record| match record {
-        // What policies blocked took no effect, and is tried again.
-        Record::Step(step) if !step.result.outcome().is_blocked() => Some(step.result.step().clone()),
-        _ => None,
-    };
-    reader.map_while(Result::ok).filter_map(|chained| step(chained.record)).collect()
+    let mut way = Way::default();
+    for chained in reader.map_while(Result::ok) {
+        match chained.record {
+            // What policies blocked took no effect, and is tried again.
+            Record::Step(step) if !step.result.outcome().is_blocked() => {
+                way.go_on(chained.index, step.result.step().clone());
+            }
+            Record::Control(Control::Rollback(control)) => way.return_to(chained.index, control.to),
+            _ => {}
+        }
+    }
+    way.whole().into_iter().cloned().collect()
 }

@@ -39,11 +39,15 @@ pub(crate) fn library_for(skill: &str, bytes: &[u8], args: &CapabilitiesArgs) ->
     // A document that cannot be read is told as such by whoever reads it next.
     let document = hence_yaml::parse(bytes).ok();
     let own = document.as_ref().map(|document| own_files(document.value())).unwrap_or_default();
-    let folder = Path::new(skill).parent().filter(|_| skill != "-").unwrap_or(Path::new(""));
-    let mut files: Vec<String> =
-        own.iter().map(|file| folder.join(file).to_string_lossy().into_owned()).collect();
+    let mut files: Vec<String> = own.iter().map(|file| beside(skill, file)).collect();
     files.extend(args.capabilities.iter().cloned());
     read(&files).map(Library::with)
+}
+
+/// Returns the path of a file that a skill names, from its own folder.
+pub(super) fn beside(skill: &str, file: &str) -> String {
+    let folder = Path::new(skill).parent().filter(|_| skill != "-").unwrap_or(Path::new(""));
+    folder.join(file).to_string_lossy().into_owned()
 }
 
 /// Returns the capabilities files a skill names itself, from its own folder.

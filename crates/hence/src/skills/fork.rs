@@ -2,24 +2,31 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Object, Value};
+use hence_canon::{Canonical, Digest, Object, Value};
 use hence_capabilities::Library;
-use hence_engine::MemorySink;
-use hence_journal::{Lines, RecordIndex};
-use hence_skills::{ForkError, Links, NewSkillRun, Origin, Pinned, SkillRun, shared_before};
+use hence_engine::{Blobs, Gate, Sink, SinkError};
+use hence_journal::{Reader, Sealed};
+use hence_skills::{
+    Carried, ForkError, InEffect, Links, NewSkillRun, Origin, Part, Pinned, SkillRun, in_effect,
+    shared_before, shared_records,
+};
 use hence_state::{ProblemSpec, Profile};
-use hence_store::{NewRun, RunId, Store as _, StoreError};
+use hence_store::{Durability, NewRun, RunId, Store as _, StoreError};
 
 use super::end::Beginning;
 use super::going::{Given, Going};
-use super::{Kept, SKILL, SkillDocument, capabilities, given, read_whole, required, run, secrets};
+use super::{
+    Kept, SKILL, SkillDocument, capabilities, given, read_whole, required, run, secrets, whole_records,
+    with_blobs,
+};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::input;
+use crate::sink::StoreBlobs;
 use crate::target::Journal;
+use crate::{guard, input};
 
 /// Forks a run.
 pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError> {
@@ -35,8 +42,9 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let outcomes = before.outcomes();
     let shared = shared_before(&origin.prepared, outcomes, &kept.prepared, &from)
         .map_err(|error| refused(&journal.name, &error))?;
-    let carried = outcomes.get(..shared).unwrap_or_default();
-    let asked = asked(args, &journal, &origin, &kept, shared as u64)?;
+    let other = other_policies(args, &kept)?;
+    let sharing = Sharing::of(&journal, shared, other)?;
+    let asked = asked(args, &journal, &origin, &kept, &sharing)?;
     let value = asked.problem(kept.prepared.skill(), &kept.source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused("the problem of the fork", &findings))?;
@@ -44,20 +52,26 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let id = RunId::new(&asked.id).map_err(|error| {
         CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
     })?;
-    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, carried)?;
-    let mut sink = MemorySink::default();
-    let Kept { problem, prepared, source, library, .. } = &kept;
-    let forked = SkillRun::carry_over(problem.clone(), prepared, source, library, carried, &mut sink)
-        .map_err(|error| refused(&journal.name, &error))?;
-    let attachments = run::attachments(&kept, &value);
-    let new = NewRun { id: id.clone(), attachments, lines: sink.journal };
+    let outcomes = outcomes.get(..shared).unwrap_or_default();
+    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, outcomes)?;
     let store = context.store()?;
+    let blobs = StoreBlobs(&store);
+    let Kept { problem, prepared, source, library, .. } = &kept;
+    let carried = &sharing.carried;
+    let begun = SkillRun::carry_over(problem.clone(), prepared, source, library, carried, |header| {
+        let gate = guard::open(header.line(), problem, kept.program(), &blobs)?;
+        Ok(Beginnings { journal: Vec::new(), kept: &blobs, gate })
+    });
+    let (forked, sink) = begun.map_err(|error| refused(&journal.name, &error))?;
+    let Beginnings { journal: lines, gate, .. } = sink;
+    let attachments = run::attachments(&kept, &value);
+    let new = NewRun { id: id.clone(), attachments, lines };
     let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
     let name = &journal.name;
     match store.create(new) {
         Ok(writer) => {
             context.say(format_args!("run {id} shares {shared} results with {name} and goes on at {from}"));
-            going.go(forked, (writer, None), Beginning::Here)
+            going.go(forked, (writer, gate), Beginning::Here)
         }
         // The same fork is the same run: it is taken up.
         Err(StoreError::AlreadyCreated { .. }) => going.take_up(),
@@ -91,39 +105,33 @@ fn asked(
     journal: &Journal,
     origin: &Kept,
     kept: &Kept,
-    record: u64,
+    sharing: &Sharing,
 ) -> Result<NewSkillRun, CliError> {
     let pinned = Pinned::of(&origin.problem)
         .ok_or_else(|| CliError::new(Code::Refused, format!("{} pins no skill", journal.name)))?;
-    let settings = origin.problem.canonical().value().get("settings");
-    if settings.is_some_and(|settings| settings.get("policies").is_some()) {
-        let message =
-            format!("run {} pins policies, and a fork of it would not be judged by them", journal.name);
-        return Err(
-            CliError::new(Code::Fork, message).advise("run the skill anew with what should be different")
-        );
-    }
-    let line = Lines::of(&journal.bytes).get(RecordIndex::new(record)).unwrap_or_default();
-    let hash = record_hash(line).ok_or_else(|| {
-        CliError::new(Code::BadRecord, format!("{}: record {record} has no hash", journal.name))
-    })?;
     let set: Vec<(Arc<str>, Value)> =
         args.set.iter().map(|text| given::setting(text)).collect::<Result<_, _>>()?;
     let redactor = kept.library.redactor();
     let set = set.into_iter().map(|(place, value)| (place, redactor.value(&value))).collect();
-    let link =
-        Origin { run: journal.name.as_str().into(), record, hash, from: args.from.as_str().into(), set };
+    let link = Origin {
+        run: journal.name.as_str().into(),
+        record: sharing.record,
+        hash: sharing.hash,
+        from: args.from.as_str().into(),
+        set,
+    };
     let declared = kept.library.declarations();
     let capabilities = (!declared.is_empty()).then(|| declared.canonical().digest());
     let id = args.run_id.clone().unwrap_or_else(|| {
         let set: Object = link.set.iter().cloned().collect();
-        let what = [
+        let mut what = vec![
             ("hash", Value::from(link.hash)),
             ("from", link.from.clone().into()),
             ("set", set.into()),
             ("skill", kept.source.digest().into()),
             ("capabilities", capabilities.map(Value::from).into()),
         ];
+        what.extend(sharing.policies().map(|digest| ("policies", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest().to_string();
         format!("{}-fork-{}", journal.name, digest.chars().take(8).collect::<String>())
     });
@@ -131,17 +139,95 @@ fn asked(
         id,
         created_at: origin.problem.created_at().clone(),
         capabilities,
-        policies: None,
+        policies: sharing.policies(),
         inputs: pinned.inputs,
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
         trust: pinned.trust,
-        links: Links { nested: pinned.links.nested, parent: None, origin: Some(link) },
+        links: Links { parent: None, origin: Some(link), ..pinned.links },
     })
 }
 
-fn record_hash(line: &[u8]) -> Option<hence_canon::Digest> {
-    hence_canon::parse(line).ok()?.get("record_hash")?.as_str()?.parse().ok()
+/// Returns the policies to go by instead of those the run pins: what the command line names, and another skill.
+fn other_policies(args: &ForkArgs, kept: &Kept) -> Result<Option<Value>, CliError> {
+    match &args.with {
+        Some(file) => guard::given_for_skill(file, &kept.prepared.skill().policies, &args.policies),
+        None => guard::given(&args.policies),
+    }
+}
+
+/// What a fork shares with the run it comes from.
+struct Sharing {
+    carried: Vec<Carried>,
+    /// The last shared record of that run, and its hash.
+    record: u64,
+    hash: Digest,
+}
+
+impl Sharing {
+    /// Reads what is shared. By its own policies it is judged as it was, blocked attempts and amendments included; by
+    /// others the outcomes alone are judged anew.
+    fn of(journal: &Journal, outcomes: usize, other: Option<Value>) -> Result<Self, CliError> {
+        let unread = |error: &dyn std::fmt::Display| {
+            CliError::new(Code::BadRecord, format!("{}: {error}", journal.name))
+        };
+        let whole = whole_records(&journal.bytes);
+        let effective = in_effect(whole).map_err(|error| unread(&error))?;
+        let shared = shared_records(&effective, outcomes);
+        let (record, hash) = match shared.last() {
+            Some(last) => (last.index.get(), last.hash),
+            None => (0, Reader::open(whole).map_err(|error| unread(&error))?.0.hash),
+        };
+        let read = |one: &InEffect| with_blobs(journal, |blobs| Carried::read(one, blobs));
+        let carried: Vec<Carried> = match other {
+            None => shared.iter().map(read).collect::<Result<_, _>>(),
+            Some(policies) => {
+                let steps = shared.iter().filter(|one| one.part == Part::Step);
+                [Ok(Carried::Policies(policies))].into_iter().chain(steps.map(read)).collect()
+            }
+        }
+        .map_err(|error| refused(&journal.name, &error))?;
+        Ok(Self { carried, record, hash })
+    }
+
+    /// Returns the digest of the policies the fork begins with.
+    fn policies(&self) -> Option<Digest> {
+        match self.carried.first() {
+            Some(Carried::Policies(policies)) => Some(Canonical::of(policies).digest()),
+            _ => None,
+        }
+    }
+}
+
+/// Keeps the first records of a fork until they are stored as a whole, and asks its gate. Large values are stored at once:
+/// one that nobody names in the end says nothing.
+struct Beginnings<'a> {
+    journal: Vec<u8>,
+    kept: &'a StoreBlobs<'a>,
+    gate: Option<Box<dyn Gate + 'a>>,
+}
+
+impl Sink for Beginnings<'_> {
+    fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.journal.extend_from_slice(record.line());
+        Ok(())
+    }
+
+    fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
+        self.kept.0.put_blob(value.bytes(), Durability::Synced)?;
+        Ok(())
+    }
+
+    fn blobs(&self) -> &dyn Blobs {
+        self.kept
+    }
+
+    fn gate(&mut self) -> Option<&mut (dyn Gate + '_)> {
+        match &mut self.gate {
+            Some(gate) => Some(&mut **gate),
+            None => None,
+        }
+    }
 }
 
 fn refused(run: &str, error: &ForkError) -> CliError {
@@ -151,6 +237,9 @@ fn refused(run: &str, error: &ForkError) -> CliError {
             made.advise(format!("`hence log {}` lists its steps", crate::hint::word(run)))
         }
         ForkError::Differs { .. } => made.advise("fork from that step or an earlier one"),
+        ForkError::Blocked { step, .. } => {
+            made.advise(format!("fork from `{step}` or an earlier step, or leave --policy out"))
+        }
         _ => made,
     }
 }

@@ -102,8 +102,14 @@ impl Going<'_> {
         let interrupt = Interrupt::listen(self.given.deadline);
         let mut kept_in = StoreSink::new(self.store, writer);
         let mut sink = guard::guarded(&mut kept_in, gate);
-        if let Some(amended) = self.given.amended {
-            run.lay_policies(amended, &mut *sink).map_err(|error| stopped(self.id, error))?;
+        let owed = guard::owed(
+            self.id.as_str(),
+            run.custody(),
+            &self.store.journal_bytes(self.id)?,
+            &StoreBlobs(self.store),
+        )?;
+        for policies in owed.iter().chain(self.given.amended) {
+            run.lay_policies(policies, &mut *sink).map_err(|error| stopped(self.id, error))?;
         }
         let watched = self.context.is_watched();
         let shared = super::run::shared_attachments(self.kept);

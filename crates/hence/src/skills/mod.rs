@@ -8,9 +8,11 @@ mod end;
 mod fork;
 mod given;
 mod going;
+mod linked;
 mod nested;
 mod run;
 mod secrets;
+mod surroundings;
 mod verify;
 mod waiting;
 
@@ -35,7 +37,7 @@ use crate::target::{Journal, PROBLEM};
 use crate::{guard, hint};
 
 pub(crate) use answer::{AnswerReport, answer};
-pub(crate) use calls::history;
+pub(crate) use calls::{StoreCallLog, calls_name, history, roll_back};
 pub(crate) use capabilities::{
     CAPABILITIES, capabilities_name, kept as kept_capabilities, kinds, library_for, read as read_capabilities,
 };
@@ -43,8 +45,10 @@ pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use end::SkillRunReport;
 pub(crate) use fork::fork;
 pub(crate) use going::Given;
+pub(crate) use linked::{LinkRow, linked_runs};
 pub(crate) use nested::{Shelf, nested_name};
 pub(crate) use run::{refuse_options, resume, run};
+pub(crate) use surroundings::{Calls, FileFinding, Surroundings};
 pub(crate) use verify::verify;
 pub(crate) use waiting::WaitingRow;
 

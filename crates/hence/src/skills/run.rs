@@ -28,7 +28,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --trust, --skill and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --trust, --skill, --max-depth and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let policies = guard::given_for_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
     let declared = library.declarations();
     let pinned = (!declared.is_empty()).then(|| declared.canonical().digest());
-    let links = Links { nested: shelf.pins(), ..Links::default() };
+    let max_depth = args.skill.max_depth;
+    let links = Links { nested: shelf.pins(), max_depth, ..Links::default() };
     let inputs =
         secrets::take(&mut library, prepared.skill(), given::inputs(&args.skill, prepared.skill())?)?;
     let frame = given::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
@@ -145,6 +146,7 @@ fn asked(
         if !links.nested.is_empty() {
             what.push(("nested", links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
         }
+        what.extend(links.max_depth.map(|depth| ("max_depth", u64::from(depth).into())));
         what.extend(policies.map(|digest| ("policies", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest();
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())

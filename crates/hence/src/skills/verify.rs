@@ -4,7 +4,7 @@ use hence_engine::{Blobs, Engine, Evidence};
 use hence_journal::verify::{
     Break, Level, LevelReport, Outcome, Reason, ReasonCode, Report, check_linked, check_spec,
 };
-use hence_skills::SkillProgram;
+use hence_skills::{LinkedRuns, SkillProgram};
 
 use super::Kept;
 
@@ -14,7 +14,8 @@ pub(crate) fn verify(kept: &Kept, evidence: &Evidence<'_>, level: Level) -> Repo
     let chain = report.outcome(Level::Chain).cloned();
     let chain = chain.unwrap_or_else(|| Outcome::NotChecked("the chain was not asked for".to_owned()));
     let Kept { prepared, source, library, problem, .. } = kept;
-    let program = SkillProgram { prepared, source, registry: library, blobs: evidence.blobs };
+    let linked = LinkedRuns::ComparedByCaller;
+    let program = SkillProgram { prepared, source, registry: library, blobs: evidence.blobs, linked };
     let mut levels = Vec::new();
     // What the program cannot tell from this journal alone, no replay of it tells either.
     let mut links = Vec::new();

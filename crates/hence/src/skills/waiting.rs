@@ -59,7 +59,7 @@ impl WaitingRow {
                 ("value", asked, value_commands(context, run, place, input))
             }
             QuestionKind::Undecided => {
-                let asked = format!("did `{}` happen before the crash?", call.capability);
+                let asked = format!("did `{}` happen?", call.capability);
                 ("undecided", asked, undecided_commands(context, run, place))
             }
         };
@@ -82,7 +82,7 @@ impl WaitingRow {
             key: call.key.to_string(),
             capability: call.capability.to_string(),
             about: "undecided",
-            question: format!("did `{}` happen before the crash?", call.capability),
+            question: format!("did `{}` happen?", call.capability),
             who: None,
             input: None,
             commands: undecided_commands(context, run, &call.key),

@@ -119,8 +119,6 @@ fn what_cannot_be_bound_is_refused_with_what_to_do() {
     let mut said = world.cli(&["run", "problem.json"]);
     world.write("other.json", problem.replace("requests.failed", "requests.faild"));
     said += &world.cli(&["run", "other.json", "--capabilities", "capabilities.yaml"]);
-    world.write("writing.yaml", capabilities.replace("effects: reads", "effects: writes"));
-    said += &world.cli(&["run", "problem.json", "--capabilities", "writing.yaml"]);
     world.write(
         "gated.yaml",
         capabilities.replace("effects: reads", "effects: reads\n    confirmation: required"),

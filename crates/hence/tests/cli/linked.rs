@@ -128,6 +128,23 @@ fn skills_nest_only_so_deep() {
         report["failure"]["message"].as_str().unwrap().contains("skills nest deeper than 10"),
         "{report}"
     );
+    let deepest = format!("r{}", "/again".repeat(10));
+    assert_eq!(world.ask(&["replay", &deepest]).code, 0, "{}", world.cli(&["replay", &deepest]));
+    // Said otherwise it is pinned, and whoever reads the record agrees.
+    for (depth, deepest) in
+        [("0", "s0"), ("2", "s2/again/again"), ("32", &format!("s32{}", "/again".repeat(32)))]
+    {
+        let id = format!("s{depth}");
+        let run = ["run", "endless.yaml", "--skill", "endless.yaml", "--run-id", &id, "--max-depth", depth];
+        let message = json(&world, &run)["failure"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(&format!("skills nest deeper than {depth}")), "{message}");
+        for run in [id.as_str(), deepest] {
+            assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
+            assert_eq!(world.ask(&["verify", run]).code, 0);
+        }
+    }
+    let answer = world.ask(&["run", "endless.yaml", "--max-depth", "33"]);
+    assert_eq!(answer.code, 2, "{}", answer.stderr);
 }
 
 fn line() -> World {
@@ -163,8 +180,6 @@ fn a_fork_shares_what_came_before_and_names_where_it_comes_from() {
         serde_json::from_slice(world.journal("r").split(|byte| *byte == b'\n').nth(2).unwrap()).unwrap();
     assert_eq!(origin["hash"], third["record_hash"]);
     assert_eq!(world.ask(&["replay", "f"]).code, 0, "{}", world.cli(&["replay", "f"]));
-    let verified = world.cli(&["verify", "f"]);
-    assert!(verified.contains("carried over"), "{verified}");
     assert_eq!(json(&world, &["runs"])["runs"][0]["origin"], "r");
     // The same fork is the same run.
     let again = json(&world, &["fork", "r", "--from", "c", "--set", "/vars/b=10", "--run-id", "f"]);
@@ -197,4 +212,112 @@ fn a_fork_with_another_skill_or_a_wrong_place_is_checked() {
     assert_eq!(world.ask(&["fork", "r"]).code, 2);
     let problem = World::with_run("plain");
     assert_ne!(problem.ask(&["fork", "plain", "--from", "Verify"]).code, 0);
+}
+
+/// Writes the first records of a run anew under another input, so that every hash of it is right.
+fn retold(world: &World, run: &str) {
+    let answer = world.ask(&[&["run", "skill.yaml", "--run-id", run, "--input", "n=7"][..], &NOW].concat());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+}
+
+/// Returns what `hence verify` says of the runs a run is linked to.
+fn linked(world: &World, run: &str) -> String {
+    let shown = world.cli(&["verify", run, "--level", "spec"]);
+    let (_, behind) = shown.split_once("linked runs:\n").unwrap();
+    behind.split_once("\nhead ").unwrap().0.trim().to_owned()
+}
+
+#[test]
+fn verifying_a_fork_compares_its_beginning_with_the_run_it_comes_from() {
+    let world = line();
+    let fork = ["fork", "r", "--from", "c", "--set", "vars.b=10", "--run-id", "f"];
+    assert_eq!(world.ask(&fork).code, 0);
+    assert_snapshot!(linked(&world, "f"), @"origin  r  holds  its records up to 2 are those named, and the 2 results in effect there stand here");
+    let link = |world: &World| json(world, &["verify", "f"])["links"][0].clone();
+    assert_eq!(link(&world)["verdict"], "holds");
+    // A checkpoint behind what is shared, or more records, change nothing.
+    assert_eq!(world.ask(&["checkpoint", "r", "end"]).code, 0);
+    assert_eq!(world.ask(&["rollback", "r", "initial_state"]).code, 0);
+    assert_eq!(link(&world)["verdict"], "holds");
+    // A byte of what is shared.
+    let whole = world.journal("r");
+    let damaged = String::from_utf8(whole.clone()).unwrap().replacen("number.sum", "number.sun", 1);
+    world.set_journal("r", damaged);
+    let found = link(&world);
+    assert!(found["detail"].as_str().unwrap().contains("record 1 does not hold"), "{found}");
+    assert_eq!(world.ask(&["verify", "f"]).code, 1);
+    // Too few records.
+    let cut: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').take(2).collect();
+    world.set_journal("r", cut.concat());
+    assert!(link(&world)["detail"].as_str().unwrap().contains("it has 2 records, and 3 are named"));
+    // Another run under the same name, every hash of which is right.
+    std::fs::remove_dir_all(world.path(".hence/runs/r")).unwrap();
+    retold(&world, "r");
+    assert!(linked(&world, "f").starts_with("origin  r  broken  its record 2 has the hash "));
+    assert_eq!(world.ask(&["verify", "f"]).code, 1);
+    // No such run.
+    std::fs::remove_dir_all(world.path(".hence/runs/r")).unwrap();
+    assert_eq!(world.ask(&["verify", "f"]).code, 0);
+    assert_snapshot!(linked(&world, "f"), @"origin  r  not checked  r is not in this store");
+}
+
+#[test]
+fn verifying_looks_at_nested_runs_and_at_the_run_that_nests() {
+    let world = nested();
+    assert_eq!(world.ask(&[&["run", "skill.yaml", "--run-id", "r"][..], &NOW].concat()).code, 0);
+    let links = |run: &str| {
+        let report = json(&world, &["verify", run]);
+        let rows = report["links"].as_array().unwrap();
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+        rows.iter()
+            .map(|row| format!("{} {} {}", text(row, "relation"), text(row, "run"), text(row, "verdict")))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(links("r"), ["nested r/down holds"]);
+    assert_eq!(links("r/down"), ["parent r holds", "nested r/down/deeper holds"]);
+    assert_snapshot!(linked(&world, "r/down"), @r"
+    parent  r              holds  its step down names this run by its head
+      nested  r/down/deeper  holds  as step deeper names them by head, each verified by itself
+    ");
+    // A child that goes on behind what its parent names is still that child.
+    assert_eq!(world.ask(&["checkpoint", "r/down", "end"]).code, 0);
+    assert_eq!(
+        (links("r"), links("r/down").remove(0)),
+        (vec!["nested r/down holds".into()], "parent r holds".into())
+    );
+    // A child that is another one, every hash of which is right.
+    let folder = |run: &str| world.path(format!(".hence/runs/{}", run.replace('/', "%2f")));
+    assert!(folder("r/down").is_dir(), "{:?}", world.stored().keys());
+    assert_eq!(world.ask(&["run", "parts/inner.yaml", "--run-id", "x", "--input", "n=9"]).code, 0);
+    std::fs::copy(world.path(".hence/runs/x/trace.ndjson"), folder("r/down").join("trace.ndjson")).unwrap();
+    assert_eq!(links("r"), ["nested r/down broken"]);
+    assert_eq!(world.ask(&["verify", "r"]).code, 1);
+    // A parent that has not recorded the step, and one that is not there.
+    let journal = world.journal("r");
+    world.set_journal("r", journal.split_inclusive(|byte| *byte == b'\n').next().unwrap());
+    assert_eq!(links("r/down/deeper").remove(0), "parent r/down not_checked");
+    std::fs::remove_dir_all(folder("r/down")).unwrap();
+    assert_eq!(links("r/down/deeper"), ["parent r/down not_checked"]);
+}
+
+#[test]
+fn a_step_that_is_taken_again_behind_a_rollback_nests_runs_of_their_own() {
+    let world = World::new();
+    let ask = "  - id: one\n    uses: human.ask\n    input: {question: n?}\n    output: {value: outputs.n}\n";
+    world.write("inner.yaml", document("inner", "", ask));
+    let down = "  - id: down\n    uses: skill:inner\n    input: {n: inputs.n}\n    output: {n: outputs.n}\n";
+    world.write("skill.yaml", document("outer", "skills: inner.yaml\n", down));
+    assert_eq!(world.ask(&["run", "skill.yaml", "--run-id", "r"]).code, 3);
+    assert_eq!(world.ask(&["answer", "r", "down", "--value", "1", "--resume"]).code, 0);
+    assert_eq!(world.ask(&["rollback", "r", "initial_state"]).code, 0);
+    assert_eq!(world.ask(&["resume", "r"]).code, 3, "the person is asked again");
+    let answered = world.ask(&["answer", "r", "down", "--value", "2", "--resume"]);
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    let links = json(&world, &["verify", "r"])["links"].clone();
+    for (at, run) in ["r/down", "r~1/down"].into_iter().enumerate() {
+        assert_eq!((&links[at]["run"], &links[at]["verdict"]), (&run.into(), &"holds".into()), "{links}");
+        assert_eq!(json(&world, &["verify", run])["links"][0]["verdict"], "holds");
+        assert_eq!(world.ask(&["replay", run]).code, 0);
+    }
+    assert_eq!(world.ask(&["replay", "r"]).code, 0);
 }

@@ -10,9 +10,11 @@
 
 #[cfg(feature = "models")]
 mod bound;
+mod bound_effects;
 mod bundle;
 mod capabilities;
 mod changed;
+mod check_files;
 mod document;
 mod effects;
 #[cfg(feature = "models")]
@@ -20,6 +22,7 @@ mod effects;
 #[path = "../../../models/tests/endpoint/mod.rs"]
 mod endpoint;
 mod guard;
+mod guard_positions;
 mod hash;
 mod help;
 mod import;

@@ -201,7 +201,7 @@ fn what_is_under_way_and_cannot_be_read_stops_the_run_with_a_name() {
     world.write(".hence/runs/r/calls.ndjson", "{\"kind\":\"other\"}\n");
     assert_snapshot!(world.refused(&["resume", "r"]), @r"
     --- stderr
-    error[E0308]: run r: calls.ndjson: line 1 of the calls under way: expected intent, reply, question, answer, outcome or blocked in `kind`
+    error[E0308]: run r: calls.ndjson: line 1 of the calls under way: expected intent, reply, question, answer, outcome, rolled_back or blocked in `kind`
     hint: keep a copy of it before anything else; what is recorded in the journal is not touched by this; `hence explain E0308` says more
     [exit 4]
     ");

@@ -36,6 +36,7 @@ fn json_says_the_same() {
       "answer": {"summary":"Processed 1 task(s)."},
       "verification": "passed",
       "errors": [],
+      "waiting": [],
       "records": 14,
       "head": "<digest>:14",
       "journal": ".hence/runs/refund-42/trace.ndjson",

@@ -51,7 +51,7 @@ fn of_web(error: &genai::webc::Error) -> Trouble {
     }
 }
 
-fn of_transport(error: &reqwest::Error) -> Trouble {
+pub(super) fn of_transport(error: &reqwest::Error) -> Trouble {
     let doing = if error.is_connect() { "no connection" } else { "the connection broke" };
     Trouble::passing(FailureClass::Unreachable, format!("{doing}: {}", root(error)))
 }

@@ -48,6 +48,7 @@ impl ModelSettings {
             api,
             model: reading.needed_text("model"),
             endpoint: reading.endpoint(api),
+            ca_file: reading.text("ca_file").map(Into::into),
             key: reading.key(),
             system: reading.template("system"),
             prompt: reading.prompt(),

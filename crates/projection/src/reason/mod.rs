@@ -166,12 +166,12 @@ impl View for Reason {
             ),
             // Names of positions and returns to them do nothing that could be reviewed.
             Control::Checkpoint(_) => self.aside(Facts::Nothing),
-            Control::Rollback(control) => self.aside(Facts::RolledBack(control.to)),
+            Control::Rollback(control) => self.aside(Facts::RolledBack(index, control.to)),
         }
     }
 
     fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
-        if let Facts::RolledBack(_) = &piece.facts {
+        if let Facts::RolledBack(..) = &piece.facts {
             // What was rolled back did not lead to where the run stands.
             (self.failed, self.exhausted, self.last) = (None, None, None);
         }

@@ -19,7 +19,7 @@ use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, RunRequest, Step
 use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
-use hence_journal::{Control, RecordIndex};
+use hence_journal::{Control, RecordIndex, Way};
 use hence_review::model::{Action, ActionId, ArtifactId, Residual};
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, kept_outcome};
 use hence_state::{Outcome, ProblemSpec, StepResult};
@@ -45,7 +45,7 @@ pub(crate) struct SkillView<'a> {
     progress: Progress<'a>,
     request: RunRequest,
     /// What led to where the run stands, by record.
-    taken: Vec<(RecordIndex, StepOutcome)>,
+    taken: Way<StepOutcome>,
     places: BTreeMap<Arc<str>, usize>,
     groups: Groups,
     writers: Writers,
@@ -97,7 +97,7 @@ impl<'a> SkillView<'a> {
             pinned,
             progress,
             request,
-            taken: Vec::new(),
+            taken: Way::default(),
             places,
             groups: Groups::of(skill),
             writers: Writers::default(),
@@ -132,10 +132,10 @@ impl<'a> SkillView<'a> {
     }
 
     /// Goes back to what the outcomes up to a record led to. What was rolled back did not lead to where the run stands.
-    fn return_to(&mut self, to: RecordIndex) -> Result<(), ProjectError> {
-        self.taken.retain(|(index, _)| *index <= to);
+    fn return_to(&mut self, index: RecordIndex, to: RecordIndex) -> Result<(), ProjectError> {
+        self.taken.return_to(index, to);
         self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
-        for (_, outcome) in &self.taken {
+        for outcome in self.taken.whole() {
             self.progress.take_in(outcome.clone())?;
         }
         (self.failed, self.completed) = (None, false);
@@ -254,12 +254,12 @@ impl View for SkillView<'_> {
         Ok(step::shown(self, scene, index, result, outcome))
     }
 
-    fn control(&self, _: &Scene<'_>, _: RecordIndex, control: &Control) -> Piece {
+    fn control(&self, _: &Scene<'_>, index: RecordIndex, control: &Control) -> Piece {
         let facts = match control {
             Control::Complete { .. } => Facts::Completed,
             // Names of positions and returns to them do nothing that could be reviewed.
             Control::Loop(_) | Control::Checkpoint(_) => Facts::Nothing,
-            Control::Rollback(control) => Facts::RolledBack(control.to),
+            Control::Rollback(control) => Facts::RolledBack(index, control.to),
         };
         step::nothing(self, facts)
     }
@@ -268,7 +268,7 @@ impl View for SkillView<'_> {
         match &piece.facts {
             Facts::Outcome(index, outcome) => {
                 self.progress.take_in((**outcome).clone())?;
-                self.taken.push((*index, (**outcome).clone()));
+                self.taken.go_on(*index, (**outcome).clone());
                 self.groups.take(&piece.unit.id, &outcome.step_id);
                 self.remember(outcome, piece);
                 self.set_out();
@@ -277,7 +277,7 @@ impl View for SkillView<'_> {
                 self.failed.get_or_insert_with(|| reason.clone());
             }
             Facts::Completed => self.completed = true,
-            Facts::RolledBack(to) => self.return_to(*to)?,
+            Facts::RolledBack(index, to) => self.return_to(*index, *to)?,
             Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
         }
         Ok(())

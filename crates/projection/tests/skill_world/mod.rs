@@ -12,7 +12,9 @@ use hence_engine::{Determinism, MemorySink, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
-use hence_skills::{CallHistory, Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before};
+use hence_skills::{
+    CallHistory, Carried, Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before,
+};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 /// What a reviewer would call each capability, and what stands before it.
@@ -154,10 +156,10 @@ impl Case {
         let new = self.new_run("r-fork", links);
         let problem = new.problem(self.prepared.skill(), &self.source);
         let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());
-        let mut sink = MemorySink::default();
-        let carried = &outcomes[..shared];
-        let run =
-            SkillRun::carry_over(spec, &self.prepared, &self.source, &World, carried, &mut sink).unwrap();
+        let carried: Vec<Carried> = outcomes[..shared].iter().cloned().map(Carried::Outcome).collect();
+        let memory = |_: &hence_journal::Sealed| Ok(MemorySink::default());
+        let begun = SkillRun::carry_over(spec, &self.prepared, &self.source, &World, &carried, memory);
+        let (run, mut sink) = begun.unwrap();
         run.finish(&World, NonZeroUsize::MIN, &mut sink, |_| {}).unwrap();
         Self { prepared: self.prepared.clone(), source: self.source.clone(), problem, sink }
     }

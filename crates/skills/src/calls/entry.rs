@@ -84,6 +84,9 @@ pub enum Entry {
     },
     /// A step has been executed, and an earlier one is not recorded yet.
     Outcome(Box<StepOutcome>),
+    /// The run is about to return to an earlier position: what was called is asked anew. Calls of which nobody knows
+    /// whether they happened stay what they are.
+    RolledBack,
     /// Policies blocked a step. What it called is in its record, and is asked anew when it is tried again.
     Blocked {
         /// The step.
@@ -174,6 +177,7 @@ impl Entry {
                 ("answer", members)
             }
             Self::Outcome(outcome) => ("outcome", vec![("outcome", outcome.to_value())]),
+            Self::RolledBack => ("rolled_back", Vec::new()),
             Self::Blocked { step } => ("blocked", vec![("step", step.clone().into())]),
         };
         members.push(("kind", kind.into()));
@@ -204,8 +208,14 @@ impl Entry {
                 let outcome = value.get("outcome").ok_or_else(|| missing("outcome", "an outcome"))?;
                 Self::Outcome(Box::new(StepOutcome::from_value(outcome)?))
             }
+            "rolled_back" => Self::RolledBack,
             "blocked" => Self::Blocked { step: place.text("step")? },
-            _ => return Err(missing("kind", "intent, reply, question, answer, outcome or blocked")),
+            _ => {
+                return Err(missing(
+                    "kind",
+                    "intent, reply, question, answer, outcome, rolled_back or blocked",
+                ));
+            }
         })
     }
 }
@@ -336,6 +346,7 @@ mod tests {
             Entry::Answer { key: "k".into(), answer: Answer::Retry, by: None },
             Entry::Answer { key: "k".into(), answer: Answer::Fail, by: None },
             Entry::Blocked { step: "a/b".into() },
+            Entry::RolledBack,
         ];
         for entry in entries {
             let line = entry.line();

@@ -93,6 +93,10 @@ impl CallHistory {
             Entry::Outcome(outcome) => {
                 self.outcomes.insert(outcome.step_id.clone(), *outcome);
             }
+            Entry::RolledBack => {
+                self.calls.retain(|_, (_, standing)| is_undecided(standing));
+                self.outcomes.clear();
+            }
             Entry::Blocked { step } => self.forget(|known| known == &*step),
         }
     }
@@ -149,7 +153,7 @@ impl CallHistory {
     /// Iterates over the calls that were begun and of which nobody knows whether they happened.
     pub fn undecided(&self) -> impl Iterator<Item = &CallName> {
         self.calls().filter_map(|(call, standing)| match standing {
-            Standing::Begun | Standing::Asked(Question { kind: QuestionKind::Undecided, .. }) => Some(call),
+            standing if is_undecided(standing) => Some(call),
             _ => None,
         })
     }
@@ -160,8 +164,22 @@ impl CallHistory {
         self.outcomes.retain(|step, _| !is_recorded(step));
     }
 
+    /// Leaves out everything about calls that are not these: what is recorded is what counts.
+    pub fn keep_calls(&mut self, is_open: impl Fn(&CallName) -> bool) {
+        self.calls.retain(|_, (call, _)| is_open(call));
+    }
+
     pub(crate) fn outcomes(&self) -> &BTreeMap<Arc<str>, StepOutcome> {
         &self.outcomes
+    }
+}
+
+fn is_undecided(standing: &Standing) -> bool {
+    let is_asked = |question: &Question| question.kind == QuestionKind::Undecided;
+    match standing {
+        Standing::Begun => true,
+        Standing::Asked(question) => is_asked(question),
+        Standing::Again | Standing::Replied(_) => false,
     }
 }
 
@@ -184,5 +202,40 @@ fn settled(answer: Answer, by: Option<Arc<str>>) -> Standing {
             let message = format!("undecided after a crash, and given up{who}").into();
             Standing::Replied(Err(CallError::Failed { class: UNDECIDED.into(), message }))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::Digest;
+
+    use super::*;
+
+    fn call(key: &str) -> CallName {
+        CallName { key: key.into(), step: key.into(), capability: "c".into() }
+    }
+
+    #[test]
+    fn a_rollback_forgets_what_was_called_but_not_what_nobody_knows() {
+        let reply = || Ok(Reply { output: Object::new().into(), meta: Object::new() });
+        let question = |kind| Question { kind, input: Object::new().into() };
+        let intent = |key: &str| Entry::Intent {
+            call: call(key),
+            input: Digest::of(b""),
+            idempotency_key: key.into(),
+        };
+        let mut history = CallHistory::default();
+        for entry in [
+            intent("done"),
+            Entry::Reply { call: call("done"), reply: reply() },
+            intent("begun"),
+            Entry::Question { call: call("value"), question: question(QuestionKind::Value) },
+            Entry::Question { call: call("undecided"), question: question(QuestionKind::Undecided) },
+            Entry::RolledBack,
+        ] {
+            history.take(entry);
+        }
+        let left: Vec<&str> = history.calls().map(|(call, _)| &*call.key).collect();
+        assert_eq!(left, ["begun", "undecided"]);
     }
 }

@@ -59,7 +59,8 @@ impl<'a> Ledger<'a> {
         self.lock().clone()
     }
 
-    pub(crate) fn standing(&self, key: &str) -> Option<Standing> {
+    /// Returns how a call stands.
+    pub fn standing(&self, key: &str) -> Option<Standing> {
         self.lock().standing(key).cloned()
     }
 

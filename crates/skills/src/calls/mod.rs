@@ -12,11 +12,13 @@
 //! | after the reply is kept | intent and reply | answers the call from the reply |
 //! | after the step is recorded | the record | looks at the record only |
 
+mod attendant;
 mod entry;
 mod history;
 mod ledger;
 mod recorder;
 
+pub use attendant::{Attendant, Attended, Found, Make};
 pub use entry::{Answer, CallName, Entry, EntryError, Question, QuestionKind};
 pub use history::{BadCallLog, CallHistory, RefusedAnswer, Standing};
 pub use ledger::{CallLog, Ledger, NoCallLog, Promise};

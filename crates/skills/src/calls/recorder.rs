@@ -2,16 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hence_canon::{Canonical, Float, Value};
+use hence_canon::{Float, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
-use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task};
 use hence_cognition::skill::{Recovery, Skill};
 use hence_engine::SinkError;
 
-use super::entry::{CallName, Entry, Question, QuestionKind};
-use super::history::Standing;
-use super::ledger::{Ledger, Promise};
+use super::attendant::{Attendant, Found};
+use super::ledger::Ledger;
 use crate::child::{ChildRun, ChildRuns, Family};
 use crate::host::{Effect, Host};
 use crate::stop::Stop;
@@ -56,14 +54,6 @@ impl Desk<'_> {
         self.stop.is_wanted() || self.has_trouble()
     }
 
-    /// Keeps a line; if that fails, the step has no outcome and the run stops.
-    fn note(&self, entry: Entry, promise: Promise) -> Result<(), CallError> {
-        self.ledger.note(entry, promise).map_err(|error| {
-            self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            CallError::Waiting("what is under way could not be kept".into())
-        })
-    }
-
     /// Returns what the step says about calls of which nobody knows whether they happened, or else the host.
     fn recovery(&self, call: &Call<'_>) -> Recovery {
         let nested = if call.place.path.is_empty() { None } else { self.host.skill(call.skill_id) };
@@ -87,53 +77,6 @@ impl<'a> Recorder<'a> {
     pub(crate) fn new(inner: &'a mut (dyn Capabilities + 'a), desk: &'a Desk<'a>) -> Self {
         Self { inner, desk, from_kept: false }
     }
-
-    /// Makes a call whose intent is kept, or that needs none.
-    fn make(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        let reply = self.inner.call(call);
-        let entry = match &reply {
-            Err(CallError::Waiting(_)) => {
-                let question = Question { kind: QuestionKind::Value, input: call.input.clone() };
-                return self.desk.note(Entry::Question { call: name, question }, Promise::Durable).and(reply);
-            }
-            _ => Entry::Reply { call: name, reply: reply.clone() },
-        };
-        // A reply that power loss takes back leaves the call undecided, which is safe; the next intent syncs it too.
-        self.desk.note(entry, Promise::Kept).and(reply)
-    }
-
-    /// Says what is about to be done, and does it: who asks to stop in between comes too late.
-    fn intend(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        let entry = Entry::Intent {
-            call: name.clone(),
-            input: Canonical::of(call.input).digest(),
-            idempotency_key: call.idempotency_key().into(),
-        };
-        self.desk.note(entry, Promise::Durable)?;
-        self.make(call, name)
-    }
-
-    /// Deals with a call that was begun by a process that is gone.
-    fn decide(&mut self, call: &Call<'_>, name: CallName) -> Result<Reply, CallError> {
-        match self.desk.recovery(call) {
-            Recovery::Retry => self.make(call, name),
-            Recovery::Ask => {
-                let question = Question { kind: QuestionKind::Undecided, input: call.input.clone() };
-                self.desk.note(Entry::Question { call: name, question }, Promise::Durable)?;
-                Err(undecided(call))
-            }
-            Recovery::Fail => {
-                let message = "undecided after a crash, and its recovery is fail".into();
-                let reply = Err(CallError::Failed { class: UNDECIDED.into(), message });
-                self.desk.note(Entry::Reply { call: name, reply: reply.clone() }, Promise::Kept)?;
-                reply
-            }
-        }
-    }
-}
-
-fn undecided(call: &Call<'_>) -> CallError {
-    CallError::Waiting(format!("nobody knows whether `{}` happened", call.capability).into())
 }
 
 impl Registry for Recorder<'_> {
@@ -153,32 +96,22 @@ impl Registry for Recorder<'_> {
 impl Capabilities for Recorder<'_> {
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         self.from_kept = false;
-        let effect = self.desk.host.effect(call.capability);
-        if effect == Effect::Pure {
-            if self.desk.is_stopping() {
-                return Err(CallError::Waiting("the run is to stop".into()));
-            }
-            return self.inner.call(call);
-        }
-        if self.desk.outside == Outside::Closed {
+        let desk = self.desk;
+        let effect = desk.host.effect(call.capability);
+        if effect != Effect::Pure && desk.outside == Outside::Closed {
             return Err(CallError::Waiting("a replay asks nobody".into()));
         }
-        let name = CallName::of(call);
-        match self.desk.ledger.standing(&name.key) {
-            Some(Standing::Replied(reply)) => {
-                self.from_kept = true;
-                reply
-            }
-            Some(Standing::Asked(question)) => Err(match question.kind {
-                QuestionKind::Undecided => undecided(call),
-                QuestionKind::Value => CallError::Waiting("no answer yet".into()),
-            }),
-            _ if self.desk.is_stopping() => Err(CallError::Waiting("the run is to stop".into())),
-            Some(Standing::Begun) => self.decide(call, name),
-            Some(Standing::Again) => self.make(call, name),
-            None if effect == Effect::Acts => self.intend(call, name),
-            None => self.make(call, name),
-        }
+        let (recovery, is_stopping) = (|| desk.recovery(call), || desk.is_stopping());
+        let attendant =
+            Attendant { ledger: desk.ledger, effect, recovery: &recovery, is_stopping: &is_stopping };
+        let attended = attendant.call(call, &mut |call| self.inner.call(call));
+        // If a line could not be kept, the step has no outcome and the run stops.
+        let attended = attended.map_err(|error| {
+            desk.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            CallError::Waiting("what is under way could not be kept".into())
+        })?;
+        self.from_kept = attended.found == Found::Kept;
+        attended.reply
     }
 
     fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {

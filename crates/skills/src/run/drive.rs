@@ -107,7 +107,9 @@ impl<'a> SkillRun<'a> {
         mut observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'a>, SkillRunError> {
         let request = self.request.clone();
-        let lineage: Names = [self.pinned.id.clone()].into();
+        // A nested run that is run again is as deep as it was.
+        let above = usize::try_from(self.pinned.links.depth()).unwrap_or(0);
+        let lineage: Names = vec![self.pinned.id.clone(); above + 1].into();
         self.recorded.extend(desk.ledger.outcomes());
         let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
         let mut ready: BTreeMap<Arc<str>, Executed> = BTreeMap::new();

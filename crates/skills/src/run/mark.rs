@@ -30,9 +30,11 @@ impl SkillRun<'_> {
     }
 
     fn return_to(&mut self, to: RecordIndex) {
+        self.returns += 1;
         // Positions are kept together with the book's, which has refused one that was not.
         if let Some((progress, variables)) = self.kept.get(&to) {
             (self.progress, self.variables) = (progress.clone(), variables.clone());
+            self.blocked = None;
         }
     }
 }

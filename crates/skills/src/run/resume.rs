@@ -6,7 +6,7 @@ use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_engine::{
-    Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, open_behind, recorded_outcome_key, was_started,
+    Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, recorded_outcome_key, take_up, was_started,
 };
 use hence_journal::verify::Reason;
 use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, positions};
@@ -91,20 +91,22 @@ impl<'a> SkillRun<'a> {
         run.variables = variables.or(run.variables);
         let wanted = positions(journal);
         run.keep_position(RecordIndex::HEADER);
-        let mut last = RecordIndex::HEADER;
-        for chained in open_behind(journal, &header)? {
-            let chained = chained?;
-            last = chained.index;
-            run.take_back(&chained, blobs)?;
-            if wanted.contains(&last) {
-                run.keep_position(last);
+        take_up(journal, &header, |records| {
+            let mut last = RecordIndex::HEADER;
+            for chained in records {
+                let chained = chained?;
+                last = chained.index;
+                run.take_back(&chained, blobs)?;
+                if wanted.contains(&last) {
+                    run.keep_position(last);
+                }
             }
-        }
-        run.book.check_end().map_err(|(folded, claimed)| {
-            let reason = format!("the state hashes to {folded}, the record says {claimed}");
-            ResumeSkillError::Diverged { index: last, reason }
-        })?;
-        Ok(run)
+            run.book.check_end().map_err(|(folded, claimed)| {
+                let reason = format!("the state hashes to {folded}, the record says {claimed}");
+                ResumeSkillError::Diverged { index: last, reason }
+            })?;
+            Ok(run)
+        })
     }
 
     /// Takes an outcome back into progress and variables.

@@ -30,7 +30,7 @@ fn expressions(table: &mut Table) -> Result<(), Error> {
     let mut points = Vec::new();
     for terms in TERMS {
         let term = |number: u32| format!("vars.n{:05}.count > {number}", number * 7 % VARIABLES[1]);
-        let text = (0..terms).map(term).collect::<Vec<_>>().join(" or vars.none == 'x' and ");
+        let text = (0..terms).map(term).collect::<Vec<_>>().join(" or vars.absent == 'x' and ");
         let parsed: Expression = text.parse()?;
         let often = |work: &dyn Fn() -> bool| (0..TIMES).filter(|_| work()).count();
         let compared = compare(

@@ -22,14 +22,14 @@ fn measure(table: &mut Table, what: &str, plan: Plan) -> Result<(), Error> {
     // The last line is left out, so that there is something to take up.
     let whole = journal.strip_suffix(b"\n").unwrap_or_default();
     let end = whole.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let resume = |plan: Plan| -> Result<bool, Error> {
+    let resume = |plan: Plan| -> Result<Resumed, Error> {
         let journal = std::fs::read(&path)?;
         let journal = journal.get(..end).unwrap_or_default();
-        Ok(matches!(Run::resume(plan, journal, &NoBlobs)?, Resumed::Going(_)))
+        Ok(Run::resume(plan, journal, &NoBlobs)?)
     };
-    let going = resume(plan.clone());
+    let going = resume(plan.clone()).map(|resumed| matches!(resumed, Resumed::Going(_)));
     let hash = || std::fs::read(&path).map(|journal| Digest::of(&journal));
-    let compared = compare(|| plan.clone(), |plan| resume(plan).is_ok(), hash);
+    let compared = compare(|| plan.clone(), resume, hash);
     std::fs::remove_file(&path)?;
     if !going? {
         return Err("a run without its last record is taken for one that has ended".into());

@@ -66,7 +66,7 @@ impl Retry {
 
     /// Returns whether a failure is worth another attempt.
     pub fn applies_to(&self, failure: &Failure) -> bool {
-        if failure.class.is_safety() {
+        if failure.class.is_safety() || failure.is_of_input() {
             return false;
         }
         match &self.on {
@@ -120,4 +120,29 @@ fn classes(block: &mut Reader<'_>) -> Option<Box<[Arc<str>]>> {
         block.malformed("on", "a list of classes of failure");
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::ErrorClass;
+    use hence_canon::parse;
+
+    #[test]
+    fn a_call_refused_for_its_input_is_made_once_whatever_the_block_says() {
+        let called = |class: &str| {
+            let cause = Failure::new(ErrorClass::named(class), "no");
+            Failure::new(ErrorClass::CapabilityExecution, "`c`: no").because(cause)
+        };
+        for block in ["{}", r#"{"on": ["CapabilityExecution", "InputMapping", "InvalidInput"]}"#] {
+            let retry = Retry::parse(&parse(block.as_bytes()).unwrap()).0.unwrap();
+            for class in ["InputMappingError", "InvalidInput", "InputTooLarge"] {
+                assert!(!retry.applies_to(&called(class)), "{class} {block}");
+            }
+            assert!(retry.applies_to(&called("CommandFailed")));
+        }
+        // What a nested skill calls inside may be another input the next time.
+        let nested = Failure::new(ErrorClass::NestedSkillExecution, "inner").because(called("InvalidInput"));
+        assert!(Retry::parse(&parse(b"{}").unwrap()).0.unwrap().applies_to(&nested));
+    }
 }

@@ -9,13 +9,14 @@ use crate::context::escape;
 use crate::data::Data;
 use crate::error::CliError;
 use crate::report::{Text, pairs};
+use crate::skills::WaitingRow;
 
 /// What became of a run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunReport {
     /// The run's id.
     run: String,
-    /// `completed` or `failed`.
+    /// `completed`, `failed` or `waiting`.
     status: String,
     /// The synthesis, when there is one.
     answer: Option<Data>,
@@ -23,6 +24,8 @@ pub(crate) struct RunReport {
     verification: Option<String>,
     /// What went wrong, in order.
     errors: Vec<RunErrorReport>,
+    /// What it waits for.
+    waiting: Vec<WaitingRow>,
     /// How many records the journal holds.
     records: u64,
     /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
@@ -56,6 +59,7 @@ impl Text for RunReport {
         for error in &self.errors {
             rows.push(("error", escape(&format!("{}: {}", error.code, error.message))));
         }
+        rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
         rows.push(("status", self.status.clone()));
         rows.push(("run", escape(&self.run)));
         rows.push(("head", self.head.clone()));
@@ -64,9 +68,9 @@ impl Text for RunReport {
     }
 }
 
-/// Describes a run that came to its end.
-pub(super) fn describe(store: &FileStore, id: &RunId, ended: &Ended) -> Result<RunReport, CliError> {
-    let Ended { finished, beginning } = ended;
+/// Describes a run that came to its end, or waits.
+pub(super) fn describe(store: &FileStore, id: &RunId, ended: Ended) -> Result<RunReport, CliError> {
+    let Ended { finished, beginning, waiting } = ended;
     let state = &finished.state;
     let (resumed, cut) = match beginning {
         Beginning::Here => (false, None),
@@ -85,10 +89,11 @@ pub(super) fn describe(store: &FileStore, id: &RunId, ended: &Ended) -> Result<R
     });
     Ok(RunReport {
         run: id.as_str().to_owned(),
-        status: state.status().to_string(),
+        status: if waiting.is_empty() { state.status().to_string() } else { "waiting".to_owned() },
         answer: newest("synthesis")?.map(Data),
         verification: verification.and_then(|value| value.get("status")?.as_str().map(str::to_owned)),
         errors: errors.collect(),
+        waiting,
         records: finished.head.records.get(),
         head: finished.head.to_string(),
         journal: store.journal_path(id).display().to_string(),

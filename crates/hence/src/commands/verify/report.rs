@@ -5,13 +5,14 @@ use serde::Serialize;
 
 use crate::context::escape;
 use crate::report::{Text, columns, one_line};
+use crate::skills::LinkRow;
 
 /// What holds of a journal.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifyReport {
     /// The run or file.
     pub(super) target: String,
-    /// Whether no checked level is broken.
+    /// Whether no checked level and no link is broken.
     pub(super) holds: bool,
     /// How many lines the journal has.
     pub(super) records: u64,
@@ -23,6 +24,8 @@ pub(crate) struct VerifyReport {
     pub(super) complete: Option<bool>,
     /// What each level found, cheapest first.
     pub(super) levels: Vec<LevelRow>,
+    /// The runs it is linked to, and whether they are the ones its record names.
+    pub(super) links: Vec<LinkRow>,
     /// What the checks made cannot show.
     pub(super) not_shown: Vec<&'static str>,
 }
@@ -81,6 +84,7 @@ impl Text for VerifyReport {
                 text.push_str(&format!("  {}: not checked: {}\n", row.level, escape(unchecked)));
             }
         }
+        text.push_str(&self.linked());
         if let Some(head) = &self.head {
             text.push_str(&format!("head {head}\n"));
         }
@@ -109,8 +113,27 @@ impl VerifyReport {
             (false, intact) if self.broken("replay") => {
                 format!("it ends before record {intact}, which a replay writes")
             }
-            (false, _) => format!("{records} records hold, and they are not the ones the head names"),
+            (false, _) if self.broken("anchored") => {
+                format!("{records} records hold, and they are not the ones the head names")
+            }
+            (false, _) => {
+                format!("{records} records hold, and a run they are linked to is not the one they name")
+            }
         }
+    }
+
+    /// Says how the runs it is linked to were compared.
+    fn linked(&self) -> String {
+        let rows = self.links.iter().map(|link| {
+            let run = match link.runs {
+                1 => escape(&link.run),
+                runs => format!("{} and {} more", escape(&link.run), runs - 1),
+            };
+            let verdict = link.verdict.replace('_', " ");
+            [format!("  {}", link.relation), run, verdict, escape(&link.detail)]
+        });
+        let rows: Vec<_> = rows.collect();
+        if rows.is_empty() { String::new() } else { format!("linked runs:\n{}", columns(&rows)) }
     }
 
     /// Says which records hold and which cannot be judged.

@@ -1,0 +1,173 @@
+//! Holding a run against those it is linked to: the one it was forked from, the ones it nests, the one that nests it.
+
+use hence_canon::Value;
+use hence_cognition::run::NESTED_RUNS_KEY;
+use hence_engine::{Blobs, attempt, was_started};
+use hence_journal::{Head, Reader, Record};
+use hence_skills::{LinkError, Origin, Parent, Pinned, begins_with, compare_origin, kept_outcome};
+use hence_store::{FileStore, RunId, Store, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Kept, whole_records};
+use crate::target::Journal;
+
+/// What comparing a run with another one gave.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LinkRow {
+    /// What the other run is to this one: `origin`, `nested` or `parent`.
+    pub(crate) relation: &'static str,
+    /// The other run, or the first of those a step nests.
+    pub(crate) run: String,
+    /// How many runs this is about: a step may nest several.
+    pub(crate) runs: u64,
+    /// `holds`, `broken` or `not_checked`.
+    pub(crate) verdict: &'static str,
+    /// What was compared, what differs, or why nothing was compared.
+    pub(crate) detail: String,
+}
+
+enum Found {
+    Holds(String),
+    Broken(String),
+    NotChecked(String),
+}
+
+/// Compares a run with those it is linked to, as far as they lie in the same store.
+pub(crate) fn linked_runs(kept: &Kept, journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
+    let Some(links) = Pinned::of(&kept.problem).map(|pinned| pinned.links) else { return Vec::new() };
+    let here = Here { journal, store: journal.store.as_ref() };
+    let mut rows = Vec::new();
+    if let Some(origin) = &links.origin {
+        rows.push(row("origin", origin.run.to_string(), 1, here.origin(origin)));
+    }
+    if let Some(parent) = &links.parent {
+        rows.push(row("parent", parent.run.to_string(), 1, here.parent(parent, blobs)));
+    }
+    for (step, runs) in nested_of(&journal.bytes, blobs) {
+        let first = runs.first().map(|(run, _)| run.clone()).unwrap_or_default();
+        rows.push(row("nested", first, runs.len() as u64, here.nested(&step, &runs)));
+    }
+    rows
+}
+
+fn row(relation: &'static str, run: String, runs: u64, found: Found) -> LinkRow {
+    let (verdict, detail) = match found {
+        Found::Holds(detail) => ("holds", detail),
+        Found::Broken(detail) => ("broken", detail),
+        Found::NotChecked(detail) => ("not_checked", detail),
+    };
+    LinkRow { relation, run, runs, verdict, detail }
+}
+
+/// The runs that each step of a journal nests, with the heads its record names; as far as they can be read.
+fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<(String, Vec<(String, String)>)> {
+    let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return Vec::new() };
+    let mut nested = Vec::new();
+    for chained in reader.map_while(Result::ok) {
+        let Record::Step(record) = chained.record else { continue };
+        if !was_started(&record.result) {
+            continue;
+        }
+        // What keeps no outcome is told by the levels that read it.
+        let Ok(outcome) = kept_outcome(&attempt(&record.result), blobs) else { continue };
+        let runs: Vec<_> = outcome.meta.get(NESTED_RUNS_KEY).into_iter().flat_map(named).collect();
+        if !runs.is_empty() {
+            nested.push((outcome.step_id.to_string(), runs));
+        }
+    }
+    nested
+}
+
+fn named(links: &Value) -> Vec<(String, String)> {
+    let text = |link: &Value, key: &str| link.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let links = links.as_array().unwrap_or_default();
+    links.iter().map(|link| (text(link, "run"), text(link, "head"))).collect()
+}
+
+/// A run that is compared with others.
+struct Here<'a> {
+    journal: &'a Journal,
+    store: Option<&'a FileStore>,
+}
+
+impl Here<'_> {
+    /// Fetches the journal of another run, or says why not.
+    fn fetch(&self, run: &str) -> Result<Vec<u8>, Found> {
+        let Some(store) = self.store else {
+            return Err(Found::NotChecked("a journal's file lies in no store".to_owned()));
+        };
+        let id = RunId::new(run).map_err(|error| Found::NotChecked(error.to_string()))?;
+        store.journal_bytes(&id).map_err(|error| match error {
+            StoreError::NoSuchRun { .. } => Found::NotChecked(format!("{run} is not in this store")),
+            other => Found::NotChecked(other.to_string()),
+        })
+    }
+
+    fn origin(&self, origin: &Origin) -> Found {
+        let bytes = match self.fetch(&origin.run) {
+            Ok(bytes) => bytes,
+            Err(found) => return found,
+        };
+        match compare_origin(whole_records(&self.journal.bytes), origin, &bytes) {
+            Ok(shared) => Found::Holds(format!(
+                "its records up to {} are those named, and the {shared} results in effect there stand here",
+                origin.record
+            )),
+            Err(error) => Found::Broken(error.to_string()),
+        }
+    }
+
+    fn nested(&self, step: &str, runs: &[(String, String)]) -> Found {
+        let mut absent = None;
+        for (run, head) in runs {
+            let bytes = match self.fetch(run) {
+                Ok(bytes) => bytes,
+                Err(found) => {
+                    absent.get_or_insert(found);
+                    continue;
+                }
+            };
+            if let Err(reason) = begins_at(&bytes, head) {
+                return Found::Broken(format!("{run}: {reason}"));
+            }
+            let parent = self.store.and_then(|store| parent_of(store, run));
+            if parent.is_none_or(|parent| *parent.run != *self.journal.name) {
+                return Found::Broken(format!("{run}: its problem names another parent"));
+            }
+        }
+        absent.unwrap_or_else(|| {
+            Found::Holds(format!("as step {step} names them by head, each verified by itself"))
+        })
+    }
+
+    fn parent(&self, parent: &Parent, blobs: &dyn Blobs) -> Found {
+        let bytes = match self.fetch(&parent.run) {
+            Ok(bytes) => bytes,
+            Err(found) => return found,
+        };
+        let (mine, mut last) = (&self.journal.name, None);
+        for (step, runs) in nested_of(&bytes, blobs) {
+            for (_, head) in runs.iter().filter(|(run, _)| run == mine && *step == *parent.step) {
+                match begins_at(&self.journal.bytes, head) {
+                    Ok(()) => return Found::Holds(format!("its step {step} names this run by its head")),
+                    Err(reason) => last = Some(reason),
+                }
+            }
+        }
+        match last {
+            Some(reason) => Found::Broken(format!("its step {} names another run: {reason}", parent.step)),
+            None => Found::NotChecked(format!("no record of its step {} names this run", parent.step)),
+        }
+    }
+}
+
+fn begins_at(journal: &[u8], head: &str) -> Result<(), String> {
+    let head: Head = head.parse().map_err(|error: hence_journal::InvalidAnchor| error.to_string())?;
+    begins_with(journal, head).map(|_| ()).map_err(|error: LinkError| error.to_string())
+}
+
+fn parent_of(store: &FileStore, run: &str) -> Option<Parent> {
+    let bytes = store.attachment(&RunId::new(run).ok()?, &crate::target::problem_name()).ok()?;
+    Pinned::of_value(&hence_canon::parse(&bytes).ok()?)?.links.parent
+}

@@ -1,0 +1,66 @@
+//! What of a journal led to where its run stands.
+//!
+//! A journal erases nothing: attempts that policies blocked stay in it, and so does what a rollback left behind. A fork
+//! shares what is in effect, and whoever compares two runs compares that.
+
+use hence_canon::Digest;
+use hence_engine::{POLICIES_STEP, VERDICTS_STEP};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, Way};
+use hence_state::StepResult;
+
+use crate::run::OUTPUTS_STEP;
+
+/// A record that is in effect.
+#[derive(Clone, Debug)]
+pub struct InEffect {
+    /// Its place in the journal.
+    pub index: RecordIndex,
+    /// Its hash.
+    pub hash: Digest,
+    /// What it is to the run.
+    pub part: Part,
+    /// What it records.
+    pub result: StepResult,
+}
+
+/// What a record is to its run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The result of a step.
+    Step,
+    /// An attempt of a step that policies blocked.
+    Blocked,
+    /// The policies the run goes by from here on.
+    Policies,
+}
+
+/// Returns the results that led to where a run stands, in order. What is said at its end, of outputs or verdicts, is not
+/// among them.
+///
+/// # Errors
+/// [`ReadError`] at the first line that is no record.
+pub fn in_effect(journal: &[u8]) -> Result<Vec<InEffect>, ReadError> {
+    let mut way = Way::default();
+    for chained in Reader::open(journal)?.1 {
+        let Chained { index, hash, record, .. } = chained?;
+        match record {
+            Record::Step(step) => {
+                if let Some(part) = part(&step.result) {
+                    way.go_on(index, InEffect { index, hash, part, result: step.result });
+                }
+            }
+            Record::Control(Control::Rollback(control)) => way.return_to(index, control.to),
+            Record::Control(_) | Record::Header(_) => {}
+        }
+    }
+    Ok(way.whole().into_iter().cloned().collect())
+}
+
+pub(crate) fn part(result: &StepResult) -> Option<Part> {
+    match &**result.step() {
+        OUTPUTS_STEP | VERDICTS_STEP => None,
+        POLICIES_STEP => Some(Part::Policies),
+        _ if result.outcome().is_blocked() => Some(Part::Blocked),
+        _ => Some(Part::Step),
+    }
+}
