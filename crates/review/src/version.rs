@@ -56,17 +56,29 @@ const MEMBERS_SINCE: &[(&str, u8)] = &[
 
 /// Returns the member of a trace that needs the newest version, and the minor number of that version.
 pub fn newest_member(trace: &Trace) -> Option<(&'static str, u8)> {
-    let is_used = |key: &str| match trace.entry().member(key) {
-        None => false,
-        Some(value) => value.as_array().is_none_or(|items| !items.is_empty()),
-    };
-    let member = MEMBERS_SINCE.iter().find(|(key, _)| is_used(key)).copied();
+    let member = newest_own_member(trace);
     let grouped = || trace.actions().iter().any(|action| action.member("meta_action_id").is_some());
     match member {
         Some((_, minor)) if minor >= 6 => member,
         _ if grouped() => Some(("meta_action_id", 6)),
         _ => member,
     }
+}
+
+/// Returns the newest member of a trace, if the declared minor version does not have it yet.
+pub(crate) fn newer_member(trace: &Trace, declared: u8) -> Option<(&'static str, u8)> {
+    // Units came with 1.6. Whether any action is in one is looked for only where that would be news.
+    let found = if declared >= 6 { newest_own_member(trace) } else { newest_member(trace) };
+    found.filter(|(_, since)| *since > declared)
+}
+
+/// Returns the newest member that the trace itself has.
+fn newest_own_member(trace: &Trace) -> Option<(&'static str, u8)> {
+    let is_used = |key: &str| match trace.entry().member(key) {
+        None => false,
+        Some(value) => value.as_array().is_none_or(|items| !items.is_empty()),
+    };
+    MEMBERS_SINCE.iter().find(|(key, _)| is_used(key)).copied()
 }
 
 #[cfg(test)]

@@ -26,16 +26,18 @@ pub(crate) struct Flow {
 impl Flow {
     pub(crate) fn of(trace: &Trace) -> Self {
         let mut graph = Graph::of(trace.artifact_ids().words());
-        let mut rows = |entries: &mut dyn Iterator<Item = &Entry>, key: &str| {
-            let mut rows = Rows::default();
-            for entry in entries {
-                rows.push(texts(entry, key).map(|id| graph.node(id)));
-            }
-            rows
-        };
-        let sources = rows(&mut trace.artifacts().iter().map(|artifact| &**artifact), "derived_from");
-        let inputs = rows(&mut trace.actions().iter().map(|action| &**action), "inputs");
-        let outputs = rows(&mut trace.actions().iter().map(|action| &**action), "outputs");
+        let (mut sources, mut stated) = (Rows::default(), Vec::with_capacity(trace.artifacts().len()));
+        for artifact in trace.artifacts() {
+            let [derived_from, producer] = members(artifact, ["derived_from", "producer_action_id"]);
+            sources.push(texts(derived_from).map(|id| graph.node(id)));
+            stated.push(producer.and_then(Value::as_i64));
+        }
+        let (mut inputs, mut outputs) = (Rows::default(), Rows::default());
+        for action in trace.actions() {
+            let [consumed, produced] = members(action, ["inputs", "outputs"]);
+            inputs.push(texts(consumed).map(|id| graph.node(id)));
+            outputs.push(texts(produced).map(|id| graph.node(id)));
+        }
         let mut derivations = Vec::new();
         for (place, row) in sources.iter().enumerate() {
             if let Some(node) = node_of_artifact(trace, place) {
@@ -44,7 +46,7 @@ impl Flow {
         }
         graph.derive(derivations);
         let components = Components::of(&graph);
-        let producers = producers(trace, &graph, &outputs);
+        let producers = producers(trace, &graph, &outputs, &stated);
         Self { graph, components, producers, sources, inputs, outputs }
     }
 
@@ -110,8 +112,21 @@ impl Flow {
     }
 }
 
-fn texts<'a>(entry: &'a Entry, key: &str) -> impl Iterator<Item = &'a Arc<str>> {
-    entry.items(key).iter().filter_map(|item| match item {
+/// Finds two members in one look over an entry.
+fn members<'a>(entry: &'a Entry, keys: [&str; 2]) -> [Option<&'a Value>; 2] {
+    let mut found = [None; 2];
+    for (key, value) in entry.source().iter() {
+        for (slot, wanted) in found.iter_mut().zip(keys) {
+            if **key == *wanted {
+                *slot = Some(value);
+            }
+        }
+    }
+    found
+}
+
+fn texts(list: Option<&Value>) -> impl Iterator<Item = &Arc<str>> {
+    list.and_then(Value::as_array).unwrap_or(&[]).iter().filter_map(|item| match item {
         Value::String(text) => Some(text),
         _ => None,
     })
@@ -121,7 +136,7 @@ fn node_of_artifact(trace: &Trace, place: usize) -> Option<Node> {
     trace.artifact_ids().number_at(place).map(|number| Node::at(number as usize))
 }
 
-fn producers(trace: &Trace, graph: &Graph, outputs: &Rows) -> Vec<Option<Position>> {
+fn producers(trace: &Trace, graph: &Graph, outputs: &Rows, stated: &[Option<i64>]) -> Vec<Option<Position>> {
     let mut producers = vec![None; graph.len()];
     for (place, made) in outputs.iter().enumerate() {
         for node in made {
@@ -130,13 +145,13 @@ fn producers(trace: &Trace, graph: &Graph, outputs: &Rows) -> Vec<Option<Positio
             }
         }
     }
-    let mut stated = vec![false; graph.len()];
-    for (place, artifact) in trace.artifacts().iter().enumerate() {
-        let Some(producer) = artifact.producer_action_id() else { continue };
+    let mut settled = vec![false; graph.len()];
+    for (place, producer) in stated.iter().enumerate() {
+        let Some(producer) = *producer else { continue };
         let Some(node) = node_of_artifact(trace, place) else { continue };
         // A stated producer that does not exist is a defect to report, not a reason to guess another.
         if let (Some(slot), Some(seen @ false)) =
-            (producers.get_mut(node.place()), stated.get_mut(node.place()))
+            (producers.get_mut(node.place()), settled.get_mut(node.place()))
         {
             *slot = trace.action_by_id(producer).map(Action::position);
             *seen = true;

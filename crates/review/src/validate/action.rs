@@ -6,8 +6,8 @@ use std::fmt;
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::{
-    ActionCategory, ActionType, Confidence, Determinism, EvidenceType, GatewayType, ReproducibilityStatus,
-    ReproductionKind,
+    ActionCategory, ActionType, ActivityType, Confidence, Determinism, EvidenceType, GatewayType,
+    ReproducibilityStatus, ReproductionKind,
 };
 use crate::wire::Action;
 
@@ -69,8 +69,12 @@ impl<'a> Check<'a> {
             self.action_execution(&action);
             self.action_gateway(&action);
             self.action_reproducibility(&action);
+            self.named_units.push(members.meta_action_id);
         }
-        self.action_ids();
+        self.files_modified();
+        if !self.trace.has_sound_action_ids() {
+            self.action_ids();
+        }
     }
 
     fn action_ids(&mut self) {
@@ -170,6 +174,12 @@ impl<'a> Check<'a> {
             presence: Presence::Required,
         };
         let (at, subject) = (|| action.at.child("evidence"), &action.subject);
+        let changes = matches!(
+            action.action_type,
+            Some(ActionType::Activity(
+                ActivityType::EditFile | ActivityType::CreateFile | ActivityType::DeleteFile
+            ))
+        );
         if let Some(other) = action.members.evidence.filter(|value| value.as_array().is_none()) {
             let message = format!("evidence is a list; found {}", shown(other));
             self.find(Rule::EvidenceType, at(), subject, message);
@@ -180,12 +190,20 @@ impl<'a> Check<'a> {
                 self.find(Rule::EvidenceType, at().child(index), subject, message);
                 continue;
             };
-            self.word(object, &at().child(index), field, subject, |word| {
-                EvidenceType::from_word(word).is_some()
-            });
-            if object.get("ref").and_then(Value::as_str).is_none() {
-                let message = "evidence refers to something by a text";
-                self.find(Rule::EvidenceRef, at().child(index).child("ref"), subject, message);
+            let evidence_type = object.get("type").and_then(Value::as_str).and_then(EvidenceType::from_word);
+            if evidence_type.is_none() {
+                self.word(object, &at().child(index), field, subject, |_| false);
+            }
+            match object.get("ref") {
+                Some(Value::String(path)) => {
+                    if changes && evidence_type == Some(EvidenceType::FileRef) {
+                        self.files.number(path);
+                    }
+                }
+                _ => {
+                    let message = "evidence refers to something by a text";
+                    self.find(Rule::EvidenceRef, at().child(index).child("ref"), subject, message);
+                }
             }
         }
     }

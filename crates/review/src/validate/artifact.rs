@@ -8,7 +8,8 @@ use hence_canon::Value;
 use crate::vocabulary::{ArtifactType, VerificationStatus};
 use crate::wire::Artifact;
 
-use super::check::{Check, shown};
+use super::check::{ArtifactFacts, Check, shown};
+use super::members::{ArtifactMembers, items};
 use super::place::Place;
 use super::rule::Rule;
 
@@ -51,9 +52,10 @@ impl Check<'_> {
         }
         let mut vocabulary = BTreeSet::new();
         for (place, artifact) in self.trace.artifacts().iter().enumerate() {
+            let members = ArtifactMembers::of(artifact.source());
             let at = Place::of("artifacts", artifact);
-            self.artifact_id(place, artifact);
-            let word = artifact.type_word();
+            self.artifact_id(place, members.id, artifact);
+            let word = members.word.and_then(Value::as_str).unwrap_or("");
             let artifact_type = ArtifactType::from_word(word);
             if word.is_empty() {
                 let message = "an artifact has a type";
@@ -62,21 +64,26 @@ impl Check<'_> {
                 let message = "the specification does not know this artifact type";
                 self.find(Rule::ArtifactTypeUnknown, at.child("artifact_type"), word, message);
             }
-            if let Some(revision) = artifact.member("revision").filter(|revision| revision.as_int().is_none())
-            {
+            if let Some(revision) = members.revision.filter(|revision| revision.as_int().is_none()) {
                 let message = format!("a revision is an integer; found {}", shown(revision));
                 self.find(Rule::ArtifactRevision, at.child("revision"), Subject(artifact), message);
             }
             if let Some(artifact_type) = artifact_type {
-                self.artifact_payload(artifact_type, artifact, &at);
+                self.artifact_payload(artifact_type, members.payload, artifact, &at);
             }
+            self.artifact_facts.push(ArtifactFacts {
+                artifact_type,
+                sources: items(members.derived_from).len(),
+                supersedes: members.supersedes,
+                producer: members.producer,
+            });
         }
     }
 
-    fn artifact_id(&mut self, place: usize, artifact: &Artifact) {
+    fn artifact_id(&mut self, place: usize, written: Option<&Value>, artifact: &Artifact) {
         let at = || Place::of("artifacts", artifact).child("artifact_id");
-        let Some(id) = artifact.id().filter(|id| !id.is_empty()) else {
-            let found = artifact.member("artifact_id").map_or_else(|| "nothing".to_owned(), shown);
+        let Some(id) = written.and_then(Value::as_str).filter(|id| !id.is_empty()) else {
+            let found = written.map_or_else(|| "nothing".to_owned(), shown);
             let message = format!("an artifact id is a text that is not empty; found {found}");
             return self.find(Rule::ArtifactId, at(), artifact.index(), message);
         };
@@ -89,10 +96,16 @@ impl Check<'_> {
         }
     }
 
-    fn artifact_payload(&mut self, artifact_type: ArtifactType, artifact: &Artifact, at: &Place<'_>) {
-        let Some(payload) = artifact.payload() else {
+    fn artifact_payload(
+        &mut self,
+        artifact_type: ArtifactType,
+        written: Option<&Value>,
+        artifact: &Artifact,
+        at: &Place<'_>,
+    ) {
+        let Some(payload) = written.and_then(Value::as_object) else {
             if needs_payload(artifact_type) {
-                let found = artifact.member("payload").map_or_else(|| "nothing".to_owned(), shown);
+                let found = written.map_or_else(|| "nothing".to_owned(), shown);
                 let message = format!("{} carries a payload; found {found}", artifact.type_word());
                 self.find(Rule::ArtifactPayload, at.child("payload"), Subject(artifact), message);
             }

@@ -7,7 +7,9 @@ use hence_canon::{Object, Value};
 
 use crate::lineage::Flow;
 use crate::version::Version;
+use crate::vocabulary::ArtifactType;
 use crate::wire::Trace;
+use crate::words::Words;
 
 use super::finding::{Finding, Level, Report};
 use super::place::Place;
@@ -58,13 +60,41 @@ pub(super) struct Check<'a> {
     pub(super) flow: &'a Flow,
     pub(super) version: Version,
     pub(super) known: Known<'a>,
+    /// The files that actions changed.
+    pub(super) files: Words,
+    /// Where the finding about them belongs.
+    pub(super) files_place: usize,
+    /// The unit each action names.
+    pub(super) named_units: Vec<Option<&'a Value>>,
+    /// What later rules need of each artifact.
+    pub(super) artifact_facts: Vec<ArtifactFacts<'a>>,
     report: Report,
+}
+
+/// What is kept of an artifact, so that it need not be looked at again.
+#[derive(Clone, Copy)]
+pub(super) struct ArtifactFacts<'a> {
+    pub(super) artifact_type: Option<ArtifactType>,
+    /// How many items its list of sources has.
+    pub(super) sources: usize,
+    pub(super) supersedes: Option<&'a Value>,
+    pub(super) producer: Option<&'a Value>,
 }
 
 impl<'a> Check<'a> {
     pub(super) fn new(trace: &'a Trace, flow: &'a Flow) -> Self {
         let version = Version::of(trace);
-        Self { trace, flow, version, known: Known::of(trace), report: Report::default() }
+        Self {
+            trace,
+            flow,
+            version,
+            known: Known::of(trace),
+            files: Words::default(),
+            files_place: 0,
+            named_units: Vec::with_capacity(trace.actions().len()),
+            artifact_facts: Vec::with_capacity(trace.artifacts().len()),
+            report: Report::default(),
+        }
     }
 
     pub(super) fn finish(self) -> Report {
@@ -87,6 +117,18 @@ impl<'a> Check<'a> {
     ) {
         let (subject, message) = (subject.to_string(), message.to_string());
         self.report.findings.push(Finding { rule, level, pointer: at.into(), subject, message });
+    }
+
+    /// Returns how many findings there are so far.
+    pub(super) fn findings_count(&self) -> usize {
+        self.report.findings.len()
+    }
+
+    /// Reports a broken rule of the whole trace at a place among the findings.
+    pub(super) fn find_at(&mut self, place: usize, rule: Rule, at: Place<'_>, message: String) {
+        let finding =
+            Finding { rule, level: rule.level(), pointer: at.into(), subject: String::new(), message };
+        self.report.findings.insert(place.min(self.report.findings.len()), finding);
     }
 
     /// Returns whether an id names an artifact or a reference artifact.

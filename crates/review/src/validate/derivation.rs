@@ -1,22 +1,25 @@
 //! Rules of artifact lineage.
 
+use hence_canon::Value;
+
 use crate::lineage::Node;
 use crate::vocabulary::ArtifactType;
 use crate::wire::{Artifact, Position};
 
 use super::artifact::Subject;
-use super::check::{Check, shown};
+use super::check::{ArtifactFacts, Check, shown};
 use super::place::Place;
 use super::rule::Rule;
 
 impl Check<'_> {
     pub(super) fn derivation(&mut self) {
-        for (place, artifact) in self.trace.artifacts().iter().enumerate() {
-            if !self.is_derivation_sound(place, artifact) {
+        let facts = std::mem::take(&mut self.artifact_facts);
+        for (place, (artifact, facts)) in self.trace.artifacts().iter().zip(&facts).enumerate() {
+            if !self.is_derivation_sound(place, facts) {
                 self.derived_from(place, artifact);
             }
-            self.supersedes(artifact);
-            self.reasoning_lineage(artifact);
+            self.supersedes(facts.supersedes, artifact);
+            self.reasoning_lineage(facts.artifact_type, artifact);
         }
         for cycle in self.flow.cycles() {
             let Some(first) = cycle.first().and_then(|id| self.trace.artifact_by_id(id)) else { continue };
@@ -33,14 +36,14 @@ impl Check<'_> {
     }
 
     /// Returns whether every source is known and was there before; most are, and this looks no id up.
-    fn is_derivation_sound(&self, place: usize, artifact: &Artifact) -> bool {
+    fn is_derivation_sound(&self, place: usize, facts: &ArtifactFacts<'_>) -> bool {
         let sources = self.flow.sources(place);
         let made = self.made(place);
         let is_earlier = |source: &Node| match (made, self.flow.producer(*source)) {
             (Some(made), Some(source_made)) => source_made <= made,
             _ => true,
         };
-        sources.len() == artifact.items("derived_from").len()
+        sources.len() == facts.sources
             && sources.iter().all(|source| self.flow.is_artifact(*source) && is_earlier(source))
     }
 
@@ -69,8 +72,8 @@ impl Check<'_> {
         }
     }
 
-    fn supersedes(&mut self, artifact: &Artifact) {
-        let Some(member) = artifact.member("supersedes") else { return };
+    fn supersedes(&mut self, written: Option<&Value>, artifact: &Artifact) {
+        let Some(member) = written else { return };
         let at = Place::of("artifacts", artifact).child("supersedes");
         match member.as_str() {
             Some(id) if artifact.id() == Some(id) => {
@@ -90,12 +93,12 @@ impl Check<'_> {
     }
 
     /// Results answer goals, goals are about models: by an immediate input, for goals also by their target.
-    fn reasoning_lineage(&mut self, artifact: &Artifact) {
+    fn reasoning_lineage(&mut self, artifact_type: Option<ArtifactType>, artifact: &Artifact) {
         let is = |id: &str, fits: fn(ArtifactType) -> bool| {
             self.trace.artifact_by_id(id).and_then(Artifact::artifact_type).is_some_and(fits)
         };
         let at = || Place::of("artifacts", artifact).child("derived_from");
-        match artifact.artifact_type() {
+        match artifact_type {
             Some(ArtifactType::VerificationResult)
                 if !artifact
                     .derived_from()

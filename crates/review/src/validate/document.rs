@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use hence_canon::Value;
 
 use crate::version::{self, Version};
-use crate::vocabulary::{ActionType, ActivityType, EventType};
-use crate::words::Words;
+use crate::vocabulary::EventType;
 
 use super::check::{Check, shown};
 use super::place::Place;
@@ -51,7 +50,7 @@ impl Check<'_> {
         self.event("trigger", Rule::Trigger, EventType::is_trigger);
         self.event("outcome", Rule::Outcome, EventType::is_outcome);
         self.counts();
-        self.files_modified();
+        self.files_place = self.findings_count();
     }
 
     fn kinds(&mut self) {
@@ -144,13 +143,10 @@ impl Check<'_> {
                 self.find(Rule::SpecVersion, at, subject, "spec_version is one of 1.0 to 1.7");
             }
             Version::Known(declared) => {
-                let Some((member, since)) = version::newest_member(self.trace) else { return };
-                if since > declared {
-                    let message = format!(
-                        "the trace declares 1.{declared} and uses {member}, which came with 1.{since}"
-                    );
-                    self.find(Rule::SpecVersionContent, at, format!("1.{declared}"), message);
-                }
+                let Some((member, since)) = version::newer_member(self.trace, declared) else { return };
+                let message =
+                    format!("the trace declares 1.{declared} and uses {member}, which came with 1.{since}");
+                self.find(Rule::SpecVersionContent, at, format!("1.{declared}"), message);
             }
         }
     }
@@ -200,21 +196,9 @@ impl Check<'_> {
         }
     }
 
-    fn files_modified(&mut self) {
-        let changes = |action: &&crate::wire::Action| {
-            matches!(
-                action.action_type(),
-                Some(ActionType::Activity(
-                    ActivityType::EditFile | ActivityType::CreateFile | ActivityType::DeleteFile
-                ))
-            )
-        };
-        let actions = self.trace.actions().iter().filter(changes);
-        // The same few files are changed again and again, so each is numbered before any are compared.
-        let mut files = Words::default();
-        for path in actions.flat_map(|action| action.file_paths()) {
-            files.number(path);
-        }
+    /// Compares the files that actions changed with those the trace declares; the finding stands before those of actions.
+    pub(super) fn files_modified(&mut self) {
+        let files = std::mem::take(&mut self.files);
         let declared: BTreeSet<&str> = self.trace.files_modified().collect();
         if declared.len() == files.len() && declared.iter().all(|path| files.find(path).is_some()) {
             return;
@@ -230,6 +214,6 @@ impl Check<'_> {
             only(&changed, &declared),
             only(&declared, &changed)
         );
-        self.find(Rule::FilesModified, Place::root().child("files_modified"), "", message);
+        self.find_at(self.files_place, Rule::FilesModified, Place::root().child("files_modified"), message);
     }
 }

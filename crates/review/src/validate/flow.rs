@@ -134,8 +134,9 @@ impl Check<'_> {
             Some(Made { first, count: 1, .. }) => first == action,
             Some(_) => every_output.get_or_init(|| pairs(trace, flow)).binary_search(&(node, action)).is_ok(),
         };
-        for (place, artifact) in self.trace.artifacts().iter().enumerate() {
-            let Some(stated) = artifact.member("producer_action_id") else { continue };
+        let facts = std::mem::take(&mut self.artifact_facts);
+        for (place, (artifact, facts)) in trace.artifacts().iter().zip(&facts).enumerate() {
+            let Some(stated) = facts.producer else { continue };
             let at = || Place::of("artifacts", artifact).child("producer_action_id");
             let Some(action) = stated.as_i64().and_then(|id| self.trace.action_by_id(id)) else {
                 let message = format!("no action has the id {}", shown(stated));
@@ -148,6 +149,7 @@ impl Check<'_> {
                 self.find(Rule::FlowProducerMismatch, at(), artifact::Subject(artifact), message);
             }
         }
+        self.artifact_facts = facts;
     }
 }
 

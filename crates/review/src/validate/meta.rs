@@ -169,12 +169,17 @@ impl Check<'_> {
     }
 
     fn meta_back_references(&mut self, claims: &Claims) {
-        for action in self.trace.actions() {
+        let named_units = std::mem::take(&mut self.named_units);
+        for (action, stated) in self.trace.actions().iter().zip(named_units) {
             let at = || Place::of("actions", action).child("meta_action_id");
-            // Of several actions with one id a unit claims the first, and the others with it.
-            let named = action.id().and_then(|id| self.trace.action_by_id(id));
-            let claimed = named.and_then(|named| claims.of(named.position()));
-            let Some(stated) = action.member("meta_action_id") else {
+            let claimed = if self.trace.has_sound_action_ids() {
+                claims.of(action.position())
+            } else {
+                // Of several actions with one id a unit claims the first, and the others with it.
+                let named = action.id().and_then(|id| self.trace.action_by_id(id));
+                named.and_then(|named| claims.of(named.position()))
+            };
+            let Some(stated) = stated else {
                 if let Some(unit) = claimed {
                     let message =
                         format!("the action belongs to {} and does not say so", shown(&unit.clone().into()));

@@ -11,27 +11,39 @@ use super::Artifact;
 
 /// Places of actions by id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ActionIds(Vec<(i64, u32)>);
+pub(super) struct ActionIds {
+    places: Vec<(i64, u32)>,
+    sound: bool,
+}
 
 impl ActionIds {
-    pub(super) fn of(ids: impl Iterator<Item = Option<i64>>) -> Self {
+    pub(super) fn of(ids: impl ExactSizeIterator<Item = Option<i64>>) -> Self {
+        let count = ids.len();
         let numbered = ids.zip(0..).filter_map(|(id, place)| Some((id?, place)));
-        let mut places: Vec<(i64, u32)> = numbered.collect();
+        let mut places: Vec<(i64, u32)> = Vec::with_capacity(count);
+        places.extend(numbered);
         // Ids nearly always count the actions, so that there is nothing to do.
-        if !places.is_sorted_by(|(left, _), (right, _)| left < right) {
+        let rises = places.is_sorted_by(|(left, _), (right, _)| left < right);
+        let sound = rises && places.len() == count && places.first().is_none_or(|(first, _)| *first >= 0);
+        if !rises {
             places.sort_unstable();
             places.dedup_by_key(|(id, _)| *id);
         }
-        Self(places)
+        Self { places, sound }
+    }
+
+    /// Returns whether every action has an id, none is negative, and they rise.
+    pub(super) fn are_sound(&self) -> bool {
+        self.sound
     }
 
     pub(super) fn find(&self, id: i64) -> Option<usize> {
-        let (first, _) = self.0.first()?;
+        let (first, _) = self.places.first()?;
         let guess = id.checked_sub(*first).and_then(|guess| usize::try_from(guess).ok());
-        let place = |found: usize| self.0.get(found).filter(|(known, _)| *known == id);
+        let place = |found: usize| self.places.get(found).filter(|(known, _)| *known == id);
         let found = guess
             .and_then(place)
-            .or_else(|| place(self.0.binary_search_by_key(&id, |(known, _)| *known).ok()?));
+            .or_else(|| place(self.places.binary_search_by_key(&id, |(known, _)| *known).ok()?));
         found.map(|(_, place)| *place as usize)
     }
 }
@@ -98,11 +110,14 @@ mod tests {
             ActionIds::of([Some(5), None, Some(-1), Some(5), Some(i64::MAX), Some(i64::MIN)].into_iter());
         let found = [5, -1, i64::MAX, i64::MIN, 6, 0].map(|id| ids.find(id));
         assert_eq!(found, [Some(0), Some(2), Some(4), Some(5), None, None]);
-        let counted = ActionIds::of((3..9).map(Some));
+        let counted = ActionIds::of([3, 4, 5, 6, 7, 8].map(Some).into_iter());
         assert_eq!(
             (counted.find(3), counted.find(8), counted.find(9), counted.find(2)),
             (Some(0), Some(5), None, None)
         );
         assert_eq!(ActionIds::default().find(0), None);
+        assert!(counted.are_sound() && !ids.are_sound());
+        assert!(!ActionIds::of([Some(1), None].into_iter()).are_sound());
+        assert!(!ActionIds::of([Some(-1), Some(0)].into_iter()).are_sound());
     }
 }

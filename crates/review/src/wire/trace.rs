@@ -120,6 +120,11 @@ impl Trace {
         })
     }
 
+    /// Returns whether the ids of actions are as they should be: integers that rise from 0 or more.
+    pub(crate) fn has_sound_action_ids(&self) -> bool {
+        self.action_ids.are_sound()
+    }
+
     /// Returns the ids of artifacts as numbers.
     pub(crate) fn artifact_ids(&self) -> &ArtifactWords {
         &self.artifact_ids

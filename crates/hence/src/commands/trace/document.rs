@@ -52,8 +52,10 @@ impl Document {
 
     /// Reads a document that must be readable.
     pub(crate) fn required(name: &str) -> Result<Self, CliError> {
-        Self::read(name)?
-            .map_err(|unreadable| CliError::new(Code::NotJson, format!("{name}: {}", unreadable.message)))
+        Self::read(name)?.map_err(|unreadable| {
+            let message = format!("{}: {}", input::shown_name(name), unreadable.message);
+            CliError::new(Code::NotJson, message)
+        })
     }
 
     /// Reads the document as a trace: any JSON can be read.
