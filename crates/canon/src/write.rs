@@ -64,17 +64,18 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
 
 /// Returns how many bytes stand before the first that is escaped.
 fn plain_bytes(bytes: &[u8]) -> usize {
-    const AT_ONCE: usize = 16;
+    const AT_ONCE: usize = 64;
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
     // Without an early exit the compiler tests a whole chunk at once.
     let is_plain = |chunk: &&[u8]| !chunk.iter().fold(false, |any, byte| any | is_special(byte));
     let known = bytes.chunks_exact(AT_ONCE).take_while(is_plain).count() * AT_ONCE;
-    let rest = bytes.get(known..).unwrap_or_default();
-    let (known, rest) = match rest.split_first_chunk() {
-        Some((eight, rest)) if !has_special(*eight) => (known + eight.len(), rest),
-        _ => (known, rest),
-    };
-    known + rest.iter().position(is_special).unwrap_or(rest.len())
+    let mut rest = bytes.get(known..).unwrap_or_default();
+    while let Some((eight, behind)) = rest.split_first_chunk()
+        && !has_special(*eight)
+    {
+        rest = behind;
+    }
+    bytes.len() - rest.len() + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
 /// Returns whether one of eight bytes is escaped, without looking at them one by one.
