@@ -21,6 +21,8 @@ struct Inner {
 
 /// The part of its bytes that a value may keep as room it does not use.
 const ROOM_LEFT: usize = 8;
+/// What even a short one may keep.
+const ROOM_LEFT_MIN: usize = 256;
 
 impl Canonical {
     /// Encodes `value`.
@@ -51,7 +53,7 @@ impl Canonical {
 
     fn wrap(mut bytes: Vec<u8>, depth: usize) -> Self {
         // Giving room back costs a move; a little of it is not worth one.
-        if bytes.capacity() > bytes.len() + bytes.len() / ROOM_LEFT + 64 {
+        if bytes.capacity() > bytes.len() + bytes.len() / ROOM_LEFT + ROOM_LEFT_MIN {
             bytes.shrink_to_fit();
         }
         Self(Arc::new(Inner { bytes, depth, digest: OnceLock::new(), value: OnceLock::new() }))

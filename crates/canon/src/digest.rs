@@ -52,7 +52,7 @@ impl Digest {
     }
 
     /// Appends the text form.
-    pub(crate) fn write_hex(self, out: &mut Vec<u8>) {
+    pub fn write_hex(self, out: &mut Vec<u8>) {
         out.extend_from_slice(const_hex::Buffer::<32>::new().format(&self.0).as_bytes());
     }
 

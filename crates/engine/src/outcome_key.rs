@@ -15,7 +15,11 @@ const DIGITS: usize = 6;
 /// A state is hashed from front to back, with its artifacts in the order of their keys. A name may sort anywhere, and
 /// everything behind it would be hashed again; behind a number, what is new comes last and costs what it is.
 pub fn outcome_key(index: StepIndex, step: &str) -> String {
-    format!("{:0DIGITS$}:{step}", index.get())
+    let number = index.get().to_string();
+    let mut key = String::with_capacity(DIGITS + 1 + step.len());
+    (number.len()..DIGITS).for_each(|_| key.push('0'));
+    [number.as_str(), ":", step].into_iter().for_each(|part| key.push_str(part));
+    key
 }
 
 /// Returns the artifact of a record of a skill's run. What policies say is no step of the skill and keeps its name.

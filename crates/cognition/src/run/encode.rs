@@ -9,6 +9,9 @@ use super::{Note, StepOutcome};
 use crate::failure::{CAUSES_MAX, ErrorClass, Failure};
 use crate::state::{DecodeError, Place, StepStatus, TraceMetrics};
 
+/// What an outcome takes as a rule.
+const OUTCOME_ROOM: usize = 448;
+
 /// A value that is not an outcome.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a step outcome: {0}")]
@@ -24,7 +27,7 @@ impl StepOutcome {
     ///
     /// It is written without a tree, in the order of the keys: this is done for every step of a run.
     pub fn canonical(&self) -> Canonical {
-        let mut writer = ObjectWriter::new().object("called", |object| {
+        let mut writer = ObjectWriter::with_capacity(OUTCOME_ROOM).object("called", |object| {
             self.called.iter().fold(object, |object, (id, times)| object.count(&**id, *times))
         });
         // Most steps write what they produced, once; only others say so.

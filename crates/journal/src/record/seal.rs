@@ -51,12 +51,12 @@ fn seal(writer: ObjectWriter<'_>, index: RecordIndex) -> Sealed {
     let (mut line, place) = writer.bytes_and_place(HASH_KEY);
     let hash = Digest::of(&line);
     // Every record has a member before and behind `record_hash`, so it stands between two commas.
-    let member = format!(",\"{HASH_KEY}\":\"{hash}\"");
     let end = line.len();
-    line.extend_from_slice(member.as_bytes());
-    line.copy_within(place..end, place + member.len());
-    if let Some(room) = line.get_mut(place..place + member.len()) {
-        room.copy_from_slice(member.as_bytes());
+    line.extend_from_slice(b",\"record_hash\":\"");
+    hash.write_hex(&mut line);
+    line.push(b'"');
+    if let Some(behind) = line.get_mut(place..) {
+        behind.rotate_left(end - place);
     }
     line.push(b'\n');
     Sealed { line, head: Head { hash, records: RecordCount::new(index.get() + 1) } }

@@ -65,7 +65,7 @@ fn references(table: &mut Table) -> Result<(), Error> {
     let mut points = Vec::new();
     for variables in VARIABLES {
         let memory = memory(variables)?;
-        let reference = |number: u32| format!("vars.n{:05}.list.1", number * 13 % variables);
+        let reference = |number: u32| format!("vars.n{:05}.count", number * 13 % variables);
         let input: Object =
             (0..REFERENCES).map(|number| (format!("i{number}"), Value::from(reference(number)))).collect();
         let mapping = InputMapping::parse(&input.into())?;

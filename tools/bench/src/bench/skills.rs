@@ -32,8 +32,10 @@ const GROWTH_MAX: f64 = 1.3;
 const FAN_OUT: usize = 500;
 /// How many items a step repeats over.
 const ITEMS: usize = 5_000;
-/// How often each run is made.
+/// How often each run is made at least.
 const TURNS: usize = 5;
+/// The length of the runs that are made no more often than that.
+const STEPS_MEASURED: usize = 10_000;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
     for (bytes, size) in CARRIED {
@@ -55,7 +57,9 @@ fn measure_chains(table: &mut Table, what: &str, chain: impl Fn(usize) -> Value)
     for count in STEPS {
         let case = Case::of(&chain(count))?;
         case.run()?;
-        let time = time_of(TURNS, || case.run()).as_secs_f64();
+        // Short runs are made more often: one that something disturbed weighs less.
+        let turns = (TURNS * STEPS_MEASURED / count).clamp(TURNS, TURNS * 20) | 1;
+        let time = time_of(turns, || case.run()).as_secs_f64();
         let rate = count_of(count)? / time;
         detail.push(format!("{count}: {:.1} µs", 1e6 / rate));
         if count == 1_000 {
