@@ -83,5 +83,5 @@ pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
-pub use taken_up::{NotTakenUp, take_up};
+pub use taken_up::{NotTakenUp, ReadBack, take_up};
 pub use verify::{Evidence, without_defects};

@@ -1,10 +1,14 @@
 //! A journal that is to be gone on with.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::thread;
 
 use hence_journal::verify::{Break, Outcome, Reason, check_chain};
-use hence_journal::{ReadError, Reader, Sealed};
+use hence_journal::{Chained, ReadError, Reader, RecordIndex, Sealed, positions};
+
+use crate::Book;
+use crate::blob::Blobs;
 
 /// Starting a thread costs more than hashing this much.
 const ASIDE_BYTES_MIN: usize = 64 * 1024;
@@ -23,18 +27,45 @@ pub enum NotTakenUp {
     Read(ReadError),
     /// It begins with another header.
     OtherHeader(&'static str),
+    /// Its records come to another state than the last of them names.
+    OtherEnd {
+        /// The last record.
+        index: RecordIndex,
+        /// Both states.
+        reason: String,
+    },
 }
 
-/// Folds a journal behind the header that problem and engine write now. Every record is hashed, and nothing that was
-/// built on one that does not hold is given back.
+/// A run that is read back from its journal.
+pub trait ReadBack {
+    /// Why it cannot be.
+    type Error: From<NotTakenUp>;
+
+    /// Takes back a record that was kept before.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), Self::Error>;
+
+    /// Keeps where the run stands behind the record `index`, to be returned to.
+    fn keep_position(&mut self, index: RecordIndex);
+
+    /// Returns the book of the run.
+    fn book(&mut self) -> &mut Book;
+}
+
+/// Reads a run that was just started back from its journal, behind the header that problem and engine write now. Every
+/// record is hashed, and nothing that was built on one that does not hold is given back.
 ///
 /// # Errors
-/// [`NotTakenUp`] when the chain does not hold or begins otherwise; else what `fold` says.
-pub fn take_up<T, E: From<NotTakenUp>>(
+/// [`NotTakenUp`] when the chain does not hold, begins otherwise or comes to another end; else why a record does not fit.
+pub fn take_up<R: ReadBack>(
+    run: R,
     journal: &[u8],
     header: &Sealed,
-    fold: impl FnOnce(Reader<'_>) -> Result<T, E>,
-) -> Result<T, E> {
+    blobs: &dyn Blobs,
+) -> Result<R, R::Error> {
+    let fold = |records| fold(run, records, &positions(journal), blobs);
     let check = || intact(check_chain(journal, NonZeroUsize::MIN).outcome);
     if journal.len() < ASIDE_BYTES_MIN {
         check()?;
@@ -43,7 +74,7 @@ pub fn take_up<T, E: From<NotTakenUp>>(
     // Hashing and folding need nothing of each other, so they go on side by side.
     thread::scope(|scope| {
         let aside = thread::Builder::new().spawn_scoped(scope, check);
-        let folded = open(journal, header).map_err(E::from).and_then(fold);
+        let folded = open(journal, header).map_err(R::Error::from).and_then(fold);
         match aside {
             Ok(aside) => aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
             // No thread is to be had: this one does the work.
@@ -51,6 +82,32 @@ pub fn take_up<T, E: From<NotTakenUp>>(
         }
         folded
     })
+}
+
+fn fold<R: ReadBack>(
+    mut run: R,
+    records: Reader<'_>,
+    wanted: &BTreeSet<RecordIndex>,
+    blobs: &dyn Blobs,
+) -> Result<R, R::Error> {
+    let mut last = RecordIndex::HEADER;
+    run.keep_position(last);
+    for chained in records {
+        let chained = chained.map_err(NotTakenUp::Read)?;
+        last = chained.index;
+        run.take_back(&chained, blobs)?;
+        if wanted.contains(&last) {
+            run.keep_position(last);
+        }
+    }
+    // The state that was folded must be the one the last record names: everything before hangs on it.
+    match run.book().check_end() {
+        Ok(()) => Ok(run),
+        Err((folded, claimed)) => {
+            let reason = format!("the state hashes to {folded}, the record says {claimed}");
+            Err(NotTakenUp::OtherEnd { index: last, reason }.into())
+        }
+    }
 }
 
 fn intact(chain: Outcome) -> Result<(), NotTakenUp> {

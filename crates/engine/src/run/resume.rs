@@ -1,15 +1,16 @@
 //! Taking up a run where its journal ends. Nothing that is recorded is executed again.
 
 use hence_journal::verify::Reason;
-use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, StepRecord, positions};
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, StepRecord};
 use hence_state::Status;
 
 use super::{Finished, Run, RunError};
 use crate::blob::Blobs;
+use crate::book::Book;
 use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
 use crate::history::Recorded;
 use crate::plan::Plan;
-use crate::taken_up::{NotTakenUp, take_up};
+use crate::taken_up::{NotTakenUp, ReadBack, take_up};
 
 /// A run read back from its journal.
 pub enum Resumed {
@@ -57,7 +58,24 @@ impl From<NotTakenUp> for ResumeError {
             NotTakenUp::OtherHeader(reason) => {
                 Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
             }
+            NotTakenUp::OtherEnd { index, reason } => Self::Diverged { index, reason },
         }
+    }
+}
+
+impl ReadBack for Run {
+    type Error = ResumeError;
+
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
+        self.take_back_record(chained, blobs)
+    }
+
+    fn keep_position(&mut self, index: RecordIndex) {
+        Self::keep_position(self, index);
+    }
+
+    fn book(&mut self) -> &mut Book {
+        &mut self.book
     }
 }
 
@@ -76,25 +94,11 @@ impl Run {
     /// # Errors
     /// As for [`resume`](Self::resume).
     pub fn reopen(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Self, ResumeError> {
-        let (mut run, header) = Self::start(plan)?;
-        let wanted = positions(journal);
-        run.keep_position(RecordIndex::HEADER);
-        take_up(journal, &header, |records| {
-            let mut last = RecordIndex::HEADER;
-            for chained in records {
-                let chained = chained?;
-                last = chained.index;
-                run.take_back(&chained, blobs)?;
-                if wanted.contains(&last) {
-                    run.keep_position(last);
-                }
-            }
-            run.check_end(last)?;
-            Ok(run)
-        })
+        let (run, header) = Self::start(plan)?;
+        take_up(run, journal, &header, blobs)
     }
 
-    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
+    fn take_back_record(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
         let diverged =
             |reason: &str| ResumeError::Diverged { index: chained.index, reason: reason.to_owned() };
         match &chained.record {
@@ -157,14 +161,6 @@ impl Run {
             _ => self.blocked = Some(Recorded::of_attempt(&record.result)),
         }
         self.book.take_back_step(&key, record).map_err(|error| error.to_string())
-    }
-
-    /// The state that was folded must be the one the last record names: everything before hangs on it.
-    fn check_end(&mut self, index: RecordIndex) -> Result<(), ResumeError> {
-        self.book.check_end().map_err(|(folded, claimed)| {
-            let reason = format!("the state hashes to {folded}, the record says {claimed}");
-            ResumeError::Diverged { index, reason }
-        })
     }
 
     fn into_resumed(self) -> Resumed {

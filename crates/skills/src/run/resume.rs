@@ -6,10 +6,11 @@ use hence_canon::Canonical;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::{Prepared, StepOutcome};
 use hence_engine::{
-    Blobs, NotTakenUp, Role, VERDICTS_STEP, attempt, recorded_outcome_key, take_up, was_started,
+    Blobs, Book, NotTakenUp, ReadBack, Role, VERDICTS_STEP, attempt, recorded_outcome_key, take_up,
+    was_started,
 };
 use hence_journal::verify::Reason;
-use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, positions};
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex};
 use hence_state::{ProblemSpec, Timestamp};
 
 use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
@@ -59,7 +60,24 @@ impl From<NotTakenUp> for ResumeSkillError {
             NotTakenUp::OtherHeader(reason) => {
                 Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
             }
+            NotTakenUp::OtherEnd { index, reason } => Self::Diverged { index, reason },
         }
+    }
+}
+
+impl ReadBack for SkillRun<'_> {
+    type Error = ResumeSkillError;
+
+    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeSkillError> {
+        self.take_back_record(chained, blobs)
+    }
+
+    fn keep_position(&mut self, index: RecordIndex) {
+        Self::keep_position(self, index);
+    }
+
+    fn book(&mut self) -> &mut Book {
+        &mut self.book
     }
 }
 
@@ -89,24 +107,7 @@ impl<'a> SkillRun<'a> {
     ) -> Result<Self, ResumeSkillError> {
         let (mut run, header) = Self::start(problem, prepared, source, registry)?;
         run.variables = variables.or(run.variables);
-        let wanted = positions(journal);
-        run.keep_position(RecordIndex::HEADER);
-        take_up(journal, &header, |records| {
-            let mut last = RecordIndex::HEADER;
-            for chained in records {
-                let chained = chained?;
-                last = chained.index;
-                run.take_back(&chained, blobs)?;
-                if wanted.contains(&last) {
-                    run.keep_position(last);
-                }
-            }
-            run.book.check_end().map_err(|(folded, claimed)| {
-                let reason = format!("the state hashes to {folded}, the record says {claimed}");
-                ResumeSkillError::Diverged { index: last, reason }
-            })?;
-            Ok(run)
-        })
+        take_up(run, journal, &header, blobs)
     }
 
     /// Takes an outcome back into progress and variables.
@@ -145,7 +146,7 @@ impl<'a> SkillRun<'a> {
         })
     }
 
-    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeSkillError> {
+    fn take_back_record(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeSkillError> {
         let index = chained.index;
         let diverged = |reason: String| ResumeSkillError::Diverged { index, reason };
         match &chained.record {
