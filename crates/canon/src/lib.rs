@@ -51,4 +51,4 @@ pub use parted::{Part, PartedDigest};
 pub use pointer::{InvalidPointer, JsonPointer};
 pub use pretty::pretty;
 pub use value::{Kind, Value};
-pub use write::{canonical_bytes, write_string};
+pub use write::{canonical_bytes, write_string, write_texts};

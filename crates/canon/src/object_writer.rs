@@ -69,9 +69,7 @@ impl<'a> ObjectWriter<'a> {
     #[must_use]
     pub fn texts<T: AsRef<str>>(mut self, key: impl Into<Cow<'a, str>>, texts: &[T]) -> Self {
         self.deepest = self.deepest.max(1);
-        self.add(key.into(), |out| {
-            write::write_list(texts, out, |text, out| write::write_string(text.as_ref(), out))
-        })
+        self.add(key.into(), |out| write::write_texts(texts, out))
     }
 
     /// Adds a member that is a list of values.

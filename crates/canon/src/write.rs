@@ -48,6 +48,11 @@ pub(crate) fn write_list<T>(items: &[T], out: &mut Vec<u8>, write: impl Fn(&T, &
     out.push(b']');
 }
 
+/// Appends texts as a canonical list.
+pub fn write_texts<T: AsRef<str>>(texts: &[T], out: &mut Vec<u8>) {
+    write_list(texts, out, |text, out| write_string(text.as_ref(), out));
+}
+
 /// Appends `text` as a canonical string: only `"`, `\` and U+0000–U+001F are escaped.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');

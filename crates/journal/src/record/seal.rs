@@ -52,7 +52,7 @@ fn seal(writer: ObjectWriter<'_>, index: RecordIndex) -> Sealed {
     let hash = Digest::of(&line);
     // Every record has a member before and behind `record_hash`, so it stands between two commas.
     let end = line.len();
-    line.extend_from_slice(b",\"record_hash\":\"");
+    [",\"", HASH_KEY, "\":\""].into_iter().for_each(|part| line.extend_from_slice(part.as_bytes()));
     hash.write_hex(&mut line);
     line.push(b'"');
     if let Some(behind) = line.get_mut(place..) {

@@ -8,9 +8,7 @@
 //!  ,"status":…,"step_index":…,"version":…}                                        one part
 //! ```
 
-use std::sync::Arc;
-
-use hence_canon::{Canonical, Digest, Part, PartedDigest, write_string};
+use hence_canon::{Canonical, Digest, Part, PartedDigest, write_string, write_texts};
 
 use super::{Core, STATE_VERSION};
 use crate::ITERATIONS_KEY;
@@ -155,18 +153,6 @@ impl Core {
         );
         [Part::with_value(middle, self.problem.canonical().clone()), Part::literal(end)]
     }
-}
-
-/// Writes texts as a list.
-fn write_texts(texts: &[Arc<str>], out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (at, text) in texts.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        write_string(text, out);
-    }
-    out.push(b']');
 }
 
 fn iterations_opening(position: usize) -> Part {
