@@ -60,12 +60,12 @@ fn world() -> World {
     world
 }
 
-fn json(world: &World, arguments: &[&str]) -> Value {
+pub(crate) fn json(world: &World, arguments: &[&str]) -> Value {
     let answer = world.ask(&[arguments, &["--json"]].concat());
     serde_json::from_slice(&answer.stdout).unwrap_or_else(|_| panic!("{}", answer.stderr))
 }
 
-fn log(world: &World, run: &str) -> Vec<String> {
+pub(crate) fn log(world: &World, run: &str) -> Vec<String> {
     let shown = json(world, &["log", run]);
     let rows = shown["records"].as_array().unwrap();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use crate::guard::{json, log};
 use crate::world::{World, problem};
 
 const SKILL: &str = "\
@@ -71,20 +72,6 @@ fn passing() -> World {
 fn done(world: &World, arguments: &[&str]) {
     let answer = world.ask(arguments);
     assert_eq!(answer.code, 0, "{arguments:?}: {}{}", String::from_utf8_lossy(&answer.stdout), answer.stderr);
-}
-
-fn json(world: &World, arguments: &[&str]) -> Value {
-    let answer = world.ask(&[arguments, &["--json"]].concat());
-    serde_json::from_slice(&answer.stdout).unwrap_or_else(|_| panic!("{}", answer.stderr))
-}
-
-fn log(world: &World, run: &str) -> Vec<String> {
-    let shown = json(world, &["log", run]);
-    let rows = shown["records"].as_array().unwrap();
-    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    rows.iter()
-        .map(|row| format!("{} {}", text(row, "what"), text(row, "status")).trim().to_owned())
-        .collect()
 }
 
 fn holds(world: &World, run: &str) {
