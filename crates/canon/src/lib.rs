@@ -9,6 +9,8 @@
 //!   and says where. [`parse_lenient`] reports the same defects instead, for the one reader that needs it.
 //! - [`Canonical`] is a value together with its canonical bytes; [`scan`] proves that bytes already are canonical.
 //! - [`PartedDigest`] hashes a document kept in parts and repeats only the work behind the first changed part.
+//! - [`read`] reads typed data out of values and reports what does not fit, one [`Finding`](read::Finding) each.
+//! - [`time`] reads and writes the spellings of times.
 //!
 //! It does no I/O, reads no clock, and knows nothing of runs, states or records.
 //!
@@ -35,7 +37,9 @@ mod parse;
 mod parted;
 mod pointer;
 mod pretty;
+pub mod read;
 pub mod scan;
+pub mod time;
 mod value;
 mod write;
 
