@@ -72,11 +72,11 @@ codes! {
     /// An answer does not fit.
     Answer = "E0307", "the answer does not fit the question";
     /// What is under way cannot be read.
-    Calls = "E0308", "what is under way in the run cannot be read";
+    Calls = "E0308", "the call log is unreadable";
     /// The run was stopped by a person or its deadline.
     Interrupted = "E0309", "the run was stopped before its end";
     /// A nested skill cannot be used.
-    Nested = "E0310", "a nested skill is refused or cannot be had";
+    Nested = "E0310", "a nested skill is refused or cannot be found";
     /// A run cannot be forked there.
     Fork = "E0311", "the run cannot be forked there";
     /// A capabilities file is refused.
@@ -86,15 +86,15 @@ codes! {
     /// A secret cannot be had.
     SecretMissing = "E0322", "a secret is missing";
     /// What a step is bound to gave nothing usable.
-    BoundStep = "E0335", "what a step is bound to gave nothing usable";
+    BoundStep = "E0335", "a bound capability returned an unusable result";
     /// A file a person named cannot be read or written.
     File = "E0401", "a file cannot be read or written";
     /// A folder is no bundle.
-    Bundle = "E0402", "the folder is not a bundle that can be taken in";
+    Bundle = "E0402", "the folder is not a bundle that can be imported";
     /// Nothing is at that place.
     NoSuchPlace = "E0403", "nothing is at that place";
     /// A line at the prompt is no command.
-    Line = "E0404", "a line at the prompt is no command";
+    Line = "E0404", "a line at the prompt is not a command";
     /// A rule forbids an operation on variables.
     Variables = "E0501", "a rule forbids the operation on variables";
     /// A state document is refused.

@@ -172,18 +172,18 @@ fn every_code_has_a_title_and_a_page() {
     E0305  nothing waits for that answer
     E0306  the question has been answered already
     E0307  the answer does not fit the question
-    E0308  what is under way in the run cannot be read
+    E0308  the call log is unreadable
     E0309  the run was stopped before its end
-    E0310  a nested skill is refused or cannot be had
+    E0310  a nested skill is refused or cannot be found
     E0311  the run cannot be forked there
     E0320  a capabilities file is refused
     E0321  the capabilities are not those the run pins
     E0322  a secret is missing
-    E0335  what a step is bound to gave nothing usable
+    E0335  a bound capability returned an unusable result
     E0401  a file cannot be read or written
-    E0402  the folder is not a bundle that can be taken in
+    E0402  the folder is not a bundle that can be imported
     E0403  nothing is at that place
-    E0404  a line at the prompt is no command
+    E0404  a line at the prompt is not a command
     E0501  a rule forbids the operation on variables
     E0502  the state document is refused
     E0503  the checkpoint cannot be taken or returned to
