@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, parse};
-use hence_engine::{Engine, Evidence, MemorySink, Request, Run, Sink, Step, Unseen, View, without_defects};
+use hence_engine::{
+    Engine, Evidence, InputUnavailable, MemorySink, Request, Run, Sink, Step, View, without_defects,
+};
 use hence_journal::verify::Level;
 use hence_state::{Profile, StepError};
 
@@ -24,7 +26,7 @@ impl Step for CrossCheck {
         "cross_check"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         let evidence = view.artifact("evidence")?;
         Ok([("evidence", evidence)].into_iter().collect::<Object>().into())
     }

@@ -16,7 +16,7 @@ use hence_state::{
 };
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
-use crate::gate::{self, Custody, GateError, Role, Untimely};
+use crate::gate::{self, GateError, PolicyOrderError, PolicyState, Role};
 use crate::mark::{Mark, Marked};
 use crate::sink::{Sink, SinkError};
 
@@ -31,9 +31,9 @@ pub struct Book {
     pub(crate) clock: Clock,
     pub(crate) mutations: u64,
     pub(crate) head: Head,
-    custody: Custody,
+    policy_state: PolicyState,
     /// Where the run stood with its policies behind the records that something returns to.
-    kept_custody: BTreeMap<RecordIndex, Custody>,
+    policy_snapshots: BTreeMap<RecordIndex, PolicyState>,
 }
 
 /// What a new book needs to know.
@@ -80,11 +80,11 @@ pub enum BookError {
     Gate(#[from] GateError),
     /// The record may not come where policies are concerned.
     #[error("record {index}: {source}")]
-    Untimely {
+    PolicyOrder {
         /// The record.
         index: RecordIndex,
         /// Why.
-        source: Untimely,
+        source: PolicyOrderError,
     },
 }
 
@@ -105,7 +105,7 @@ impl Book {
             profile: start.profile.name,
             clock: clock_mark(&start.profile, &start.clock),
         };
-        let custody = Custody::of(&start.problem);
+        let policy_state = PolicyState::of(&start.problem);
         let mut fold = Fold::new(&header, start.problem);
         let state_hash = fold.state_mut().digest();
         header.initial_state_hash = state_hash;
@@ -118,8 +118,8 @@ impl Book {
             clock,
             mutations: 0,
             head,
-            custody,
-            kept_custody: BTreeMap::new(),
+            policy_state,
+            policy_snapshots: BTreeMap::new(),
         };
         Ok((book, sealed))
     }
@@ -185,15 +185,15 @@ impl Book {
     /// Applies a result and returns the step index before it. Nothing is kept yet.
     pub(crate) fn apply(&mut self, key: &str, result: &StepResult) -> Result<StepIndex, BookError> {
         let before = self.fold.state().step_index();
-        self.take_custody(result)?;
+        self.apply_policy_state(result)?;
         self.fold.apply(key, result).map_err(|source| self.refused(source))?;
         self.mutations += 1;
         Ok(before)
     }
 
-    fn take_custody(&mut self, result: &StepResult) -> Result<Role, BookError> {
+    fn apply_policy_state(&mut self, result: &StepResult) -> Result<Role, BookError> {
         let index = self.next_index();
-        self.custody.take(result).map_err(|source| BookError::Untimely { index, source })
+        self.policy_state.take(result).map_err(|source| BookError::PolicyOrder { index, source })
     }
 
     /// Applies a result whose output belongs under `key`, and keeps its record.
@@ -229,7 +229,7 @@ impl Book {
     /// [`BookError`]; what was kept before stays kept.
     pub fn complete(&mut self, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
         let index = self.next_index();
-        self.custody.complete().map_err(|source| BookError::Untimely { index, source })?;
+        self.policy_state.complete().map_err(|source| BookError::PolicyOrder { index, source })?;
         let at = self.next_time()?;
         self.fold.complete(&at).map_err(|source| self.refused(source))?;
         self.mutations += 1;
@@ -278,7 +278,7 @@ impl Book {
         let to = found.map_err(|error| self.refused(error.into()))?;
         let at = self.next_time()?;
         self.fold.roll_back(name, to, &at).map_err(|source| self.refused(source))?;
-        self.return_custody(to);
+        self.restore_policy_state(to);
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
         let control = RollbackControl { name: name.clone(), to, state_hash: self.state_hash, at };
@@ -290,7 +290,7 @@ impl Book {
     ///
     /// # Errors
     /// [`BookError::Fold`] when it may not be there.
-    pub fn take_back_checkpoint(&mut self, control: &CheckpointControl) -> Result<(), BookError> {
+    pub fn apply_recorded_checkpoint(&mut self, control: &CheckpointControl) -> Result<(), BookError> {
         let next = self.next_index();
         self.fold.checkpoint(&control.name, control.position, next).map_err(|source| self.refused(source))
     }
@@ -299,10 +299,10 @@ impl Book {
     ///
     /// # Errors
     /// [`BookError::Fold`] when it goes nowhere.
-    pub fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), BookError> {
+    pub fn apply_recorded_rollback(&mut self, control: &RollbackControl) -> Result<(), BookError> {
         let rolled = self.fold.roll_back(&control.name, control.to, &control.at);
         rolled.map_err(|source| self.refused(source))?;
-        self.return_custody(control.to);
+        self.restore_policy_state(control.to);
         self.mutations += 1;
         self.state_hash = control.state_hash;
         Ok(())
@@ -311,13 +311,13 @@ impl Book {
     /// Keeps the present state as the one behind `index`, to be returned to.
     pub fn keep_position(&mut self, index: RecordIndex) {
         self.fold.keep(index);
-        self.kept_custody.insert(index, self.custody.clone());
+        self.policy_snapshots.insert(index, self.policy_state.clone());
     }
 
-    fn return_custody(&mut self, to: RecordIndex) {
+    fn restore_policy_state(&mut self, to: RecordIndex) {
         // Kept together with the state, which has been found.
-        if let Some(custody) = self.kept_custody.get(&to) {
-            self.custody = custody.clone();
+        if let Some(policy_state) = self.policy_snapshots.get(&to) {
+            self.policy_state = policy_state.clone();
         }
     }
 
@@ -362,7 +362,7 @@ impl Book {
     ///
     /// # Errors
     /// [`BookError::Fold`] when it does not fit the state.
-    pub fn take_back_step(&mut self, key: &str, record: &StepRecord) -> Result<(), BookError> {
+    pub fn replay_step(&mut self, key: &str, record: &StepRecord) -> Result<(), BookError> {
         self.apply(key, &record.result)?;
         self.state_hash = record.state_after_hash;
         Ok(())
@@ -372,9 +372,9 @@ impl Book {
     ///
     /// # Errors
     /// [`BookError::Fold`] when the run cannot complete there.
-    pub fn take_back_completion(&mut self, at: &Timestamp, state_hash: Digest) -> Result<(), BookError> {
+    pub fn apply_recorded_completion(&mut self, at: &Timestamp, state_hash: Digest) -> Result<(), BookError> {
         let index = self.next_index();
-        self.custody.complete().map_err(|source| BookError::Untimely { index, source })?;
+        self.policy_state.complete().map_err(|source| BookError::PolicyOrder { index, source })?;
         self.fold.complete(at).map_err(|source| self.refused(source))?;
         self.mutations += 1;
         self.state_hash = state_hash;

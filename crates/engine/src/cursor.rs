@@ -27,7 +27,7 @@ enum Position {
 
 /// A record that may not come now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Misstep {
+pub(crate) enum FlowError {
     /// Another step, or none, should come.
     Flow,
     /// The decision counts another iteration.
@@ -63,11 +63,11 @@ impl Cursor {
     }
 
     /// Takes a step.
-    pub(crate) fn step(&mut self, name: &str, status: StepStatus) -> Result<(), Misstep> {
+    pub(crate) fn step(&mut self, name: &str, status: StepStatus) -> Result<(), FlowError> {
         let Some(step) =
             self.next_step().filter(|step| self.steps.get(*step).is_some_and(|next| &**next == name))
         else {
-            return Err(Misstep::Flow);
+            return Err(FlowError::Flow);
         };
         self.position = match status {
             StepStatus::Failed => {
@@ -88,15 +88,15 @@ impl Cursor {
         iteration: u64,
         start_step: &str,
         end_step: &str,
-    ) -> Result<(), Misstep> {
+    ) -> Result<(), FlowError> {
         let start = self.steps.iter().position(|step| &**step == start_step);
         let end = self.steps.iter().position(|step| &**step == end_step);
         let in_order = start.zip(end).is_some_and(|(start, end)| start <= end);
         if self.just_executed() != Some(end_step) || !in_order {
-            return Err(Misstep::Flow);
+            return Err(FlowError::Flow);
         }
         if iteration != self.iteration {
-            return Err(Misstep::Iteration { expected: self.iteration });
+            return Err(FlowError::Iteration { expected: self.iteration });
         }
         self.position = match (self.position, action) {
             (Position::Failed { .. }, _) | (_, LoopAction::MaxIterationsReached) => Position::Ended,
@@ -107,15 +107,15 @@ impl Cursor {
                 self.iteration += 1;
                 Position::Before { step: start.unwrap_or(0), just_executed: false }
             }
-            (Position::Ended, _) => return Err(Misstep::Flow),
+            (Position::Ended, _) => return Err(FlowError::Flow),
         };
         Ok(())
     }
 
     /// Takes the record of completion.
-    pub(crate) fn complete(&mut self) -> Result<(), Misstep> {
+    pub(crate) fn complete(&mut self) -> Result<(), FlowError> {
         if !self.all_steps_done() {
-            return Err(Misstep::Flow);
+            return Err(FlowError::Flow);
         }
         self.position = Position::Ended;
         Ok(())

@@ -63,12 +63,12 @@ pub use bound::{BoundCall, BoundReply, Callees, NoReply};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
-    BLOCKED_MEMBER, Blocked, Custody, FinalJudgement, Gate, GateError, Gates, Judgement, Opening,
-    POLICIES_STEP, POLICY_MEMBER, Role, Untimely, VERDICTS_STEP, attempt, catch_up, first_laid, is_seen,
-    was_started,
+    BLOCKED_MEMBER, Blocked, FinalVerdict, Gate, GateError, Gates, Judgement, Opening, POLICIES_STEP,
+    POLICY_MEMBER, PolicyOrderError, PolicyState, Role, VERDICTS_STEP, attempt, catch_up, first_installed,
+    is_seen, was_started,
 };
 pub use interactive::{
-    Completed, Ground, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, events,
+    Completed, Interactive, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, VariableFiles, events,
     is_pinned as is_interactive, pins_document, variables_problem,
 };
 pub use mark::{Mark, Marked};
@@ -82,6 +82,6 @@ pub use replay::{Difference, RecordedSteps, Replay, ReplayError};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Advanced, Event, Finished, ResumeError, Resumed, Run, RunError};
 pub use sink::{GuardedSink, MemorySink, ReplaySink, Sink, SinkError};
-pub use step::{Attempt, Determinism, Step, Stopped, Unseen, View};
+pub use step::{Attempt, Determinism, InputUnavailable, Step, Stopped, View};
 pub use taken_up::{NotTakenUp, ReadBack, take_up};
 pub use verify::{Evidence, without_defects};

@@ -100,8 +100,8 @@ impl Engine {
             | Err(RunError::Book(
                 BookError::Clock(_)
                 | BookError::Fold { .. }
-                | BookError::Untimely { .. }
-                | BookError::Gate(GateError::Untimely(_) | GateError::OtherPolicies { .. }),
+                | BookError::PolicyOrder { .. }
+                | BookError::Gate(GateError::PolicyOrder(_) | GateError::OtherPolicies { .. }),
             ))
             | Err(RunError::Stopped { .. } | RunError::Waiting { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -144,7 +144,7 @@ impl Again<'_> {
         loop {
             if let Some(policies) = self.history.policies.get(&run.next_index()) {
                 let policies = blob::resolve(policies, sink)?;
-                run.lay_policies(&policies, sink)?;
+                run.install_policies(&policies, sink)?;
                 continue;
             }
             if let Some(mark) = self.history.marks.get(&run.next_index()) {

@@ -26,8 +26,8 @@ pub trait Step: Send + Sync {
     /// Returns what the step is given; its digest is recorded.
     ///
     /// # Errors
-    /// [`Unseen`] when the view lacks something: a verifier may not have the problem, or a blob.
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen>;
+    /// [`InputUnavailable`] when the view lacks something: a verifier may not have the problem, or a blob.
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable>;
 
     /// Returns what the output alone says about the input, if it says all of it.
     ///
@@ -92,7 +92,7 @@ pub enum Determinism {
 
 /// Something a step needs and cannot see.
 #[derive(Debug, thiserror::Error)]
-pub enum Unseen {
+pub enum InputUnavailable {
     /// The problem.
     #[error("the problem is not known")]
     Problem,
@@ -115,7 +115,7 @@ pub enum Unseen {
     Blob(#[from] BlobError),
 }
 
-impl Unseen {
+impl InputUnavailable {
     /// Returns the errors a step fails with when it cannot see its input.
     pub(crate) fn into_errors(self) -> Vec<StepError> {
         vec![StepError::new("input_unavailable", self.to_string())]
@@ -138,9 +138,9 @@ impl<'a> View<'a> {
     /// Returns the problem.
     ///
     /// # Errors
-    /// [`Unseen::Problem`] for a verifier that has only the journal.
-    pub fn problem(&self) -> Result<&'a ProblemSpec, Unseen> {
-        self.problem.ok_or(Unseen::Problem)
+    /// [`InputUnavailable::Problem`] for a verifier that has only the journal.
+    pub fn problem(&self) -> Result<&'a ProblemSpec, InputUnavailable> {
+        self.problem.ok_or(InputUnavailable::Problem)
     }
 
     /// Returns the profile of the run.
@@ -151,9 +151,9 @@ impl<'a> View<'a> {
     /// Returns the state's metadata before this step.
     ///
     /// # Errors
-    /// [`Unseen::Problem`] for a verifier that has only the journal.
-    pub fn metadata(&self) -> Result<&'a Metadata, Unseen> {
-        self.metadata.ok_or(Unseen::Problem)
+    /// [`InputUnavailable::Problem`] for a verifier that has only the journal.
+    pub fn metadata(&self) -> Result<&'a Metadata, InputUnavailable> {
+        self.metadata.ok_or(InputUnavailable::Problem)
     }
 
     /// Returns the state's step index before this step.
@@ -169,19 +169,19 @@ impl<'a> View<'a> {
     /// Returns the newest value of an artifact, fetched if it is kept outside the journal.
     ///
     /// # Errors
-    /// [`Unseen`] when no step has produced it or it cannot be fetched.
-    pub fn artifact(&self, key: &str) -> Result<Value, Unseen> {
-        let newest = self.artifacts.newest(key).ok_or_else(|| Unseen::Artifact(key.to_owned()))?;
+    /// [`InputUnavailable`] when no step has produced it or it cannot be fetched.
+    pub fn artifact(&self, key: &str) -> Result<Value, InputUnavailable> {
+        let newest = self.artifacts.newest(key).ok_or_else(|| InputUnavailable::Artifact(key.to_owned()))?;
         Ok(blob::resolve(newest, self.blobs)?)
     }
 
     /// Returns a member of the newest value of an artifact.
     ///
     /// # Errors
-    /// [`Unseen`] when there is none.
-    pub fn artifact_member(&self, key: &str, member: &str) -> Result<Value, Unseen> {
+    /// [`InputUnavailable`] when there is none.
+    pub fn artifact_member(&self, key: &str, member: &str) -> Result<Value, InputUnavailable> {
         let value = self.artifact(key)?;
-        let unseen = || Unseen::Member { artifact: key.to_owned(), member: member.to_owned() };
+        let unseen = || InputUnavailable::Member { artifact: key.to_owned(), member: member.to_owned() };
         value.get(member).cloned().ok_or_else(unseen)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_engine::{
-    BookError, Engine, Evidence, FinalJudgement, Gate, GateError, Gates, GuardedSink, Judgement, MemorySink,
+    BookError, Engine, Evidence, FinalVerdict, Gate, GateError, Gates, GuardedSink, Judgement, MemorySink,
     Opening, POLICIES_STEP, RecordedSteps, Request, ResumeError, Resumed, Run, RunError, Sink, VERDICTS_STEP,
     catch_up, without_defects,
 };
@@ -41,7 +41,7 @@ fn list() -> Box<List> {
 }
 
 impl Gate for List {
-    fn go_by(&mut self, _: RecordIndex, policies: &Value) -> Result<(), GateError> {
+    fn set_policies(&mut self, _: RecordIndex, policies: &Value) -> Result<(), GateError> {
         if policies.get("bad").is_some() {
             return Err(GateError::Policies("bad".to_owned()));
         }
@@ -65,12 +65,12 @@ impl Gate for List {
         self.seen += 1;
     }
 
-    fn judge_end(&mut self) -> FinalJudgement {
+    fn final_verdict(&mut self) -> FinalVerdict {
         let blocks = match self.policies.get("end") {
             Some(_) => vec![StepError::new(POLICY_VIOLATION, "not yet")],
             None => Vec::new(),
         };
-        FinalJudgement { blocks, verdicts: Object::from_iter([("seen", self.seen)]).into() }
+        FinalVerdict { blocks, verdicts: Object::from_iter([("seen", self.seen)]).into() }
     }
 }
 
@@ -103,7 +103,7 @@ fn start(engine: &Engine, policies: &Value, sink: &mut MemorySink) -> Result<(),
     let (mut run, header) = Run::start(plan)?;
     let mut guarded = GuardedSink { sink: std::mem::take(sink), gate: list() };
     guarded.append(&header).unwrap();
-    let outcome = run.lay_policies(policies, &mut guarded).and_then(|_| run.finish(&mut guarded, |_| {}));
+    let outcome = run.install_policies(policies, &mut guarded).and_then(|_| run.finish(&mut guarded, |_| {}));
     *sink = guarded.sink;
     outcome.map(|_| ())
 }
@@ -126,7 +126,7 @@ fn resume(
     let mut gate = list();
     catch_up(&mut *gate, &journal, &sink.blobs).unwrap();
     let mut guarded = GuardedSink { sink: std::mem::take(sink), gate };
-    let amended = amended.map_or(Ok(()), |amended| run.lay_policies(amended, &mut guarded).map(|_| ()));
+    let amended = amended.map_or(Ok(()), |amended| run.install_policies(amended, &mut guarded).map(|_| ()));
     let outcome = amended.and_then(|()| run.finish(&mut guarded, |_| {}));
     *sink = guarded.sink;
     outcome.map(|finished| finished.state.status())
@@ -223,12 +223,12 @@ fn policies_cannot_be_left_out_changed_or_ignored() {
     let (mut run, header) = Run::start(plan).unwrap();
     // Nobody enforces them.
     let mut bare = MemorySink::default();
-    let error = run.lay_policies(&only, &mut bare).unwrap_err();
+    let error = run.install_policies(&only, &mut bare).unwrap_err();
     assert!(matches!(error, RunError::Book(BookError::Gate(GateError::Unguarded))), "{error}");
     // Others are laid than the problem pins.
     let mut sink = GuardedSink { sink: MemorySink::default(), gate: list() };
     sink.append(&header).unwrap();
-    let error = run.lay_policies(&policies("{}"), &mut sink).unwrap_err();
+    let error = run.install_policies(&policies("{}"), &mut sink).unwrap_err();
     assert!(matches!(error, RunError::Book(BookError::Gate(GateError::OtherPolicies { .. }))), "{error}");
     // None are laid at all.
     assert!(run.finish(&mut sink, |_| {}).is_err());
@@ -236,8 +236,8 @@ fn policies_cannot_be_left_out_changed_or_ignored() {
     // They are amended where nothing is blocked.
     let plan = engine.plan(&Request::of_value(problem(&only), Profile::STRICT)).unwrap();
     let (mut run, _) = Run::start(plan).unwrap();
-    run.lay_policies(&only, &mut sink).unwrap();
-    let error = run.lay_policies(&policies("{}"), &mut sink).unwrap_err();
+    run.install_policies(&only, &mut sink).unwrap();
+    let error = run.install_policies(&policies("{}"), &mut sink).unwrap_err();
     assert!(error.to_string().contains("nothing is blocked"), "{error}");
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
 use hence_engine::{
-    Completed, Engine, Evidence, Ground, Interactive, MemorySink, RecordedSteps, Request, Run, Sink,
-    SinkError, variables_problem, without_defects,
+    Completed, Engine, Evidence, Interactive, MemorySink, RecordedSteps, Request, Run, Sink, SinkError,
+    VariableFiles, variables_problem, without_defects,
 };
 use hence_journal::verify::{Completeness, Level, Outcome, Report};
 use hence_journal::{RecordIndex, read_tail};
@@ -33,7 +33,7 @@ impl Files for Kept {
     }
 }
 
-impl Ground for Kept {
+impl VariableFiles for Kept {
     fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.0.insert(spill.path.clone(), spill.content.bytes().into());
         Ok(())

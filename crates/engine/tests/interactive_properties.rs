@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_engine::{
-    Engine, Evidence, Ground, Interactive, MemorySink, Request, Sink as _, SinkError, variables_problem,
-    without_defects,
+    Engine, Evidence, Interactive, MemorySink, Request, Sink as _, SinkError, VariableFiles,
+    variables_problem, without_defects,
 };
 use hence_journal::verify::Level;
 use hence_state::Profile;
@@ -26,7 +26,7 @@ impl Files for Kept {
     }
 }
 
-impl Ground for Kept {
+impl VariableFiles for Kept {
     fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.0.insert(spill.path.clone(), spill.content.bytes().into());
         Ok(())

@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 
 use hence_canon::{Value, parse};
-use hence_engine::{Engine, Model, Request, Step, Unseen, View};
+use hence_engine::{Engine, InputUnavailable, Model, Request, Step, View};
 use hence_state::{ModelRequest, Profile, Status, StepError, check_state};
 use support::{at, looping, problem, records, run};
 
@@ -106,7 +106,7 @@ impl Step for Broken {
         "broken"
     }
 
-    fn input(&self, _: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, _: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(Value::Null)
     }
 
@@ -139,7 +139,7 @@ impl Step for Deep {
         "deep"
     }
 
-    fn input(&self, _: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, _: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(Value::Null)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
-use hence_engine::{Blobs, FinalJudgement, Gate, GateError, Judgement};
+use hence_engine::{Blobs, FinalVerdict, Gate, GateError, Judgement};
 use hence_journal::{Control, Head, Header, Record, RecordCount, RecordIndex, Way};
 use hence_policy::monitor::Monitor;
 use hence_policy::policy::Policy;
@@ -147,7 +147,7 @@ impl<'a> Guard<'a> {
 }
 
 impl Gate for Guard<'_> {
-    fn go_by(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError> {
+    fn set_policies(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError> {
         let before = self.laid.clone();
         self.laid.go_on(index, document::read(policies)?);
         match self.caught_up() {
@@ -179,7 +179,7 @@ impl Gate for Guard<'_> {
         judgement
     }
 
-    fn foresee(&mut self, index: RecordIndex, result: &StepResult) -> Judgement {
+    fn precheck(&mut self, index: RecordIndex, result: &StepResult) -> Judgement {
         let mut judgement = Judgement::default();
         // A step that cannot be shown yet is judged when its result is there.
         let Ok(piece) = self.projection.look_at_step(index, result) else { return judgement };
@@ -206,7 +206,7 @@ impl Gate for Guard<'_> {
         }
     }
 
-    fn judge_end(&mut self) -> FinalJudgement {
+    fn final_verdict(&mut self) -> FinalVerdict {
         let completed = Control::Complete { state_hash: Digest::of(b""), at: self.created_at.clone() };
         let piece = self.projection.look_at_control(RecordIndex::new(self.last.get() + 1), &completed);
         self.take(piece);
@@ -217,7 +217,7 @@ impl Gate for Guard<'_> {
                 .as_deref()
                 .map(|fault| judged::blocking(&format!("the run cannot be judged: {fault}"))),
         );
-        FinalJudgement { blocks, verdicts: report.to_value() }
+        FinalVerdict { blocks, verdicts: report.to_value() }
     }
 }
 

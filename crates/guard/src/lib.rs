@@ -38,7 +38,7 @@
 //! let gate = gates.open(Opening { header: &header, problem: &problem, blobs: &NoBlobs })?;
 //! let mut sink = GuardedSink { sink: MemorySink::default(), gate };
 //! sink.append(&line)?;
-//! run.lay_policies(&policies, &mut sink)?;
+//! run.install_policies(&policies, &mut sink)?;
 //! let Err(RunError::Blocked(blocked)) = run.finish(&mut sink, |_| {}) else { panic!("nothing was explained") };
 //! assert_eq!(&*blocked.step, "Verify");
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())

@@ -62,7 +62,7 @@ impl Case {
         let gate = self.gates.open(Opening { header: &header, problem: &spec, blobs: &NoBlobs }).unwrap();
         let mut sink = GuardedSink { sink: MemorySink::default(), gate };
         sink.append(&line).unwrap();
-        run.lay_policies(policies, &mut sink).unwrap();
+        run.install_policies(policies, &mut sink).unwrap();
         let outcome = run.finish(&mut sink, |_| {}).map(|_| ());
         (sink.sink, outcome)
     }
@@ -77,7 +77,7 @@ impl Case {
         catch_up(&mut *gate, &journal, &NoBlobs).unwrap();
         let mut sink = GuardedSink { sink: kept, gate };
         if let Some(amended) = amended {
-            run.lay_policies(amended, &mut sink).unwrap();
+            run.install_policies(amended, &mut sink).unwrap();
         }
         let outcome = run.finish(&mut sink, |_| {}).map(|_| ());
         (sink.sink, outcome)

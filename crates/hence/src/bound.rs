@@ -17,14 +17,14 @@ use crate::skills;
 use crate::target::Journal;
 
 pub(crate) use calling::{Calling, answering_library};
-pub(crate) use means::Means;
+pub(crate) use means::BoundCallees;
 
 /// A problem ready to run: what it says, and what its bound steps may call.
 pub(crate) struct Ready {
     pub(crate) document: Lenient,
     pub(crate) engine: Engine,
     /// What its bound steps call, if it has any.
-    pub(crate) means: Option<Arc<Means>>,
+    pub(crate) means: Option<Arc<BoundCallees>>,
     /// What is kept beside the run.
     pub(crate) attachments: Vec<(AttachmentName, Vec<u8>)>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn to_resume(
     engine: Engine,
     journal: &Journal,
     files: &[String],
-) -> Result<(Engine, Option<Arc<Means>>), CliError> {
+) -> Result<(Engine, Option<Arc<BoundCallees>>), CliError> {
     let Some(problem) = bound_problem(journal) else {
         return without(engine, journal, files).map(|engine| (engine, None));
     };
@@ -137,7 +137,7 @@ fn pinning(name: &str, problem: &Value, digest: Digest) -> Result<Value, CliErro
 }
 
 /// Returns the engine with the means to carry out bound steps, and these.
-fn equipped(engine: Engine, library: Library) -> (Engine, Arc<Means>) {
-    let means = Arc::new(Means::new(library));
+fn equipped(engine: Engine, library: Library) -> (Engine, Arc<BoundCallees>) {
+    let means = Arc::new(BoundCallees::new(library));
     (engine.with_callees(means.clone()), means)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use hence_canon::ParseError;
 use hence_engine::{BlobError, ReplayError, ResumeError, RunError};
 use hence_journal::ReadError;
-use hence_skills::{KeptError, ResumeSkillError};
+use hence_skills::{RecordedOutcomeError, ResumeSkillError};
 use hence_state::Findings;
 use hence_store::{AppendError, DiskErrorKind, StoreError};
 
@@ -153,7 +153,7 @@ impl CliError {
         match error {
             ResumeSkillError::Read(error) => Self::bad_record(run, &error),
             ResumeSkillError::Run(error) => Self::new(Code::Refused, format!("run {run}: {error}")),
-            ResumeSkillError::Kept { source: KeptError::Blob(error), .. } => error.into(),
+            ResumeSkillError::Kept { source: RecordedOutcomeError::Blob(error), .. } => error.into(),
             other => Self::new(Code::Diverged, format!("run {run}: {other}")).advise(hint::verify(run)),
         }
     }

@@ -5,7 +5,7 @@ use hence_cognition::capability::ContractBreach;
 use hence_cognition::run::FoldError;
 use hence_engine::BlobError;
 use hence_journal::{ReadError, RecordIndex, TailError};
-use hence_skills::{InvalidFrame, KeptError};
+use hence_skills::{InvalidFrame, RecordedOutcomeError};
 use hence_state::Findings;
 
 /// A run that cannot be shown as a trace.
@@ -63,7 +63,7 @@ pub enum ProjectError {
         /// The record.
         index: RecordIndex,
         /// Why.
-        source: KeptError,
+        source: RecordedOutcomeError,
     },
     /// An outcome does not follow from those before it.
     #[error("the record does not follow from the skill: {0}")]

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, canonical_bytes, parse};
-use hence_engine::{Engine, MemorySink, NoBlobs, Request, Run, Sink, Step, Unseen, View, without_defects};
+use hence_engine::{
+    Engine, InputUnavailable, MemorySink, NoBlobs, Request, Run, Sink, Step, View, without_defects,
+};
 use hence_projection::{JOURNAL_MEMBER, Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
@@ -23,7 +25,7 @@ impl Step for Judge {
         "judgement"
     }
 
-    fn input(&self, _: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, _: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(Object::new().into())
     }
 

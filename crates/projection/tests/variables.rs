@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use hence_canon::{Value, canonical_bytes};
 use hence_engine::{
-    Ground, Interactive, MemorySink, Request, Sink, SinkError, variables_problem, without_defects,
+    Interactive, MemorySink, Request, Sink, SinkError, VariableFiles, variables_problem, without_defects,
 };
 use hence_projection::{Program, RecordedRun, RunLink, RunRelation, trace_of_run};
 use hence_review::model::encode;
@@ -34,7 +34,7 @@ impl Files for Kept {
     }
 }
 
-impl Ground for Kept {
+impl VariableFiles for Kept {
     fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.0.insert(spill.path.clone(), spill.content.bytes().into());
         Ok(())

@@ -12,7 +12,7 @@ use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Head, Lines, ReadError, Reader, Record, RecordCount, RecordIndex};
 use hence_state::StepResult;
 
-use crate::in_effect::{InEffect, Part, in_effect, part};
+use crate::effective_records::{EffectiveRecord, RecordKind, effective_records, kind_of};
 use crate::links::Origin;
 
 /// How a linked run is not the one that was named.
@@ -98,13 +98,15 @@ pub fn compare_origin(fork: &[u8], named: &Origin, origin: &[u8]) -> Result<u64,
     let mut carried = Vec::new();
     for chained in Reader::open(fork)?.1 {
         match chained?.record {
-            Record::Step(step) if part(&step.result) == Some(Part::Step) => carried.push(step.result),
+            Record::Step(step) if kind_of(&step.result) == Some(RecordKind::Step) => {
+                carried.push(step.result)
+            }
             _ => {}
         }
     }
     let mut carried = carried.iter();
-    let shared = in_effect(beginning)?;
-    let shared: Vec<&InEffect> = shared.iter().filter(|one| one.part == Part::Step).collect();
+    let shared = effective_records(beginning)?;
+    let shared: Vec<&EffectiveRecord> = shared.iter().filter(|one| one.kind == RecordKind::Step).collect();
     for one in &shared {
         if !carried.next().is_some_and(|carried| is_same(&one.result, carried)) {
             return Err(LinkError::OtherResult { step: one.result.step().clone(), index: one.index });

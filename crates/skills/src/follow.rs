@@ -8,7 +8,7 @@ use hence_cognition::capability::Registry;
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, StepOutcome};
 use hence_cognition::skill::Step;
 use hence_engine::{
-    Blobs, Custody, POLICIES_STEP, Role, VERDICTS_STEP, attempt, recorded_outcome_key, was_started,
+    Blobs, POLICIES_STEP, PolicyState, Role, VERDICTS_STEP, attempt, recorded_outcome_key, was_started,
 };
 use hence_journal::verify::{Completeness, Follower, Program, Reason, ReasonCode};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
@@ -49,12 +49,12 @@ impl Program for SkillProgram<'_> {
         if problem.is_none() {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
-        let custody = problem.map(|problem| Custody::of(problem));
+        let policy_state = problem.map(|problem| PolicyState::of(problem));
         let (kept, declared) = (BTreeMap::new(), SkillVariables::are_declared(self.prepared.skill()));
         let variables = problem.filter(|_| declared).and_then(|problem| SkillVariables::begin(problem).ok());
         Box::new(SkillFollower {
             progress,
-            custody,
+            policy_state,
             blobs: self.blobs,
             linked: self.linked,
             ended: false,
@@ -92,7 +92,7 @@ impl SkillProgram<'_> {
 struct SkillFollower<'a> {
     progress: Option<Progress<'a>>,
     /// Where the run stands with its policies; the problem says whether it has any.
-    custody: Option<Custody>,
+    policy_state: Option<PolicyState>,
     blobs: &'a dyn Blobs,
     linked: LinkedRuns,
     ended: bool,
@@ -110,7 +110,7 @@ struct Known<'a> {
     progress: Option<Progress<'a>>,
     ended: bool,
     variables: Option<SkillVariables>,
-    custody: Option<Custody>,
+    policy_state: Option<PolicyState>,
 }
 
 impl SkillFollower<'_> {
@@ -154,13 +154,14 @@ fn role_without_problem(result: &StepResult) -> Role {
 impl Follower for SkillFollower<'_> {
     fn step(&mut self, record: &StepRecord) -> Vec<Reason> {
         let recorded = &record.result;
-        let role = match self.custody.as_mut().map(|custody| custody.take(recorded)).transpose() {
-            Ok(role) => role.unwrap_or_else(|| role_without_problem(recorded)),
-            Err(untimely) => {
-                let found = Some(untimely.to_string());
-                return vec![Reason { found, ..Reason::new(ReasonCode::FlowViolation) }];
-            }
-        };
+        let role =
+            match self.policy_state.as_mut().map(|policy_state| policy_state.take(recorded)).transpose() {
+                Ok(role) => role.unwrap_or_else(|| role_without_problem(recorded)),
+                Err(untimely) => {
+                    let found = Some(untimely.to_string());
+                    return vec![Reason { found, ..Reason::new(ReasonCode::FlowViolation) }];
+                }
+            };
         self.ended |= role == Role::Own && recorded.outcome().status() == StepStatus::Failed;
         match &**recorded.step() {
             OUTPUTS_STEP | POLICIES_STEP => return Vec::new(),
@@ -173,7 +174,7 @@ impl Follower for SkillFollower<'_> {
         let result = &attempt(recorded);
         let outcome = match kept::read(result, self.blobs) {
             Ok(outcome) => outcome,
-            Err(kept::KeptError::Blob(error)) => {
+            Err(kept::RecordedOutcomeError::Blob(error)) => {
                 self.unchecked.push(format!("step {} ({error})", result.step()));
                 self.progress = None;
                 return Vec::new();
@@ -217,7 +218,7 @@ impl Follower for SkillFollower<'_> {
 
     fn control(&mut self, control: &Control) -> Vec<Reason> {
         let left = self.progress.as_ref().is_some_and(|progress| progress.due().is_some())
-            || self.custody.as_ref().is_some_and(Custody::owes_verdicts);
+            || self.policy_state.as_ref().is_some_and(PolicyState::needs_verdicts);
         match control {
             Control::Complete { .. } if !left && !self.ended => {
                 self.ended = true;
@@ -228,7 +229,7 @@ impl Follower for SkillFollower<'_> {
                 if let Some(known) = self.kept.get(&control.to).cloned() {
                     // Once a step could not be followed, no later one can be: going back mends that.
                     (self.progress, self.ended) = (known.progress, known.ended);
-                    (self.variables, self.custody) = (known.variables, known.custody);
+                    (self.variables, self.policy_state) = (known.variables, known.policy_state);
                 }
                 Vec::new()
             }
@@ -238,8 +239,8 @@ impl Follower for SkillFollower<'_> {
 
     fn keep(&mut self, index: RecordIndex) {
         let (progress, ended) = (self.progress.clone(), self.ended);
-        let (variables, custody) = (self.variables.clone(), self.custody.clone());
-        self.kept.insert(index, Known { progress, ended, variables, custody });
+        let (variables, policy_state) = (self.variables.clone(), self.policy_state.clone());
+        self.kept.insert(index, Known { progress, ended, variables, policy_state });
     }
 
     fn artifact_key(&self, record: &StepRecord) -> Arc<str> {

@@ -14,8 +14,8 @@ use hence_engine::{BlobError, Blobs, Sink, SinkError, attempt, resolve, was_star
 use hence_journal::Sealed;
 use hence_state::ProblemSpec;
 
-use crate::in_effect::{InEffect, Part};
-use crate::kept::{self, KeptError};
+use crate::effective_records::{EffectiveRecord, RecordKind};
+use crate::kept::{self, RecordedOutcomeError};
 use crate::links::Origin;
 use crate::run::{SkillRun, SkillRunError};
 
@@ -58,7 +58,7 @@ pub enum ForkError {
         /// The step.
         step: Arc<str>,
         /// Why.
-        source: KeptError,
+        source: RecordedOutcomeError,
     },
     /// A place cannot be set.
     #[error(transparent)]
@@ -87,16 +87,17 @@ impl Carried {
     ///
     /// # Errors
     /// [`ForkError::Kept`] when it cannot be read.
-    pub fn read(one: &InEffect, blobs: &dyn Blobs) -> Result<Self, ForkError> {
+    pub fn read(one: &EffectiveRecord, blobs: &dyn Blobs) -> Result<Self, ForkError> {
         let (result, step) = (&one.result, one.result.step());
-        let unread = |source: KeptError| ForkError::Kept { step: step.clone(), source };
+        let unread = |source: RecordedOutcomeError| ForkError::Kept { step: step.clone(), source };
         let outcome = || kept::read(&attempt(result), blobs).map_err(unread);
-        Ok(match one.part {
-            Part::Step => Self::Outcome(outcome()?),
-            Part::Blocked if was_started(result) => Self::Blocked(step.clone(), Some(outcome()?)),
-            Part::Blocked => Self::Blocked(step.clone(), None),
-            Part::Policies => {
-                let output = result.outcome().output().ok_or_else(|| unread(KeptError::Nothing))?;
+        Ok(match one.kind {
+            RecordKind::Step => Self::Outcome(outcome()?),
+            RecordKind::Blocked if was_started(result) => Self::Blocked(step.clone(), Some(outcome()?)),
+            RecordKind::Blocked => Self::Blocked(step.clone(), None),
+            RecordKind::Policies => {
+                let output =
+                    result.outcome().output().ok_or_else(|| unread(RecordedOutcomeError::Nothing))?;
                 let read = resolve(output, blobs).map_err(|error: BlobError| unread(error.into()))?;
                 Self::Policies(read)
             }
@@ -137,9 +138,9 @@ pub fn shared_before(
 
 /// Returns what of a run a fork shares that shares so many outcomes: everything in effect up to the last of them, and the
 /// policies it begins with in any case.
-pub fn shared_records(effective: &[InEffect], outcomes: usize) -> &[InEffect] {
-    let policies = effective.iter().take_while(|one| one.part == Part::Policies).count();
-    let mut steps = effective.iter().enumerate().filter(|(_, one)| one.part == Part::Step);
+pub fn shared_records(effective: &[EffectiveRecord], outcomes: usize) -> &[EffectiveRecord] {
+    let policies = effective.iter().take_while(|one| one.kind == RecordKind::Policies).count();
+    let mut steps = effective.iter().enumerate().filter(|(_, one)| one.kind == RecordKind::Step);
     let last = outcomes.checked_sub(1).and_then(|last| steps.nth(last));
     effective.get(..last.map_or(policies, |(at, _)| at + 1)).unwrap_or_default()
 }
@@ -174,7 +175,7 @@ impl<'a> SkillRun<'a> {
         for (at, one) in shared.iter().enumerate() {
             match one {
                 Carried::Policies(policies) => {
-                    run.lay_policies(policies, &mut sink)?;
+                    run.install_policies(policies, &mut sink)?;
                 }
                 Carried::Blocked(step, attempt) => run.carry_blocked(step, attempt.as_ref(), &mut sink)?,
                 Carried::Outcome(outcome) => {
@@ -217,7 +218,7 @@ impl<'a> SkillRun<'a> {
     ) -> Result<(), ForkError> {
         let blocked = match attempt {
             Some(outcome) => self.commit(outcome.clone(), sink)?.is_err(),
-            None => self.foresee_due(sink)?.is_some(),
+            None => self.precheck_due(sink)?.is_some(),
         };
         if blocked { Ok(()) } else { Err(ForkError::NotBlocked(step.clone())) }
     }

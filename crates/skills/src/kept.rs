@@ -14,7 +14,7 @@ const OUTCOME_KEY: &str = "outcome";
 
 /// A result that keeps no outcome.
 #[derive(Debug, thiserror::Error)]
-pub enum KeptError {
+pub enum RecordedOutcomeError {
     /// The result has neither output nor outcome.
     #[error("the result keeps no outcome of a step")]
     Nothing,
@@ -77,12 +77,12 @@ pub(crate) fn result(
 /// Reads an outcome back from a result.
 ///
 /// # Errors
-/// [`KeptError`] when it keeps none.
-pub fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, KeptError> {
+/// [`RecordedOutcomeError`] when it keeps none.
+pub fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, RecordedOutcomeError> {
     let value = match result.outcome().output() {
         Some(output) => hence_engine::resolve(output, blobs)?,
         None => {
-            let kept = result.others().get(OUTCOME_KEY).cloned().ok_or(KeptError::Nothing)?;
+            let kept = result.others().get(OUTCOME_KEY).cloned().ok_or(RecordedOutcomeError::Nothing)?;
             hence_engine::resolve(&kept.into(), blobs)?
         }
     };

@@ -13,10 +13,10 @@
 mod calls;
 mod child;
 mod compare;
+mod effective_records;
 mod follow;
 mod fork;
 mod host;
-mod in_effect;
 mod kept;
 mod links;
 mod pinned;
@@ -27,16 +27,16 @@ mod stop;
 mod variables;
 
 pub use calls::{
-    Answer, Attendant, Attended, BadCallLog, CallHistory, CallLog, CallName, Entry, EntryError, Found,
-    Ledger, Make, NoCallLog, Promise, Question, QuestionKind, RefusedAnswer, Standing,
+    Answer, BadCallLog, CallExecutor, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
+    EntryError, Found, Ledger, Make, NoCallLog, Promise, Question, QuestionKind, RefusedAnswer,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin};
+pub use effective_records::{EffectiveRecord, RecordKind, effective_records};
 pub use follow::{LinkedRuns, SkillProgram};
 pub use fork::{Carried, ForkError, shared_before, shared_records};
 pub use host::{Effect, Host};
-pub use in_effect::{InEffect, Part, in_effect};
-pub use kept::{KeptError, read as kept_outcome};
+pub use kept::{RecordedOutcomeError, read as recorded_outcome};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
 pub use reach::reaches_out;

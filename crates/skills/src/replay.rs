@@ -168,7 +168,7 @@ impl History {
         steps: &mut u64,
     ) -> Result<Driven<'r>, SkillRunError> {
         while let Some(policies) = self.policies.get(&run.head().records.next_index()) {
-            run.lay_policies(policies, sink)?;
+            run.install_policies(policies, sink)?;
         }
         let here = run.head().records.next_index();
         if let Some(next) = self.marks.range(here..).map(|(index, _)| *index).next() {

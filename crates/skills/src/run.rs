@@ -14,8 +14,8 @@ use hence_cognition::run::{Prepared, Progress, RunReport, RunRequest, Settled, S
 use hence_cognition::skill::{Flow, Step, Uses};
 use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
 use hence_engine::{
-    Blocked, Book, BookError, BookStart, Custody, ENGINE_VERSION, Finished, POLICIES_STEP, Sink, SinkError,
-    VERDICTS_STEP, outcome_key,
+    Blocked, Book, BookError, BookStart, ENGINE_VERSION, Finished, POLICIES_STEP, PolicyState, Sink,
+    SinkError, VERDICTS_STEP, outcome_key,
 };
 use hence_journal::{Head, RecordIndex, Sealed};
 use hence_state::{
@@ -228,19 +228,19 @@ impl<'a> SkillRun<'a> {
     ///
     /// # Errors
     /// [`SkillRunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
-    pub fn lay_policies(
+    pub fn install_policies(
         &mut self,
         policies: &Value,
         sink: &mut dyn Sink,
     ) -> Result<RecordIndex, SkillRunError> {
-        let index = self.book.lay_policies(policies, sink)?;
+        let index = self.book.install_policies(policies, sink)?;
         self.judge_again();
         Ok(index)
     }
 
     /// Returns where the run stands with its policies.
-    pub fn custody(&self) -> &Custody {
-        self.book.custody()
+    pub fn policy_state(&self) -> &PolicyState {
+        self.book.policy_state()
     }
 
     fn judge_again(&mut self) {
@@ -288,7 +288,7 @@ impl<'a> SkillRun<'a> {
     /// Says what settling an outcome would give, and which variables there would be; where any are declared, their
     /// rules have a say.
     fn propose(&mut self, outcome: StepOutcome) -> Result<(Settled, Option<SkillVariables>), SkillRunError> {
-        if self.variables.is_none() && !self.custody().is_pinned() {
+        if self.variables.is_none() && !self.policy_state().is_pinned() {
             return Ok((self.progress.propose_owned(outcome)?, None));
         }
         let (step, proposed) = (self.progress.due(), self.progress.propose(outcome)?);
@@ -314,11 +314,11 @@ impl<'a> SkillRun<'a> {
     }
 
     /// Asks whether a step that acts on the world may be executed, now that everything before it is recorded.
-    fn foresee(&mut self, step: &Step, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
+    fn precheck(&mut self, step: &Step, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
         let imagined = imagined(step).canonical();
         let times = self.book.next_times()?;
         let result = kept::result(&step.id, &Value::Null, times, Outcome::Success(imagined), None);
-        Ok(self.book.foresee(result, sink)?)
+        Ok(self.book.precheck(result, sink)?)
     }
 
     /// Ends the run: says which declared outputs are missing, or that it completed.
@@ -334,7 +334,7 @@ impl<'a> SkillRun<'a> {
                     book.record(OUTPUTS_STEP, result, sink)?;
                 }
                 None => {
-                    if let Some(blocked) = book.judge_end(sink)? {
+                    if let Some(blocked) = book.final_verdict(sink)? {
                         return Err(blocked.into());
                     }
                     book.complete(sink)?;
@@ -382,7 +382,7 @@ pub(crate) fn acts(step: &Step, host: &dyn Host) -> bool {
 /// Returns what blocks a result, if policies do.
 fn blocking(book: &Book, result: &StepResult) -> Option<Vec<StepError>> {
     match result.outcome() {
-        Outcome::Failed(errors) if book.custody().is_pinned() && result.outcome().is_blocked() => {
+        Outcome::Failed(errors) if book.policy_state().is_pinned() && result.outcome().is_blocked() => {
             Some(errors.clone())
         }
         _ => None,

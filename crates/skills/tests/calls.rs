@@ -22,8 +22,8 @@ use hence_cognition::skill::Skill;
 use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
 use hence_journal::Sealed;
 use hence_skills::{
-    Answer, CallHistory, CallLog, Driven, Driver, Effect, Entry, Host, Ledger, NeverStop, NoChildRuns, Pause,
-    Promise, Recorded, SkillRun, Standing, Stop, reaches_out, replay,
+    Answer, CallHistory, CallLog, CallStatus, Driven, Driver, Effect, Entry, Host, Ledger, NeverStop,
+    NoChildRuns, Pause, Promise, Recorded, SkillRun, Stop, reaches_out, replay,
 };
 use hence_state::{ProblemSpec, Status};
 use support::{Made, Worker, document, made, new_run};
@@ -340,8 +340,8 @@ fn wanted_by(disk: &Disk, key: &str) -> Vec<String> {
 /// Returns what a call gave in an undisturbed run.
 fn done(whole: &Went, key: &str) -> Answer {
     match whole.history().standing(key) {
-        Some(Standing::Replied(Ok(reply))) => Answer::Done(reply.output.as_object().unwrap().clone()),
-        Some(Standing::Replied(Err(_))) => Answer::Fail,
+        Some(CallStatus::Replied(Ok(reply))) => Answer::Done(reply.output.as_object().unwrap().clone()),
+        Some(CallStatus::Replied(Err(_))) => Answer::Fail,
         other => panic!("{key}: {other:?}"),
     }
 }

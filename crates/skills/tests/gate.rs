@@ -18,13 +18,13 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{
-    Blocked, Determinism, FinalJudgement, Gate, GateError, GuardedSink, Judgement, MemorySink, Sink, catch_up,
+    Blocked, Determinism, FinalVerdict, Gate, GateError, GuardedSink, Judgement, MemorySink, Sink, catch_up,
 };
 use hence_journal::verify::{Completeness, check_linked, check_spec};
 use hence_journal::{Reader, Record, RecordIndex};
 use hence_skills::{
     Driven, Driver, Host, Ledger, LinkedRuns, NeverStop, NewSkillRun, Recorded, SkillProgram, SkillRun,
-    kept_outcome, replay,
+    recorded_outcome, replay,
 };
 use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult};
 use support::{Made, Worker, made, new_run};
@@ -67,13 +67,13 @@ impl support::World for World {
 struct AtLeast(u64);
 
 impl Gate for AtLeast {
-    fn go_by(&mut self, _: RecordIndex, policies: &Value) -> Result<(), GateError> {
+    fn set_policies(&mut self, _: RecordIndex, policies: &Value) -> Result<(), GateError> {
         self.0 = policies.get("at_least").and_then(Value::as_u64).unwrap_or(0);
         Ok(())
     }
 
     fn judge(&mut self, _: RecordIndex, result: &StepResult) -> Judgement {
-        let outcome = kept_outcome(result, &hence_engine::NoBlobs).unwrap();
+        let outcome = recorded_outcome(result, &hence_engine::NoBlobs).unwrap();
         let run = outcome.produced.and_then(|output| output.get("run").and_then(Value::as_u64));
         let blocks = match run {
             Some(run) if run < self.0 => {
@@ -84,7 +84,7 @@ impl Gate for AtLeast {
         Judgement { blocks, remarks: Vec::new() }
     }
 
-    fn foresee(&mut self, _: RecordIndex, result: &StepResult) -> Judgement {
+    fn precheck(&mut self, _: RecordIndex, result: &StepResult) -> Judgement {
         let blocks = match &**result.step() {
             "test" if self.0 > 100 => vec![StepError::new(POLICY_VIOLATION, "never")],
             _ => Vec::new(),
@@ -94,8 +94,8 @@ impl Gate for AtLeast {
 
     fn take_in(&mut self, _: RecordIndex, _: &Record) {}
 
-    fn judge_end(&mut self) -> FinalJudgement {
-        FinalJudgement { blocks: Vec::new(), verdicts: Object::new().into() }
+    fn final_verdict(&mut self) -> FinalVerdict {
+        FinalVerdict { blocks: Vec::new(), verdicts: Object::new().into() }
     }
 }
 
@@ -148,7 +148,7 @@ impl Case {
             SkillRun::start(self.problem.clone(), &self.prepared, &self.source, world).unwrap();
         let mut sink = GuardedSink { sink: MemorySink::default(), gate: Box::new(AtLeast(0)) };
         sink.append(&header).unwrap();
-        run.lay_policies(&self.policies, &mut sink).unwrap();
+        run.install_policies(&self.policies, &mut sink).unwrap();
         let blocked = self.drive(run, world, &mut sink);
         (sink.sink, blocked)
     }
@@ -173,7 +173,7 @@ impl Case {
         catch_up(&mut gate, &journal, &sink.blobs).unwrap();
         let mut sink = GuardedSink { sink, gate: Box::new(gate) };
         if let Some(amended) = amended {
-            run.lay_policies(amended, &mut sink).unwrap();
+            run.install_policies(amended, &mut sink).unwrap();
         }
         let blocked = self.drive(run, world, &mut sink);
         (sink.sink, blocked)

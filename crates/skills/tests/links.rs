@@ -22,7 +22,7 @@ use hence_journal::{Chained, Control, Head, Reader, Record, RecordIndex, Sealed,
 use hence_skills::{
     Carried, ChildRun, ChildRuns, Driven, Driver, FinishedSkill, ForkError, Host, Ledger, LinkError,
     LinkedRuns, Links, NestedPin, NeverStop, NewSkillRun, OUTPUTS_STEP, Origin, Pinned, Recorded,
-    SkillProgram, SkillRun, compare_origin, in_effect, replay, shared_before, shared_records,
+    SkillProgram, SkillRun, compare_origin, effective_records, replay, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult};
 use support::{Made, Worker, made, new_run, skill};
@@ -472,13 +472,13 @@ fn what_a_rollback_left_behind_is_not_in_effect() {
         let run = SkillRun::resume(problem, prepared, &case.source, &world, &journal, &NoBlobs).unwrap();
         run.mark(&mark, &mut sink).unwrap();
     }
-    let effective = in_effect(&sink.journal).unwrap();
+    let effective = effective_records(&sink.journal).unwrap();
     assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1]);
     let (journal, world) = (sink.journal.clone(), World::default());
     let (problem, prepared) = (case.problem.clone(), &case.prepared);
     let run = SkillRun::resume(problem, prepared, &case.source, &world, &journal, &NoBlobs).unwrap();
     drive(run, &world, &Kept::default(), &mut sink);
-    let effective = in_effect(&sink.journal).unwrap();
+    let effective = effective_records(&sink.journal).unwrap();
     assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1, 8, 9, 10]);
     assert_eq!(shared_records(&effective, 2).last().unwrap().index.get(), 8);
     assert!(shared_records(&effective, 0).is_empty());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
-use hence_engine::{Engine, MemorySink, Plan, Request, Run, Sink, Step, Unseen, View};
+use hence_engine::{Engine, InputUnavailable, MemorySink, Plan, Request, Run, Sink, Step, View};
 use hence_state::{Profile, StepError};
 
 use crate::Error;
@@ -22,7 +22,7 @@ impl Step for Trivial {
         &self.name
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(object([("step_index", view.step_index().get().into())]))
     }
 

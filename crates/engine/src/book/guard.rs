@@ -7,31 +7,35 @@ use hence_state::{Outcome, StepResult};
 use super::{Book, BookError};
 use crate::gate::{self, Blocked, Judgement, POLICIES_STEP, VERDICTS_STEP};
 use crate::sink::Sink;
-use crate::{Custody, GateError};
+use crate::{GateError, PolicyState};
 
 impl Book {
     /// Returns where the run stands with its policies.
-    pub fn custody(&self) -> &Custody {
-        &self.custody
+    pub fn policy_state(&self) -> &PolicyState {
+        &self.policy_state
     }
 
     /// Records the policies the run goes by from here on: the pinned ones at its beginning, others where it is blocked.
     ///
     /// # Errors
     /// [`BookError::Gate`] when they cannot be enforced or may not come here; nothing is kept then.
-    pub fn lay_policies(&mut self, policies: &Value, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
+    pub fn install_policies(
+        &mut self,
+        policies: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, BookError> {
         let output = Canonical::of(policies);
         let times = self.next_times()?;
         let result = |outcome| StepResult::new(POLICIES_STEP, &Value::Null, times.0, times.1, outcome);
         // Whether they may come is asked of a copy, so that nothing is kept for policies that may not.
-        let judged = self.custody.clone().take(&result.clone()(Outcome::Success(output.clone())));
-        judged.map_err(|untimely| match (untimely, self.custody.pin()) {
-            (gate::Untimely::NotThePinned, Some(pin)) => {
+        let judged = self.policy_state.clone().take(&result.clone()(Outcome::Success(output.clone())));
+        judged.map_err(|untimely| match (untimely, self.policy_state.pin()) {
+            (gate::PolicyOrderError::NotThePinned, Some(pin)) => {
                 GateError::OtherPolicies { pinned: pin.to_string(), found: output.digest().to_string() }
             }
             (untimely, _) => untimely.into(),
         })?;
-        sink.gate().ok_or(GateError::Unguarded)?.go_by(self.next_index(), policies)?;
+        sink.gate().ok_or(GateError::Unguarded)?.set_policies(self.next_index(), policies)?;
         let outcome = self.store(output, sink)?;
         self.record(POLICIES_STEP, result(outcome), sink)
     }
@@ -41,7 +45,7 @@ impl Book {
     /// # Errors
     /// [`BookError::Gate`] when the problem pins policies and nobody enforces them.
     pub fn judge(&mut self, result: StepResult, sink: &mut dyn Sink) -> Result<StepResult, BookError> {
-        if !self.custody.is_pinned() {
+        if !self.policy_state.is_pinned() {
             return Ok(result);
         }
         let index = self.next_index();
@@ -56,10 +60,14 @@ impl Book {
     ///
     /// # Errors
     /// [`BookError`]; what was kept before stays kept.
-    pub fn foresee(&mut self, result: StepResult, sink: &mut dyn Sink) -> Result<Option<Blocked>, BookError> {
+    pub fn precheck(
+        &mut self,
+        result: StepResult,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Blocked>, BookError> {
         let index = self.next_index();
-        let Some(gate) = sink.gate().filter(|_| self.custody.is_pinned()) else { return Ok(None) };
-        let judgement = gate.foresee(index, &result);
+        let Some(gate) = sink.gate().filter(|_| self.policy_state.is_pinned()) else { return Ok(None) };
+        let judgement = gate.precheck(index, &result);
         if judgement.blocks.is_empty() {
             return Ok(None);
         }
@@ -72,11 +80,11 @@ impl Book {
     ///
     /// # Errors
     /// [`BookError`]; what was kept before stays kept.
-    pub fn judge_end(&mut self, sink: &mut dyn Sink) -> Result<Option<Blocked>, BookError> {
-        if !self.custody.owes_verdicts() {
+    pub fn final_verdict(&mut self, sink: &mut dyn Sink) -> Result<Option<Blocked>, BookError> {
+        if !self.policy_state.needs_verdicts() {
             return Ok(None);
         }
-        let judgement = sink.gate().ok_or(GateError::Unguarded)?.judge_end();
+        let judgement = sink.gate().ok_or(GateError::Unguarded)?.final_verdict();
         let (started_at, finished_at) = self.next_times()?;
         let outcome = self.store(Canonical::of(&judgement.verdicts), sink)?;
         let result = StepResult::new(VERDICTS_STEP, &Value::Null, started_at, finished_at, outcome);

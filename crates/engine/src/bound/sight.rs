@@ -3,14 +3,14 @@
 use hence_canon::{JsonPointer, Object, Value};
 use hence_state::{Binding, BindingInput, BindingMember, ITERATIONS_KEY};
 
-use crate::step::{Unseen, View, object};
+use crate::step::{InputUnavailable, View, object};
 
 /// Returns all a bound step can see: its name and place, the problem as given, and the newest value of each artifact.
-fn everything(step: &str, view: &View<'_>) -> Result<Value, Unseen> {
+fn everything(step: &str, view: &View<'_>) -> Result<Value, InputUnavailable> {
     // Later outputs of a repeated step are no artifact of their own: the newest stands under its key.
     let keys = view.artifact_keys().into_iter().filter(|key| *key != ITERATIONS_KEY);
     let artifacts = keys.map(|key| Ok((key, view.artifact(key)?)));
-    let artifacts = artifacts.collect::<Result<Object, Unseen>>()?;
+    let artifacts = artifacts.collect::<Result<Object, InputUnavailable>>()?;
     Ok(object([
         ("step", step.into()),
         ("step_index", view.step_index().get().into()),
@@ -20,7 +20,7 @@ fn everything(step: &str, view: &View<'_>) -> Result<Value, Unseen> {
 }
 
 /// Returns what the capability of a binding is given.
-pub(super) fn input(binding: &Binding, view: &View<'_>) -> Result<Value, Unseen> {
+pub(super) fn input(binding: &Binding, view: &View<'_>) -> Result<Value, InputUnavailable> {
     let everything = everything(&binding.step, view)?;
     let BindingInput::Members(members) = &binding.input else { return Ok(everything) };
     let chosen = members.iter().map(|(name, member)| {
@@ -30,9 +30,9 @@ pub(super) fn input(binding: &Binding, view: &View<'_>) -> Result<Value, Unseen>
         };
         Ok((name.clone(), value))
     });
-    Ok(chosen.collect::<Result<Object, Unseen>>()?.into())
+    Ok(chosen.collect::<Result<Object, InputUnavailable>>()?.into())
 }
 
-fn at(everything: &Value, pointer: &JsonPointer) -> Result<Value, Unseen> {
-    everything.pointer(pointer).cloned().ok_or_else(|| Unseen::Place(pointer.clone()))
+fn at(everything: &Value, pointer: &JsonPointer) -> Result<Value, InputUnavailable> {
+    everything.pointer(pointer).cloned().ok_or_else(|| InputUnavailable::Place(pointer.clone()))
 }

@@ -6,7 +6,7 @@ use hence_canon::Value;
 use hence_state::{Binding, NESTING_MAX, ProblemSpec, StepError};
 
 use super::{BoundCall, BoundReply, Callees, NoReply, shape, sight};
-use crate::step::{Attempt, Stopped, Unseen, View};
+use crate::step::{Attempt, InputUnavailable, Stopped, View};
 use crate::{Determinism, Step};
 
 /// The code of a step whose call is given up.
@@ -34,7 +34,7 @@ impl Step for BoundStep {
         self.determinism
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         sight::input(&self.binding, view)
     }
 

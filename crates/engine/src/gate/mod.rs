@@ -5,7 +5,7 @@
 //! erased: the blocked result stays in the journal, and a later attempt is a record of its own.
 
 mod blocked;
-mod custody;
+mod policy_state;
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use hence_state::{ProblemSpec, StepError, StepResult};
 
 pub use blocked::{Blocked, attempt, was_started};
 pub(crate) use blocked::{block, block_unstarted, remark};
-pub use custody::{Custody, Role, Untimely};
+pub use policy_state::{PolicyOrderError, PolicyState, Role};
 
 use crate::{Blobs, blob};
 
@@ -42,7 +42,7 @@ pub struct Judgement {
 
 /// What policies say of a run that is about to complete.
 #[derive(Clone, Debug)]
-pub struct FinalJudgement {
+pub struct FinalVerdict {
     /// Why it may not complete; nothing when it may.
     pub blocks: Vec<StepError>,
     /// Every verdict: what the step `$verdicts` gives.
@@ -57,14 +57,14 @@ pub trait Gate {
     ///
     /// # Errors
     /// [`GateError`] when they cannot be enforced; the ones before, if there were any, then stay.
-    fn go_by(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError>;
+    fn set_policies(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError>;
 
     /// Judges a result before it becomes record `index`. Nothing changes.
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
 
     /// Judges a step before it is executed, by a result it might give. Only what blocks the step whatever it gives may be
     /// said here; the rest is judged when the result is there. Nothing changes.
-    fn foresee(&mut self, _index: RecordIndex, _result: &StepResult) -> Judgement {
+    fn precheck(&mut self, _index: RecordIndex, _result: &StepResult) -> Judgement {
         Judgement::default()
     }
 
@@ -73,7 +73,7 @@ pub trait Gate {
     fn take_in(&mut self, index: RecordIndex, record: &Record);
 
     /// Judges the run as it would be if it completed now. Nothing changes.
-    fn judge_end(&mut self) -> FinalJudgement;
+    fn final_verdict(&mut self) -> FinalVerdict;
 }
 
 /// What a gate is told of a run before its first record.
@@ -107,7 +107,7 @@ pub fn catch_up(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -> Resul
         let chained = chained.map_err(|error| unread(&error))?;
         if let Some(output) = laid(&chained.record) {
             let policies = blob::resolve(output, blobs).map_err(|error| unread(&error))?;
-            gate.go_by(chained.index, &policies)?;
+            gate.set_policies(chained.index, &policies)?;
         } else if is_seen(&chained.record) {
             gate.take_in(chained.index, &chained.record);
         }
@@ -120,7 +120,7 @@ pub fn catch_up(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -> Resul
 ///
 /// # Errors
 /// [`GateError`] when they are not at hand.
-pub fn first_laid(journal: &[u8], blobs: &dyn Blobs) -> Result<Option<Value>, GateError> {
+pub fn first_installed(journal: &[u8], blobs: &dyn Blobs) -> Result<Option<Value>, GateError> {
     let unread = |error: &dyn std::fmt::Display| GateError::Policies(error.to_string());
     let (_, reader) = Reader::open(journal).map_err(|error| unread(&error))?;
     for chained in reader {
@@ -173,5 +173,5 @@ pub enum GateError {
     },
     /// Policies where none may come.
     #[error("{0}")]
-    Untimely(#[from] Untimely),
+    PolicyOrder(#[from] PolicyOrderError),
 }

@@ -88,7 +88,7 @@ impl Interactive {
             NoEvent::Invalid(reason) => diverged(reason),
         })?;
         apply(&mut self.workspace, &event).map_err(|misfit| diverged(misfit.to_string()))?;
-        self.book.take_back_step(ARTIFACT, record).map_err(|error| diverged(error.to_string()))?;
+        self.book.replay_step(ARTIFACT, record).map_err(|error| diverged(error.to_string()))?;
         self.first = self.first.or(Some(event.state));
         self.book.move_head(index, chained.hash);
         Ok(())

@@ -37,7 +37,7 @@ pub(crate) const ARTIFACT: &str = "vars";
 pub(crate) const STEP_PREFIX: &str = "vars.";
 
 /// Where the files of variables are: large values that a run keeps, and files that others write.
-pub trait Ground: Files {
+pub trait VariableFiles: Files {
     /// Keeps a large value durably. It is named by its digest, so keeping it twice is no change.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Interactive {
     pub fn call(
         mut self,
         call: &Call,
-        ground: &mut dyn Ground,
+        ground: &mut dyn VariableFiles,
         sink: &mut dyn Sink,
     ) -> Result<(Self, Result<Reply, Refusal>), RunError> {
         loop {

@@ -16,7 +16,7 @@ impl Run {
         let (input, Recorded { outcome, others }) = self.outcome(step, sink)?;
         let result = StepResult::new(step.name(), &input, started_at, finished_at, outcome).beside(others);
         let result = self.book.judge(result, sink)?;
-        if self.book.custody().is_pinned() && result.outcome().is_blocked() {
+        if self.book.policy_state().is_pinned() && result.outcome().is_blocked() {
             return self.keep_blocked(step, result, sink);
         }
         let step_index = self.take_in(step.artifact_key(), &result, sink.blobs())?;

@@ -24,8 +24,8 @@ impl Run {
         self.kept.insert(index, (self.cursor.clone(), self.tally.clone()));
     }
 
-    pub(super) fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), RunError> {
-        self.book.take_back_rollback(control)?;
+    pub(super) fn apply_recorded_rollback(&mut self, control: &RollbackControl) -> Result<(), RunError> {
+        self.book.apply_recorded_rollback(control)?;
         self.return_to(control.to);
         Ok(())
     }

@@ -190,8 +190,12 @@ impl Run {
     ///
     /// # Errors
     /// [`RunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
-    pub fn lay_policies(&mut self, policies: &Value, sink: &mut dyn Sink) -> Result<RecordIndex, RunError> {
-        let index = self.book.lay_policies(policies, sink)?;
+    pub fn install_policies(
+        &mut self,
+        policies: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, RunError> {
+        let index = self.book.install_policies(policies, sink)?;
         self.judge_again(index.next());
         Ok(index)
     }
@@ -204,8 +208,8 @@ impl Run {
     }
 
     /// Returns where the run stands with its policies.
-    pub fn custody(&self) -> &crate::Custody {
-        self.book.custody()
+    pub fn policy_state(&self) -> &crate::PolicyState {
+        self.book.policy_state()
     }
 
     /// Executes the next step, or records the next decision.
@@ -277,9 +281,9 @@ impl Run {
             self.book.complete_unrecorded()?;
             return Ok(Event::Completed { index: None });
         }
-        if self.book.custody().owes_verdicts() {
+        if self.book.policy_state().needs_verdicts() {
             let index = self.book.next_index();
-            return Ok(match self.book.judge_end(sink)? {
+            return Ok(match self.book.final_verdict(sink)? {
                 Some(blocked) => Event::Blocked(blocked),
                 None => Event::Policies { index, role: Role::Verdicts },
             });

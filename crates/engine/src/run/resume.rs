@@ -126,13 +126,13 @@ impl Run {
                 if !self.cursor.all_steps_done() {
                     return Err(diverged("steps are left to run"));
                 }
-                self.book.take_back_completion(at, *state_hash).map_err(RunError::from)?;
+                self.book.apply_recorded_completion(at, *state_hash).map_err(RunError::from)?;
                 let _ = self.cursor.complete();
             }
             Record::Control(Control::Checkpoint(control)) => {
-                self.book.take_back_checkpoint(control).map_err(RunError::from)?;
+                self.book.apply_recorded_checkpoint(control).map_err(RunError::from)?;
             }
-            Record::Control(Control::Rollback(control)) => self.take_back_rollback(control)?,
+            Record::Control(Control::Rollback(control)) => self.apply_recorded_rollback(control)?,
         }
         self.book.move_head(chained.index, chained.hash);
         Ok(())
@@ -140,7 +140,7 @@ impl Run {
 
     /// Returns whether a result is about policies, or was blocked by them: the cursor does not move.
     fn is_aside(&self, record: &StepRecord) -> bool {
-        matches!(self.book.custody().clone().take(&record.result), Ok(role) if role != Role::Own)
+        matches!(self.book.policy_state().clone().take(&record.result), Ok(role) if role != Role::Own)
     }
 
     fn take_back_aside(&mut self, index: RecordIndex, record: &StepRecord) -> Result<(), String> {
@@ -160,7 +160,7 @@ impl Run {
             VERDICTS_STEP => self.blocked = None,
             _ => self.blocked = Some(Recorded::of_attempt(&record.result)),
         }
-        self.book.take_back_step(&key, record).map_err(|error| error.to_string())
+        self.book.replay_step(&key, record).map_err(|error| error.to_string())
     }
 
     fn into_resumed(self) -> Resumed {

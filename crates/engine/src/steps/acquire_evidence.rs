@@ -7,7 +7,7 @@
 use hence_canon::Value;
 use hence_state::{EvidenceRule, StepError};
 
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct AcquireEvidence;
 
@@ -20,7 +20,7 @@ impl Step for AcquireEvidence {
         "evidence"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         let problem = view.problem()?;
         let taken = match view.profile().evidence {
             EvidenceRule::Whole => problem.evidence(),
@@ -47,7 +47,7 @@ impl Step for AcquireEvidence {
         if view.profile().evidence == EvidenceRule::Batches {
             return Ok(evidence);
         }
-        let required = view.problem().map_err(Unseen::into_errors)?.settings().evidence_required;
+        let required = view.problem().map_err(InputUnavailable::into_errors)?.settings().evidence_required;
         let count = evidence.as_array().map_or(0, <[Value]>::len);
         Ok(object([
             ("evidence", evidence),

@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_state::StepError;
 
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct Audit;
 
@@ -16,18 +16,18 @@ impl Step for Audit {
         "audit"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(object([("artifact_keys", view.artifact_keys().into_iter().collect())]))
     }
 
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
         let keys = input.get("artifact_keys").cloned().unwrap_or_default();
-        let report = report(view, &keys).map_err(Unseen::into_errors)?;
+        let report = report(view, &keys).map_err(InputUnavailable::into_errors)?;
         Ok(object([("artifact_keys", keys), ("status", "ok".into()), ("report", report)]))
     }
 }
 
-fn report(view: &View<'_>, keys: &Value) -> Result<Value, Unseen> {
+fn report(view: &View<'_>, keys: &Value) -> Result<Value, InputUnavailable> {
     let problem = view.problem()?;
     let metadata = view.metadata()?;
     let constraints = problem.constraints().len();
@@ -54,10 +54,10 @@ fn report(view: &View<'_>, keys: &Value) -> Result<Value, Unseen> {
     ]))
 }
 
-fn verification(view: &View<'_>) -> Result<Value, Unseen> {
+fn verification(view: &View<'_>) -> Result<Value, InputUnavailable> {
     let newest = match view.artifact("verification") {
         Ok(newest) => newest,
-        Err(Unseen::Artifact(_)) => Value::Null,
+        Err(InputUnavailable::Artifact(_)) => Value::Null,
         Err(unseen) => return Err(unseen),
     };
     let status = newest.get("status").cloned().unwrap_or_else(|| "unknown".into());

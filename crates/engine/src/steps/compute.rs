@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_state::StepError;
 
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct Compute;
 
@@ -16,7 +16,7 @@ impl Step for Compute {
         "computation"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(object([("tasks", view.artifact_member("decomposition", "tasks")?)]))
     }
 

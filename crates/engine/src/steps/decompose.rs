@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_state::StepError;
 
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct Decompose;
 
@@ -16,7 +16,7 @@ impl Step for Decompose {
         "decomposition"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         let goals: Value = view.problem()?.goals().iter().cloned().collect();
         Ok(object([("goals", goals), ("prompt", view.artifact_member("normalized", "normalized_prompt")?)]))
     }

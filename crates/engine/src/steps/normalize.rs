@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_state::{StepError, collapse_blank};
 
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct Normalize;
 
@@ -16,7 +16,7 @@ impl Step for Normalize {
         "normalized"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(object([("prompt", view.problem()?.prompt().clone().into())]))
     }
 

@@ -4,7 +4,7 @@ use hence_canon::{Value, parse_lenient};
 use hence_state::{ModelRequest, ProblemSpec, StepError};
 
 use crate::Determinism;
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct Synthesize;
 
@@ -24,13 +24,13 @@ impl Step for Synthesize {
         }
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(object([("task_count", view.artifact_member("computation", "task_count")?)]))
     }
 
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
         let count = input.get("task_count").cloned().unwrap_or_default();
-        match &view.problem().map_err(Unseen::into_errors)?.settings().model {
+        match &view.problem().map_err(InputUnavailable::into_errors)?.settings().model {
             None => Ok(object([("summary", format!("Processed {count} task(s).").into())])),
             Some(request) => ask(view, request, &count)
                 .map_err(|message| vec![StepError::new("structured_generation_failed", message)]),

@@ -3,7 +3,7 @@
 use hence_canon::{Object, Value};
 use hence_state::{EvidenceRule, Settings, StepError, VerificationPath, is_blank};
 
-use crate::step::{Step, Unseen, View, object};
+use crate::step::{InputUnavailable, Step, View, object};
 
 pub(super) struct Verify;
 
@@ -16,13 +16,13 @@ impl Step for Verify {
         "verification"
     }
 
-    fn input(&self, view: &View<'_>) -> Result<Value, Unseen> {
+    fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
         Ok(object([("tasks", view.artifact_member("decomposition", "tasks")?)]))
     }
 
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
-        let facts = Facts::gather(view, input).map_err(Unseen::into_errors)?;
-        let settings = view.problem().map_err(Unseen::into_errors)?.settings();
+        let facts = Facts::gather(view, input).map_err(InputUnavailable::into_errors)?;
+        let settings = view.problem().map_err(InputUnavailable::into_errors)?.settings();
         if settings.verification_paths.is_empty() {
             let (checks, status) = facts.check(settings.evidence_required);
             return Ok(facts.output(vec![("checks", checks), ("status", status.into())]));
@@ -39,7 +39,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn gather(view: &View<'_>, input: &Value) -> Result<Self, Unseen> {
+    fn gather(view: &View<'_>, input: &Value) -> Result<Self, InputUnavailable> {
         let task_count = input.get("tasks").and_then(Value::as_array).map_or(0, <[Value]>::len);
         let evidence_count = match view.profile().evidence {
             EvidenceRule::Batches => view.items("evidence"),

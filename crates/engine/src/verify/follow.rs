@@ -12,9 +12,9 @@ use hence_state::{
 
 use crate::blob;
 use crate::blob::Blobs;
-use crate::cursor::{Cursor, Misstep};
-use crate::step::{Step, Tally, Unseen, View};
-use crate::{Custody, POLICIES_STEP, Role, VERDICTS_STEP};
+use crate::cursor::{Cursor, FlowError};
+use crate::step::{InputUnavailable, Step, Tally, View};
+use crate::{POLICIES_STEP, PolicyState, Role, VERDICTS_STEP};
 
 pub(super) struct ReasonProgram<'a> {
     /// The steps the problem asks for; those of the default policy when there is no problem to ask.
@@ -29,7 +29,7 @@ impl Program for ReasonProgram<'_> {
         Box::new(ReasonFollower {
             profile,
             problem: problem.cloned(),
-            custody: problem.map(|problem| Custody::of(problem)),
+            policy_state: problem.map(|problem| PolicyState::of(problem)),
             cursor: Cursor::new(steps.iter().map(|step| Arc::from(step.name())).collect(), profile),
             steps,
             blobs: self.blobs,
@@ -50,7 +50,7 @@ struct ReasonFollower<'a> {
     blobs: &'a dyn Blobs,
     cursor: Cursor,
     /// Where the run stands with its policies; the problem says whether it has any.
-    custody: Option<Custody>,
+    policy_state: Option<PolicyState>,
     /// What the journal says was produced, kept here because the linked level has no state.
     artifacts: Artifacts,
     metadata: Option<Metadata>,
@@ -67,7 +67,7 @@ struct Known {
     artifacts: Artifacts,
     tally: Tally,
     step_index: StepIndex,
-    custody: Option<Custody>,
+    policy_state: Option<PolicyState>,
 }
 
 impl ReasonFollower<'_> {
@@ -76,7 +76,7 @@ impl ReasonFollower<'_> {
     }
 
     /// Returns what the step was given, as far as it can be known here.
-    fn input(&self, step: &dyn Step, output: Option<&Canonical>) -> Result<Value, Unseen> {
+    fn input(&self, step: &dyn Step, output: Option<&Canonical>) -> Result<Value, InputUnavailable> {
         let told = match output {
             Some(output) => step.input_from_output(&blob::resolve(output, self.blobs)?),
             None => None,
@@ -102,14 +102,14 @@ impl ReasonFollower<'_> {
             self.artifacts = known.artifacts.clone();
             self.tally = known.tally.clone();
             self.step_index = known.step_index;
-            self.custody = known.custody.clone();
+            self.policy_state = known.policy_state.clone();
         }
     }
 
     /// Says what a result is to the policies of the run.
     fn role(&mut self, result: &StepResult) -> Result<Role, Reason> {
-        match &mut self.custody {
-            Some(custody) => custody.take(result).map_err(|untimely| Reason {
+        match &mut self.policy_state {
+            Some(policy_state) => policy_state.take(result).map_err(|untimely| Reason {
                 found: Some(untimely.to_string()),
                 ..Reason::new(ReasonCode::FlowViolation)
             }),
@@ -199,9 +199,9 @@ impl Follower for ReasonFollower<'_> {
     }
 
     fn control(&mut self, control: &Control) -> Vec<Reason> {
-        let owes_verdicts = self.custody.as_ref().is_some_and(Custody::owes_verdicts);
+        let needs_verdicts = self.policy_state.as_ref().is_some_and(PolicyState::needs_verdicts);
         let taken = match control {
-            Control::Complete { .. } if owes_verdicts => Err(Misstep::Flow),
+            Control::Complete { .. } if needs_verdicts => Err(FlowError::Flow),
             Control::Complete { .. } => self.cursor.complete(),
             Control::Checkpoint(_) => Ok(()),
             Control::Rollback(control) => {
@@ -217,7 +217,7 @@ impl Follower for ReasonFollower<'_> {
         };
         match (taken, control) {
             (Ok(()), _) => Vec::new(),
-            (Err(Misstep::Iteration { expected }), Control::Loop(control)) => {
+            (Err(FlowError::Iteration { expected }), Control::Loop(control)) => {
                 vec![Reason::mismatch(ReasonCode::LoopIterationMismatch, expected, control.loop_iteration)]
             }
             (Err(_), _) => vec![Reason::new(ReasonCode::FlowViolation)],
@@ -226,8 +226,8 @@ impl Follower for ReasonFollower<'_> {
 
     fn keep(&mut self, index: RecordIndex) {
         let (cursor, artifacts, tally) = (self.cursor.clone(), self.artifacts.clone(), self.tally.clone());
-        let (step_index, custody) = (self.step_index, self.custody.clone());
-        self.kept.insert(index, Known { cursor, artifacts, tally, step_index, custody });
+        let (step_index, policy_state) = (self.step_index, self.policy_state.clone());
+        self.kept.insert(index, Known { cursor, artifacts, tally, step_index, policy_state });
     }
 
     fn artifact_key(&self, record: &StepRecord) -> Arc<str> {

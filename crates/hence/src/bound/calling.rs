@@ -7,18 +7,18 @@ use hence_skills::CallHistory;
 use hence_state::ProblemSpec;
 use hence_store::{RunId, RunWriter, Store};
 
-use super::{Means, bound_problem, pinned};
+use super::{BoundCallees, bound_problem, pinned};
 use crate::error::CliError;
 use crate::skills::{self, StoreCallLog};
 use crate::target::Journal;
 
 /// A run whose bound steps may be called: lines are kept beside its journal.
-pub(crate) struct Calling(Arc<Means>);
+pub(crate) struct Calling(Arc<BoundCallees>);
 
 impl Calling {
     /// Begins to keep lines, if a bound step may call anything but pure functions, or there are lines already.
     pub(crate) fn open(
-        means: Option<&Arc<Means>>,
+        means: Option<&Arc<BoundCallees>>,
         problem: &ProblemSpec,
         (store, id): (&dyn Store, &RunId),
         writer: &mut dyn RunWriter,

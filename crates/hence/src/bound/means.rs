@@ -10,7 +10,7 @@ use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose, Reply};
 use hence_cognition::skill::Recovery;
 use hence_engine::{BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
 use hence_skills::{
-    Attendant, CallHistory, CallLog, Effect, Entry, Host, Ledger, Make, NoCallLog, Promise, Standing,
+    CallExecutor, CallHistory, CallLog, CallStatus, Effect, Entry, Host, Ledger, Make, NoCallLog, Promise,
 };
 
 /// The name under which the built-in skill calls.
@@ -20,7 +20,7 @@ const REASON: &str = "reason";
 const OUTPUT_UNUSABLE: &str = "OutputUnusable";
 
 /// What bound steps may call, and what is known about calls that are under way.
-pub(crate) struct Means {
+pub(crate) struct BoundCallees {
     library: Library,
     desk: Mutex<Desk>,
 }
@@ -32,7 +32,7 @@ struct Desk {
     log: Option<Box<dyn CallLog + Send>>,
 }
 
-impl Means {
+impl BoundCallees {
     pub(crate) fn new(library: Library) -> Self {
         Self { library, desk: Mutex::default() }
     }
@@ -71,7 +71,7 @@ impl Means {
         let capability = call.capability;
         let effect = self.library.effect(capability);
         let recovery = || Host::recovery(&self.library, capability);
-        let attendant = Attendant { ledger, effect, recovery: &recovery, is_stopping: &|| false };
+        let attendant = CallExecutor { ledger, effect, recovery: &recovery, is_stopping: &|| false };
         let mut call = *call;
         while desk.standing(&call).is_some_and(has_failed) {
             call.attempt += 1;
@@ -85,21 +85,21 @@ impl Means {
 }
 
 impl Desk {
-    fn standing(&self, call: &Call<'_>) -> Option<&Standing> {
+    fn standing(&self, call: &Call<'_>) -> Option<&CallStatus> {
         self.history.standing(&call.key())
     }
 }
 
 /// Returns whether a call was made and failed, and nobody decided that it is given up.
-fn has_failed(standing: &Standing) -> bool {
+fn has_failed(standing: &CallStatus) -> bool {
     match standing {
-        Standing::Replied(Err(CallError::Failed { class, .. })) => **class != *UNDECIDED,
-        Standing::Replied(Err(CallError::TimedOut(_))) => true,
+        CallStatus::Replied(Err(CallError::Failed { class, .. })) => **class != *UNDECIDED,
+        CallStatus::Replied(Err(CallError::TimedOut(_))) => true,
         _ => false,
     }
 }
 
-impl Callees for Means {
+impl Callees for BoundCallees {
     fn find(&self, capability: &str) -> Result<Determinism, String> {
         let Some(spec) = self.library.capability(capability) else {
             let declared = names(self.library.declarations());

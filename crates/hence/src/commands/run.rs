@@ -13,7 +13,7 @@ use hence_state::{Profile, ProfileName, Status};
 use hence_store::{Condition, Cut, FileStore, NewRun, RunId, Store, StoreError};
 
 use crate::args::RunArgs;
-use crate::bound::{self, Means, Ready};
+use crate::bound::{self, BoundCallees, Ready};
 use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let gate = guard::open(header.line(), plan.problem(), Program::Reason(&engine), &blobs)
         .map_err(|error| guard::refused(id.as_str(), &error))?;
     let first = guard::begin(&header, gate, &store, |sink| {
-        run.lay_policies(policies.as_ref().unwrap_or(&Value::Null), sink)?;
+        run.install_policies(policies.as_ref().unwrap_or(&Value::Null), sink)?;
         Ok(())
     })?;
     let new = NewRun { id: id.clone(), attachments, lines: first.lines };
@@ -125,7 +125,7 @@ fn run_id(trace_id: &str) -> Result<RunId, CliError> {
 /// A run's program: the engine, what its bound steps call, and the plan.
 pub(super) struct Bound<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) means: Option<&'a Arc<Means>>,
+    pub(super) means: Option<&'a Arc<BoundCallees>>,
     pub(super) plan: hence_engine::Plan,
 }
 
@@ -167,7 +167,7 @@ pub(super) fn take_up(
             let journal = store.journal_bytes(id)?;
             let gate = guard::open_behind(&journal, &problem, Program::Reason(engine), &blobs)
                 .map_err(|error| guard::refused(id.as_str(), &error))?;
-            let owed = guard::owed(id.as_str(), run.custody(), &journal, &blobs)?;
+            let owed = guard::owed(id.as_str(), run.policy_state(), &journal, &blobs)?;
             let going = Going { context, store, id, plan, means };
             going.go(*run, (opened.writer, gate), owed.iter().chain(amended), beginning)
         }

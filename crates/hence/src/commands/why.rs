@@ -3,7 +3,7 @@
 use hence_canon::parse;
 use hence_engine::is_interactive;
 use hence_journal::{Chained, Control, Reader, Record};
-use hence_skills::{CallHistory, Standing};
+use hence_skills::{CallHistory, CallStatus};
 use hence_state::Outcome;
 use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
 use schemars::JsonSchema;
@@ -165,7 +165,8 @@ impl Looked<'_> {
         if history.undecided().next().is_some() {
             return self.undecided(&history);
         }
-        if history.calls().any(|(_, standing)| matches!(standing, Standing::Again)) || has_answer(&history) {
+        if history.calls().any(|(_, standing)| matches!(standing, CallStatus::Again)) || has_answer(&history)
+        {
             let next = self.command(&["resume"]);
             return self.stands("answered", "what it waited for is there".to_owned(), vec![next]);
         }
@@ -248,7 +249,7 @@ impl Looked<'_> {
 /// Tells whether somebody has answered what is not recorded yet.
 fn has_answer(history: &CallHistory) -> bool {
     history.calls().any(|(call, standing)| {
-        &*call.capability == hence_capabilities::HUMAN_ASK && matches!(standing, Standing::Replied(_))
+        &*call.capability == hence_capabilities::HUMAN_ASK && matches!(standing, CallStatus::Replied(_))
     })
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_engine::{
-    Blobs, Blocked, BookError, Custody, Engine, Gate, GateError, GuardedSink, MemorySink, Sink, catch_up,
-    first_laid,
+    Blobs, Blocked, BookError, Engine, Gate, GateError, GuardedSink, MemorySink, PolicyState, Sink, catch_up,
+    first_installed,
 };
 use hence_guard::{Guard, ReasonGates};
 use hence_journal::{Header, Reader, Record, Sealed};
@@ -88,14 +88,14 @@ pub(crate) fn begin<'a>(
 /// Returns the policies a run has to lay down again: one that returned to its very beginning goes by none yet.
 pub(crate) fn owed(
     run: &str,
-    custody: &Custody,
+    policy_state: &PolicyState,
     journal: &[u8],
     blobs: &dyn Blobs,
 ) -> Result<Option<Value>, CliError> {
-    if custody.is_laid() {
+    if policy_state.is_installed() {
         return Ok(None);
     }
-    first_laid(journal, blobs).map_err(|error| refused(run, &error))
+    first_installed(journal, blobs).map_err(|error| refused(run, &error))
 }
 
 /// Returns a sink that asks the gate, where there is one.
@@ -110,7 +110,7 @@ pub(crate) fn guarded<'a, S: Sink + 'a>(sink: S, gate: Option<Box<dyn Gate + 'a>
 pub(crate) fn refuse_amendment(run: &str, amended: Option<&Value>) -> Result<(), CliError> {
     match amended {
         None => Ok(()),
-        Some(_) => Err(refused(run, &GateError::Untimely(hence_engine::Untimely::NothingBlocked))),
+        Some(_) => Err(refused(run, &GateError::PolicyOrder(hence_engine::PolicyOrderError::NothingBlocked))),
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn refused(run: &str, error: &GateError) -> CliError {
 pub(crate) fn refused_book(run: &str, error: &BookError) -> Option<CliError> {
     match error {
         BookError::Gate(error) => Some(refused(run, error)),
-        BookError::Untimely { .. } => Some(CliError::new(Code::Gate, format!("run {run}: {error}"))),
+        BookError::PolicyOrder { .. } => Some(CliError::new(Code::Gate, format!("run {run}: {error}"))),
         _ => None,
     }
 }

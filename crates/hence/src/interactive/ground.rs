@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hence_engine::{Ground, SinkError};
+use hence_engine::{SinkError, VariableFiles};
 use hence_store::{BLOB_BYTES_MAX, ConfinedError, Durability, Store, StoreError, read_confined};
 use hence_variables::{Event, Files, ReadFault, SpillFile, StorePath, Workspace};
 
-use super::Commons;
+use super::SharedScopes;
 
 /// Reads a file below `.aiwg/rlm` in `folder`. No link leads out of there, nor `.aiwg/rlm` itself out of the folder.
 pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, ConfinedError> {
@@ -24,14 +24,14 @@ pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, Con
 }
 
 /// Reads and keeps the files of variables.
-pub(crate) struct StoreGround<'a> {
+pub(crate) struct StoreVariableFiles<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) root: &'a Path,
     /// The shared layers that were taken, if any.
-    pub(crate) commons: Option<&'a mut Commons>,
+    pub(crate) shared_scopes: Option<&'a mut SharedScopes>,
 }
 
-impl Files for StoreGround<'_> {
+impl Files for StoreVariableFiles<'_> {
     fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
         if let Some(digest) = path.spill_digest() {
             match self.store.blob(&digest) {
@@ -52,10 +52,10 @@ impl Files for StoreGround<'_> {
     }
 }
 
-impl Ground for StoreGround<'_> {
+impl VariableFiles for StoreVariableFiles<'_> {
     fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
-        match &mut self.commons {
-            Some(commons) => commons.publish(workspace, event),
+        match &mut self.shared_scopes {
+            Some(shared_scopes) => shared_scopes.publish(workspace, event),
             None => Ok(()),
         }
     }

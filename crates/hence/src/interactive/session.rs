@@ -15,7 +15,7 @@ use hence_variables::{
 };
 
 use super::loaded::{Loaded, SkillView, until};
-use super::{Commons, StoreGround, linked};
+use super::{SharedScopes, StoreVariableFiles, linked};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
@@ -141,7 +141,9 @@ impl<'a> Session<'a> {
     pub(crate) fn value_of(&self, stored: &Stored) -> Result<(Value, ValueType), LoadFault> {
         match &self.run {
             Some(Loaded::Skill(view)) => stored.load(&view.variables),
-            _ => stored.load(&StoreGround { store: &self.store, root: &self.root, commons: None }),
+            _ => {
+                stored.load(&StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None })
+            }
         }
     }
 
@@ -180,37 +182,37 @@ impl<'a> Session<'a> {
             self.refresh()?;
         }
         let first = self.news(call)?;
-        let mut commons = match call {
-            Call::On { state, op } if op.changes_something() => self.commons(*state, op)?,
+        let mut shared_scopes = match call {
+            Call::On { state, op } if op.changes_something() => self.shared_scopes(*state, op)?,
             _ => None,
         };
         let Some(Loaded::Interactive(mut run)) = self.run.take() else {
             return self.loaded().map(|_| Reply::Done);
         };
         let mut sink = StoreSink::new(&self.store, writer);
-        let mut ground = StoreGround { store: &self.store, root: &self.root, commons: None };
+        let mut ground = StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None };
         // What others left is recorded before anything is decided on it.
-        let shared = match (call, &commons) {
-            (Call::On { state, .. }, Some(commons)) => shares(&run, *state, commons),
+        let shared = match (call, &shared_scopes) {
+            (Call::On { state, .. }, Some(shared_scopes)) => shares(&run, *state, shared_scopes),
             _ => Vec::new(),
         };
         for early in first.into_iter().chain(shared) {
             let (next, _) = run.call(&early, &mut ground, &mut sink)?;
             *run = next;
         }
-        ground.commons = commons.as_mut();
+        ground.shared_scopes = shared_scopes.as_mut();
         let (run, reply) = run.call(call, &mut ground, &mut sink)?;
         self.run = Some(Loaded::Interactive(Box::new(run)));
         reply.map_err(|refusal| CliError::variables(&refusal))
     }
 
     /// Takes the shared layers an operation may write to.
-    fn commons(&self, state: StateId, op: &Op) -> Result<Option<Commons>, CliError> {
+    fn shared_scopes(&self, state: StateId, op: &Op) -> Result<Option<SharedScopes>, CliError> {
         let workspace = self.workspace()?;
         let Some(sight) = workspace.sight(state) else { return Ok(None) };
-        let mut taken = Commons::take(self.context, sight.state(), op)?;
-        if let Some(commons) = &mut taken {
-            commons.meet(sight).map_err(|error| CliError::new(Code::Disk, error.to_string()))?;
+        let mut taken = SharedScopes::take(self.context, sight.state(), op)?;
+        if let Some(shared_scopes) = &mut taken {
+            shared_scopes.meet(sight).map_err(|error| CliError::new(Code::Disk, error.to_string()))?;
         }
         Ok(taken)
     }
@@ -223,10 +225,10 @@ impl<'a> Session<'a> {
         let Some(known) = workspace.state(*state) else { return Ok(Vec::new()) };
         let mut news = Vec::new();
         if !op.changes_something()
-            && let (Loaded::Interactive(run), Some(commons)) =
-                (self.loaded()?, Commons::look(self.context, known)?)
+            && let (Loaded::Interactive(run), Some(shared_scopes)) =
+                (self.loaded()?, SharedScopes::look(self.context, known)?)
         {
-            news.extend(shares(run, *state, &commons));
+            news.extend(shares(run, *state, &shared_scopes));
         }
         let waits = matches!(op, Op::ChildResult { .. })
             || matches!(op, Op::Set(set) if &*set.name == hence_variables::Name::final_answer().as_str());
@@ -241,12 +243,13 @@ impl<'a> Session<'a> {
     pub(crate) fn seen_by(&self, state: StateId) -> Result<Workspace, CliError> {
         let mut workspace = self.workspace()?.clone();
         let Some(known) = workspace.state(state) else { return Ok(workspace) };
-        let (Loaded::Interactive(run), Some(commons)) = (self.loaded()?, Commons::look(self.context, known)?)
+        let (Loaded::Interactive(run), Some(shared_scopes)) =
+            (self.loaded()?, SharedScopes::look(self.context, known)?)
         else {
             return Ok(workspace);
         };
         let now = run.now()?;
-        for call in shares(run, state, &commons) {
+        for call in shares(run, state, &shared_scopes) {
             if let Ok(Decision::Accept(Accepted { event: Some(event), .. })) =
                 decide(&workspace, &call, now, &NoFiles)
             {
@@ -259,8 +262,8 @@ impl<'a> Session<'a> {
 }
 
 /// Returns the calls that take in what shared layers hold.
-fn shares(run: &Interactive, state: StateId, commons: &Commons) -> Vec<Call> {
-    let news = run.workspace().sight(state).map(|sight| commons.news(sight)).unwrap_or_default();
+fn shares(run: &Interactive, state: StateId, shared_scopes: &SharedScopes) -> Vec<Call> {
+    let news = run.workspace().sight(state).map(|sight| shared_scopes.news(sight)).unwrap_or_default();
     news.into_iter().map(|shared| Call::Share { state, shared: Box::new(shared) }).collect()
 }
 
@@ -322,7 +325,8 @@ pub(super) fn create_in(
     let mut sink = MemorySink::default();
     // A memory sink keeps everything.
     let _ = sink.append(&header);
-    let (run, reply) = run.call(call, &mut StoreGround { store, root, commons: None }, &mut sink)?;
+    let (run, reply) =
+        run.call(call, &mut StoreVariableFiles { store, root, shared_scopes: None }, &mut sink)?;
     let reply = reply.map_err(|refusal| CliError::variables(&refusal))?;
     for blob in sink.blobs.values() {
         store.put_blob(blob, hence_store::Durability::Synced)?;

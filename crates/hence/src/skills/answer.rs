@@ -4,7 +4,7 @@ use hence_canon::{Object, Value, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::capability::{Registry as _, breach};
 use hence_skills::{
-    Answer, CallHistory, CallName, Entry, Ledger, Promise, Question, RefusedAnswer, Standing,
+    Answer, CallHistory, CallName, CallStatus, Entry, Ledger, Promise, Question, RefusedAnswer,
 };
 use hence_store::Store as _;
 use schemars::JsonSchema;
@@ -132,8 +132,8 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
 /// Finds the call a person means.
 fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Result<CallName, CliError> {
     let is_meant = |call: &CallName| &*call.step == place || &*call.key == place;
-    let is_open = |standing: &Standing| matches!(standing, Standing::Asked(_) | Standing::Begun);
-    let meant: Vec<(&CallName, &Standing)> = history.calls().filter(|(call, _)| is_meant(call)).collect();
+    let is_open = |standing: &CallStatus| matches!(standing, CallStatus::Asked(_) | CallStatus::Begun);
+    let meant: Vec<(&CallName, &CallStatus)> = history.calls().filter(|(call, _)| is_meant(call)).collect();
     let open: Vec<&CallName> =
         meant.iter().filter(|(_, standing)| is_open(standing)).map(|(call, _)| *call).collect();
     match open.as_slice() {
@@ -190,7 +190,7 @@ fn read(
     }
     let (name, bytes) = given("--value", args.value.as_deref().unwrap_or_default())?;
     let question = match history.standing(&call.key) {
-        Some(Standing::Asked(Question { input, .. })) => input.clone(),
+        Some(CallStatus::Asked(Question { input, .. })) => input.clone(),
         _ => Value::Null,
     };
     let judge = |value: &Value| match &*call.capability {

@@ -7,8 +7,8 @@ use hence_capabilities::Library;
 use hence_engine::{Blobs, Gate, Sink, SinkError};
 use hence_journal::{Reader, Sealed};
 use hence_skills::{
-    Carried, ForkError, InEffect, Links, NewSkillRun, Origin, Part, Pinned, SkillRun, in_effect,
-    shared_before, shared_records,
+    Carried, EffectiveRecord, ForkError, Links, NewSkillRun, Origin, Pinned, RecordKind, SkillRun,
+    effective_records, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile};
 use hence_store::{Durability, NewRun, RunId, Store as _, StoreError};
@@ -173,17 +173,17 @@ impl Sharing {
             CliError::new(Code::BadRecord, format!("{}: {error}", journal.name))
         };
         let whole = whole_records(&journal.bytes);
-        let effective = in_effect(whole).map_err(|error| unread(&error))?;
+        let effective = effective_records(whole).map_err(|error| unread(&error))?;
         let shared = shared_records(&effective, outcomes);
         let (record, hash) = match shared.last() {
             Some(last) => (last.index.get(), last.hash),
             None => (0, Reader::open(whole).map_err(|error| unread(&error))?.0.hash),
         };
-        let read = |one: &InEffect| with_blobs(journal, |blobs| Carried::read(one, blobs));
+        let read = |one: &EffectiveRecord| with_blobs(journal, |blobs| Carried::read(one, blobs));
         let carried: Vec<Carried> = match other {
             None => shared.iter().map(read).collect::<Result<_, _>>(),
             Some(policies) => {
-                let steps = shared.iter().filter(|one| one.part == Part::Step);
+                let steps = shared.iter().filter(|one| one.kind == RecordKind::Step);
                 [Ok(Carried::Policies(policies))].into_iter().chain(steps.map(read)).collect()
             }
         }

@@ -104,12 +104,12 @@ impl Going<'_> {
         let mut sink = guard::guarded(&mut kept_in, gate);
         let owed = guard::owed(
             self.id.as_str(),
-            run.custody(),
+            run.policy_state(),
             &self.store.journal_bytes(self.id)?,
             &StoreBlobs(self.store),
         )?;
         for policies in owed.iter().chain(self.given.amended) {
-            run.lay_policies(policies, &mut *sink).map_err(|error| stopped(self.id, error))?;
+            run.install_policies(policies, &mut *sink).map_err(|error| stopped(self.id, error))?;
         }
         let watched = self.context.is_watched();
         let shared = super::run::shared_attachments(self.kept);

@@ -4,7 +4,7 @@ use hence_canon::Value;
 use hence_cognition::run::NESTED_RUNS_KEY;
 use hence_engine::{Blobs, attempt, was_started};
 use hence_journal::{Head, Reader, Record};
-use hence_skills::{LinkError, Origin, Parent, Pinned, begins_with, compare_origin, kept_outcome};
+use hence_skills::{LinkError, Origin, Parent, Pinned, begins_with, compare_origin, recorded_outcome};
 use hence_store::{FileStore, RunId, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,7 +70,7 @@ fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<(String, Vec<(String, Str
             continue;
         }
         // What keeps no outcome is told by the levels that read it.
-        let Ok(outcome) = kept_outcome(&attempt(&record.result), blobs) else { continue };
+        let Ok(outcome) = recorded_outcome(&attempt(&record.result), blobs) else { continue };
         let runs: Vec<_> = outcome.meta.get(NESTED_RUNS_KEY).into_iter().flat_map(named).collect();
         if !runs.is_empty() {
             nested.push((outcome.step_id.to_string(), runs));

@@ -69,7 +69,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let gate = guard::open(header.line(), &kept.problem, kept.program(), &blobs)
         .map_err(|error| guard::refused(id.as_str(), &error))?;
     let first = guard::begin(&header, gate, &store, |sink| {
-        let laid = run.lay_policies(policies.as_ref().unwrap_or(&Value::Null), sink);
+        let laid = run.install_policies(policies.as_ref().unwrap_or(&Value::Null), sink);
         laid.map(|_| ()).map_err(|error| stopped(&id, error))
     })?;
     let new = NewRun { id: id.clone(), attachments, lines: first.lines };

@@ -21,7 +21,7 @@ use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
 use hence_journal::{Control, RecordIndex, Way};
 use hence_review::model::{Action, ActionId, ArtifactId, Residual};
-use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, kept_outcome};
+use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
 use hence_state::{Outcome, ProblemSpec, StepResult};
 
 use crate::ProjectError;
@@ -249,7 +249,7 @@ impl View for SkillView<'_> {
         if &**result.step() == OUTPUTS_STEP {
             return Ok(step::outputs(scene, index, result));
         }
-        let outcome = kept_outcome(result, scene.base.blobs)
+        let outcome = recorded_outcome(result, scene.base.blobs)
             .map_err(|source| ProjectError::Outcome { index, source })?;
         Ok(step::shown(self, scene, index, result, outcome))
     }

@@ -7,13 +7,13 @@ use hence_cognition::skill::Recovery;
 use hence_engine::SinkError;
 
 use super::entry::{CallName, Entry, Question, QuestionKind};
-use super::history::Standing;
+use super::history::CallStatus;
 use super::ledger::{Ledger, Promise};
 use crate::host::Effect;
 
 /// Attends to calls of one capability. Steps of skills and bound steps of problems are called through it, so that a crash
 /// means the same to both.
-pub struct Attendant<'a> {
+pub struct CallExecutor<'a> {
     /// What is known about calls, and where more of it is kept.
     pub ledger: &'a Ledger<'a>,
     /// What calling the capability does to the world.
@@ -26,7 +26,7 @@ pub struct Attendant<'a> {
 
 /// What attending to a call came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Attended {
+pub struct CallResult {
     /// What the call gave, or why it gave nothing.
     pub reply: Result<Reply, CallError>,
     /// Where that was found.
@@ -39,33 +39,33 @@ pub enum Found {
     /// The call was made, or nobody could answer it.
     Now,
     /// It was made before; what it gave was kept.
-    Kept,
+    InLog,
 }
 
 /// Makes a call.
 pub type Make<'m> = dyn FnMut(&Call<'_>) -> Result<Reply, CallError> + 'm;
 
-impl Attendant<'_> {
+impl CallExecutor<'_> {
     /// Makes a call through `make`, unless it is known what it gave or somebody has to say first.
     ///
     /// # Errors
     /// Why a line could not be kept. Nothing may be called after it; the run stops and can be resumed.
-    pub fn call(&self, call: &Call<'_>, make: &mut Make<'_>) -> Result<Attended, SinkError> {
-        let now = |reply| Attended { reply, found: Found::Now };
+    pub fn call(&self, call: &Call<'_>, make: &mut Make<'_>) -> Result<CallResult, SinkError> {
+        let now = |reply| CallResult { reply, found: Found::Now };
         let stopping = || now(Err(CallError::Waiting("the run is to stop".into())));
         if self.effect == Effect::Pure {
             return Ok(if (self.is_stopping)() { stopping() } else { now(make(call)) });
         }
         let name = CallName::of(call);
         Ok(match self.ledger.standing(&name.key) {
-            Some(Standing::Replied(reply)) => Attended { reply, found: Found::Kept },
-            Some(Standing::Asked(question)) => now(Err(match question.kind {
+            Some(CallStatus::Replied(reply)) => CallResult { reply, found: Found::InLog },
+            Some(CallStatus::Asked(question)) => now(Err(match question.kind {
                 QuestionKind::Undecided => undecided(call),
                 QuestionKind::Value => CallError::Waiting("no answer yet".into()),
             })),
             _ if (self.is_stopping)() => stopping(),
-            Some(Standing::Begun) => now(self.decide(call, name, make)?),
-            Some(Standing::Again) => now(self.make(call, name, make)?),
+            Some(CallStatus::Begun) => now(self.decide(call, name, make)?),
+            Some(CallStatus::Again) => now(self.make(call, name, make)?),
             None if self.effect == Effect::Acts => now(self.intend(call, name, make)?),
             None => now(self.make(call, name, make)?),
         })

@@ -11,7 +11,7 @@ use super::entry::{Answer, CallName, Entry, EntryError, Question, QuestionKind};
 
 /// How a call stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Standing {
+pub enum CallStatus {
     /// It was begun; whether it happened is known only to who began it.
     Begun,
     /// A person is asked.
@@ -25,7 +25,7 @@ pub enum Standing {
 /// Everything the lines beside a journal say.
 #[derive(Clone, Debug, Default)]
 pub struct CallHistory {
-    calls: BTreeMap<Arc<str>, (CallName, Standing)>,
+    calls: BTreeMap<Arc<str>, (CallName, CallStatus)>,
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
 }
 
@@ -80,9 +80,9 @@ impl CallHistory {
     /// Takes in an entry. One that comes too late changes nothing: what is known stays known.
     pub(crate) fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::Intent { call, .. } => self.stand(call, Standing::Begun),
-            Entry::Question { call, question } => self.stand(call, Standing::Asked(question)),
-            Entry::Reply { call, reply } => self.stand(call, Standing::Replied(reply)),
+            Entry::Intent { call, .. } => self.stand(call, CallStatus::Begun),
+            Entry::Question { call, question } => self.stand(call, CallStatus::Asked(question)),
+            Entry::Reply { call, reply } => self.stand(call, CallStatus::Replied(reply)),
             Entry::Answer { key, answer, by } => {
                 if self.check(&key, &answer).is_ok()
                     && let Some((_, standing)) = self.calls.get_mut(&key)
@@ -101,9 +101,9 @@ impl CallHistory {
         }
     }
 
-    fn stand(&mut self, call: CallName, standing: Standing) {
+    fn stand(&mut self, call: CallName, standing: CallStatus) {
         match self.calls.get(&call.key) {
-            Some((_, Standing::Replied(_))) => {}
+            Some((_, CallStatus::Replied(_))) => {}
             _ => {
                 self.calls.insert(call.key.clone(), (call, standing));
             }
@@ -119,13 +119,13 @@ impl CallHistory {
         let key = call.key.clone();
         let is_value = matches!(answer, Answer::Value(_));
         match standing {
-            Standing::Replied(_) | Standing::Again => Err(RefusedAnswer::Answered(key)),
-            Standing::Asked(Question { kind: QuestionKind::Value, .. }) if is_value => Ok(()),
-            Standing::Asked(Question { kind: QuestionKind::Value, .. }) => {
+            CallStatus::Replied(_) | CallStatus::Again => Err(RefusedAnswer::Answered(key)),
+            CallStatus::Asked(Question { kind: QuestionKind::Value, .. }) if is_value => Ok(()),
+            CallStatus::Asked(Question { kind: QuestionKind::Value, .. }) => {
                 Err(RefusedAnswer::OtherKind { key, expected: "a value", found: answer.name() })
             }
-            Standing::Begun | Standing::Asked(_) if !is_value => Ok(()),
-            Standing::Begun | Standing::Asked(_) => {
+            CallStatus::Begun | CallStatus::Asked(_) if !is_value => Ok(()),
+            CallStatus::Begun | CallStatus::Asked(_) => {
                 let expected = "done, retry or fail";
                 Err(RefusedAnswer::OtherKind { key, expected, found: answer.name() })
             }
@@ -133,19 +133,19 @@ impl CallHistory {
     }
 
     /// Returns how a call stands.
-    pub fn standing(&self, key: &str) -> Option<&Standing> {
+    pub fn standing(&self, key: &str) -> Option<&CallStatus> {
         self.calls.get(key).map(|(_, standing)| standing)
     }
 
     /// Iterates over the calls in the order of their keys.
-    pub fn calls(&self) -> impl Iterator<Item = (&CallName, &Standing)> {
+    pub fn calls(&self) -> impl Iterator<Item = (&CallName, &CallStatus)> {
         self.calls.values().map(|(call, standing)| (call, standing))
     }
 
     /// Iterates over what people are asked.
     pub fn questions(&self) -> impl Iterator<Item = (&CallName, &Question)> {
         self.calls().filter_map(|(call, standing)| match standing {
-            Standing::Asked(question) => Some((call, question)),
+            CallStatus::Asked(question) => Some((call, question)),
             _ => None,
         })
     }
@@ -174,33 +174,33 @@ impl CallHistory {
     }
 }
 
-fn is_undecided(standing: &Standing) -> bool {
+fn is_undecided(standing: &CallStatus) -> bool {
     let is_asked = |question: &Question| question.kind == QuestionKind::Undecided;
     match standing {
-        Standing::Begun => true,
-        Standing::Asked(question) => is_asked(question),
-        Standing::Again | Standing::Replied(_) => false,
+        CallStatus::Begun => true,
+        CallStatus::Asked(question) => is_asked(question),
+        CallStatus::Again | CallStatus::Replied(_) => false,
     }
 }
 
 /// Returns how a call stands once a person has answered.
-fn settled(answer: Answer, by: Option<Arc<str>>) -> Standing {
+fn settled(answer: Answer, by: Option<Arc<str>>) -> CallStatus {
     let by = by.map_or(Value::Null, Value::from);
     match answer {
         Answer::Value(value) => {
             let output = Object::from_iter([("value", value), ("by", by)]);
-            Standing::Replied(Ok(Reply { output: output.into(), meta: Object::new() }))
+            CallStatus::Replied(Ok(Reply { output: output.into(), meta: Object::new() }))
         }
         Answer::Done(output) => {
             // Whoever reads the record must see that this was said by a person and not by the capability.
             let meta = Object::from_iter([("decided", Value::from("done")), ("decided_by", by)]);
-            Standing::Replied(Ok(Reply { output: output.into(), meta }))
+            CallStatus::Replied(Ok(Reply { output: output.into(), meta }))
         }
-        Answer::Retry => Standing::Again,
+        Answer::Retry => CallStatus::Again,
         Answer::Fail => {
             let who = by.as_str().map(|by| format!(" by {by}")).unwrap_or_default();
             let message = format!("undecided after a crash, and given up{who}").into();
-            Standing::Replied(Err(CallError::Failed { class: UNDECIDED.into(), message }))
+            CallStatus::Replied(Err(CallError::Failed { class: UNDECIDED.into(), message }))
         }
     }
 }

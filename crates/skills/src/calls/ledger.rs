@@ -7,7 +7,7 @@ use hence_cognition::run::StepOutcome;
 use hence_engine::SinkError;
 
 use super::entry::Entry;
-use super::history::{CallHistory, Standing};
+use super::history::{CallHistory, CallStatus};
 
 /// What a caller may rely on when a line is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +60,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Returns how a call stands.
-    pub fn standing(&self, key: &str) -> Option<Standing> {
+    pub fn standing(&self, key: &str) -> Option<CallStatus> {
         self.lock().standing(key).cloned()
     }
 

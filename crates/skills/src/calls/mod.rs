@@ -18,8 +18,8 @@ mod history;
 mod ledger;
 mod recorder;
 
-pub use attendant::{Attendant, Attended, Found, Make};
+pub use attendant::{CallExecutor, CallResult, Found, Make};
 pub use entry::{Answer, CallName, Entry, EntryError, Question, QuestionKind};
-pub use history::{BadCallLog, CallHistory, RefusedAnswer, Standing};
+pub use history::{BadCallLog, CallHistory, CallStatus, RefusedAnswer};
 pub use ledger::{CallLog, Ledger, NoCallLog, Promise};
 pub(crate) use recorder::{Desk, Outside, Recorder};

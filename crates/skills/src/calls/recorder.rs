@@ -8,7 +8,7 @@ use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun,
 use hence_cognition::skill::{Recovery, Skill};
 use hence_engine::SinkError;
 
-use super::attendant::{Attendant, Found};
+use super::attendant::{CallExecutor, Found};
 use super::ledger::Ledger;
 use crate::child::{ChildRun, ChildRuns, Family};
 use crate::host::{Effect, Host};
@@ -103,14 +103,14 @@ impl Capabilities for Recorder<'_> {
         }
         let (recovery, is_stopping) = (|| desk.recovery(call), || desk.is_stopping());
         let attendant =
-            Attendant { ledger: desk.ledger, effect, recovery: &recovery, is_stopping: &is_stopping };
+            CallExecutor { ledger: desk.ledger, effect, recovery: &recovery, is_stopping: &is_stopping };
         let attended = attendant.call(call, &mut |call| self.inner.call(call));
         // If a line could not be kept, the step has no outcome and the run stops.
         let attended = attended.map_err(|error| {
             desk.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             CallError::Waiting("what is under way could not be kept".into())
         })?;
-        self.from_kept = attended.found == Found::Kept;
+        self.from_kept = attended.found == Found::InLog;
         attended.reply
     }
 

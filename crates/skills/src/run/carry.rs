@@ -14,9 +14,9 @@ impl SkillRun<'_> {
     }
 
     /// Asks whether the step that is due may be executed, as if it were about to be.
-    pub(crate) fn foresee_due(&mut self, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
+    pub(crate) fn precheck_due(&mut self, sink: &mut dyn Sink) -> Result<Option<Blocked>, SkillRunError> {
         match self.progress.due() {
-            Some(step) => self.foresee(step, sink),
+            Some(step) => self.precheck(step, sink),
             None => Ok(None),
         }
     }

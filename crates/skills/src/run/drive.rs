@@ -137,7 +137,7 @@ impl<'a> SkillRun<'a> {
                     && steps.len() < room
                     && let Some(step) = self.take_held(desk, &mut held)
                 {
-                    blocked = self.foresee(step, sink)?;
+                    blocked = self.precheck(step, sink)?;
                     if let Some(recorded) = self.recorded.get(&step.id).filter(|_| blocked.is_none()) {
                         ready.insert(step.id.clone(), Ok(recorded.clone()));
                     } else if blocked.is_none() {
@@ -193,7 +193,7 @@ impl<'a> SkillRun<'a> {
         ready: &mut BTreeMap<Arc<str>, Executed>,
         held: &mut BTreeMap<Arc<str>, &'a Step>,
     ) -> Vec<&'a Step> {
-        let is_guarded = self.custody().is_pinned();
+        let is_guarded = self.policy_state().is_pinned();
         let mut steps = Vec::new();
         while steps.len() < room
             && !desk.stop.is_wanted()

@@ -23,8 +23,8 @@ impl SkillRun<'_> {
         self.kept.insert(index, (self.progress.clone(), self.variables.clone()));
     }
 
-    pub(super) fn take_back_rollback(&mut self, control: &RollbackControl) -> Result<(), SkillRunError> {
-        self.book.take_back_rollback(control)?;
+    pub(super) fn apply_recorded_rollback(&mut self, control: &RollbackControl) -> Result<(), SkillRunError> {
+        self.book.apply_recorded_rollback(control)?;
         self.return_to(control.to);
         Ok(())
     }

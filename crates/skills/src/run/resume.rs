@@ -14,7 +14,7 @@ use hence_journal::{Chained, Control, ReadError, Record, RecordIndex};
 use hence_state::{ProblemSpec, Timestamp};
 
 use super::{OUTPUTS_STEP, SkillRun, SkillRunError};
-use crate::kept::{self, KeptError};
+use crate::kept::{self, RecordedOutcomeError};
 use crate::variables::SkillVariables;
 
 /// Why a journal cannot be taken up.
@@ -45,7 +45,7 @@ pub enum ResumeSkillError {
         /// The record.
         index: RecordIndex,
         /// Why.
-        source: KeptError,
+        source: RecordedOutcomeError,
     },
     /// Problem, skill and state do not fit.
     #[error(transparent)]
@@ -152,7 +152,7 @@ impl<'a> SkillRun<'a> {
         match &chained.record {
             Record::Step(record) => {
                 let name = record.result.step();
-                let role = self.book.custody().clone().take(&record.result);
+                let role = self.book.policy_state().clone().take(&record.result);
                 match role.map_err(|untimely| diverged(untimely.to_string()))? {
                     Role::Own if &**name == OUTPUTS_STEP => {}
                     Role::Own => {
@@ -181,15 +181,15 @@ impl<'a> SkillRun<'a> {
                     }
                 }
                 let key = recorded_outcome_key(record);
-                self.book.take_back_step(&key, record).map_err(SkillRunError::from)?;
+                self.book.replay_step(&key, record).map_err(SkillRunError::from)?;
             }
             Record::Control(Control::Complete { at, state_hash }) => {
-                self.book.take_back_completion(at, *state_hash).map_err(SkillRunError::from)?;
+                self.book.apply_recorded_completion(at, *state_hash).map_err(SkillRunError::from)?;
             }
             Record::Control(Control::Checkpoint(control)) => {
-                self.book.take_back_checkpoint(control).map_err(SkillRunError::from)?;
+                self.book.apply_recorded_checkpoint(control).map_err(SkillRunError::from)?;
             }
-            Record::Control(Control::Rollback(control)) => self.take_back_rollback(control)?,
+            Record::Control(Control::Rollback(control)) => self.apply_recorded_rollback(control)?,
             Record::Control(Control::Loop(_)) | Record::Header(_) => {
                 return Err(diverged("a skill run has steps and a completion only".to_owned()));
             }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use hence_canon::{Digest, Value};
-use hence_engine::{Blobs, Ground, Interactive, MemorySink, Request, Sink, SinkError, variables_problem};
+use hence_engine::{
+    Blobs, Interactive, MemorySink, Request, Sink, SinkError, VariableFiles, variables_problem,
+};
 use hence_journal::Sealed;
 use hence_state::Profile;
 use hence_store::{Durability, FileStore, NewRun, RunId, RunWriter, Store as _};
@@ -49,7 +51,7 @@ impl Files for NoGround {
     }
 }
 
-impl Ground for NoGround {
+impl VariableFiles for NoGround {
     fn keep(&mut self, _: &SpillFile) -> Result<(), SinkError> {
         Err("a value of a benchmark is small".into())
     }

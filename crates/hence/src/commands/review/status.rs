@@ -30,12 +30,12 @@ pub(crate) struct StatusReport {
     /// The hash of the last record that holds.
     head: Option<String>,
     /// Everything else, as far as the records hold.
-    standing: Option<Standing>,
+    standing: Option<CallStatus>,
 }
 
 /// What the records say.
 #[derive(Serialize, JsonSchema)]
-struct Standing {
+struct CallStatus {
     /// The trace's id.
     trace_id: String,
     /// The content the review is bound to.
@@ -173,14 +173,14 @@ fn describe(id: &str, read: &ReadReview) -> StatusReport {
     }
 }
 
-fn standing(review: &Review) -> Standing {
+fn standing(review: &Review) -> CallStatus {
     let judgement = review.judgement();
     let items_open = review.items().iter().filter(|item| item.is_open()).count();
     let gaps_open = review.gaps().iter().filter(|gap| gap.status == ResidualStatus::Open).count();
     let (comments, comments_open) = review.comment_counts();
     let obstacle =
         |found: &Obstacle| ObstacleRow { subject: found.subject.clone(), reason: found.reason.clone() };
-    Standing {
+    CallStatus {
         trace_id: review.header().trace_id.to_string(),
         content_hash: review.header().content_hash.to_string(),
         decision: decision(review),

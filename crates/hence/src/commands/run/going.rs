@@ -8,7 +8,7 @@ use hence_skills::CallHistory;
 use hence_store::{FileStore, RunId, RunWriter};
 
 use super::{Beginning, Ended, line, read_back};
-use crate::bound::{Calling, Means};
+use crate::bound::{BoundCallees, Calling};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::sink::StoreSink;
@@ -21,7 +21,7 @@ pub(super) struct Going<'a> {
     pub(super) store: &'a FileStore,
     pub(super) id: &'a RunId,
     pub(super) plan: Plan,
-    pub(super) means: Option<&'a Arc<Means>>,
+    pub(super) means: Option<&'a Arc<BoundCallees>>,
 }
 
 impl Going<'_> {
@@ -38,7 +38,7 @@ impl Going<'_> {
         let mut kept_in = StoreSink::new(self.store, writer);
         let mut sink = guard::guarded(&mut kept_in, gate);
         for policies in policies {
-            run.lay_policies(policies, &mut *sink).map_err(|error| not_amended(self.id, error))?;
+            run.install_policies(policies, &mut *sink).map_err(|error| not_amended(self.id, error))?;
         }
         let watched = self.context.is_watched();
         let finished = run.finish(&mut *sink, |event| {

@@ -8,7 +8,7 @@ use crate::blob;
 
 /// Where a run stands with its policies.
 #[derive(Clone, Debug)]
-pub struct Custody {
+pub struct PolicyState {
     pin: Option<Digest>,
     stage: Stage,
 }
@@ -16,7 +16,7 @@ pub struct Custody {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// No record says yet which policies there are.
-    Unlaid,
+    NotInstalled,
     /// Steps may come.
     Going,
     /// The last result was blocked.
@@ -41,13 +41,13 @@ pub enum Role {
 /// A record that policies do not allow here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Untimely {
+pub enum PolicyOrderError {
     /// The run has no policies.
     #[error("the problem pins no policies")]
     NotPinned,
     /// The first record must say which policies there are.
     #[error("the policies must be recorded before the first step")]
-    Unlaid,
+    NotInstalled,
     /// Policies that are not the pinned ones.
     #[error("the recorded policies are not the ones the problem pins")]
     NotThePinned,
@@ -62,10 +62,10 @@ pub enum Untimely {
     NotJudged,
 }
 
-impl Custody {
+impl PolicyState {
     /// Begins a run of a problem.
     pub fn of(problem: &ProblemSpec) -> Self {
-        Self { pin: problem.settings().policies, stage: Stage::Unlaid }
+        Self { pin: problem.settings().policies, stage: Stage::NotInstalled }
     }
 
     /// Returns whether the problem pins policies.
@@ -79,8 +79,8 @@ impl Custody {
     }
 
     /// Returns whether the policies are recorded, or there are none.
-    pub fn is_laid(&self) -> bool {
-        self.pin.is_none() || self.stage != Stage::Unlaid
+    pub fn is_installed(&self) -> bool {
+        self.pin.is_none() || self.stage != Stage::NotInstalled
     }
 
     /// Returns whether the last result was blocked.
@@ -89,30 +89,30 @@ impl Custody {
     }
 
     /// Returns whether the verdicts must be recorded before the run can complete.
-    pub fn owes_verdicts(&self) -> bool {
+    pub fn needs_verdicts(&self) -> bool {
         self.pin.is_some() && self.stage != Stage::Judged
     }
 
     /// Takes a result and says what it is.
     ///
     /// # Errors
-    /// [`Untimely`] when it may not come here; nothing changes then.
-    pub fn take(&mut self, result: &StepResult) -> Result<Role, Untimely> {
+    /// [`PolicyOrderError`] when it may not come here; nothing changes then.
+    pub fn take(&mut self, result: &StepResult) -> Result<Role, PolicyOrderError> {
         let is_aside = [POLICIES_STEP, VERDICTS_STEP].contains(&&**result.step());
         let Some(pin) = self.pin else {
-            return if is_aside { Err(Untimely::NotPinned) } else { Ok(Role::Own) };
+            return if is_aside { Err(PolicyOrderError::NotPinned) } else { Ok(Role::Own) };
         };
         let role = match &**result.step() {
-            _ if self.stage == Stage::Judged => return Err(Untimely::Judged),
+            _ if self.stage == Stage::Judged => return Err(PolicyOrderError::Judged),
             POLICIES_STEP => {
                 match self.stage {
-                    Stage::Unlaid if !says(result, pin) => return Err(Untimely::NotThePinned),
-                    Stage::Going => return Err(Untimely::NothingBlocked),
+                    Stage::NotInstalled if !says(result, pin) => return Err(PolicyOrderError::NotThePinned),
+                    Stage::Going => return Err(PolicyOrderError::NothingBlocked),
                     _ => {}
                 }
                 Role::Policies
             }
-            _ if self.stage == Stage::Unlaid => return Err(Untimely::Unlaid),
+            _ if self.stage == Stage::NotInstalled => return Err(PolicyOrderError::NotInstalled),
             _ if result.outcome().is_blocked() => Role::Blocked,
             VERDICTS_STEP => Role::Verdicts,
             _ => Role::Own,
@@ -128,9 +128,9 @@ impl Custody {
     /// Takes the completion of the run.
     ///
     /// # Errors
-    /// [`Untimely`] when verdicts are owed.
-    pub fn complete(&self) -> Result<(), Untimely> {
-        if self.owes_verdicts() { Err(Untimely::NotJudged) } else { Ok(()) }
+    /// [`PolicyOrderError`] when verdicts are owed.
+    pub fn complete(&self) -> Result<(), PolicyOrderError> {
+        if self.needs_verdicts() { Err(PolicyOrderError::NotJudged) } else { Ok(()) }
     }
 }
 
@@ -164,48 +164,51 @@ mod tests {
         result(step, Outcome::Failed(vec![StepError::new(POLICY_VIOLATION, "no")]))
     }
 
-    fn custody(settings: &str) -> Custody {
+    fn policy_state(settings: &str) -> PolicyState {
         let json = format!(
             r#"{{"version":"1.0.0","id":"r","created_at":"2026-02-02T00:00:00Z","inputs":{{"prompt":"x"}},
                 "settings":{settings}}}"#
         );
-        Custody::of(&ProblemSpec::decode(&parse(json.as_bytes()).unwrap(), &Profile::STRICT).unwrap())
+        PolicyState::of(&ProblemSpec::decode(&parse(json.as_bytes()).unwrap(), &Profile::STRICT).unwrap())
     }
 
-    fn pinned() -> Custody {
-        custody(&format!(r#"{{"policies":{{"sha256":"{}"}}}}"#, Digest::of(br#"{"policies":[]}"#)))
+    fn pinned() -> PolicyState {
+        policy_state(&format!(r#"{{"policies":{{"sha256":"{}"}}}}"#, Digest::of(br#"{"policies":[]}"#)))
     }
 
     #[test]
     fn policies_come_first_and_verdicts_last() {
-        let mut custody = pinned();
-        assert_eq!(custody.take(&gives("A", "{}")), Err(Untimely::Unlaid));
-        assert_eq!(custody.take(&gives(POLICIES_STEP, r#"{"policies":[1]}"#)), Err(Untimely::NotThePinned));
-        assert_eq!(custody.take(&gives(POLICIES_STEP, r#"{"policies":[]}"#)), Ok(Role::Policies));
-        assert_eq!(custody.take(&gives("A", "{}")), Ok(Role::Own));
-        assert_eq!(custody.complete(), Err(Untimely::NotJudged));
-        assert_eq!(custody.take(&gives(VERDICTS_STEP, "{}")), Ok(Role::Verdicts));
-        assert_eq!(custody.take(&gives("B", "{}")), Err(Untimely::Judged));
-        assert_eq!(custody.complete(), Ok(()));
+        let mut policy_state = pinned();
+        assert_eq!(policy_state.take(&gives("A", "{}")), Err(PolicyOrderError::NotInstalled));
+        assert_eq!(
+            policy_state.take(&gives(POLICIES_STEP, r#"{"policies":[1]}"#)),
+            Err(PolicyOrderError::NotThePinned)
+        );
+        assert_eq!(policy_state.take(&gives(POLICIES_STEP, r#"{"policies":[]}"#)), Ok(Role::Policies));
+        assert_eq!(policy_state.take(&gives("A", "{}")), Ok(Role::Own));
+        assert_eq!(policy_state.complete(), Err(PolicyOrderError::NotJudged));
+        assert_eq!(policy_state.take(&gives(VERDICTS_STEP, "{}")), Ok(Role::Verdicts));
+        assert_eq!(policy_state.take(&gives("B", "{}")), Err(PolicyOrderError::Judged));
+        assert_eq!(policy_state.complete(), Ok(()));
     }
 
     #[test]
     fn policies_are_amended_only_where_they_block() {
-        let mut custody = pinned();
-        custody.take(&gives(POLICIES_STEP, r#"{"policies":[]}"#)).unwrap();
+        let mut policy_state = pinned();
+        policy_state.take(&gives(POLICIES_STEP, r#"{"policies":[]}"#)).unwrap();
         let other = gives(POLICIES_STEP, r#"{"policies":[1]}"#);
-        assert_eq!(custody.take(&other), Err(Untimely::NothingBlocked));
-        assert_eq!(custody.take(&blocked("A")), Ok(Role::Blocked));
-        assert_eq!(custody.take(&other), Ok(Role::Policies));
-        assert_eq!(custody.take(&blocked(VERDICTS_STEP)), Ok(Role::Blocked));
-        assert!(custody.is_blocked() && custody.owes_verdicts());
+        assert_eq!(policy_state.take(&other), Err(PolicyOrderError::NothingBlocked));
+        assert_eq!(policy_state.take(&blocked("A")), Ok(Role::Blocked));
+        assert_eq!(policy_state.take(&other), Ok(Role::Policies));
+        assert_eq!(policy_state.take(&blocked(VERDICTS_STEP)), Ok(Role::Blocked));
+        assert!(policy_state.is_blocked() && policy_state.needs_verdicts());
     }
 
     #[test]
     fn without_policies_there_is_nothing_to_take_custody_of() {
-        let mut custody = custody("{}");
-        assert_eq!(custody.take(&gives(POLICIES_STEP, "{}")), Err(Untimely::NotPinned));
-        assert_eq!(custody.take(&blocked("A")), Ok(Role::Own));
-        assert!(custody.is_laid() && !custody.owes_verdicts());
+        let mut policy_state = policy_state("{}");
+        assert_eq!(policy_state.take(&gives(POLICIES_STEP, "{}")), Err(PolicyOrderError::NotPinned));
+        assert_eq!(policy_state.take(&blocked("A")), Ok(Role::Own));
+        assert!(policy_state.is_installed() && !policy_state.needs_verdicts());
     }
 }

@@ -12,20 +12,20 @@ use crate::run::OUTPUTS_STEP;
 
 /// A record that is in effect.
 #[derive(Clone, Debug)]
-pub struct InEffect {
+pub struct EffectiveRecord {
     /// Its place in the journal.
     pub index: RecordIndex,
     /// Its hash.
     pub hash: Digest,
     /// What it is to the run.
-    pub part: Part,
+    pub kind: RecordKind,
     /// What it records.
     pub result: StepResult,
 }
 
 /// What a record is to its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum RecordKind {
     /// The result of a step.
     Step,
     /// An attempt of a step that policies blocked.
@@ -39,14 +39,14 @@ pub enum Part {
 ///
 /// # Errors
 /// [`ReadError`] at the first line that is no record.
-pub fn in_effect(journal: &[u8]) -> Result<Vec<InEffect>, ReadError> {
+pub fn effective_records(journal: &[u8]) -> Result<Vec<EffectiveRecord>, ReadError> {
     let mut way = Way::default();
     for chained in Reader::open(journal)?.1 {
         let Chained { index, hash, record, .. } = chained?;
         match record {
             Record::Step(step) => {
-                if let Some(part) = part(&step.result) {
-                    way.go_on(index, InEffect { index, hash, part, result: step.result });
+                if let Some(kind) = kind_of(&step.result) {
+                    way.go_on(index, EffectiveRecord { index, hash, kind, result: step.result });
                 }
             }
             Record::Control(Control::Rollback(control)) => way.return_to(index, control.to),
@@ -56,11 +56,11 @@ pub fn in_effect(journal: &[u8]) -> Result<Vec<InEffect>, ReadError> {
     Ok(way.whole().into_iter().cloned().collect())
 }
 
-pub(crate) fn part(result: &StepResult) -> Option<Part> {
+pub(crate) fn kind_of(result: &StepResult) -> Option<RecordKind> {
     match &**result.step() {
         OUTPUTS_STEP | VERDICTS_STEP => None,
-        POLICIES_STEP => Some(Part::Policies),
-        _ if result.outcome().is_blocked() => Some(Part::Blocked),
-        _ => Some(Part::Step),
+        POLICIES_STEP => Some(RecordKind::Policies),
+        _ if result.outcome().is_blocked() => Some(RecordKind::Blocked),
+        _ => Some(RecordKind::Step),
     }
 }

@@ -11,7 +11,7 @@ use hence_variables::{
 };
 
 use super::session::{create_in, lease_of};
-use super::{StoreGround, whole_lines};
+use super::{StoreVariableFiles, whole_lines};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::sink::{StoreBlobs, StoreSink};
@@ -25,7 +25,7 @@ const KEEPER_SESSION: &str = "shared";
 const KEEPER_BEGINS: &str = "1970-01-01T00:00:00Z";
 
 /// A shared layer and the run that keeps it.
-struct Keeper {
+struct ScopeRun {
     scope: Scope,
     run: Option<Interactive>,
     state: StateId,
@@ -33,12 +33,12 @@ struct Keeper {
 }
 
 /// The shared layers a state sees.
-pub(crate) struct Commons {
+pub(crate) struct SharedScopes {
     store: FileStore,
-    keepers: Vec<Keeper>,
+    keepers: Vec<ScopeRun>,
 }
 
-impl Commons {
+impl SharedScopes {
     /// Reads the shared layers a state sees, as far as they exist.
     pub(crate) fn look(context: &Context, state: &State) -> Result<Option<Self>, CliError> {
         let folder = context.folder.join(SCOPES);
@@ -49,7 +49,7 @@ impl Commons {
         let mut keepers = Vec::new();
         for (scope, id) in ids(state)? {
             if exists(&store, &id)? {
-                keepers.push(Keeper::read(&store, scope, &id)?);
+                keepers.push(ScopeRun::read(&store, scope, &id)?);
             }
         }
         Ok(Some(Self { store, keepers }))
@@ -76,7 +76,7 @@ impl Commons {
                 begin(&store, &id, scope)?;
             }
             let writer = lease_of(context, &store, &id)?;
-            keepers.push(Keeper { writer: Some(writer), ..Keeper::read(&store, scope, &id)? });
+            keepers.push(ScopeRun { writer: Some(writer), ..ScopeRun::read(&store, scope, &id)? });
         }
         Ok(Some(Self { store, keepers }))
     }
@@ -84,7 +84,7 @@ impl Commons {
     /// Returns what the shared layers hold that the state does not know yet.
     pub(crate) fn news(&self, sight: Sight<'_>) -> Vec<Shared> {
         let of_keeper =
-            |keeper: &Keeper| Shared::between(keeper.scope, sight.layer(keeper.scope), keeper.layer()?);
+            |keeper: &ScopeRun| Shared::between(keeper.scope, sight.layer(keeper.scope), keeper.layer()?);
         self.keepers.iter().filter_map(of_keeper).collect()
     }
 
@@ -114,7 +114,7 @@ impl Commons {
     }
 }
 
-impl Keeper {
+impl ScopeRun {
     fn read(store: &FileStore, scope: Scope, id: &RunId) -> Result<Self, CliError> {
         let problem = store.attachment(id, &problem_name())?;
         let problem =
@@ -151,7 +151,7 @@ impl Keeper {
         };
         let call = Call::Share { state: self.state, shared: Box::new(shared) };
         let mut sink = StoreSink::new(store, writer);
-        let mut ground = StoreGround { store, root: std::path::Path::new("."), commons: None };
+        let mut ground = StoreVariableFiles { store, root: std::path::Path::new("."), shared_scopes: None };
         let (run, reply) = run.call(&call, &mut ground, &mut sink)?;
         self.run = Some(run);
         self.writer = Some(sink.writer);
