@@ -12,7 +12,7 @@
 //! - [`capability`]: contracts, hints and safety rules of what steps call.
 //! - [`secret`]: references that stand for values nobody may see.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
-//! - [`checkpoint`], [`audit`] and [`run_store`]: formats and lists of other implementations, for exchange.
+//! - [`checkpoint`]: an execution state as one document, for exchange with other implementations.
 //!
 //! It does no I/O, reads no clock, draws no randomness and knows nothing of records or files: whatever calls
 //! capabilities and keeps journals does so from outside, through values of this crate.
@@ -36,7 +36,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod audit;
 pub mod capability;
 pub mod checkpoint;
 pub mod expression;
@@ -46,7 +45,6 @@ pub mod mapping;
 pub mod plan;
 pub mod reference;
 pub mod run;
-pub mod run_store;
 pub mod schedule;
 pub mod secret;
 pub mod skill;

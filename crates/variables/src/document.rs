@@ -5,23 +5,16 @@
 
 mod export;
 mod history;
-mod json_schema;
-mod repair;
 mod schema;
-mod shape;
 pub mod storage;
 mod strict;
-mod text;
 mod typed;
 pub(crate) mod variable;
 
 pub use export::{export, export_snapshot};
-pub use json_schema::json_schema;
-pub use repair::{Repair, repair};
 pub(crate) use schema::check_execution_config;
 pub use schema::{Keyword, SchemaError, check_schema};
 pub use strict::{StrictCode, StrictError, check_strict};
-pub use text::{Format, Unreadable, read};
 pub use typed::Document;
 
 use hence_canon::Value;

@@ -14,18 +14,20 @@
 //! database, not a journal, and it runs no handlers; [`Event::completes`] says when they are due.
 //!
 //! ```
-//! use hence_variables::{Call, Init, MemoryStore, Op, Set, StateId, Status, Workspace};
+//! use hence_variables::{Call, Decision, Init, NoFiles, Op, Set, StateId, Status, Workspace, apply, decide};
 //!
-//! let (mut workspace, mut store) = (Workspace::new(), MemoryStore::default());
+//! let mut workspace = Workspace::new();
 //! let now = "2026-02-09T10:00:00Z".parse()?;
-//! let state: StateId = "state-a1b2c3d4".parse()?;
-//! let init = Init { state_id: Some("state-a1b2c3d4".into()), ..Init::with_prompt("count the errors") };
-//! workspace.call(&Call::Init(init), now, &mut store)?;
-//! for set in [Set::new("error_count", 3), Set::final_answer("three errors")] {
-//!     workspace.call(&Call::On { state, op: Op::Set(set) }, now, &mut store)?;
+//! let state: StateId = "state-00000001".parse()?;
+//! let set = |set: Set| Call::On { state, op: Op::Set(set) };
+//! let init = Call::Init(Init::with_prompt("count the errors"));
+//! for call in [init, set(Set::new("error_count", 3)), set(Set::final_answer("three errors"))] {
+//!     if let Decision::Accept(accepted) = decide(&workspace, &call, now, &NoFiles)? {
+//!         // A run records the event here; what is recorded is applied.
+//!         accepted.event.iter().try_for_each(|event| apply(&mut workspace, event))?;
+//!     }
 //! }
 //! assert_eq!(workspace.state(state).map(|state| state.status()), Some(Status::Complete));
-//! assert_eq!(Workspace::fold(&store.events)?, workspace);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -43,13 +45,9 @@ mod files;
 mod ids;
 mod layer;
 pub mod limits;
-mod live;
-mod memory;
-mod merge;
 mod mutation;
 mod name;
 mod op;
-mod reachable;
 mod refusal;
 mod reply;
 mod shared;
@@ -74,9 +72,6 @@ pub use file_ref::{InvalidPath, StorePath};
 pub use files::{Files, NoFiles, ReadFault, SpillContent, SpillFile};
 pub use ids::{CheckpointId, InvalidId, MutationId, SessionId, StateId, TreeId};
 pub use layer::{Layer, Variables};
-pub use live::{CallError, Record};
-pub use memory::MemoryStore;
-pub use merge::{Tangled, merge};
 pub use mutation::{Mutation, Origin};
 pub use name::{InvalidName, Name, NameWarning};
 pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Rollback, Set, TakeCheckpoint};
@@ -86,7 +81,7 @@ pub use shared::{Author, Shared, layer_after};
 pub use state::{DocumentExtra, State};
 pub use stored::{LoadFault, Spill, Stored};
 pub use task_tree::TaskNode;
-pub use time::{ClockRefusal, InvalidTimestamp, LogicalClock, Timestamp};
+pub use time::{InvalidTimestamp, Timestamp};
 pub use variable::Variable;
-pub use words::{ExecutionMode, Operation, Scope, Status, UnknownWord, ValueType};
+pub use words::{Operation, Scope, Status, UnknownWord, ValueType};
 pub use workspace::{Found, Home, Sight, View, Workspace};

@@ -6,9 +6,6 @@ use hence_canon::Value;
 
 use crate::{Import, Origin, Shared, Spawner, StateId, Status, Stored};
 
-mod decode;
-mod encode;
-
 /// A request to a workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Call {

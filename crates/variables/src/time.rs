@@ -101,59 +101,6 @@ impl From<Timestamp> for hence_canon::Value {
     }
 }
 
-/// A clock that moves only when told to, and only forwards.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LogicalClock(Timestamp);
-
-/// A step of the clock that is not forwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ClockRefusal {
-    /// The new moment lies before the old one.
-    #[error("clock would go back from {now} to {to}")]
-    Backwards {
-        /// What the clock shows.
-        now: Timestamp,
-        /// What it was told to show.
-        to: Timestamp,
-    },
-    /// The new moment is past the end of the calendar.
-    #[error("clock would leave the calendar")]
-    OutOfRange,
-}
-
-impl LogicalClock {
-    /// Returns a clock that shows `start`.
-    pub fn starting_at(start: Timestamp) -> Self {
-        Self(start)
-    }
-
-    /// Returns what the clock shows.
-    pub fn now(&self) -> Timestamp {
-        self.0
-    }
-
-    /// Moves the clock to `to`.
-    ///
-    /// # Errors
-    /// [`ClockRefusal::Backwards`] when `to` is earlier than now.
-    pub fn move_to(&mut self, to: Timestamp) -> Result<(), ClockRefusal> {
-        if to < self.0 {
-            return Err(ClockRefusal::Backwards { now: self.0, to });
-        }
-        self.0 = to;
-        Ok(())
-    }
-
-    /// Moves the clock by `seconds`.
-    ///
-    /// # Errors
-    /// [`ClockRefusal`] when that is backwards or past the end of the calendar.
-    pub fn advance_seconds(&mut self, seconds: i64) -> Result<(), ClockRefusal> {
-        let moved = self.0.0.checked_add(SignedDuration::from_secs(seconds));
-        self.move_to(Timestamp(moved.map_err(|_| ClockRefusal::OutOfRange)?))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,15 +143,5 @@ mod tests {
         ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn the_clock_never_goes_back() {
-        let mut clock = LogicalClock::starting_at(moment("2026-02-09T10:00:00Z"));
-        clock.advance_seconds(5).unwrap();
-        assert!(matches!(clock.advance_seconds(-1), Err(ClockRefusal::Backwards { .. })));
-        assert_eq!(clock.advance_seconds(i64::MAX), Err(ClockRefusal::OutOfRange));
-        assert_eq!(clock.now(), moment("2026-02-09T10:00:05Z"));
-        assert!(clock.now().saturating_add_seconds(u64::MAX) > clock.now());
     }
 }

@@ -116,20 +116,6 @@ words!(
 );
 
 words!(
-    /// How a state's tasks are executed.
-    ExecutionMode {
-        /// Deterministic steps only.
-        Strict = "strict",
-        /// Random choices follow the seed.
-        Seeded = "seeded",
-        /// Everything is recorded.
-        Logged = "logged",
-        /// Whatever the host does.
-        Default = "default",
-    }
-);
-
-words!(
     /// The type of a variable's value.
     ValueType {
         /// A string.

@@ -3,14 +3,11 @@
 
 mod world;
 
-use std::sync::Arc;
-
 use hence_canon::Value;
 use hence_variables::{
-    Call, CallError, Decision, Event, Files, Init, Name, NoFiles, Op, ReadFault, Record, Reply, Set,
-    SpillFile, Status, StorePath, Workspace, apply, decide, diff,
+    Call, Decision, Event, Init, Name, NoFiles, Op, Reply, Set, Status, apply, decide, diff,
 };
-use world::{A, B, World, code};
+use world::{A, B, World, code, fold};
 
 fn tree_of_two() -> World {
     let mut world = World::new();
@@ -42,9 +39,9 @@ fn rollback_appends_to_the_log_and_never_shortens_it() {
 #[test]
 fn a_rollback_that_changes_nothing_is_still_recorded() {
     let mut world = World::with_state();
-    let events = world.disk.events.len();
+    let events = world.events.len();
     assert!(world.rollback("initial_state").unwrap().is_empty());
-    assert_eq!(world.disk.events.len(), events + 1);
+    assert_eq!(world.events.len(), events + 1);
     assert_eq!(world.state().mutation_count(), 1);
 }
 
@@ -91,7 +88,7 @@ fn an_event_decided_against_an_older_workspace_does_not_apply() {
     let mut world = World::with_state();
     let decided = |world: &World, name: &str| {
         let call = Call::On { state: A, op: Op::Set(Set::new(name, 1)) };
-        match decide(&world.workspace, &call, world.clock.now(), &NoFiles) {
+        match decide(&world.workspace, &call, world.now, &NoFiles) {
             Ok(Decision::Accept(accepted)) => accepted.event.unwrap(),
             other => panic!("{other:?}"),
         }
@@ -105,32 +102,6 @@ fn an_event_decided_against_an_older_workspace_does_not_apply() {
 }
 
 #[test]
-fn what_could_not_be_recorded_did_not_happen() {
-    struct Broken;
-
-    impl Files for Broken {
-        fn read(&self, _: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
-            Err(ReadFault::Missing)
-        }
-    }
-
-    impl Record for Broken {
-        type Error = &'static str;
-
-        fn record(&mut self, _: &Event, _: &[SpillFile]) -> Result<(), &'static str> {
-            Err("no space left")
-        }
-    }
-
-    let mut world = World::with_state();
-    let before = world.workspace.clone();
-    let call = Call::On { state: A, op: Op::Set(Set::new("lost", 1)) };
-    let error = world.workspace.call(&call, world.clock.now(), &mut Broken).unwrap_err();
-    assert!(matches!(error, CallError::NotRecorded("no space left")));
-    assert_eq!(world.workspace, before);
-}
-
-#[test]
 fn completion_is_signalled_once_and_not_by_rollback() {
     let mut world = World::with_state();
     world.set("Final", Value::Null).unwrap();
@@ -139,7 +110,7 @@ fn completion_is_signalled_once_and_not_by_rollback() {
     world.rollback("initial_state").unwrap();
     world.rollback("done").unwrap();
     assert_eq!(world.state().status(), Status::Complete);
-    let signals: Vec<bool> = world.disk.events.iter().map(Event::completes).collect();
+    let signals: Vec<bool> = world.events.iter().map(Event::completes).collect();
     assert_eq!(signals, [false, false, true, false, false, false]);
 }
 
@@ -149,9 +120,9 @@ fn expiry_is_an_event_of_its_own_even_when_the_operation_is_refused() {
     let fleeting =
         Set { scope: Some("temporary".into()), ttl_seconds: Some(5.into()), ..Set::new("fleeting", 1) };
     world.on(A, Op::Set(fleeting)).unwrap();
-    world.clock.advance_seconds(5).unwrap();
+    world.advance_seconds(5);
     assert_eq!(code(world.get("fleeting")), "not_found");
-    assert_eq!(world.disk.events.last().unwrap().action.as_str(), "expire");
+    assert_eq!(world.events.last().unwrap().action.as_str(), "expire");
     assert_eq!(world.state().mutation_count(), 3);
 }
 
@@ -199,10 +170,10 @@ fn an_altered_or_missing_large_value_is_refused_and_a_new_write_repairs_it() {
     let mut world = World::with_state();
     let body = "b".repeat(20_000);
     world.set("body", body.as_str()).unwrap();
-    let path = world.disk.files.keys().next().unwrap().clone();
-    world.disk.files.insert(path.clone(), b"x".as_slice().into());
+    let path = world.files.0.keys().next().unwrap().clone();
+    world.files.0.insert(path.clone(), b"x".as_slice().into());
     assert_eq!(code(world.get("body")), "file_corrupt");
-    world.disk.files.remove(&path);
+    world.files.0.remove(&path);
     assert_eq!(code(world.get("body")), "file_missing");
     world.set("body", body.as_str()).unwrap();
     assert_eq!(world.get("body").unwrap(), Value::from(body));
@@ -230,34 +201,7 @@ fn a_difference_names_what_was_added_changed_and_removed_between_two_positions()
 fn reading_is_an_event_so_that_counts_survive_a_reload() {
     let mut world = World::with_state();
     world.get("prompt").unwrap();
-    assert!(world.disk.events.last().unwrap().is_read());
-    let folded = Workspace::fold(&world.disk.events).unwrap();
+    assert!(world.events.last().unwrap().is_read());
+    let folded = fold(&world.events);
     assert_eq!(folded.state(A).unwrap().prompt().unwrap().access_count, 1);
-}
-
-#[test]
-fn a_large_value_is_kept_while_a_checkpoint_or_the_log_refers_to_it() {
-    let mut world = World::with_state();
-    world.set("body", "b".repeat(20_000)).unwrap();
-    world.checkpoint("here").unwrap();
-    world.delete("body").unwrap();
-    let written: Vec<StorePath> = world.disk.files.keys().cloned().collect();
-    assert_eq!(world.workspace.referenced_files().into_iter().collect::<Vec<_>>(), written);
-    world.rollback("here").unwrap();
-    assert_eq!(world.get("body").unwrap(), Value::from("b".repeat(20_000)));
-}
-
-#[test]
-fn answers_and_refusals_have_a_form_for_programs() {
-    let mut world = World::with_state();
-    let written = world.set("X1", 1).unwrap().to_object();
-    assert_eq!(
-        Value::from(written).to_string(),
-        r#"{"ok":true,"operation":"create","warnings":["short_name","numbered_name","not_snake_case"]}"#
-    );
-    let refused = world.set("prompt", 1).unwrap_err().to_object();
-    assert_eq!(
-        Value::from(refused).to_string(),
-        r#"{"error":"read_only","ok":false,"reason":"`prompt` is read-only","rule":"PROMPT-1"}"#
-    );
 }

@@ -1,11 +1,11 @@
-//! Events: their written form, and several journals of them.
+//! Events: their written form, and what does not apply.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod world;
 
 use hence_canon::{canonical_bytes, parse};
-use hence_variables::{Change, Event, Init, Place, Scope, Workspace, merge};
-use world::{A, B, World};
+use hence_variables::Event;
+use world::World;
 
 #[test]
 fn the_written_form_of_events_is_pinned() {
@@ -17,7 +17,7 @@ fn the_written_form_of_events_is_pinned() {
     world.delete("errors").unwrap();
     world.rollback("here").unwrap();
     world.set("Final", "done").unwrap();
-    let lines: Vec<String> = world.disk.events.iter().map(|event| event.to_value().to_string()).collect();
+    let lines: Vec<String> = world.events.iter().map(|event| event.to_value().to_string()).collect();
     let at = r#""at":"2026-02-09T10:00:00Z""#;
     let time = r#""timestamp":"2026-02-09T10:00:00Z""#;
     let dates = r#""created_at":"2026-02-09T10:00:00Z""#;
@@ -68,72 +68,13 @@ fn an_event_that_is_not_one_is_refused_with_its_place() {
     assert_eq!(change(r#"{"change":"read","name":"a_b","scope":"tree"}"#), "`/changes/0/revision`: missing");
 }
 
-fn two_sharing() -> World {
-    let mut world = World::new();
-    for prompt in ["first", "second"] {
-        let init = Init { tree_id: Some("tree-00000001".into()), ..Init::with_prompt(prompt) };
-        world.init(init).unwrap();
-    }
-    world
-}
-
-fn journals(world: &World) -> Vec<Vec<Event>> {
-    [B, A]
-        .map(|state| world.disk.events.iter().filter(|event| event.state == state).cloned().collect())
-        .to_vec()
-}
-
-#[test]
-fn a_read_stays_between_the_write_it_saw_and_the_next_whatever_the_clock_says() {
-    let mut world = two_sharing();
-    world.set_in(B, "tree", "shared", 1).unwrap();
-    world.get_on(A, "shared").unwrap();
-    world.set_in(B, "tree", "shared", 2).unwrap();
-    world.get_on(A, "shared").unwrap();
-    let merged = merge(journals(&world)).unwrap();
-    let acting: Vec<_> = merged.iter().skip(2).map(|event| event.state).collect();
-    assert_eq!(acting, [B, A, B, A]);
-    assert_eq!(Workspace::fold(&merged).unwrap(), world.workspace);
-}
-
-#[test]
-fn journals_that_contradict_each_other_are_refused() {
-    let mut world = two_sharing();
-    world.set_in(A, "tree", "one", 1).unwrap();
-    world.set_in(A, "global", "two", 1).unwrap();
-    world.get_on(B, "one").unwrap();
-    let mut journals = journals(&world);
-    // The reader claims to have read before the write that made what it read.
-    for event in journals.iter_mut().flatten() {
-        for change in &mut event.changes {
-            if let Change::Read { place, .. } = change {
-                *place = Place::Layer { scope: Scope::Tree, revision: 0 };
-            }
-        }
-    }
-    let merged = merge(journals).unwrap();
-    let misfit = Workspace::fold(&merged).unwrap_err();
-    assert_eq!(misfit.reason, "there is no `one`");
-
-    // Each of two writers claims to have come after the other.
-    let mut world = two_sharing();
-    world.set_in(A, "tree", "one", 1).unwrap();
-    world.set_in(B, "global", "two", 1).unwrap();
-    world.set_in(B, "tree", "three", 1).unwrap();
-    world.set_in(A, "global", "four", 1).unwrap();
-    let mut journals = self::journals(&world);
-    journals.iter_mut().for_each(|journal| journal[1..].reverse());
-    let tangled = merge(journals).unwrap_err();
-    assert_eq!(tangled.waiting, 4);
-}
-
 #[test]
 fn an_event_that_replaces_another_value_than_the_one_there_does_not_apply() {
     let mut world = World::with_state();
     world.set("counter", 1).unwrap();
     let before = world.workspace.clone();
     world.set("counter", 2).unwrap();
-    let text = canonical_bytes(&world.disk.events.last().unwrap().to_value());
+    let text = canonical_bytes(&world.events.last().unwrap().to_value());
     let text = String::from_utf8(text).unwrap().replace(r#""old_value":1"#, r#""old_value":7"#);
     let forged = Event::from_value(&parse(text.as_bytes()).unwrap()).unwrap();
     let mut workspace = before.clone();

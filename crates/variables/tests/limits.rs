@@ -118,7 +118,7 @@ fn a_value_nests_96_levels_and_such_a_value_can_be_read_back_from_the_journal() 
     let mut world = World::with_state();
     world.set("deep", nested(VALUE_DEPTH_MAX)).unwrap();
     assert_eq!(code(world.set("deeper", nested(VALUE_DEPTH_MAX + 1))), "invalid_argument");
-    for event in &world.disk.events {
+    for event in &world.events {
         hence_canon::parse(&hence_canon::canonical_bytes(&event.to_value())).unwrap();
     }
 }

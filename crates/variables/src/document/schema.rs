@@ -1,185 +1,215 @@
-//! The schema check. Errors carry the keyword JSON Schema would name.
+//! The schema check: an interpreter of the part of JSON Schema that `state.schema.json` uses.
+//!
+//! A JSON Schema library would bring its dependencies into every crate that folds events, for one fixed document of
+//! eleven keywords.
 
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
-use hence_canon::{Int, JsonPointer, Value};
+use hence_canon::{Int, JsonPointer, Object, Value};
 
-use crate::document::shape::{DOCUMENT, EXECUTION_CONFIG, Form, ObjectShape, Shape};
 use crate::words::words;
+use crate::{CheckpointId, MutationId, Name, StateId, Timestamp, TreeId};
 
 words!(
     /// The keyword of JSON Schema that a value breaks.
     Keyword {
         /// The kind of value.
         Type = "type",
-        /// A member that must be there.
+        /// A member that must exist.
         Required = "required",
-        /// How a text must look.
+        /// The form of a text.
         Pattern = "pattern",
-        /// How a date must look.
+        /// The form of a date.
         Format = "format",
-        /// One of some words.
+        /// A choice of words.
         Enum = "enum",
-        /// Not below.
+        /// The lower bound of a number.
         Minimum = "minimum",
-        /// Not above.
+        /// The upper bound of a number.
         Maximum = "maximum",
-        /// One of several kinds.
+        /// A choice of schemas.
         AnyOf = "anyOf",
     }
 );
 
-/// A value that is not what its place asks for.
+/// A value that does not fit the schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{pointer}`: expected {expected}, found {found}")]
 pub struct SchemaError {
-    /// The value; for a missing member, the object that lacks it.
+    /// The place of the value; for a missing member, of the object that lacks it.
     pub pointer: JsonPointer,
-    /// Which rule it breaks.
+    /// The keyword it breaks.
     pub keyword: Keyword,
-    /// What was expected.
+    /// The description of a value that would fit.
     pub expected: String,
-    /// What stands there, cut for display.
+    /// The value, cut for display.
     pub found: String,
 }
 
-/// Returns everything in `document` that is not what its place asks for.
+/// The schema, parsed once. A test shows that it parses and that the check knows all of it.
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    hence_canon::parse(include_bytes!("state.schema.json")).expect("the schema file is JSON")
+});
+
+/// Returns everything in `document` that does not fit the schema.
 pub fn check_schema(document: &Value) -> Vec<SchemaError> {
     let mut errors = Vec::new();
-    check(&DOCUMENT, document, &JsonPointer::root(), &mut errors);
+    check(&SCHEMA, document, &JsonPointer::root(), &mut errors);
     errors
 }
 
 pub(crate) fn check_execution_config(config: &Value, pointer: &JsonPointer) -> Vec<SchemaError> {
     let mut errors = Vec::new();
-    check(&EXECUTION_CONFIG, config, pointer, &mut errors);
+    check(definition("#/$defs/execution_config"), config, pointer, &mut errors);
     errors
 }
 
-struct Report<'a> {
-    pointer: &'a JsonPointer,
-    value: &'a Value,
-    errors: &'a mut Vec<SchemaError>,
+/// Returns the part of the schema that a `$ref` names.
+fn definition(reference: &str) -> &'static Value {
+    let name = reference.trim_start_matches("#/$defs/");
+    SCHEMA.get("$defs").and_then(|definitions| definitions.get(name)).unwrap_or(&Value::Null)
 }
 
-impl Report<'_> {
-    fn add(&mut self, keyword: Keyword, expected: impl Into<String>) {
-        let found = match self.value {
-            Value::Array(_) | Value::Object(_) => self.value.kind().to_string(),
+fn check(schema: &Value, value: &Value, pointer: &JsonPointer, errors: &mut Vec<SchemaError>) {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str);
+    if let Some(reference) = text("$ref") {
+        return check(definition(reference), value, pointer, errors);
+    }
+    let mut report = |keyword: Keyword, expected: String| {
+        let found = match value {
+            Value::Array(_) | Value::Object(_) => value.kind().to_string(),
             scalar => scalar.to_string().chars().take(80).collect(),
         };
-        let (pointer, expected) = (self.pointer.clone(), expected.into());
-        self.errors.push(SchemaError { pointer, keyword, expected, found });
-    }
-
-    /// Reports a wrong kind of value unless `fits`.
-    fn kind(&mut self, fits: bool, expected: &str) {
-        if !fits {
-            self.add(Keyword::Type, expected);
-        }
-    }
-}
-
-fn check(shape: &Shape, value: &Value, pointer: &JsonPointer, errors: &mut Vec<SchemaError>) {
-    let mut report = Report { pointer, value, errors };
-    match shape {
-        Shape::Any => {}
-        Shape::Text => report.kind(value.as_str().is_some(), "a text"),
-        Shape::Formed(form) => {
-            report.kind(value.as_str().is_some(), "a text");
-            check_form(*form, &mut report);
-        }
-        Shape::NullOrFormed(form) => {
-            report.kind(value.as_str().is_some() || value.is_null(), "a text or null");
-            check_form(*form, &mut report);
-        }
-        Shape::Word(words) => {
-            report.kind(value.as_str().is_some(), "a text");
-            // Unlike patterns, a list of words is broken by values of any kind.
-            if !value.as_str().is_some_and(|text| words.contains(&text)) {
-                report.add(Keyword::Enum, format!("one of {}", words.join(", ")));
-            }
-        }
-        Shape::Boolean => report.kind(value.as_bool().is_some(), "a boolean"),
-        Shape::Integer { minimum } => {
-            report.kind(is_integer(value), "an integer");
-            check_bounds(*minimum, None, &mut report);
-        }
-        Shape::Number { minimum, maximum } => {
-            report.kind(matches!(value, Value::Int(_) | Value::Float(_)), "a number");
-            check_bounds(Some(*minimum), Some(*maximum), &mut report);
-        }
-        Shape::List(item) => match value.as_array() {
-            None => report.add(Keyword::Type, "a list"),
-            Some(items) => {
-                for (index, value) in items.iter().enumerate() {
-                    check(item, value, &pointer.child(index), errors);
-                }
-            }
-        },
-        Shape::Object(object) => check_object(object, value, pointer, errors),
-        Shape::NullOr(inner) => check_null_or(inner, &mut report),
-    }
-}
-
-fn check_object(shape: &ObjectShape, value: &Value, pointer: &JsonPointer, errors: &mut Vec<SchemaError>) {
-    let Value::Object(object) = value else {
-        return Report { pointer, value, errors }.add(Keyword::Type, "an object");
+        errors.push(SchemaError { pointer: pointer.clone(), keyword, expected, found });
     };
-    for key in shape.required.iter().filter(|key| !object.contains_key(key)) {
-        Report { pointer, value, errors }.add(Keyword::Required, format!("a member `{key}`"));
+    let described = || text("description").unwrap_or_default().to_owned();
+    if let Some(types) = schema.get("type")
+        && !kinds(types).any(|kind| is_kind(kind, value))
+    {
+        report(Keyword::Type, kinds(types).map(kind_in_words).collect::<Vec<_>>().join(" or "));
     }
-    for (key, value) in object.iter() {
-        let listed = shape.members.iter().find(|(known, _)| *known == &**key);
-        let member = listed.map_or(shape.others, |(_, member)| member);
-        check(member, value, &pointer.child(key), errors);
+    // Unlike patterns, a list of words is broken by values of any kind.
+    if let Some(Value::Array(words)) = schema.get("enum")
+        && !words.contains(value)
+    {
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        report(Keyword::Enum, format!("one of {}", words.join(", ")));
     }
-}
-
-/// Checks a choice between null and something else. It fails as a whole; the first reason is told along.
-fn check_null_or(inner: &Shape, report: &mut Report<'_>) {
-    let mut nested = Vec::new();
-    if !report.value.is_null() {
-        check(inner, report.value, report.pointer, &mut nested);
+    if let (Some(pattern), Some(text)) = (text("pattern"), value.as_str())
+        && !matches(pattern, text)
+    {
+        report(Keyword::Pattern, described());
     }
-    if let Some(reason) = nested.first() {
-        report.add(Keyword::AnyOf, format!("null or a variable ({reason})"));
+    if let (Some("date-time"), Some(text)) = (text("format"), value.as_str())
+        && text.parse::<Timestamp>().is_err()
+    {
+        report(Keyword::Format, described());
     }
-}
-
-fn check_form(form: Form, report: &mut Report<'_>) {
-    if report.value.as_str().is_some_and(|text| !form.matches(text)) {
-        let keyword = if matches!(form, Form::DateTime) { Keyword::Format } else { Keyword::Pattern };
-        report.add(keyword, form.expected());
+    let bound = |key: &str| schema.get(key).and_then(Value::as_i64);
+    if let Some(minimum) = bound("minimum").filter(|bound| compare(value, *bound) == Some(Ordering::Less)) {
+        report(Keyword::Minimum, format!("at least {minimum}"));
     }
-}
-
-fn check_bounds(minimum: Option<u32>, maximum: Option<u32>, report: &mut Report<'_>) {
-    let beyond = |bound: u32, side| compare(report.value, bound) == Some(side);
-    let below = minimum.filter(|bound| beyond(*bound, Ordering::Less));
-    let above = maximum.filter(|bound| beyond(*bound, Ordering::Greater));
-    if let Some(bound) = below {
-        report.add(Keyword::Minimum, format!("at least {bound}"));
+    if let Some(maximum) = bound("maximum").filter(|bound| compare(value, *bound) == Some(Ordering::Greater))
+    {
+        report(Keyword::Maximum, format!("at most {maximum}"));
     }
-    if let Some(bound) = above {
-        report.add(Keyword::Maximum, format!("at most {bound}"));
+    // A choice fails as a whole, with the first reason of its last member.
+    if let Some(Value::Array(choices)) = schema.get("anyOf") {
+        let failures: Vec<_> =
+            choices.iter().map_while(|choice| first_error(choice, value, pointer)).collect();
+        if let Some(reason) = failures.last().filter(|_| failures.len() == choices.len()) {
+            report(Keyword::AnyOf, format!("{} ({reason})", described()));
+        }
     }
-}
-
-fn compare(value: &Value, bound: u32) -> Option<Ordering> {
     match value {
-        Value::Int(int) => Some(int.cmp(&Int::from(i64::from(bound)))),
-        Value::Float(float) => float.get().partial_cmp(&f64::from(bound)),
-        _ => None,
+        Value::Object(object) => check_members(schema, object, pointer, errors),
+        Value::Array(items) => {
+            let schema = schema.get("items").unwrap_or(&Value::Null);
+            let places = items.iter().enumerate();
+            places.for_each(|(index, item)| check(schema, item, &pointer.child(index), errors));
+        }
+        _ => {}
     }
 }
 
-/// Whole numbers are integers, however they are spelled.
-fn is_integer(value: &Value) -> bool {
-    match value {
-        Value::Int(_) => true,
-        Value::Float(float) => float.get().fract() == 0.0,
+fn check_members(schema: &Value, object: &Object, pointer: &JsonPointer, errors: &mut Vec<SchemaError>) {
+    let required = schema.get("required").and_then(Value::as_array).unwrap_or_default();
+    for key in required.iter().filter_map(Value::as_str).filter(|key| !object.contains_key(key)) {
+        let (expected, found) = (format!("a member `{key}`"), Value::from(object.clone()).kind().to_string());
+        errors.push(SchemaError { pointer: pointer.clone(), keyword: Keyword::Required, expected, found });
+    }
+    let (listed, others) = (schema.get("properties"), schema.get("additionalProperties"));
+    for (key, member) in object.iter() {
+        let schema = listed.and_then(|listed| listed.get(key)).or(others).unwrap_or(&Value::Null);
+        check(schema, member, &pointer.child(key), errors);
+    }
+}
+
+fn first_error(schema: &Value, value: &Value, pointer: &JsonPointer) -> Option<SchemaError> {
+    let mut errors = Vec::new();
+    check(schema, value, pointer, &mut errors);
+    errors.into_iter().next()
+}
+
+/// Iterates over the words of `type`, which is one word or a list.
+fn kinds(types: &Value) -> impl Iterator<Item = &str> {
+    let listed = types.as_array().unwrap_or(std::slice::from_ref(types));
+    listed.iter().filter_map(Value::as_str)
+}
+
+fn is_kind(kind: &str, value: &Value) -> bool {
+    match (kind, value) {
+        // Whole numbers are integers, however they are spelled.
+        ("integer", Value::Float(float)) => float.get().fract() == 0.0,
+        ("null", Value::Null)
+        | ("boolean", Value::Bool(_))
+        | ("integer" | "number", Value::Int(_))
+        | ("number", Value::Float(_))
+        | ("string", Value::String(_))
+        | ("array", Value::Array(_))
+        | ("object", Value::Object(_)) => true,
         _ => false,
+    }
+}
+
+fn kind_in_words(kind: &str) -> &str {
+    match kind {
+        "boolean" => "a boolean",
+        "integer" => "an integer",
+        "number" => "a number",
+        "string" => "a text",
+        "array" => "a list",
+        "object" => "an object",
+        other => other,
+    }
+}
+
+/// Returns whether a text has the form of a pattern; the types that read those forms are the patterns.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern {
+        r"^1\.[0-9]+\.[0-9]+$" => is_version(text),
+        "^[a-zA-Z_][a-zA-Z0-9_]*$" => Name::is_identifier(text),
+        "^state-[a-f0-9]{8}$" => text.parse::<StateId>().is_ok(),
+        "^tree-[a-f0-9]{8}$" => text.parse::<TreeId>().is_ok(),
+        "^mut-[a-f0-9]{8}$" => text.parse::<MutationId>().is_ok(),
+        "^ckpt-[a-f0-9]{8}$" => text.parse::<CheckpointId>().is_ok(),
+        _ => false,
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let minor = text.strip_prefix("1.").and_then(|rest| rest.split_once('.'));
+    minor.is_some_and(|(minor, patch)| number(minor) && number(patch))
+}
+
+fn compare(value: &Value, bound: i64) -> Option<Ordering> {
+    match value {
+        Value::Int(int) => Some(int.cmp(&Int::from(bound))),
+        #[expect(clippy::cast_precision_loss, reason = "the bounds of the schema are small")]
+        Value::Float(float) => float.get().partial_cmp(&(bound as f64)),
+        _ => None,
     }
 }
 
@@ -220,6 +250,62 @@ mod tests {
                 ("/metadata/variable_count", "minimum"),
             ])
         );
+    }
+
+    #[test]
+    fn the_check_knows_every_keyword_pattern_and_word_of_the_schema_file() {
+        fn walk(schema: &Value) {
+            let known = [
+                "$schema",
+                "title",
+                "type",
+                "required",
+                "properties",
+                "additionalProperties",
+                "items",
+                "enum",
+                "pattern",
+                "format",
+                "minimum",
+                "maximum",
+                "anyOf",
+                "description",
+                "$ref",
+                "$defs",
+            ];
+            for (key, part) in schema.as_object().unwrap().iter() {
+                assert!(known.contains(&&**key), "{key}");
+                match (&**key, part) {
+                    ("properties" | "$defs", Value::Object(parts)) => {
+                        parts.iter().for_each(|(_, part)| walk(part))
+                    }
+                    ("anyOf", Value::Array(parts)) => parts.iter().for_each(walk),
+                    ("items" | "additionalProperties", part) => walk(part),
+                    ("pattern", Value::String(pattern)) => {
+                        let fits = [
+                            "1.0.0",
+                            "a_b",
+                            "state-00000001",
+                            "tree-00000001",
+                            "mut-00000001",
+                            "ckpt-00000001",
+                        ];
+                        assert!(fits.into_iter().any(|text| matches(pattern, text)), "{pattern}");
+                    }
+                    ("$ref", Value::String(name)) => assert!(!definition(name).is_null(), "{name}"),
+                    _ => {}
+                }
+            }
+        }
+        walk(&SCHEMA);
+        let words = |pointer: &str| SCHEMA.pointer(&pointer.parse().unwrap()).unwrap().as_array().unwrap();
+        let same = |pointer: &str, list: &[&str]| {
+            assert!(words(pointer).iter().filter_map(Value::as_str).eq(list.iter().copied()))
+        };
+        same("/$defs/variable/properties/type/enum", crate::ValueType::WORDS);
+        same("/$defs/variable/properties/metadata/properties/scope/enum", crate::Scope::WORDS);
+        same("/$defs/mutation/properties/operation/enum", crate::Operation::WORDS);
+        same("/properties/metadata/properties/completion_status/enum", crate::Status::WORDS);
     }
 
     #[test]

@@ -1,17 +1,33 @@
-//! A world for tests: a workspace with its journal, files and clock in memory.
+//! A world for tests of the rules: a workspace with its events and files in memory, and a clock that tests move.
+//!
+//! Runs that drive a workspace are tested in `hence-engine`, which has the driver.
 #![allow(dead_code, reason = "every test file uses its own part of the world")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test world stops at the first surprise")]
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use hence_canon::Value;
 use hence_variables::{
-    Call, CallError, Delete, Get, Init, LogicalClock, MemoryStore, Op, Refusal, Rename, Reply, Rollback, Set,
-    State, StateId, TakeCheckpoint, Workspace,
+    Call, Decision, Delete, Event, Files, Get, Init, Op, ReadFault, Refusal, Rename, Reply, Rollback, Set,
+    State, StateId, StorePath, TakeCheckpoint, Timestamp, Workspace, apply, decide,
 };
 
 pub(crate) struct World {
     pub(crate) workspace: Workspace,
-    pub(crate) disk: MemoryStore,
-    pub(crate) clock: LogicalClock,
+    pub(crate) events: Vec<Event>,
+    pub(crate) files: MemoryFiles,
+    pub(crate) now: Timestamp,
+}
+
+/// Files by path, in memory.
+#[derive(Clone, Default)]
+pub(crate) struct MemoryFiles(pub(crate) BTreeMap<StorePath, Arc<[u8]>>);
+
+impl Files for MemoryFiles {
+    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+        self.0.get(path).cloned().ok_or(ReadFault::Missing)
+    }
 }
 
 pub(crate) const A: StateId = StateId::from_number(1);
@@ -19,8 +35,8 @@ pub(crate) const B: StateId = StateId::from_number(2);
 
 impl World {
     pub(crate) fn new() -> Self {
-        let clock = LogicalClock::starting_at("2026-02-09T10:00:00Z".parse().unwrap());
-        Self { workspace: Workspace::new(), disk: MemoryStore::default(), clock }
+        let now = "2026-02-09T10:00:00Z".parse().unwrap();
+        Self { workspace: Workspace::new(), events: Vec::new(), files: MemoryFiles::default(), now }
     }
 
     /// A world with one state, `A`.
@@ -31,10 +47,26 @@ impl World {
     }
 
     pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, Refusal> {
-        self.workspace.call(call, self.clock.now(), &mut self.disk).map_err(|error| match error {
-            CallError::Refused(refusal) => refusal,
-            other => panic!("{other}"),
-        })
+        loop {
+            match decide(&self.workspace, call, self.now, &self.files)? {
+                Decision::ExpireFirst(event) => self.record(event),
+                Decision::Accept(accepted) => {
+                    let files = accepted.spills.iter();
+                    self.files.0.extend(files.map(|file| (file.path.clone(), file.content.bytes().into())));
+                    accepted.event.into_iter().for_each(|event| self.record(event));
+                    return Ok(accepted.reply);
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, event: Event) {
+        apply(&mut self.workspace, &event).unwrap();
+        self.events.push(event);
+    }
+
+    pub(crate) fn advance_seconds(&mut self, seconds: u64) {
+        self.now = self.now.saturating_add_seconds(seconds);
     }
 
     pub(crate) fn init(&mut self, init: Init) -> Result<StateId, Refusal> {
@@ -100,6 +132,13 @@ impl World {
     pub(crate) fn state(&self) -> &State {
         self.workspace.state(A).unwrap()
     }
+}
+
+/// Folds events, oldest first.
+pub(crate) fn fold(events: &[Event]) -> Workspace {
+    let mut workspace = Workspace::new();
+    events.iter().for_each(|event| apply(&mut workspace, event).unwrap());
+    workspace
 }
 
 pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Refusal>) -> &'static str {

@@ -8,6 +8,7 @@ use crate::report::Report;
 mod compare;
 mod documents;
 mod fixture;
+mod operation;
 mod store;
 mod world;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use hence_canon::{Digest, Value};
 use hence_engine::variables_problem;
 use hence_store::{Durability, Store as _};
-use hence_variables::document::{Document, Format, Verdict, read};
+use hence_variables::document::{Document, Verdict};
 use hence_variables::{Call, CheckpointId, Import, Reply, Stored};
 
 use super::change::ChangeReport;
@@ -54,9 +54,11 @@ fn refused(name: &str, findings: Vec<String>) -> CliError {
 
 fn parse(name: &str, bytes: &[u8]) -> Result<Document, CliError> {
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-    let format = if matches!(extension, Some("yaml" | "yml")) { Format::Yaml } else { Format::Json };
-    let value =
-        read(bytes, format).map_err(|error| CliError::new(Code::Document, format!("{name}: {error}")))?;
+    let value = match extension {
+        Some("yaml" | "yml") => hence_yaml::parse_value(bytes).map_err(|error| error.to_string()),
+        _ => hence_canon::parse(bytes).map_err(|error| error.to_string()),
+    };
+    let value = value.map_err(|error| CliError::new(Code::Document, format!("{name}: {error}")))?;
     let lines = |verdict: Verdict| verdict.to_string().lines().map(str::to_owned).collect();
     Document::from_value(&value).map_err(|verdict| refused(name, lines(verdict)))
 }

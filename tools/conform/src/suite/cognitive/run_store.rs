@@ -1,65 +1,67 @@
-//! `run_store`: operations on a list of runs, and what get and list saw.
+//! `run_store`: a bounded list of runs, as the reference implementation keeps one; what `get` and `list` saw.
+//!
+//! `hence` lists the runs of its store, so nothing but these cases needs that list.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 use hence_canon::{Object, Value};
-use hence_cognition::run_store::{RUNS_DEFAULT, RunEnd, RunEntry, RunStore};
-use hence_cognition::state::Timestamp;
+
+/// The number of runs the reference implementation keeps by default.
+const RUNS_DEFAULT: usize = 100;
 
 pub(super) fn run(case: &Value) -> Value {
-    let max = case.get("max_runs").and_then(Value::as_u64).and_then(|max| usize::try_from(max).ok());
-    let mut store = RunStore::new(max.unwrap_or(RUNS_DEFAULT));
+    let max = count(case, "max_runs").unwrap_or(RUNS_DEFAULT).max(1);
+    let mut runs = VecDeque::new();
     let operations = case.get("ops").and_then(Value::as_array).unwrap_or_default();
     let observed: Vec<Value> =
-        operations.iter().filter_map(|operation| apply(operation, &mut store)).collect();
+        operations.iter().filter_map(|operation| apply(operation, &mut runs, max)).collect();
     Object::from_iter([("observed", observed)]).into()
 }
 
-/// Applies one operation; a refused one changes nothing and shows nothing.
-fn apply(operation: &Value, store: &mut RunStore) -> Option<Value> {
-    let text = |key: &str| operation.get(key).and_then(Value::as_str).map(Arc::from);
-    let now: Timestamp = "2026-01-01".parse().ok()?;
-    let id: Arc<str> = text("run_id").unwrap_or_default();
-    match operation.get("op")?.as_str()? {
-        "create" => {
-            let _ = store.create(id, text("skill_id").unwrap_or_default(), text("trace_id"), now);
-            None
-        }
-        "complete" => {
-            let result = operation.get("result").cloned().unwrap_or_default();
-            let _ = store.end(&id, RunEnd::Completed(result), now);
-            None
-        }
-        "fail" => {
-            let _ = store.end(&id, RunEnd::Failed(text("error").unwrap_or_default()), now);
-            None
-        }
-        "get" => Some(store.get(&id).map(entry).into()),
-        "list" => {
-            let limit =
-                operation.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
-            Some(
-                store
-                    .newest_first()
-                    .take(limit.unwrap_or(usize::MAX))
-                    .map(|entry| entry.run_id.clone())
-                    .collect(),
-            )
-        }
-        _ => None,
-    }
+fn count(value: &Value, key: &str) -> Option<usize> {
+    value.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok())
 }
 
-fn entry(entry: &RunEntry) -> Object {
-    let shown = |instant: Option<&Timestamp>| Value::from(instant.map(|_| "<ts>"));
+/// Applies one operation; a refused one changes nothing and shows nothing.
+fn apply(operation: &Value, runs: &mut VecDeque<Object>, max: usize) -> Option<Value> {
+    let member = |key: &str| operation.get(key).cloned().unwrap_or_default();
+    let id = member("run_id");
+    let found = runs.iter().position(|run| run.get("run_id") == Some(&id));
+    match operation.get("op")?.as_str()? {
+        "create" if found.is_none() => {
+            runs.push_back(started(id, member("skill_id"), member("trace_id")));
+            runs.drain(..runs.len().saturating_sub(max));
+        }
+        "complete" => end(found.and_then(|at| runs.get_mut(at)), "completed", ("result", member("result"))),
+        "fail" => end(found.and_then(|at| runs.get_mut(at)), "failed", ("error", member("error"))),
+        "get" => return Some(found.and_then(|at| runs.get(at)).cloned().into()),
+        "list" => {
+            let limit = count(operation, "limit").unwrap_or(usize::MAX);
+            let newest = runs.iter().rev().take(limit);
+            return Some(newest.map(|run| run.get("run_id").cloned().unwrap_or_default()).collect());
+        }
+        _ => {}
+    }
+    None
+}
+
+/// The cases show every time as `<ts>`.
+fn started(run_id: Value, skill_id: Value, trace_id: Value) -> Object {
     Object::from_iter([
-        ("run_id", Value::from(entry.run_id.clone())),
-        ("skill_id", entry.skill_id.clone().into()),
-        ("status", entry.status.name().into()),
-        ("trace_id", entry.trace_id.clone().into()),
-        ("created_at", shown(Some(&entry.created_at))),
-        ("finished_at", shown(entry.finished_at.as_ref())),
-        ("result", entry.result.clone()),
-        ("error", entry.error.clone().into()),
+        ("run_id", run_id),
+        ("skill_id", skill_id),
+        ("status", "running".into()),
+        ("trace_id", trace_id),
+        ("created_at", "<ts>".into()),
+        ("finished_at", Value::Null),
+        ("result", Value::Null),
+        ("error", Value::Null),
     ])
+}
+
+/// Ends a run that is still running: an end is final.
+fn end(run: Option<&mut Object>, status: &str, (key, value): (&str, Value)) {
+    if let Some(run) = run.filter(|run| run.get("status") == Some(&"running".into())) {
+        *run = run.with("status", status).with("finished_at", "<ts>").with(key, value);
+    }
 }

@@ -4,25 +4,29 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use hence_canon::Value;
-use hence_variables::document::{Document, Format, Verdict, export, read};
-use hence_variables::{Call, CallError, Import, MemoryStore, Workspace};
+use hence_variables::document::{Document, Verdict, export};
+use hence_variables::{Call, Import};
 
 use crate::data::{DataError, ndjson, text};
 use crate::report::Report;
+use crate::suite::rlm::world::World;
 
 pub(super) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     for case in ndjson(&dir.join("state-docs.jsonl"))? {
         let id = text(&case, "/id")?;
-        let format = if text(&case, "/format")? == "yaml" { Format::Yaml } else { Format::Json };
-        let document = text(&case, "/document")?;
-        report.case(id, check(&case, document, format));
+        let document = text(&case, "/document")?.as_bytes();
+        let value = match text(&case, "/format")? {
+            "yaml" => hence_yaml::parse_value(document).map_err(|error| error.to_string()),
+            _ => hence_canon::parse(document).map_err(|error| error.to_string()),
+        };
+        report.case(id, check(&case, value));
     }
     Ok(())
 }
 
-fn check(case: &Value, document: &str, format: Format) -> Result<(), String> {
+fn check(case: &Value, document: Result<Value, String>) -> Result<(), String> {
     let readable = case.get("parse").and_then(Value::as_str) == Some("ok");
-    let value = match (read(document.as_bytes(), format), readable) {
+    let value = match (document, readable) {
         (Ok(value), true) => value,
         (Err(_), false) => return Ok(()),
         (Ok(_), false) => return Err("expected a parse error, found a document".to_owned()),
@@ -36,7 +40,7 @@ fn check(case: &Value, document: &str, format: Format) -> Result<(), String> {
     if verdict.is_valid() { survives(&value) } else { Ok(()) }
 }
 
-/// Checks that a valid document loses nothing by being read and written, nor by being taken in and given out.
+/// Checks that a valid document loses nothing by being read and written, nor by being imported and exported.
 fn survives(value: &Value) -> Result<(), String> {
     let document = Document::from_value(value).map_err(|verdict| verdict.to_string())?;
     let again =
@@ -46,18 +50,17 @@ fn survives(value: &Value) -> Result<(), String> {
     }
     let import = Import { document, snapshots: Default::default() };
     let state = import.document.state_id;
-    let now = "2030-01-01T00:00:00Z".parse().map_err(|_| "no moment")?;
-    let mut workspace = Workspace::new();
-    match workspace.call(&Call::Import(Box::new(import)), now, &mut MemoryStore::default()) {
+    let mut world = World::at("2030-01-01T00:00:00Z")?;
+    match world.call(&Call::Import(Box::new(import)))? {
         Ok(_) => {}
         // A session id is any text in a document and a folder's name in a store.
-        Err(CallError::Refused(refusal)) if refusal.code() == "invalid_id" => return Ok(()),
-        Err(error) => return Err(format!("not taken in: {error}")),
+        Err(refusal) if refusal.code() == "invalid_id" => return Ok(()),
+        Err(refusal) => return Err(format!("not imported: {refusal}")),
     }
-    let given = workspace.sight(state).map(export).ok_or("there is no state")?;
+    let given = world.workspace.sight(state).map(export).ok_or("there is no state")?;
     let verdict = Verdict::of(&given);
     if !verdict.is_valid() {
-        return Err(format!("given out: {verdict}"));
+        return Err(format!("exported: {verdict}"));
     }
     let kept = |value: &Value| {
         let variables = value.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -1,17 +1,21 @@
-//! The world a case runs in: a workspace, its journal, its files and its clock.
+//! The world a case runs in: a workspace, its events, its files and a clock that moves only when a case says so.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hence_canon::{Object, Value, canonical_bytes, parse};
 use hence_variables::{
-    Call, CallError, Event, Init, LogicalClock, MemoryStore, Name, Op, Refusal, Reply, StateId, StorePath,
-    Stored, Workspace,
+    Call, Decision, Event, Files, Name, ReadFault, Refusal, Reply, SpillFile, StateId, StorePath, Stored,
+    Timestamp, Workspace, apply, decide,
 };
+
+use super::operation::{answer, read_init, read_op};
 
 pub(super) struct World {
     pub(super) workspace: Workspace,
-    pub(super) store: MemoryStore,
-    clock: LogicalClock,
+    events: Vec<Event>,
+    files: MemoryFiles,
+    now: Timestamp,
     handles: BTreeMap<String, StateId>,
 }
 
@@ -19,19 +23,19 @@ pub(super) struct World {
 pub(super) type Answer = Result<Object, String>;
 
 impl World {
-    pub(super) fn new() -> Self {
-        let start = "2026-02-09T10:00:00Z".parse().expect("a moment");
-        Self {
+    pub(super) fn at(now: &str) -> Result<Self, String> {
+        Ok(Self {
             workspace: Workspace::new(),
-            store: MemoryStore::default(),
-            clock: LogicalClock::starting_at(start),
+            events: Vec::new(),
+            files: MemoryFiles::default(),
+            now: now.parse().map_err(|error: hence_variables::InvalidTimestamp| error.to_string())?,
             handles: BTreeMap::new(),
-        }
+        })
     }
 
     /// Returns the state behind a handle; an unused id when the handle is unknown.
     pub(super) fn handle(&self, handle: &str) -> StateId {
-        self.handles.get(handle).copied().unwrap_or_else(|| self.workspace.next_state_id())
+        self.handles.get(handle).copied().unwrap_or(StateId::from_number(u32::MAX))
     }
 
     pub(super) fn run(&mut self, op: &Object) -> Answer {
@@ -39,14 +43,14 @@ impl World {
         match word("op") {
             "init" => self.init(op),
             "advance_clock" => {
-                let seconds = op.get("seconds").and_then(Value::as_i64).unwrap_or_default();
-                self.clock.advance_seconds(seconds).map_err(|_| "invalid_argument".to_owned())?;
+                let seconds = op.get("seconds").and_then(Value::as_u64).ok_or("invalid_argument")?;
+                self.now = self.now.saturating_add_seconds(seconds);
                 Ok(Object::new())
             }
             "put_file" => {
                 // A file outside the store's root may exist; nothing in the store can ever name it.
                 if let Ok(path) = word("path").parse::<StorePath>() {
-                    self.store.files.insert(path, word("content").as_bytes().into());
+                    self.files.0.insert(path, word("content").as_bytes().into());
                 }
                 Ok(Object::new())
             }
@@ -59,8 +63,8 @@ impl World {
                     Some(child) => op.with("child", self.handle(child)),
                     None => op.clone(),
                 };
-                let op = Op::from_object(&op).map_err(|refusal| code(&refusal))?;
-                self.call(&Call::On { state, op }).map(|reply| reply.to_object())
+                let reply = self.call(&Call::On { state, op: read_op(&op)? })?;
+                reply.map(|reply| answer(&reply)).map_err(code)
             }
         }
     }
@@ -78,20 +82,34 @@ impl World {
         if let Some(known) = self.handles.get(&handle) {
             op = op.with("state_id", *known);
         }
-        let init = Init::from_object(&op).map_err(|refusal| code(&refusal))?;
-        let reply = self.call(&Call::Init(init))?;
+        let reply = self.call(&Call::Init(read_init(&op)?))?.map_err(code)?;
         if let Reply::Born { state, .. } = &reply {
             self.handles.insert(handle, *state);
         }
-        Ok(reply.to_object())
+        Ok(answer(&reply))
     }
 
-    fn call(&mut self, call: &Call) -> Result<Reply, String> {
-        let reply = self.workspace.call(call, self.clock.now(), &mut self.store);
-        reply.map_err(|error| match error {
-            CallError::Refused(refusal) => code(&refusal),
-            other => other.to_string(),
-        })
+    /// Performs a call as a run does: decide, store large values, record the event, apply it.
+    ///
+    /// A run of `hence` gives every record a second of its own, and the cases fix every second; so the loop is here.
+    pub(super) fn call(&mut self, call: &Call) -> Result<Result<Reply, Refusal>, String> {
+        loop {
+            match decide(&self.workspace, call, self.now, &self.files) {
+                Err(refusal) => return Ok(Err(refusal)),
+                Ok(Decision::ExpireFirst(event)) => self.record(event)?,
+                Ok(Decision::Accept(accepted)) => {
+                    accepted.spills.iter().for_each(|spill| self.files.store(spill));
+                    accepted.event.map_or(Ok(()), |event| self.record(event))?;
+                    return Ok(Ok(accepted.reply));
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, event: Event) -> Result<(), String> {
+        apply(&mut self.workspace, &event).map_err(|error| error.to_string())?;
+        self.events.push(event);
+        Ok(())
     }
 
     fn remove_spill(&mut self, state: StateId, name: &str, mode: &str) -> Answer {
@@ -101,33 +119,50 @@ impl World {
             return Err("not_found".to_owned());
         };
         if mode == "missing" {
-            self.store.files.remove(&spill.path);
+            self.files.0.remove(&spill.path);
         } else {
-            self.store.files.insert(spill.path, b"altered".as_slice().into());
+            self.files.0.insert(spill.path, b"altered".as_slice().into());
         }
         Ok(Object::new())
     }
 
-    /// Writes the journal out, reads it back and folds it.
+    /// Writes the events out, reads them back and folds them.
     fn reload(&mut self) -> Answer {
         let folded = self.refold()?;
         if folded != self.workspace {
-            return Err("the journal does not fold to the state it recorded".to_owned());
+            return Err("the events do not fold to the workspace they were recorded from".to_owned());
         }
         self.workspace = folded;
         Ok(Object::new())
     }
 
     pub(super) fn refold(&self) -> Result<Workspace, String> {
-        let read = |event: &Event| {
+        let mut workspace = Workspace::new();
+        for event in &self.events {
             let value = parse(&canonical_bytes(&event.to_value())).map_err(|error| error.to_string())?;
-            Event::from_value(&value).map_err(|error| error.to_string())
-        };
-        let events: Vec<Event> = self.store.events.iter().map(read).collect::<Result<_, _>>()?;
-        Workspace::fold(&events).map_err(|misfit| misfit.to_string())
+            let event = Event::from_value(&value).map_err(|error| error.to_string())?;
+            apply(&mut workspace, &event).map_err(|error| error.to_string())?;
+        }
+        Ok(workspace)
     }
 }
 
-fn code(refusal: &Refusal) -> String {
+/// Files by path, in memory.
+#[derive(Default)]
+struct MemoryFiles(BTreeMap<StorePath, Arc<[u8]>>);
+
+impl MemoryFiles {
+    fn store(&mut self, spill: &SpillFile) {
+        self.0.insert(spill.path.clone(), spill.content.bytes().into());
+    }
+}
+
+impl Files for MemoryFiles {
+    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+        self.0.get(path).cloned().ok_or(ReadFault::Missing)
+    }
+}
+
+fn code(refusal: Refusal) -> String {
     refusal.code().to_owned()
 }

@@ -3,14 +3,14 @@
 use hence_canon::{Digest, Value};
 
 /// Returns JSON with keys in code point order, no spaces, and everything outside printable ASCII escaped.
-pub fn ascii_json(value: &Value) -> String {
+pub(super) fn ascii_json(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
 /// Returns `sha256:` and the digest of a value, or nothing for `null`.
-pub fn stable_hash(value: &Value) -> Option<String> {
+pub(super) fn stable_hash(value: &Value) -> Option<String> {
     (!value.is_null()).then(|| format!("sha256:{}", Digest::of(ascii_json(value).as_bytes())))
 }
 
@@ -72,7 +72,7 @@ fn write_text(text: &str, out: &mut String) {
 const BLOCK_BYTES: usize = 64;
 
 /// Returns the HMAC-SHA256 (RFC 2104) of a message.
-pub fn hmac_sha256(key: &[u8], message: &[u8]) -> Digest {
+pub(super) fn hmac_sha256(key: &[u8], message: &[u8]) -> Digest {
     let mut block = [0u8; BLOCK_BYTES];
     let digest;
     let key = if key.len() > BLOCK_BYTES {
@@ -90,7 +90,11 @@ pub fn hmac_sha256(key: &[u8], message: &[u8]) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::json;
+    use hence_canon::parse;
+
+    fn json(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap()
+    }
 
     #[test]
     fn everything_outside_printable_ascii_is_escaped() {

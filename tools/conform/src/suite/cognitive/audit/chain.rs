@@ -11,17 +11,17 @@ const GENESIS: &str = "genesis";
 
 /// What ties a record to the one before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Link {
+pub(super) struct Link {
     /// The hash of the record before, or `genesis`.
-    pub previous: String,
+    pub(super) previous: String,
     /// The hash of this record, its link to the one before included.
-    pub own: Digest,
+    pub(super) own: Digest,
     /// The same under a key.
-    pub keyed: Option<Digest>,
+    pub(super) keyed: Option<Digest>,
 }
 
 /// Returns the links of records in order.
-pub fn link(records: &[Object], key: Option<&[u8]>) -> Vec<Link> {
+pub(super) fn link(records: &[Object], key: Option<&[u8]>) -> Vec<Link> {
     let mut previous = GENESIS.to_owned();
     records
         .iter()
@@ -41,19 +41,19 @@ fn hashed_text(record: &Object) -> String {
 
 /// What checking a log gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Verification {
+pub(super) struct Verification {
     /// Lines that hold something.
-    pub total: usize,
+    pub(super) total: usize,
     /// The first line that does not hold, from 1.
-    pub first_broken_line: Option<usize>,
+    pub(super) first_broken_line: Option<usize>,
     /// How many checks failed.
-    pub error_count: usize,
+    pub(super) error_count: usize,
 }
 
 impl Verification {
     /// Returns whether every check passed. It says nothing about records cut off at the end: only a head kept
     /// elsewhere could.
-    pub fn is_valid(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         self.error_count == 0
     }
 
@@ -67,7 +67,7 @@ impl Verification {
 
 /// Checks the lines of a log: each is JSON, names the hash before it, and hashes to what it says; with a key, each
 /// carries its HMAC. A record without its hash, or without its HMAC when there is a key, does not hold.
-pub fn verify<'a>(lines: impl IntoIterator<Item = &'a str>, key: Option<&[u8]>) -> Verification {
+pub(super) fn verify<'a>(lines: impl IntoIterator<Item = &'a str>, key: Option<&[u8]>) -> Verification {
     let mut verification = Verification::default();
     let mut previous = GENESIS.to_owned();
     for (number, line) in lines.into_iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -108,7 +108,10 @@ fn check_record(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::json;
+
+    fn json(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap()
+    }
 
     fn log(key: Option<&[u8]>) -> Vec<String> {
         let records: Vec<Object> =

@@ -3,9 +3,9 @@
 use hence_canon::{Object, Value};
 
 /// The longest text that is kept whole, in characters.
-pub const TEXT_CHARACTERS_MAX: usize = 2048;
+const TEXT_CHARACTERS_MAX: usize = 2048;
 /// The most items or members that are kept.
-pub const ITEMS_MAX: usize = 100;
+const ITEMS_MAX: usize = 100;
 
 const REDACTED: &str = "[REDACTED]";
 /// A member whose name contains one of these holds a secret, or is treated as if it did.
@@ -26,7 +26,7 @@ const SECRET_WORDS: [&str; 13] = [
 ];
 
 /// Returns a value with members of suspicious names redacted and long texts, lists and objects cut.
-pub fn sanitize(value: &Value) -> Value {
+pub(super) fn sanitize(value: &Value) -> Value {
     match value {
         Value::String(text) => match text.char_indices().nth(TEXT_CHARACTERS_MAX) {
             None => value.clone(),
@@ -61,7 +61,11 @@ fn is_secret(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::json;
+    use hence_canon::parse;
+
+    fn json(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap()
+    }
 
     #[test]
     fn members_of_suspicious_names_are_redacted_whole() {
