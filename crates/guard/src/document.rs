@@ -2,7 +2,6 @@
 
 use hence_canon::{Object, Value};
 use hence_engine::GateError;
-use hence_policy::lint::Weight;
 use hence_policy::policy::{Document, Policy, PolicySet};
 
 /// Members that say nothing about what a policy demands.
@@ -39,7 +38,7 @@ pub fn read(document: &Value) -> Result<Vec<Policy>, GateError> {
     let document = Document { name: "policies".to_owned(), value: document.clone() };
     let set = PolicySet::load(&[document]).map_err(|error| refused(error.to_string()))?;
     for policy in set.policies() {
-        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.weight() == Weight::Error) {
+        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.is_error()) {
             return Err(refused(format!("policy {}: {finding}", policy.id())));
         }
     }

@@ -4,7 +4,7 @@ use hence_canon::{Object, Value};
 use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 
 use crate::eval::{Evaluator, SinceReading, Subject, TraceDefect};
-use crate::lint::{Finding, Weight};
+use crate::lint::Finding;
 use crate::policy::Policy;
 use crate::verdict::{Verdict, judge};
 
@@ -125,7 +125,7 @@ impl Report {
 
     /// Returns whether the trace passes the gate. The answer does not depend on how the report is shown.
     pub fn passes(&self, fail_on: FailOn) -> bool {
-        let broken_policy = self.findings.iter().any(|(_, finding)| finding.weight() == Weight::Error);
+        let broken_policy = self.findings.iter().any(|(_, finding)| finding.is_error());
         let blocked = self.verdicts.iter().any(|verdict| match verdict.status {
             EvaluationStatus::Failed => match verdict.severity {
                 PolicySeverity::Error => true,
@@ -169,13 +169,9 @@ impl Report {
             .iter()
             .map(|(place, finding)| {
                 let id = self.verdicts.get(*place).map_or("", |verdict| verdict.policy_id.as_str());
-                let weight = match finding.weight() {
-                    Weight::Error => "error",
-                    Weight::Warning => "warning",
-                };
                 let object: Object = [
                     ("policy_id", id.to_owned()),
-                    ("weight", weight.to_owned()),
+                    ("weight", finding.severity().to_string()),
                     ("text", finding.to_string()),
                 ]
                 .into_iter()
@@ -193,35 +189,6 @@ impl Report {
         .into_iter()
         .collect();
         report.into()
-    }
-
-    /// Writes the report for a person: failures first, with their explanations, then the counts.
-    pub fn to_text(&self) -> String {
-        let mut lines = Vec::new();
-        let order = [
-            EvaluationStatus::Failed,
-            EvaluationStatus::Unknown,
-            EvaluationStatus::Passed,
-            EvaluationStatus::NotApplicable,
-        ];
-        for status in order {
-            for verdict in self.verdicts.iter().filter(|verdict| verdict.status == status) {
-                lines.push(verdict.to_string());
-            }
-        }
-        for (place, finding) in self.findings.iter().filter(|(_, finding)| finding.weight() == Weight::Error)
-        {
-            let id = self.verdicts.get(*place).map_or("", |verdict| verdict.policy_id.as_str());
-            lines.push(format!("policy {id}: {finding}"));
-        }
-        let Summary { proven, failed, vacuous, unknown, heuristic } = self.summary();
-        let guess = if heuristic > 0 {
-            format!("; {heuristic} rest on words looked for in texts")
-        } else {
-            String::new()
-        };
-        lines.push(format!("{proven} proven, {failed} failed, {vacuous} vacuous, {unknown} unknown{guess}"));
-        lines.join("\n")
     }
 }
 

@@ -277,9 +277,8 @@ fn verdicts_are_recorded_in_the_trace_once_per_policy() {
 fn text_and_json_say_the_same() {
     let report = report("G(GitCommit → P(Lint))", CHANGE);
     assert_eq!(
-        report.to_text(),
-        "WARN p: action 3 (GitCommit): `GitCommit` holds; no earlier action satisfies `Lint` (2 looked at)\n\
-         0 proven, 1 failed, 0 vacuous, 0 unknown"
+        report.verdicts[0].to_string(),
+        "WARN p: action 3 (GitCommit): `GitCommit` holds; no earlier action satisfies `Lint` (2 looked at)"
     );
     let json = report.to_value();
     assert_eq!(json.pointer(&"/verdicts/0/status".parse().unwrap()), Some(&Value::from("failed")));

@@ -55,6 +55,7 @@ pub mod goals;
 pub mod grade;
 mod hash;
 pub mod import;
+mod interner;
 pub mod lineage;
 pub mod model;
 mod report;
@@ -66,7 +67,6 @@ pub mod validate;
 pub mod version;
 pub mod vocabulary;
 pub mod wire;
-mod words;
 
 pub use hash::{ContentHash, InvalidContentHash};
 pub use report::{RESIDUALS_LISTED_MAX, markdown_report};

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_guard::document;
-use hence_policy::lint::Weight;
 use hence_policy::policy::BUILT_IN;
 
 use crate::code::Code;
@@ -20,7 +19,7 @@ pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
     // What could never block anything is refused before anything runs.
     let mut wrong = Vec::new();
     for policy in set.policies() {
-        let errors = policy.lint().into_iter().filter(|finding| finding.weight() == Weight::Error);
+        let errors = policy.lint().into_iter().filter(|finding| finding.is_error());
         wrong
             .extend(errors.map(|finding| format!("{}: policy {}: {finding}", names.join(", "), policy.id())));
     }

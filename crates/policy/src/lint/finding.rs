@@ -2,16 +2,9 @@
 
 use std::fmt;
 
-use crate::formula::{Place, SyntaxError};
+use hence_review::validate::Severity;
 
-/// How much a finding matters.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Weight {
-    /// The policy can be evaluated, but perhaps not as meant.
-    Warning,
-    /// The policy cannot be evaluated.
-    Error,
-}
+use crate::formula::{Place, SyntaxError};
 
 /// Something a reader of a policy should know.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,9 +16,15 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns how much the finding matters.
-    pub fn weight(&self) -> Weight {
-        self.kind.weight()
+    /// Returns the severity: an error means that the policy cannot be evaluated, a warning that it may not mean
+    /// what its author meant.
+    pub fn severity(&self) -> Severity {
+        self.kind.severity()
+    }
+
+    /// Returns whether the policy cannot be evaluated.
+    pub fn is_error(&self) -> bool {
+        self.severity() == Severity::Error
     }
 }
 
@@ -131,13 +130,13 @@ pub enum FindingKind {
         /// What the policy declares.
         declared: String,
         /// What the formula is.
-        found: super::Level,
+        found: super::LanguageLevel,
     },
 }
 
 impl FindingKind {
-    /// Returns how much a finding of this kind matters.
-    pub fn weight(&self) -> Weight {
+    /// Returns the severity of a finding of this kind.
+    pub fn severity(&self) -> Severity {
         match self {
             Self::MissingMember(_)
             | Self::InvalidMember { .. }
@@ -147,8 +146,8 @@ impl FindingKind {
             | Self::VariableAsFormula(_)
             | Self::NothingToCompare(_)
             | Self::UnknownConditionedType(_)
-            | Self::NoRange(_) => Weight::Error,
-            _ => Weight::Warning,
+            | Self::NoRange(_) => Severity::Error,
+            _ => Severity::Warning,
         }
     }
 }

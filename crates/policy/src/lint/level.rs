@@ -7,7 +7,7 @@ use crate::vocabulary::Atom;
 
 /// How much of the language a formula needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Level {
+pub enum LanguageLevel {
     /// Atoms, connectives and unscoped temporal operators: needs only the order of actions.
     PureTemporal,
     /// Also operators scoped by target, chain or the last occurrence: needs lineage.
@@ -16,7 +16,7 @@ pub enum Level {
     Structural,
 }
 
-impl Level {
+impl LanguageLevel {
     /// Finds the level of a formula.
     pub fn of(expr: &Expr) -> Self {
         match expr {
@@ -62,7 +62,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for LanguageLevel {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())
     }

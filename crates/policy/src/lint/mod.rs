@@ -6,8 +6,8 @@ mod names;
 mod shape;
 mod vacuity;
 
-pub use finding::{Finding, FindingKind, Weight};
-pub use level::Level;
+pub use finding::{Finding, FindingKind};
+pub use level::LanguageLevel;
 
 use crate::formula::Formula;
 use crate::structural::Structural;

@@ -7,11 +7,11 @@ fn said(text: &str) -> Vec<String> {
 
 fn errors(text: &str) -> usize {
     let formula = Formula::parse(text).unwrap();
-    lint(&formula).iter().filter(|finding| finding.weight() == Weight::Error).count()
+    lint(&formula).iter().filter(|finding| finding.is_error()).count()
 }
 
 fn level(text: &str) -> Level {
-    Level::of(Formula::parse(text).unwrap().expr())
+    LanguageLevel::of(Formula::parse(text).unwrap().expr())
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn operators_in_odd_places_are_found() {
 
 #[test]
 fn the_level_is_what_the_formula_needs() {
-    assert_eq!(level("G(GitCommit → P(RunTests))"), Level::PureTemporal);
-    assert_eq!(level("G(action → rationale ≠ ∅)"), Level::PureTemporal);
-    assert_eq!(level("G(GitCommit → Lint S_last GitCommit)"), Level::ScopedTemporal);
-    assert_eq!(level("G(GitCommit → H_chain(Lint))"), Level::ScopedTemporal);
-    assert_eq!(level("count(ToolCall) ≤ 20"), Level::Structural);
-    assert_eq!(level("data_flow_integrity"), Level::Structural);
+    assert_eq!(level("G(GitCommit → P(RunTests))"), LanguageLevel::PureTemporal);
+    assert_eq!(level("G(action → rationale ≠ ∅)"), LanguageLevel::PureTemporal);
+    assert_eq!(level("G(GitCommit → Lint S_last GitCommit)"), LanguageLevel::ScopedTemporal);
+    assert_eq!(level("G(GitCommit → H_chain(Lint))"), LanguageLevel::ScopedTemporal);
+    assert_eq!(level("count(ToolCall) ≤ 20"), LanguageLevel::Structural);
+    assert_eq!(level("data_flow_integrity"), LanguageLevel::Structural);
 }

@@ -6,7 +6,6 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 use super::compile::{NotMonitorable, PartId, Program, Values};
 use crate::eval::{Evaluator, SinceReading, Subject};
 use crate::formula::{Binary, Comparison, Expr, Scope, Unary};
-use crate::lint::Weight;
 use crate::policy::{Policy, PolicyId, Selector};
 use crate::structural::Structural;
 use crate::vocabulary::Atom;
@@ -54,7 +53,7 @@ pub(super) enum Effect {
 
 impl Watch {
     pub(super) fn of(policy: &Policy, program: &mut Program) -> Result<Self, NotMonitorable> {
-        if let Some(error) = policy.lint().into_iter().find(|finding| finding.weight() == Weight::Error) {
+        if let Some(error) = policy.lint().into_iter().find(|finding| finding.is_error()) {
             return Err(NotMonitorable::Invalid(error.to_string()));
         }
         let rule = policy.rule().map_err(|fault| NotMonitorable::Invalid(fault.to_string()))?;

@@ -6,7 +6,7 @@ use hence_review::vocabulary::{PolicyScope, PolicySeverity};
 use super::id::PolicyId;
 use super::rule::{Rule, RuleFault};
 use super::selector::{Selector, SelectorFault};
-use crate::lint::{Finding, FindingKind, Level, lint};
+use crate::lint::{Finding, FindingKind, LanguageLevel, lint};
 
 /// Which members a policy object uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,7 +157,7 @@ impl Policy {
         for (_, meaning) in rule.definitions() {
             findings.extend(lint(meaning));
         }
-        let found = Level::of(rule.expr());
+        let found = LanguageLevel::of(rule.expr());
         if let Some(declared) = self.text("language_level").filter(|declared| *declared != found.as_str()) {
             findings.push(plain(FindingKind::Level { declared: declared.to_owned(), found }));
         }

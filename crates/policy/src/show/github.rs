@@ -3,7 +3,6 @@
 use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 
 use crate::check::Report;
-use crate::lint::Weight;
 
 /// Writes one command per policy that failed or has no verdict, and per policy that cannot be read; `file` is
 /// where the trace lies.
@@ -23,7 +22,7 @@ pub fn github(report: &Report, file: &str) -> String {
         let note = verdict.note().unwrap_or_else(|| verdict.status.to_string());
         command(kind, verdict.policy_id.as_str(), &note);
     }
-    for (place, finding) in report.findings.iter().filter(|(_, finding)| finding.weight() == Weight::Error) {
+    for (place, finding) in report.findings.iter().filter(|(_, finding)| finding.is_error()) {
         let id = report.verdicts.get(*place).map_or("", |verdict| verdict.policy_id.as_str());
         command("error", id, &finding.to_string());
     }

@@ -6,7 +6,6 @@ use super::explain::{Explanation, explain_failure};
 use super::{Verdict, Witnesses};
 use crate::eval::{Evaluator, Truth, Undecided, any_word};
 use crate::formula::{Expr, Quantifier, Unary};
-use crate::lint::Weight;
 use crate::policy::{Policy, Rule};
 use crate::structural::{self, Outcome, Structural};
 use crate::vocabulary::Atom;
@@ -58,7 +57,7 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
 /// reported, and the formula still has a truth value.
 fn is_fatal(finding: &crate::lint::Finding) -> bool {
     use crate::lint::FindingKind::{InvalidMember, MissingMember};
-    finding.weight() == Weight::Error
+    finding.is_error()
         && match &finding.kind {
             MissingMember(member) => *member == "formula",
             InvalidMember { member, .. } => member != "severity" && member != "scope",

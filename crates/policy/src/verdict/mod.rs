@@ -37,11 +37,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the policy applied to the trace and was satisfied: vacuous truth does not count.
-    pub fn is_proven(&self) -> bool {
-        self.status == EvaluationStatus::Passed
-    }
-
     /// Returns one sentence about the verdict, if there is something to say.
     pub fn note(&self) -> Option<String> {
         self.explanation.as_ref().map(ToString::to_string).or_else(|| self.reason.clone())

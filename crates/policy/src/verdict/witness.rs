@@ -1,6 +1,6 @@
 //! What a verdict points at.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::Value;
@@ -24,7 +24,7 @@ impl Witnesses {
     /// Names the actions at some positions, and what they produced.
     pub(crate) fn at(subject: &Subject, positions: impl IntoIterator<Item = usize>) -> Self {
         let mut witnesses = Self::default();
-        let mut seen: HashSet<&str> = HashSet::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
         for position in positions {
             let Some(action) = subject.trace().actions().get(position) else { continue };
             witnesses.action_ids.extend(subject.action_id(position));

@@ -61,11 +61,6 @@ impl Atom {
             })
     }
 
-    /// Returns whether a standard list knows the name.
-    pub fn is_standard(self) -> bool {
-        !matches!(self, Self::ForeignType | Self::Custom)
-    }
-
     /// Returns whether the name is a type of actions or artifacts that may carry conditions: `Verify(proved)`.
     pub fn is_type(self) -> bool {
         matches!(self, Self::ActionType(_) | Self::PackType | Self::ArtifactType(_) | Self::ToolArtifactType)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::words::Words;
+use crate::interner::Interner;
 
 /// An artifact id, as a small number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -80,22 +80,22 @@ impl Rows {
 /// The ids of artifacts come first, by the numbers the trace gave them; behind them stand ids that are only named.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
-    artifacts: Arc<Words>,
-    named: Words,
+    artifacts: Arc<Interner>,
+    named: Interner,
     parents: Rows,
     children: Rows,
 }
 
 impl Graph {
     /// Begins with the ids of artifacts.
-    pub(super) fn of(artifacts: &Arc<Words>) -> Self {
+    pub(super) fn of(artifacts: &Arc<Interner>) -> Self {
         Self { artifacts: artifacts.clone(), ..Self::default() }
     }
 
     /// Returns the node of an id, made when it is new.
     pub(super) fn node(&mut self, id: &Arc<str>) -> Node {
         let found = self.artifacts.find(id);
-        Node::at(found.unwrap_or_else(|| self.artifacts.len() + self.named.number(id)))
+        Node::at(found.unwrap_or_else(|| self.artifacts.len() + self.named.intern(id)))
     }
 
     /// Takes all derivations in, each from a node to its source; every node must be known by then.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
+use crate::interner::Interner;
 use crate::wire::{Action, Position, Trace};
-use crate::words::Words;
 
 use super::flow::Flow;
 use super::graph::Node;
@@ -22,7 +22,7 @@ impl Label {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels {
-    texts: Words,
+    texts: Interner,
     /// Per action: its target, unless empty.
     targets: Vec<Option<Label>>,
     /// Per node: the name of the artifact and the target of its producer.
@@ -31,7 +31,7 @@ pub(super) struct Labels {
 
 impl Labels {
     pub(super) fn of(trace: &Trace, flow: &Flow) -> Self {
-        let mut texts = Words::default();
+        let mut texts = Interner::default();
         let mut label = |text: Option<&Arc<str>>| text.and_then(|text| label(&mut texts, text));
         let targets: Vec<Option<Label>> =
             trace.actions().iter().map(|action| label(target_of(trace, action))).collect();
@@ -93,6 +93,6 @@ fn target_of<'a>(trace: &'a Trace, action: &'a Action) -> Option<&'a Arc<str>> {
     file.or_else(|| asked().filter(|path| !path.is_empty())).or_else(made)
 }
 
-fn label(texts: &mut Words, text: &Arc<str>) -> Option<Label> {
-    if text.is_empty() { None } else { u32::try_from(texts.number(text)).ok().map(Label) }
+fn label(texts: &mut Interner, text: &Arc<str>) -> Option<Label> {
+    if text.is_empty() { None } else { u32::try_from(texts.intern(text)).ok().map(Label) }
 }

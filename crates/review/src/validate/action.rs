@@ -12,7 +12,7 @@ use crate::vocabulary::{
 use crate::wire::Action;
 
 use super::check::{Check, Field, Presence, shown};
-use super::finding::Level;
+use super::finding::Severity;
 use super::members::{Members, items, objects};
 use super::place::Place;
 use super::rule::Rule;
@@ -89,7 +89,7 @@ impl<'a> Check<'a> {
                 continue;
             };
             if id < 0 {
-                self.find_as(Level::Warning, Rule::ActionId, at(), id, "an action id is negative");
+                self.find_as(Severity::Warning, Rule::ActionId, at(), id, "an action id is negative");
             }
             let first = self.trace.action_by_id(id);
             if first.is_some_and(|first| first.position() != action.position()) {
@@ -126,7 +126,7 @@ impl<'a> Check<'a> {
                 Some(category) => format!("no category; the type implies {category}"),
                 None => "no category, and the type implies none".to_owned(),
             };
-            return self.find_as(Level::Warning, Rule::ActionCategory, at(), &action.subject, message);
+            return self.find_as(Severity::Warning, Rule::ActionCategory, at(), &action.subject, message);
         };
         let Some(category) = written.as_str().and_then(ActionCategory::from_word) else {
             let message =
@@ -197,7 +197,7 @@ impl<'a> Check<'a> {
             match object.get("ref") {
                 Some(Value::String(path)) => {
                     if changes && evidence_type == Some(EvidenceType::FileRef) {
-                        self.files.number(path);
+                        self.files.intern(path);
                     }
                 }
                 _ => {

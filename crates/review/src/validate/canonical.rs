@@ -6,7 +6,7 @@ use hence_canon::Value;
 
 use crate::model::decode;
 
-use super::finding::{Finding, Level, Report};
+use super::finding::{Finding, Report, Severity};
 use super::rule::Rule;
 use super::validate;
 
@@ -18,7 +18,7 @@ pub fn validate_canonical(value: &Value) -> Report {
     let mut report = validate(value);
     for finding in &mut report.findings {
         if finding.rule.is_error_when_canonical() {
-            finding.level = Level::Error;
+            finding.severity = Severity::Error;
         }
     }
     let Err(error) = decode(value) else { return report };
@@ -26,7 +26,7 @@ pub fn validate_canonical(value: &Value) -> Report {
     let unspoken = error.defects.into_iter().filter(|defect| !spoken.contains(&defect.pointer.to_string()));
     report.findings.extend(unspoken.map(|defect| Finding {
         rule: Rule::Canonical,
-        level: Level::Error,
+        severity: Severity::Error,
         subject: defect.pointer.to_string(),
         pointer: defect.pointer,
         message: defect.message,

@@ -5,13 +5,13 @@ use std::fmt::{Display, Write as _};
 
 use hence_canon::{Object, Value};
 
+use crate::interner::Interner;
 use crate::lineage::Flow;
 use crate::version::Version;
 use crate::vocabulary::ArtifactType;
 use crate::wire::Trace;
-use crate::words::Words;
 
-use super::finding::{Finding, Level, Report};
+use super::finding::{Finding, Report, Severity};
 use super::place::Place;
 use super::rule::Rule;
 
@@ -61,7 +61,7 @@ pub(super) struct Check<'a> {
     pub(super) version: Version,
     pub(super) known: Known<'a>,
     /// The files that actions changed.
-    pub(super) files: Words,
+    pub(super) files: Interner,
     /// Where the finding about them belongs.
     pub(super) files_place: usize,
     /// The unit each action names.
@@ -89,7 +89,7 @@ impl<'a> Check<'a> {
             flow,
             version,
             known: Known::of(trace),
-            files: Words::default(),
+            files: Interner::default(),
             files_place: 0,
             named_units: Vec::with_capacity(trace.actions().len()),
             artifact_facts: Vec::with_capacity(trace.artifacts().len()),
@@ -101,22 +101,22 @@ impl<'a> Check<'a> {
         self.report
     }
 
-    /// Reports a broken rule at its usual level.
+    /// Reports a broken rule with its usual severity.
     pub(super) fn find(&mut self, rule: Rule, at: Place<'_>, subject: impl Display, message: impl Display) {
-        self.find_as(rule.level(), rule, at, subject, message);
+        self.find_as(rule.severity(), rule, at, subject, message);
     }
 
-    /// Reports a broken rule at a level that differs by case.
+    /// Reports a broken rule with a severity that differs by case.
     pub(super) fn find_as(
         &mut self,
-        level: Level,
+        severity: Severity,
         rule: Rule,
         at: Place<'_>,
         subject: impl Display,
         message: impl Display,
     ) {
         let (subject, message) = (subject.to_string(), message.to_string());
-        self.report.findings.push(Finding { rule, level, pointer: at.into(), subject, message });
+        self.report.findings.push(Finding { rule, severity, pointer: at.into(), subject, message });
     }
 
     /// Returns how many findings there are so far.
@@ -127,7 +127,7 @@ impl<'a> Check<'a> {
     /// Reports a broken rule of the whole trace at a place among the findings.
     pub(super) fn find_at(&mut self, place: usize, rule: Rule, at: Place<'_>, message: String) {
         let finding =
-            Finding { rule, level: rule.level(), pointer: at.into(), subject: String::new(), message };
+            Finding { rule, severity: rule.severity(), pointer: at.into(), subject: String::new(), message };
         self.report.findings.insert(place.min(self.report.findings.len()), finding);
     }
 

@@ -6,21 +6,28 @@ use hence_canon::{JsonPointer, Object, Value};
 
 use super::rule::Rule;
 
-/// How bad a finding is.
+/// The severity of a finding, in validation of traces and in linting of policies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Level {
-    /// Worth a look; the trace can still be used.
+pub enum Severity {
+    /// Worth a look; the document can still be used.
     Warning,
-    /// The trace breaks the specification.
+    /// The document breaks a rule of its format, or cannot be evaluated.
     Error,
 }
 
-impl fmt::Display for Level {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(match self {
+impl Severity {
+    /// Returns the word for reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Warning => "warning",
             Self::Error => "error",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
     }
 }
 
@@ -29,8 +36,8 @@ impl fmt::Display for Level {
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// How bad it is here.
-    pub level: Level,
+    /// Its severity here.
+    pub severity: Severity,
     /// The place in the document.
     pub pointer: JsonPointer,
     /// What it is about, by the ids a reader knows: `a5`, `2:a1`; empty for the trace itself.
@@ -41,14 +48,14 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} {} at `{}`: {}", self.level, self.rule, self.pointer, self.message)
+        write!(out, "{} {} at `{}`: {}", self.severity, self.rule, self.pointer, self.message)
     }
 }
 
 impl From<&Finding> for Value {
     fn from(finding: &Finding) -> Self {
         let members: Object = [
-            ("level", Value::from(finding.level.to_string())),
+            ("level", Value::from(finding.severity.to_string())),
             ("rule", finding.rule.id().into()),
             ("pointer", finding.pointer.to_string().into()),
             ("subject", finding.subject.as_str().into()),
@@ -74,12 +81,12 @@ impl Report {
 
     /// Returns the errors.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.level == Level::Error)
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 
     /// Returns the warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.level == Level::Warning)
+        self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
     }
 
     /// Returns whether there are no errors.

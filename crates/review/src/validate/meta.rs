@@ -10,7 +10,7 @@ use crate::wire::{MetaAction, Position};
 
 use super::action;
 use super::check::{Check, Field, Presence, shown};
-use super::finding::Level;
+use super::finding::Severity;
 use super::place::Place;
 use super::rule::Rule;
 
@@ -183,7 +183,13 @@ impl Check<'_> {
                 if let Some(unit) = claimed {
                     let message =
                         format!("the action belongs to {} and does not say so", shown(&unit.clone().into()));
-                    self.find_as(Level::Warning, Rule::MetaBackref, at(), action::Subject(action), message);
+                    self.find_as(
+                        Severity::Warning,
+                        Rule::MetaBackref,
+                        at(),
+                        action::Subject(action),
+                        message,
+                    );
                 }
                 continue;
             };

@@ -31,7 +31,7 @@ use crate::wire::Trace;
 use check::{Check, shown};
 
 pub use canonical::validate_canonical;
-pub use finding::{Finding, Level, Report};
+pub use finding::{Finding, Report, Severity};
 pub use ready::{Readiness, readiness};
 pub use rule::{Rule, Stage};
 
@@ -42,7 +42,7 @@ pub fn validate(value: &Value) -> Report {
         return Report {
             findings: vec![Finding {
                 rule: Rule::TraceType,
-                level: Level::Error,
+                severity: Severity::Error,
                 pointer: JsonPointer::root(),
                 subject: String::new(),
                 message,

@@ -1,6 +1,6 @@
 //! The rules of validation, by id.
 
-use super::finding::Level;
+use super::finding::Severity;
 
 /// Which of the two passes a rule belongs to (§17.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -12,7 +12,7 @@ pub enum Stage {
 }
 
 macro_rules! rules {
-    ($($variant:ident = $id:literal $stage:ident $level:ident),+ $(,)?) => {
+    ($($variant:ident = $id:literal $stage:ident $severity:ident),+ $(,)?) => {
         /// A rule a trace can break.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[allow(missing_docs, reason = "each rule is named by its id")]
@@ -33,8 +33,8 @@ macro_rules! rules {
             }
 
             /// Returns how bad breaking the rule usually is.
-            pub const fn level(self) -> Level {
-                match self { $(Self::$variant => Level::$level),+ }
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$variant => Severity::$severity),+ }
             }
         }
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
-use crate::words::Words;
+use crate::interner::Interner;
 
 use super::Artifact;
 
@@ -50,23 +50,23 @@ impl ActionIds {
 
 /// Artifacts by a text of theirs: their ids or their names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ArtifactWords {
-    words: Arc<Words>,
+pub(crate) struct ArtifactIndex {
+    words: Arc<Interner>,
     /// The place of the first artifact with each word.
     places: Vec<u32>,
     /// The number of the word of each artifact.
     numbers: Vec<Option<u32>>,
 }
 
-impl ArtifactWords {
+impl ArtifactIndex {
     pub(super) fn of(artifacts: &[Artifact], key: &str) -> Self {
-        let mut words = Words::with_room_for(artifacts.len());
+        let mut words = Interner::with_capacity(artifacts.len());
         let (mut places, mut numbers) =
             (Vec::with_capacity(artifacts.len()), Vec::with_capacity(artifacts.len()));
         for (place, artifact) in (0_u32..).zip(artifacts) {
             let number = match artifact.source().get(key) {
                 Some(Value::String(word)) => {
-                    let number = words.number(word);
+                    let number = words.intern(word);
                     if number == places.len() {
                         places.push(place);
                     }
@@ -80,7 +80,7 @@ impl ArtifactWords {
     }
 
     /// Returns the words with their numbers.
-    pub(crate) fn words(&self) -> &Arc<Words> {
+    pub(crate) fn words(&self) -> &Arc<Interner> {
         &self.words
     }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use hence_canon::{Object, Value};
 
-use super::ids::{ActionIds, ArtifactWords};
+use super::ids::{ActionIds, ArtifactIndex};
 use super::{
     Action, Artifact, Comment, Entry, Environment, Evaluation, Event, Goal, Link, MetaAction, Policy,
     ReferenceArtifact, Residual, ReviewItem,
@@ -42,9 +42,9 @@ pub struct Trace {
     actions: Vec<Action>,
     artifacts: Vec<Artifact>,
     action_ids: ActionIds,
-    artifact_ids: ArtifactWords,
+    artifact_ids: ArtifactIndex,
     /// Only traces of version 1.0 name what they exchange, so names are looked at when somebody asks.
-    artifact_names: OnceLock<ArtifactWords>,
+    artifact_names: OnceLock<ArtifactIndex>,
 }
 
 impl Trace {
@@ -58,7 +58,7 @@ impl Trace {
             .collect();
         let artifacts: Vec<Artifact> = source.entries("artifacts").map(Artifact::from).collect();
         let action_ids = ActionIds::of(actions.iter().map(Action::id));
-        let artifact_ids = ArtifactWords::of(&artifacts, "artifact_id");
+        let artifact_ids = ArtifactIndex::of(&artifacts, "artifact_id");
         Self { source, actions, artifacts, action_ids, artifact_ids, artifact_names: OnceLock::new() }
     }
 
@@ -115,7 +115,7 @@ impl Trace {
     /// Returns the first artifact with this id, or else with this name: traces of version 1.0 name theirs.
     pub fn artifact_by_id_or_name(&self, word: &str) -> Option<&Artifact> {
         self.artifact_by_id(word).or_else(|| {
-            let names = self.artifact_names.get_or_init(|| ArtifactWords::of(&self.artifacts, "name"));
+            let names = self.artifact_names.get_or_init(|| ArtifactIndex::of(&self.artifacts, "name"));
             self.artifacts.get(names.find(word)?)
         })
     }
@@ -126,7 +126,7 @@ impl Trace {
     }
 
     /// Returns the ids of artifacts as numbers.
-    pub(crate) fn artifact_ids(&self) -> &ArtifactWords {
+    pub(crate) fn artifact_ids(&self) -> &ArtifactIndex {
         &self.artifact_ids
     }
 

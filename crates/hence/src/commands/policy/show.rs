@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 use hence_policy::formula::Alphabet;
-use hence_policy::lint::Level;
+use hence_policy::lint::LanguageLevel;
 use hence_policy::policy::Policy;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -68,7 +68,7 @@ impl ShowReport {
             formula: policy.rule().ok().map(|rule| FormulaReport {
                 unicode: rule.formula().expr().print(Alphabet::Unicode),
                 ascii: rule.formula().expr().print(Alphabet::Ascii),
-                level: Level::of(rule.expr()).as_str(),
+                level: LanguageLevel::of(rule.expr()).as_str(),
                 definitions: rule
                     .definitions()
                     .map(|(word, meaning)| (word.as_str().to_owned(), meaning.expr().to_string()))

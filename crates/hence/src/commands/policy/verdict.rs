@@ -1,7 +1,7 @@
 //! Verdicts as reports show them.
 
 use hence_policy::Summary;
-use hence_policy::lint::{Finding, Weight};
+use hence_policy::lint::Finding;
 use hence_policy::verdict::{Step, Verdict, Witnesses};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -173,10 +173,7 @@ impl WitnessReport {
 
 impl FindingReport {
     pub(super) fn of(policy_id: &str, finding: &Finding) -> Self {
-        let weight = match finding.weight() {
-            Weight::Error => "error",
-            Weight::Warning => "warning",
-        };
+        let weight = finding.severity().as_str();
         Self { policy_id: policy_id.to_owned(), weight, text: finding.to_string() }
     }
 }

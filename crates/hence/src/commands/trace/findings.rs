@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hence_review::show::{
     Case, CaseVerdict, SarifKind, SarifLevel, SarifPlace, SarifResult, SarifRule, Suite, junit, sarif,
 };
-use hence_review::validate::{Level, Rule};
+use hence_review::validate::{Rule, Severity};
 
 use super::validate::{FileReport, FindingRow, UNREADABLE, ValidateReport};
 use crate::escape::escape_json;
@@ -21,9 +21,9 @@ fn rules() -> Vec<SarifRule> {
         description: Some(format!("rule {id} of review traces")),
         level,
     };
-    let of_format = Rule::ALL.iter().map(|found| match found.level() {
-        Level::Error => rule(found.id(), SarifLevel::Error),
-        Level::Warning => rule(found.id(), SarifLevel::Warning),
+    let of_format = Rule::ALL.iter().map(|found| match found.severity() {
+        Severity::Error => rule(found.id(), SarifLevel::Error),
+        Severity::Warning => rule(found.id(), SarifLevel::Warning),
     });
     std::iter::once(rule(UNREADABLE, SarifLevel::Error)).chain(of_format).collect()
 }

@@ -2,7 +2,7 @@
 
 use hence_canon::Value;
 use hence_review::ContentHash;
-use hence_review::validate::{Finding, Level, validate, validate_canonical};
+use hence_review::validate::{Finding, validate, validate_canonical};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -97,10 +97,7 @@ impl FileReport {
 impl FindingRow {
     fn of(finding: &Finding, place: Option<LineColumn>) -> Self {
         Self {
-            level: match finding.level {
-                Level::Error => "error",
-                Level::Warning => "warning",
-            },
+            level: finding.severity.as_str(),
             rule: finding.rule.id(),
             pointer: finding.pointer.to_string(),
             subject: finding.subject.clone(),

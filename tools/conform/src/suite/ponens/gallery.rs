@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use hence_canon::Value;
-use hence_policy::lint::{FindingKind, Level, Weight};
+use hence_policy::lint::{FindingKind, LanguageLevel};
 use hence_policy::policy::Policy;
 
 use super::verdicts::gallery;
@@ -29,11 +29,8 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
 fn compare(expected: &Value, policy: &Policy) -> Result<(), String> {
     let list = |key: &str| expected.get(key).and_then(Value::as_array).unwrap_or(&[]);
     let findings = policy.lint();
-    let errors: Vec<String> = findings
-        .iter()
-        .filter(|finding| finding.weight() == Weight::Error)
-        .map(ToString::to_string)
-        .collect();
+    let errors: Vec<String> =
+        findings.iter().filter(|finding| finding.is_error()).map(ToString::to_string).collect();
     if list("upstream_errors").is_empty() != errors.is_empty() {
         return Err(format!("expected errors {:?}, found {errors:?}", list("upstream_errors")));
     }
@@ -41,7 +38,7 @@ fn compare(expected: &Value, policy: &Policy) -> Result<(), String> {
         return Ok(());
     }
     let rule = policy.rule().map_err(ToString::to_string)?;
-    let level = Level::of(rule.expr()).as_str();
+    let level = LanguageLevel::of(rule.expr()).as_str();
     let declared = expected.get("declared_level").and_then(Value::as_str).unwrap_or("");
     if level != declared {
         return Err(format!("expected level {declared}, found {level}"));

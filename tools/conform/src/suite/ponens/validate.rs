@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hence_canon::Value;
 use hence_review::ContentHash;
-use hence_review::validate::{Level, readiness, validate};
+use hence_review::validate::{Severity, readiness, validate};
 use hence_review::wire::Trace;
 
 use crate::data::{DataError, json, json_folder, text};
@@ -43,7 +43,9 @@ fn findings(value: &Value, expected: &Value) -> Result<(), String> {
     let found: BTreeSet<Written> = report
         .findings()
         .iter()
-        .map(|finding| written(finding.level.to_string(), finding.rule.to_string(), finding.subject.clone()))
+        .map(|finding| {
+            written(finding.severity.to_string(), finding.rule.to_string(), finding.subject.clone())
+        })
         .collect();
     if found == expected {
         return Ok(());
@@ -70,14 +72,14 @@ fn level(value: &Value, rule: &str, expected: Option<&str>) -> Result<(), String
         .findings()
         .iter()
         .filter(|finding| finding.rule.id() == rule)
-        .map(|finding| finding.level)
+        .map(|finding| finding.severity)
         .max();
     // A negative id is itself a warning; the references it breaks make the document an error.
-    let overall = report.findings().iter().map(|finding| finding.level).max();
+    let overall = report.findings().iter().map(|finding| finding.severity).max();
     let fits = match expected {
         Some("ok") => worst.is_none(),
-        Some("warning") => worst == Some(Level::Warning),
-        Some("error") => worst.is_some() && overall == Some(Level::Error),
+        Some("warning") => worst == Some(Severity::Warning),
+        Some("error") => worst.is_some() && overall == Some(Severity::Error),
         other => return Err(format!("unknown expected_level {other:?}")),
     };
     if fits { Ok(()) } else { Err(format!("{rule}: expected {expected:?}, found {worst:?}")) }

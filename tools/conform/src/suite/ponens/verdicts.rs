@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hence_canon::Value;
-use hence_policy::lint::Level;
+use hence_policy::lint::LanguageLevel;
 use hence_policy::policy::Policy;
 use hence_policy::verdict::Verdict;
 use hence_policy::{Options, check};
@@ -55,7 +55,8 @@ fn compare(expected: &Value, policy: &Policy, found: &Verdict) -> Result<(), Str
         }
     }
     // For quantified rules no evidence was ever recorded; naming it is better.
-    let quantified = policy.rule().is_ok_and(|rule| Level::of(rule.expr()) == Level::Structural);
+    let quantified =
+        policy.rule().is_ok_and(|rule| LanguageLevel::of(rule.expr()) == LanguageLevel::Structural);
     let recorded = expected.get("evidence").is_some() || !quantified;
     if agree && recorded && strict_violating.is_none() {
         let (mut evidence, mut named) = (ids(expected.get("evidence")), found.evidence.action_ids.clone());
