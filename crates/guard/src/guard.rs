@@ -78,7 +78,7 @@ impl<'a> Guard<'a> {
             });
             let made: Vec<&Artifact> = made.collect();
             known += made.len();
-            let offer = monitor.offer(&object(encode_action(action)), &objects(&made));
+            let offer = monitor.propose(&object(encode_action(action)), &objects(&made));
             let _ = offer.map_err(|fault| fault.to_string())?.admit();
         }
         Ok(monitor)
@@ -89,7 +89,7 @@ impl<'a> Guard<'a> {
         let mut judgement = Judgement::default();
         let mut admitted = 0;
         for (action, made) in by_action(piece) {
-            let offer = match self.monitor.offer(&object(encode_action(action)), &objects(&made)) {
+            let offer = match self.monitor.propose(&object(encode_action(action)), &objects(&made)) {
                 Ok(offer) => offer,
                 Err(fault) => {
                     judgement.blocks.push(judged::blocking(&format!("the step cannot be judged: {fault}")));
@@ -134,7 +134,7 @@ impl<'a> Guard<'a> {
         match piece {
             Ok(piece) => {
                 for (action, made) in by_action(&piece) {
-                    match self.monitor.offer(&object(encode_action(action)), &objects(&made)) {
+                    match self.monitor.propose(&object(encode_action(action)), &objects(&made)) {
                         Ok(offer) => drop(offer.admit()),
                         Err(fault) => self.fault = Some(fault.to_string()),
                     }
@@ -186,7 +186,7 @@ impl Gate for Guard<'_> {
         let Some(action) = piece.actions.first() else { return judgement };
         let action =
             UNKNOWN_BEFORE.iter().fold(object(encode_action(action)), |action, key| action.without(key));
-        let Ok(offer) = self.monitor.offer(&action, &[]) else { return judgement };
+        let Ok(offer) = self.monitor.propose(&action, &[]) else { return judgement };
         for violation in offer.violations().iter().filter(|violation| violation.is_certain) {
             judgement.blocks.extend(judged::block(violation));
             judgement.remarks.push(judged::remark(violation));

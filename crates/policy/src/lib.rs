@@ -1,18 +1,18 @@
-//! Rules over traces: read, linted, evaluated, explained, and enforced while the run happens.
+//! Policies: rules over traces that are linted, evaluated, explained, and enforced while a run happens.
 //!
 //! A policy is a formula of linear temporal logic over the actions of a finite trace, with a past, two scopes
 //! drawn by lineage (same target, same chain), quantifiers over the lists of the trace, and counts:
 //! `G(GitCommit → P(RunTests ∧ completed))`.
 //!
 //! - [`formula`] turns text into a tree and back; everything the grammar does not allow is a located error.
-//! - [`lint`] says, before any trace is seen, what a formula cannot mean, what is a guess, and what is vacuous.
+//! - [`lint`] finds, before any trace is seen, formulas without a meaning, guesses, and vacuous parts.
 //! - [`policy`] reads policies, packs and galleries, and runs policies on their own examples.
 //! - [`check`](fn@check) evaluates policies on a trace; every verdict names its witnesses and, when it is a
 //!   failure, the shortest chain of facts that makes it one. A rule that was never triggered is
-//!   `not_applicable`, never compliance; what cannot be decided is `unknown`, never true.
-//! - [`monitor`] answers, before an action is admitted, which policies it would violate.
+//!   `not_applicable`, never compliance; a formula that cannot be decided is `unknown`, never true.
+//! - [`monitor`] returns, before an action is admitted, the policies it would violate.
 //! - [`search`] finds a shortest trace that violates a formula, or one that satisfies several.
-//! - [`Report::residuals`] turns what did not pass into declared gaps.
+//! - [`Report::residuals`] turns failed and undecided policies into declared gaps.
 //! - [`show`] writes reports for code scanning, build servers and workflow logs.
 //!
 //! It does no I/O, reads no clock and prints nothing.
@@ -46,7 +46,6 @@ pub mod formula;
 pub mod lint;
 pub mod monitor;
 pub mod policy;
-mod residual;
 #[cfg(test)]
 mod sample;
 pub mod search;

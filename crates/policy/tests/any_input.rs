@@ -123,8 +123,8 @@ proptest! {
         for (action, artifacts) in steps {
             let Some(action) = action.as_object() else { continue };
             let artifacts: Vec<Object> = artifacts.iter().filter_map(|item| item.as_object().cloned()).collect();
-            if let Ok(offer) = monitor.offer(action, &artifacts) {
-                offer.admit();
+            if let Ok(proposal) = monitor.propose(action, &artifacts) {
+                proposal.admit();
             }
         }
         prop_assert_eq!(monitor.verdicts().count() + monitor.deferred().len(), set.policies().len());

@@ -1,17 +1,17 @@
-//! Atoms at a position.
+//! Atoms evaluated at one action.
 
 use hence_canon::Value;
 use hence_review::vocabulary::{ActionType, ArtifactType, EventType, ReasoningType};
 use hence_review::wire::{Action, Event, ReasoningSlot, Trace};
 
-use super::texts::{needle, searched_text};
+use super::subject::{needle, searched_text};
 use crate::formula::{Expr, Word};
 use crate::vocabulary::Atom;
 
-/// Path fragments that count as high stakes when a trace does not say.
+/// Path fragments that count as high-stakes when a trace declares none.
 const HIGH_STAKES_DEFAULT: [&str; 3] = ["payments/", "risk/", "stripe_payment_flow"];
 
-/// What can be asked about one action of a trace.
+/// The facts about one action that atoms ask for.
 #[derive(Clone, Copy)]
 pub(crate) struct ActionFacts<'t> {
     pub(crate) trace: &'t Trace,
@@ -21,7 +21,7 @@ pub(crate) struct ActionFacts<'t> {
 }
 
 impl<'t> ActionFacts<'t> {
-    /// Returns whether the action is what `name`, which stands for `atom`, says.
+    /// Returns whether `atom`, written `name`, holds of the action.
     pub(crate) fn is(&self, atom: Atom, name: &str) -> bool {
         match atom {
             Atom::Action => true,
@@ -30,7 +30,7 @@ impl<'t> ActionFacts<'t> {
             Atom::PackType | Atom::ForeignType => self.action.type_word() == name,
             Atom::ArtifactType(artifact_type) => self.makes(artifact_type),
             Atom::ToolArtifactType => self.is_or_makes_word(name),
-            // An exit code of zero says that a command ended, not what came of it, so `completed` asks for the
+            // An exit code of zero tells that a command ended, not that it succeeded, so `completed` needs the
             // summary too; a stated failure overrules any summary.
             Atom::Completed => self.ended_well() != Some(false) && self.summary_says(&["pass", "completed"]),
             Atom::Failed => {
@@ -52,7 +52,7 @@ impl<'t> ActionFacts<'t> {
         }
     }
 
-    /// Returns whether `word` is the status a verification or an output of the action states.
+    /// Returns whether `word` is the status of the action's verification or of one of its outputs.
     pub(crate) fn has_status(&self, word: &Word) -> bool {
         let word = word.as_str();
         self.status_in(ReasoningSlot::VerificationResult) == Some(word)
@@ -77,7 +77,7 @@ impl<'t> ActionFacts<'t> {
         self.trace.reasoning_payload(self.action, slot)?.get("status")?.as_str()
     }
 
-    /// Returns how the action ended, when it says so in a form that cannot be misread.
+    /// Returns whether the action ended well, if exit codes or a result status state it.
     fn ended_well(&self) -> Option<bool> {
         let codes = self.action.items("evidence").iter().filter_map(|item| item.get("exit_code")?.as_i64());
         let by_code = codes.fold(None, |well: Option<bool>, code| Some(well.unwrap_or(true) && code == 0));
@@ -121,12 +121,12 @@ pub(crate) fn plain_word(condition: &Expr) -> Option<&Word> {
     }
 }
 
-/// Returns whether the trace says how it began.
+/// Returns whether the trace has a trigger.
 pub(crate) fn has_started(trace: &Trace) -> bool {
     trace.trigger().as_ref().and_then(Event::event_type).is_some_and(EventType::is_trigger)
 }
 
-/// Returns whether the trace says how it ended.
+/// Returns whether the trace has an outcome.
 pub(crate) fn has_ended(trace: &Trace) -> bool {
     trace.outcome().as_ref().and_then(Event::event_type).is_some_and(EventType::is_outcome)
 }

@@ -1,26 +1,22 @@
-//! Bottom-up evaluation for all positions at once.
+//! Evaluation of formulas: bottom-up for all positions at once, or at one position where a variable is bound.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::atom::{ActionFacts, has_ended, has_started, plain_word};
-use super::bits::Bits;
 use super::datum::Datum;
-use super::past::{Cell, SinceReading};
 use super::subject::Subject;
-use super::temporal;
-use super::truth::Truth;
-use crate::formula::{Binary, Expr, Scope, Unary, Word};
+use super::truth::{self, Bits, PastState, SinceReading, Truth};
+use crate::formula::{Binary, Expr, Quantifier, Scope, Term, Unary, Word};
 use crate::structural::{self, Structural};
 use crate::vocabulary::Atom;
 
-/// How much work one evaluation may do, in answers about single positions.
+/// The work one evaluation may do, in answers about single positions.
 ///
-/// Everything but nested quantifiers is linear; this stops a quadratic or worse formula after about a second
-/// instead of letting it run for days.
+/// Everything but nested quantifiers is linear; this stops a quadratic or worse formula after about a second.
 pub const EVALUATION_STEPS_MAX: u64 = 100_000_000;
 
-/// Why a formula has no truth value on a trace.
+/// The reasons why a formula has no truth value on a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Undecided {
@@ -30,10 +26,10 @@ pub enum Undecided {
     /// A set was needed.
     #[error("`{term}` is not a set")]
     NotASet {
-        /// What stood there.
+        /// The term that is not a set.
         term: String,
     },
-    /// A comprehension that does not say what its variable ranges over.
+    /// A comprehension without a set for its variable.
     #[error("`{term}` does not say what its variable ranges over; begin the guard with `x ∈ set ∧ …`")]
     NoRange {
         /// The comprehension.
@@ -44,12 +40,12 @@ pub enum Undecided {
     UnknownFunction {
         /// Its name.
         name: String,
-        /// How many arguments it was given.
+        /// The number of its arguments.
         arity: usize,
     },
 }
 
-/// Variables and what they stand for, innermost last.
+/// Bound variables and their values, innermost last.
 #[derive(Default)]
 pub(crate) struct Scopes<'t>(Vec<(Word, Datum<'t>)>);
 
@@ -71,7 +67,7 @@ impl<'t> Scopes<'t> {
     }
 }
 
-/// Evaluates formulas on one trace and remembers their parts.
+/// Evaluates formulas on one trace and caches the results of their parts.
 pub(crate) struct Evaluator<'t> {
     pub(super) subject: &'t Subject,
     reading: SinceReading,
@@ -93,16 +89,16 @@ impl<'t> Evaluator<'t> {
     }
 
     #[cfg(test)]
-    pub(super) fn with_allowance(subject: &'t Subject, steps: u64) -> Self {
+    pub(super) fn with_budget(subject: &'t Subject, steps: u64) -> Self {
         Self { steps_left: steps, ..Self::new(subject, SinceReading::Strict) }
     }
 
-    /// Gives the next formula its own allowance of work.
+    /// Gives the next formula its own budget of work.
     pub(crate) fn renew(&mut self) {
         self.steps_left = EVALUATION_STEPS_MAX;
     }
 
-    /// Returns where a formula without free variables holds.
+    /// Returns the positions where a formula without free variables holds.
     pub(crate) fn truth(&mut self, expr: &Expr) -> Result<Arc<Truth>, Undecided> {
         self.eval(expr, &mut Scopes::default())
     }
@@ -118,7 +114,7 @@ impl<'t> Evaluator<'t> {
     }
 
     pub(super) fn eval(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Arc<Truth>, Undecided> {
-        let closed = scopes.is_empty() || !super::holds::mentions(expr, scopes);
+        let closed = scopes.is_empty() || !mentions(expr, scopes);
         if let (true, Some(known)) = (closed, self.known.get(expr)) {
             return Ok(known.clone());
         }
@@ -171,20 +167,20 @@ impl<'t> Evaluator<'t> {
         })
     }
 
-    /// `φ → ψ`, where ψ is asked only where φ holds if asking costs more at some positions than at all others.
+    /// `φ → ψ`. A ψ that is costly at each position is evaluated only where φ holds.
     fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
         let triggered = self.eval(left, scopes)?;
         if self.subject.is_empty() || !self.is_local(right, scopes) {
             return Ok(triggered.not().or(&*self.eval(right, scopes)?));
         }
         let triggered = triggered.bits(self.len());
-        let mut kept = triggered.not();
+        let mut satisfied = triggered.not();
         for at in triggered.ones() {
             if self.holds_at(right, at, scopes)? {
-                kept.set(at);
+                satisfied.set(at);
             }
         }
-        Ok(Truth::Varying(kept))
+        Ok(Truth::Varying(satisfied))
     }
 
     fn atom(&mut self, word: &Word) -> Result<Truth, Undecided> {
@@ -215,7 +211,7 @@ impl<'t> Evaluator<'t> {
         }
     }
 
-    /// Returns what can be asked about the action at a position.
+    /// Returns the facts about the action at a position.
     pub(crate) fn facts(&self, at: usize) -> Option<ActionFacts<'t>> {
         let trace = self.subject.trace();
         let action = trace.actions().get(at)?;
@@ -251,11 +247,13 @@ impl<'t> Evaluator<'t> {
         let bits = inner.bits(self.len());
         let never = || Bits::filled(self.len(), false);
         Truth::Varying(match operator {
-            Unary::Globally => temporal::globally(&bits),
-            Unary::Finally => temporal::finally(&bits),
-            Unary::Next => temporal::next(&bits),
-            Unary::Previously(Scope::All) => temporal::forwards(Cell::Previously(false), &bits, &never()),
-            Unary::Historically(Scope::All) => temporal::forwards(Cell::Historically(true), &bits, &never()),
+            Unary::Globally => truth::globally(&bits),
+            Unary::Finally => truth::finally(&bits),
+            Unary::Next => truth::next(&bits),
+            Unary::Previously(Scope::All) => truth::forwards(PastState::Previously(false), &bits, &never()),
+            Unary::Historically(Scope::All) => {
+                truth::forwards(PastState::Historically(true), &bits, &never())
+            }
             Unary::Previously(scope) => self.previously_in(scope, &bits),
             // Every one in scope satisfies φ exactly when none in scope violates it.
             Unary::Historically(scope) => self.previously_in(scope, &bits.not()).not(),
@@ -276,6 +274,228 @@ impl<'t> Evaluator<'t> {
             return Truth::Constant(false);
         }
         let (left, right) = (left.bits(self.len()), right.bits(self.len()));
-        Truth::Varying(temporal::binary(operator, &left, &right, self.reading))
+        Truth::Varying(truth::binary(operator, &left, &right, self.reading))
+    }
+}
+
+impl<'t> Evaluator<'t> {
+    /// Returns whether `expr` holds at a position.
+    pub(super) fn holds_at(
+        &mut self,
+        expr: &Expr,
+        at: usize,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<bool, Undecided> {
+        if !mentions(expr, scopes) && !self.is_local(expr, scopes) {
+            return Ok(self.eval(expr, scopes)?.at(at));
+        }
+        self.spend(1)?;
+        Ok(match expr {
+            Expr::Not(inner) => !self.holds_at(inner, at, scopes)?,
+            Expr::And(operands) => {
+                for operand in operands {
+                    if !self.holds_at(operand, at, scopes)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Expr::Or(operands) => {
+                for operand in operands {
+                    if self.holds_at(operand, at, scopes)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            Expr::Implies(left, right) => {
+                !self.holds_at(left, at, scopes)? || self.holds_at(right, at, scopes)?
+            }
+            Expr::Iff(left, right) => self.holds_at(left, at, scopes)? == self.holds_at(right, at, scopes)?,
+            Expr::Compare { .. } | Expr::Member { .. } | Expr::Holds(_) => {
+                self.relation_at(expr, Some(at), scopes)?
+            }
+            Expr::Quantified { quantifier, variable, set, body } => {
+                let elements = self.range(set.as_ref(), Some(at), scopes)?;
+                self.quantified_at(*quantifier, variable, elements, body, at, scopes)?
+            }
+            // Atoms, temporal operators, counts and typed atoms need other positions too.
+            _ => self.eval(expr, scopes)?.at(at),
+        })
+    }
+
+    /// Returns whether a formula ranges over a set that belongs to the position, so that evaluating it everywhere
+    /// costs the sum of all those sets.
+    fn is_local(&self, expr: &Expr, scopes: &Scopes<'t>) -> bool {
+        match expr {
+            Expr::Quantified { set, .. } => set.as_ref().is_some_and(|set| self.varies(set, scopes)),
+            Expr::Not(_) | Expr::And(_) | Expr::Or(_) | Expr::Implies(..) | Expr::Iff(..) => {
+                expr.parts().any(|part| self.is_local(part, scopes))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether a formula mentions a bound variable.
+pub(super) fn mentions(expr: &Expr, scopes: &Scopes<'_>) -> bool {
+    if scopes.is_empty() {
+        return false;
+    }
+    any_word(expr, &mut |word| scopes.find(word).is_some())
+}
+
+/// Returns whether `found` is true of any word of a formula; names of types with conditions do not count.
+pub(crate) fn any_word(expr: &Expr, found: &mut dyn FnMut(&Word) -> bool) -> bool {
+    let in_terms = match expr {
+        Expr::Atom(word) => found(word),
+        Expr::Quantified { set: Some(set), .. } => any_term_word(set, found),
+        Expr::Compare { left, right, .. } => any_term_word(left, found) || any_term_word(right, found),
+        Expr::Member { element, set } => any_term_word(element, found) || any_term_word(set, found),
+        Expr::Holds(term) => any_term_word(term, found),
+        _ => false,
+    };
+    in_terms || expr.parts().any(|part| any_word(part, found))
+}
+
+/// Returns whether `found` is true of any word of a term.
+fn any_term_word(term: &Term, found: &mut dyn FnMut(&Word) -> bool) -> bool {
+    match term {
+        Term::Word(word) => found(word),
+        Term::Field { base, .. } => found(base),
+        Term::Call { arguments, .. } => arguments.iter().any(|argument| any_term_word(argument, found)),
+        Term::List(items) => items.iter().any(|item| any_term_word(item, found)),
+        Term::Comprehension { body, guard } => any_term_word(body, found) || any_word(guard, found),
+        Term::Text(_) | Term::Int(_) | Term::Empty => false,
+    }
+}
+
+impl<'t> Evaluator<'t> {
+    pub(super) fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        variable: &Word,
+        set: Option<&Term>,
+        body: &Expr,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Truth, Undecided> {
+        if set.is_some_and(|set| self.varies(set, scopes)) {
+            if self.subject.is_empty() {
+                return Ok(Truth::Constant(quantifier == Quantifier::All));
+            }
+            let mut bits = Bits::filled(self.len(), false);
+            for at in 0..self.len() {
+                let elements = self.range(set, Some(at), scopes)?;
+                if self.quantified_at(quantifier, variable, elements, body, at, scopes)? {
+                    bits.set(at);
+                }
+            }
+            return Ok(Truth::Varying(bits));
+        }
+        let elements = self.range(set, None, scopes)?;
+        let mut tally = Tally::default();
+        for element in elements {
+            scopes.push(variable, element);
+            let holds = self.eval(body, scopes);
+            scopes.pop();
+            tally.add(quantifier, &*holds?);
+        }
+        Ok(tally.result(quantifier))
+    }
+
+    pub(super) fn quantified_at(
+        &mut self,
+        quantifier: Quantifier,
+        variable: &Word,
+        elements: Vec<Datum<'t>>,
+        body: &Expr,
+        at: usize,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<bool, Undecided> {
+        let mut found = 0;
+        for element in elements {
+            scopes.push(variable, element);
+            let holds = self.holds_at(body, at, scopes);
+            scopes.pop();
+            match (quantifier, holds?) {
+                (Quantifier::All, false) => return Ok(false),
+                (Quantifier::Some, true) => return Ok(true),
+                (Quantifier::One, true) if found == 1 => return Ok(false),
+                (Quantifier::One, true) => found += 1,
+                _ => {}
+            }
+        }
+        Ok(match quantifier {
+            Quantifier::All => true,
+            Quantifier::Some => false,
+            Quantifier::One => found == 1,
+        })
+    }
+
+    /// Returns the elements a variable ranges over: those of the set, or every action without a set.
+    pub(super) fn range(
+        &mut self,
+        set: Option<&Term>,
+        at: Option<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Vec<Datum<'t>>, Undecided> {
+        let Some(set) = set else { return Ok((0..self.len()).map(Datum::Action).collect()) };
+        self.set(set, at, scopes)
+    }
+
+    /// Returns the elements of a set for which the body is `holds`.
+    pub(crate) fn elements_where(
+        &mut self,
+        variable: &Word,
+        set: &Term,
+        body: &Expr,
+        at: usize,
+        holds: bool,
+    ) -> Result<Vec<Datum<'t>>, Undecided> {
+        let mut scopes = Scopes::default();
+        let mut matching = Vec::new();
+        for element in self.range(Some(set), Some(at), &mut scopes)? {
+            scopes.push(variable, element.clone());
+            let found = self.holds_at(body, at, &mut scopes);
+            scopes.pop();
+            if found? == holds {
+                matching.push(element);
+            }
+        }
+        Ok(matching)
+    }
+}
+
+/// The positions where all, at least one, or more than one element satisfied the body.
+struct Tally {
+    all: Truth,
+    some: Truth,
+    several: Truth,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { all: Truth::Constant(true), some: Truth::Constant(false), several: Truth::Constant(false) }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, quantifier: Quantifier, holds: &Truth) {
+        match quantifier {
+            Quantifier::All => self.all = self.all.and(holds),
+            Quantifier::Some => self.some = self.some.or(holds),
+            Quantifier::One => {
+                self.several = self.several.or(&self.some.and(holds));
+                self.some = self.some.or(holds);
+            }
+        }
+    }
+
+    fn result(self, quantifier: Quantifier) -> Truth {
+        match quantifier {
+            Quantifier::All => self.all,
+            Quantifier::Some => self.some,
+            Quantifier::One => self.some.and(&self.several.not()),
+        }
     }
 }

@@ -4,17 +4,15 @@ use hence_canon::Value;
 use hence_review::vocabulary::{ActionCategory, ArtifactType, EvaluationStatus};
 use hence_review::wire::Artifact;
 
-use super::bits::Bits;
-use super::compare::{compare, same};
-use super::datum::Datum;
+use super::datum::{Datum, compare, same};
 use super::evaluator::{Evaluator, Scopes, Undecided};
 use super::term::{CURRENT, Side};
-use super::truth::Truth;
+use super::truth::{Bits, Truth};
 use crate::formula::{Comparison, Expr, Term};
 use crate::vocabulary::{Atom, Function, is_trace_list};
 
 impl<'t> Evaluator<'t> {
-    /// Evaluates a comparison, a membership or a term standing alone, at every position if it must.
+    /// Evaluates a comparison, a membership or a term used as a formula, at every position only if it varies.
     pub(super) fn relation(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
         let varies = match expr {
             Expr::Compare { left, right, .. } => {
@@ -42,8 +40,7 @@ impl<'t> Evaluator<'t> {
         Ok(Truth::Varying(bits))
     }
 
-    /// `Type ∈ ancestors(a)` at every position by one walk of the graph, where asking each action would take one
-    /// walk each.
+    /// `Type ∈ ancestors(a)` at every position, by one walk of the graph instead of one per action.
     fn type_among_ancestors(&self, expr: &Expr, scopes: &Scopes<'t>) -> Option<Bits> {
         let Expr::Member { element: Term::Word(name), set: Term::Call { function, arguments } } = expr else {
             return None;
@@ -71,7 +68,7 @@ impl<'t> Evaluator<'t> {
         }))
     }
 
-    /// Returns whether the left side of a comparison varies: there any unbound word is a field of the action.
+    /// Returns whether the left side of a comparison varies: an unbound word there is a field of the action.
     fn subject_varies(&self, term: &Term, scopes: &Scopes<'t>) -> bool {
         match term {
             Term::Word(word) => scopes.find(word).is_none() && !is_trace_list(word.as_str()),
@@ -136,7 +133,7 @@ impl<'t> Evaluator<'t> {
         }
     }
 
-    /// Applies a function that gives a set or a text.
+    /// Applies a function that returns a set or a text.
     pub(super) fn apply(
         &mut self,
         function: Function,
@@ -184,7 +181,7 @@ impl<'t> Evaluator<'t> {
         })
     }
 
-    /// Applies a function that is true or false.
+    /// Applies a function that returns true or false.
     pub(super) fn predicate(
         &mut self,
         function: Function,
@@ -246,7 +243,7 @@ impl<'t> Evaluator<'t> {
         })
     }
 
-    /// Returns whether the action asks for a reference by this id, or a policy of the trace names it.
+    /// Returns whether the request of the action, or a policy of the trace, names a reference by this id.
     fn names_reference(&self, here: Option<super::ActionFacts<'t>>, model: &str) -> bool {
         let keys = ["reference_model_id", "reference_artifact_id"];
         let asked = here.and_then(|facts| facts.action.object("request"));

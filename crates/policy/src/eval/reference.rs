@@ -4,8 +4,8 @@ use hence_review::wire::Position;
 use proptest::prelude::*;
 
 use super::evaluator::{Evaluator, Undecided};
-use super::past::SinceReading;
 use super::subject::Subject;
+use super::truth::SinceReading;
 use crate::formula::{Binary, Expr, Formula, Scope, Unary};
 use crate::sample::{Tense, any_formula, any_trace};
 
@@ -64,10 +64,10 @@ fn work_is_bounded_and_running_out_is_not_an_answer() {
     let text = r#"{"actions": [{"id": 1}, {"id": 2}, {"id": 3}]}"#;
     let subject = Subject::read(&hence_canon::parse(text.as_bytes()).unwrap()).unwrap();
     let nested = Formula::parse("∀ x ∈ actions . ∀ y ∈ actions . x < y ∨ y < x ∨ x = y").unwrap();
-    let needed = (1..).find(|steps| Evaluator::with_allowance(&subject, *steps).truth(nested.expr()).is_ok());
+    let needed = (1..).find(|steps| Evaluator::with_budget(&subject, *steps).truth(nested.expr()).is_ok());
     let needed = needed.unwrap();
-    assert!(Evaluator::with_allowance(&subject, needed).truth(nested.expr()).unwrap().at(0));
-    let short = Evaluator::with_allowance(&subject, needed - 1).truth(nested.expr());
+    assert!(Evaluator::with_budget(&subject, needed).truth(nested.expr()).unwrap().at(0));
+    let short = Evaluator::with_budget(&subject, needed - 1).truth(nested.expr());
     assert_eq!(short, Err(Undecided::TooMuchWork));
 }
 

@@ -1,4 +1,4 @@
-//! A trace made ready for evaluation.
+//! A trace prepared for evaluation.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,19 +6,19 @@ use std::sync::OnceLock;
 use hence_canon::Value;
 use hence_review::lineage::Lineage;
 use hence_review::vocabulary::ActionType;
-use hence_review::wire::Trace;
+use hence_review::wire::{Action, Trace};
+use memchr::memmem;
 
-use super::defect::TraceDefect;
-use super::texts::Texts;
+use super::truth::Bits;
 
-/// A trace that policies can be evaluated on: its parts found, its lineage built, its ids unique.
+/// A trace that policies can be evaluated on: indexed, with its lineage, its ids checked to be unique.
 #[derive(Debug)]
 pub struct Subject {
     trace: Trace,
     lineage: Lineage,
     action_ids: Vec<Option<i64>>,
     action_types: Vec<Option<ActionType>>,
-    /// Positions by the type as written.
+    /// Positions by type, as written.
     by_type: BTreeMap<String, Vec<usize>>,
     texts: OnceLock<Texts>,
 }
@@ -27,7 +27,7 @@ impl Subject {
     /// Reads a trace.
     ///
     /// # Errors
-    /// [`TraceDefect`] when an id or an item is such that a verdict would depend on how it is read.
+    /// [`TraceDefect`] when an item is malformed or an id occurs twice, which would make verdicts ambiguous.
     pub fn read(value: &Value) -> Result<Self, TraceDefect> {
         let object = value.as_object().ok_or(TraceDefect::NotAnObject { found: value.kind() })?;
         for (list, id) in [("actions", "id"), ("artifacts", "artifact_id"), ("residuals", "residual_id")] {
@@ -79,12 +79,12 @@ impl Subject {
         self.action_ids.get(at).copied().flatten()
     }
 
-    /// Returns the highest action id: where the trace stood when it was checked.
+    /// Returns the highest action id.
     pub(crate) fn highest_action_id(&self) -> Option<i64> {
         self.action_ids.iter().copied().flatten().max()
     }
 
-    /// Returns the actions whose type is written `word`.
+    /// Returns the positions of the actions whose type is written `word`.
     pub(crate) fn of_type(&self, word: &str) -> &[usize] {
         self.by_type.get(word).map_or(&[], Vec::as_slice)
     }
@@ -93,7 +93,7 @@ impl Subject {
         self.action_types.get(at).copied().flatten()
     }
 
-    /// Returns the searchable texts, which only custom words need.
+    /// Returns the searchable texts, built on first use: only custom words need them.
     pub(crate) fn texts(&self) -> &Texts {
         self.texts.get_or_init(|| Texts::of(self.trace.actions()))
     }
@@ -116,4 +116,99 @@ fn check_list(list: &'static str, id: &str, value: &Value) -> Result<(), TraceDe
         }
     }
     Ok(())
+}
+
+/// A defect of a trace that would make verdicts ambiguous.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceDefect {
+    /// The document is not an object.
+    #[error("a trace is an object, found {found}")]
+    NotAnObject {
+        /// The kind of value found.
+        found: hence_canon::Kind,
+    },
+    /// A list that is something else.
+    #[error("`/{list}` must be a list, found {found}")]
+    NotAList {
+        /// The key of the list.
+        list: &'static str,
+        /// The kind of value found.
+        found: hence_canon::Kind,
+    },
+    /// An item that is not an object.
+    #[error("`/{list}/{index}` must be an object, found {found}")]
+    ItemNotAnObject {
+        /// The key of the list.
+        list: &'static str,
+        /// The place in the list.
+        index: usize,
+        /// The kind of value found.
+        found: hence_canon::Kind,
+    },
+    /// Two items with the same id.
+    #[error("id {id} occurs twice: `/{list}/{first}` and `/{list}/{second}`")]
+    DuplicateId {
+        /// The key of the list.
+        list: &'static str,
+        /// The id, as written.
+        id: String,
+        /// Where it occurs first.
+        first: usize,
+        /// Where it occurs again.
+        second: usize,
+    },
+}
+
+/// The members of an action in which a custom word is searched, in this order.
+const SEARCHED: [&str; 5] = ["type", "label", "detail", "rationale", "result_summary"];
+
+/// The lower-cased texts of all actions in one string, so that one scan finds a custom word.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    all: String,
+    /// The end of each action's text.
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    pub(crate) fn of(actions: &[Action]) -> Self {
+        let mut texts = Self { all: String::new(), ends: Vec::with_capacity(actions.len()) };
+        for action in actions {
+            texts.push(action);
+        }
+        texts
+    }
+
+    fn push(&mut self, action: &Action) {
+        self.all.push_str(&searched_text(action));
+        // A word never holds a line end, so no match spans two actions.
+        self.all.push('\n');
+        self.ends.push(self.all.len());
+    }
+
+    /// Returns the actions whose text has `word` in it, where `_` reads as a space.
+    pub(crate) fn containing(&self, word: &str) -> Bits {
+        let mut bits = Bits::filled(self.ends.len(), false);
+        let mut action = 0;
+        let needle = needle(word);
+        for found in memmem::find_iter(self.all.as_bytes(), &needle) {
+            while self.ends.get(action).is_some_and(|end| *end <= found) {
+                action += 1;
+            }
+            bits.set(action);
+        }
+        bits
+    }
+}
+
+/// Returns the text a custom word searches for.
+pub(crate) fn needle(word: &str) -> String {
+    word.replace('_', " ").to_lowercase()
+}
+
+/// Returns the text of one action in which custom words are searched.
+pub(crate) fn searched_text(action: &Action) -> String {
+    let texts: Vec<&str> = SEARCHED.iter().map(|key| action.text(key).unwrap_or("")).collect();
+    texts.join(" ").to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! What terms stand for at a position.
+//! Values of terms at a position.
 
 use hence_canon::{Object, Value};
 
@@ -10,17 +10,17 @@ use crate::vocabulary::{ACTION_FIELDS, Function, Kind, is_trace_list};
 /// The name of the current action, wherever a formula does not bind it to something else.
 pub(crate) const CURRENT: &str = "a";
 
-/// Whether an unbound word is a field to look up or a literal.
+/// The two sides of a comparison, which read an unbound word differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// It names something.
+    /// The word names a field.
     Subject,
-    /// It is a value.
+    /// The word is a literal.
     Value,
 }
 
 impl<'t> Evaluator<'t> {
-    /// Returns what a term stands for. `at` is absent where the position cannot matter.
+    /// Returns the value of a term. `at` is absent where the position cannot matter.
     pub(super) fn datum(
         &mut self,
         term: &Term,
@@ -68,14 +68,14 @@ impl<'t> Evaluator<'t> {
         Ok(match scopes.find(word) {
             Some(bound) => bound.clone(),
             None if name == CURRENT => current(at),
-            // Only names that are lists in every trace: else what a trace holds could change what a word means.
+            // Only names that are lists in every trace: otherwise a trace could change the meaning of a word.
             None if is_trace_list(name) => self.list(word)?,
             None if side == Side::Subject => self.member(&current(at), name),
             None => Datum::Literal(word.shared()),
         })
     }
 
-    /// Returns a list of the trace; one that is missing is empty.
+    /// Returns a list of the trace; a missing one is empty.
     fn list(&mut self, word: &Word) -> Result<Datum<'t>, Undecided> {
         let name = word.as_str();
         let subject = self.subject;
@@ -97,7 +97,7 @@ impl<'t> Evaluator<'t> {
         Ok(Datum::Set(items.iter().enumerate().map(element).collect()))
     }
 
-    /// Returns a member of what a datum stands for.
+    /// Returns a member of the object a value refers to.
     fn member(&self, datum: &Datum<'t>, key: &str) -> Datum<'t> {
         let trace = self.subject.trace();
         let (object, list): (&'t Object, &str) = match datum {
@@ -117,7 +117,7 @@ impl<'t> Evaluator<'t> {
             return Datum::Value(value);
         }
         match (list, key) {
-            // A residual that does not say is open.
+            // A residual without a status is open.
             ("residuals", "status") => Datum::Literal("open".into()),
             ("residuals", "id") => self.member(datum, "residual_id"),
             ("artifacts", "id" | "type" | "role") => self.member(datum, &format!("artifact_{key}")),
@@ -133,7 +133,7 @@ impl<'t> Evaluator<'t> {
         scopes: &mut Scopes<'t>,
     ) -> Result<Vec<Datum<'t>>, Undecided> {
         let datum = match term {
-            // Where a set must stand, any other name is the key of a list.
+            // Where a set is required, any other name is the key of a list.
             Term::Word(word)
                 if scopes.find(word).is_none()
                     && word.as_str() != CURRENT
@@ -167,14 +167,15 @@ impl<'t> Evaluator<'t> {
         let mut collected = Vec::new();
         for element in self.set(set, at, scopes)? {
             scopes.push(variable, element);
-            let kept = self.kept(body, rest, at, scopes);
+            let found = self.collected(body, rest, at, scopes);
             scopes.pop();
-            collected.extend(kept?);
+            collected.extend(found?);
         }
         Ok(Some(Datum::Set(collected)))
     }
 
-    fn kept(
+    /// Returns the value to collect for the bound element, if it satisfies all guards.
+    fn collected(
         &mut self,
         body: &Term,
         guards: &[Expr],
@@ -189,7 +190,7 @@ impl<'t> Evaluator<'t> {
         self.datum(body, Side::Subject, at, scopes).map(Some)
     }
 
-    /// Returns whether a term stands for different things at different positions.
+    /// Returns whether the value of a term depends on the position.
     pub(super) fn varies(&self, term: &Term, scopes: &Scopes<'t>) -> bool {
         match term {
             Term::Word(word) => {
@@ -203,7 +204,7 @@ impl<'t> Evaluator<'t> {
                     || arguments.iter().any(|argument| self.varies(argument, scopes))
             }
             Term::List(items) => items.iter().any(|item| self.varies(item, scopes)),
-            // Its guard may hold any atom, so it is taken to vary.
+            // Its guard may contain any atom, so it counts as varying.
             Term::Comprehension { .. } => true,
             Term::Text(_) | Term::Int(_) | Term::Empty => false,
         }

@@ -1,12 +1,10 @@
-//! The tree of a formula.
+//! The tree of a formula, and the operators in it.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Binary, Comparison, Quantifier, Unary};
-
-/// A name in a formula, with the place where it stands. Two words are equal when they read the same.
+/// A name in a formula, with its byte offset. Two words are equal when their texts are.
 #[derive(Clone)]
 pub struct Word {
     text: Arc<str>,
@@ -14,7 +12,7 @@ pub struct Word {
 }
 
 impl Word {
-    /// Makes a word that stands at byte `offset`.
+    /// Makes a word at byte `offset`.
     pub fn at(text: &str, offset: usize) -> Self {
         Self { text: text.into(), offset }
     }
@@ -103,22 +101,22 @@ pub enum Expr {
     Binary(Binary, Box<Expr>, Box<Expr>),
     /// `∀ x ∈ set . φ`
     Quantified {
-        /// How many.
+        /// How many elements must satisfy the body.
         quantifier: Quantifier,
         /// The bound variable.
         variable: Word,
-        /// What it ranges over; every action when absent.
+        /// The set it ranges over; every action when absent.
         set: Option<Term>,
-        /// What must hold.
+        /// The formula about one element.
         body: Box<Expr>,
     },
     /// `count(φ) ≤ 3`
     Count {
-        /// What is counted: positions of the trace where this holds.
+        /// The formula whose positions are counted.
         of: Box<Expr>,
-        /// How the number is compared.
+        /// How the count is compared with the bound.
         comparison: Comparison,
-        /// With what.
+        /// The bound.
         bound: u64,
     },
     /// `term ≥ term`
@@ -132,19 +130,46 @@ pub enum Expr {
     },
     /// `term ∈ set`
     Member {
-        /// What must be in the set.
+        /// The element.
         element: Term,
         /// The set.
         set: Term,
     },
-    /// A term standing alone: `r.blocking`, `ref_model(x)`.
+    /// A term used as a formula: `r.blocking`, `ref_model(x)`.
     Holds(Term),
 }
 
-/// Something that has a value: a field, a set, a literal.
+impl Expr {
+    /// Iterates over the direct subformulas. Formulas inside terms are not among them.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let (list, left, right): (&[Expr], Option<&Expr>, Option<&Expr>) = match self {
+            Self::And(parts) | Self::Or(parts) | Self::Typed { conditions: parts, .. } => (parts, None, None),
+            Self::Not(inner)
+            | Self::Unary(_, inner)
+            | Self::Count { of: inner, .. }
+            | Self::Quantified { body: inner, .. } => (&[], Some(inner), None),
+            Self::Implies(left, right) | Self::Iff(left, right) | Self::Binary(_, left, right) => {
+                (&[], Some(left), Some(right))
+            }
+            Self::Constant(_)
+            | Self::Atom(_)
+            | Self::Compare { .. }
+            | Self::Member { .. }
+            | Self::Holds(_) => (&[], None, None),
+        };
+        list.iter().chain(left).chain(right)
+    }
+
+    /// Returns whether `test` is true of the formula or of any subformula.
+    pub(crate) fn any(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
+        test(self) || self.parts().any(|part| part.any(test))
+    }
+}
+
+/// An expression with a value: a field, a set, a literal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Term {
-    /// A variable, a field of the action, a list of the trace or a literal, told apart by where it stands.
+    /// A variable, a field of the action, a list of the trace or a literal, depending on its context.
     Word(Word),
     /// `r.target.target_id`
     Field {
@@ -157,7 +182,7 @@ pub enum Term {
     Call {
         /// The function.
         function: Word,
-        /// What it is applied to.
+        /// The arguments.
         arguments: Vec<Term>,
     },
     /// `"a text"`
@@ -170,9 +195,124 @@ pub enum Term {
     List(Vec<Term>),
     /// `{x.name | x ∈ artifacts ∧ …}`
     Comprehension {
-        /// What is collected.
+        /// The term collected for each element.
         body: Box<Term>,
-        /// From where, and which.
+        /// The set to collect from, and the conditions on an element.
         guard: Box<Expr>,
     },
+}
+
+/// The earlier positions a past operator looks at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Scope {
+    /// Every earlier action.
+    All,
+    /// Earlier actions that share a target with the current one.
+    Target,
+    /// Earlier actions in whose outputs the current one has its origin.
+    Chain,
+}
+
+/// A temporal operator with one operand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unary {
+    /// `G`: here and at every later position.
+    Globally,
+    /// `F`: here or at some later position.
+    Finally,
+    /// `X`: there is a next position and it holds there.
+    Next,
+    /// `P`: at some earlier position in scope.
+    Previously(Scope),
+    /// `H`: at every earlier position in scope.
+    Historically(Scope),
+}
+
+impl Unary {
+    /// Every operator, as written.
+    pub const ALL: [(&'static str, Self); 9] = [
+        ("G", Self::Globally),
+        ("F", Self::Finally),
+        ("X", Self::Next),
+        ("P", Self::Previously(Scope::All)),
+        ("H", Self::Historically(Scope::All)),
+        ("P_target", Self::Previously(Scope::Target)),
+        ("P_chain", Self::Previously(Scope::Chain)),
+        ("H_target", Self::Historically(Scope::Target)),
+        ("H_chain", Self::Historically(Scope::Chain)),
+    ];
+
+    /// Returns the operator written `word`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(written, _)| *written == word).map(|(_, operator)| *operator)
+    }
+
+    /// Returns how the operator is written.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, operator)| *operator == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// A temporal operator with two operands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Binary {
+    /// `φ U ψ`: ψ here or later, and φ at every position before that.
+    Until,
+    /// `φ S ψ`: ψ at an earlier position, and φ at every position strictly between.
+    Since,
+    /// `φ S_last ψ`: φ at some position strictly between the last ψ (or the start) and here.
+    SinceLast,
+}
+
+impl Binary {
+    /// Every operator, as written.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("U", Self::Until), ("S", Self::Since), ("S_last", Self::SinceLast)];
+
+    /// Returns the operator written `word`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(written, _)| *written == word).map(|(_, operator)| *operator)
+    }
+
+    /// Returns how the operator is written.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, operator)| *operator == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// The number of elements that must satisfy the body.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Quantifier {
+    /// `∀`: every one.
+    All,
+    /// `∃`: at least one.
+    Some,
+    /// `∃!`: exactly one.
+    One,
+}
+
+/// A comparison of two terms, or of a count with a bound.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+}
+
+impl Comparison {
+    /// Returns whether two things in this `order` satisfy the comparison.
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::AtLeast => order.is_ge(),
+            Self::AtMost => order.is_le(),
+            Self::Above => order.is_gt(),
+            Self::Below => order.is_lt(),
+        }
+    }
 }

@@ -1,29 +1,30 @@
-//! Formulas that cannot be read.
+//! Errors in the text of a formula, with their location.
 
-use super::Place;
+use std::fmt;
+
 use super::parse::{FORMULA_BYTES_MAX, FORMULA_DEPTH_MAX};
 
-/// A formula that cannot be read, and where reading stopped.
+/// A formula that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at {place}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: SyntaxErrorKind,
-    /// Where.
+    /// The location in the text.
     pub place: Place,
 }
 
-/// What is wrong with a formula.
+/// The kinds of syntax errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyntaxErrorKind {
-    /// Nothing but space.
+    /// Only white space.
     #[error("the formula is empty")]
     Empty,
     /// More text than [`FORMULA_BYTES_MAX`].
     #[error("the formula has {found} bytes, limit is {FORMULA_BYTES_MAX}")]
     TooLong {
-        /// How many it has.
+        /// The number of bytes found.
         found: usize,
     },
     /// Operators nested deeper than [`FORMULA_DEPTH_MAX`].
@@ -38,12 +39,43 @@ pub enum SyntaxErrorKind {
     /// A text without its closing quote.
     #[error("the text has no closing quote")]
     UnclosedText,
-    /// Something else was needed.
+    /// A token that the grammar does not allow there.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What could stand there.
+        /// What the grammar allows there.
         expected: &'static str,
-        /// What does.
+        /// The token found.
         found: String,
     },
+}
+
+/// A location in the text of a formula.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
+    /// Byte offset, from 0.
+    pub offset: usize,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// Returns the location of byte `offset` in `text`.
+    pub fn find(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|found| *found != '\n').count() + 1;
+        Self { offset, line, column }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nearly every formula is one line; its number would tell nothing.
+        match self.line {
+            1 => write!(out, "column {}", self.column),
+            line => write!(out, "line {line}, column {}", self.column),
+        }
+    }
 }

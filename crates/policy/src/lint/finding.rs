@@ -1,17 +1,18 @@
-//! Findings.
+//! Findings, and how much of the language a formula needs.
 
 use std::fmt;
 
 use hence_review::validate::Severity;
 
-use crate::formula::{Place, SyntaxError};
+use crate::formula::{Binary, Expr, Place, Scope, SyntaxError, Unary};
+use crate::vocabulary::Atom;
 
-/// Something a reader of a policy should know.
+/// One defect of a policy, or one thing in it that may not mean what its author meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What.
+    /// The kind of finding.
     pub kind: FindingKind,
-    /// Where in the formula, for findings about one.
+    /// The location in the formula, for findings about one word.
     pub place: Option<Place>,
 }
 
@@ -28,6 +29,13 @@ impl Finding {
     }
 }
 
+impl From<FindingKind> for Finding {
+    /// Makes a finding about the policy as a whole.
+    fn from(kind: FindingKind) -> Self {
+        Self { kind, place: None }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
@@ -37,7 +45,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a finding says.
+/// The kinds of findings.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindingKind {
@@ -49,9 +57,9 @@ pub enum FindingKind {
     InvalidMember {
         /// The member.
         member: String,
-        /// What it holds.
+        /// The value found.
         found: String,
-        /// What it may hold.
+        /// The values allowed.
         expected: String,
     },
     /// The formula cannot be read.
@@ -62,28 +70,28 @@ pub enum FindingKind {
     UnknownFunction {
         /// Its name.
         name: String,
-        /// How many arguments it is given.
+        /// The number of its arguments.
         arity: usize,
     },
     /// A name before a dot or in parentheses that nothing binds.
     #[error("`{0}` is neither bound by a quantifier nor a field of an action")]
     UnboundVariable(String),
-    /// A variable standing where a formula must.
+    /// A variable used as a formula.
     #[error("`{0}` is a variable, not a formula")]
     VariableAsFormula(String),
     /// A comparison whose left side names nothing.
     #[error("`{0}` is not a field of an action, so there is nothing to compare")]
     NothingToCompare(String),
-    /// `Type(…)` with a type no list knows.
+    /// `Type(…)` with an unknown type.
     #[error("`{0}` is not a known type, so it cannot carry conditions")]
     UnknownConditionedType(String),
-    /// A comprehension that does not say what its variable ranges over.
+    /// A comprehension without a set for its variable.
     #[error("`{0}` does not say what its variable ranges over; begin the guard with `x ∈ set ∧ …`")]
     NoRange(String),
-    /// A word that is looked for in texts.
+    /// A word that is searched for in texts.
     #[error("`{0}` is not a standard atom; it is looked for in the texts of actions, which is a guess")]
     CustomWord(String),
-    /// A CamelCase name no list knows.
+    /// An unknown CamelCase name.
     #[error("`{0}` is not a standard type; it is compared with the type of actions as written")]
     ForeignType(String),
     /// A field actions usually do not have.
@@ -103,7 +111,7 @@ pub enum FindingKind {
     /// `X` anywhere.
     #[error("`X` is rarely meant in a policy; consider `F` or `P`")]
     Next,
-    /// A past operator that is only asked at the first position.
+    /// A past operator that is evaluated at the first position only.
     #[error("`{0}` stands outside any operator that moves, so it is asked at the start only")]
     PastAtStart(&'static str),
     /// A variable the body does not use.
@@ -121,15 +129,15 @@ pub enum FindingKind {
     /// A rule that demands nothing.
     #[error("what the policy demands, `{0}`, always holds")]
     VacuousDemand(String),
-    /// An operand that is already there.
+    /// A repeated operand.
     #[error("`{0}` is repeated")]
     Repeated(String),
     /// The declared level is not the one the formula needs.
     #[error("the declared level is {declared}, the formula needs {found}")]
     Level {
-        /// What the policy declares.
+        /// The declared level.
         declared: String,
-        /// What the formula is.
+        /// The level of the formula.
         found: super::LanguageLevel,
     },
 }
@@ -149,5 +157,53 @@ impl FindingKind {
             | Self::NoRange(_) => Severity::Error,
             _ => Severity::Warning,
         }
+    }
+}
+
+/// The part of the language a formula needs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LanguageLevel {
+    /// Atoms, connectives and unscoped temporal operators: needs only the order of actions.
+    PureTemporal,
+    /// Also operators scoped by target, chain or the last occurrence: needs lineage.
+    ScopedTemporal,
+    /// Also quantifiers, sets, counts or named checks: needs the whole trace.
+    Structural,
+}
+
+impl LanguageLevel {
+    /// Returns the level of a formula.
+    pub fn of(expr: &Expr) -> Self {
+        let own = match expr {
+            Expr::Quantified { .. } | Expr::Count { .. } | Expr::Member { .. } => Self::Structural,
+            // A field of the action compared with a literal needs only the action.
+            Expr::Compare { left, right, .. } => {
+                use crate::formula::Term::{Call, Comprehension, List};
+                let is_set = |term| matches!(term, &Call { .. } | &Comprehension { .. } | &List(_));
+                if is_set(left) || is_set(right) { Self::Structural } else { Self::PureTemporal }
+            }
+            Expr::Atom(word) if matches!(Atom::of(word.as_str()), Atom::Structural(_)) => Self::Structural,
+            Expr::Unary(Unary::Previously(scope) | Unary::Historically(scope), _) if *scope != Scope::All => {
+                Self::ScopedTemporal
+            }
+            Expr::Binary(Binary::SinceLast, ..) => Self::ScopedTemporal,
+            _ => Self::PureTemporal,
+        };
+        expr.parts().map(Self::of).fold(own, Self::max)
+    }
+
+    /// Returns the word for the level.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PureTemporal => "pure_temporal",
+            Self::ScopedTemporal => "scoped_temporal",
+            Self::Structural => "structural",
+        }
+    }
+}
+
+impl fmt::Display for LanguageLevel {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
     }
 }

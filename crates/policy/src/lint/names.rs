@@ -1,4 +1,4 @@
-//! Names: what they stand for, and whether they stand for anything.
+//! Lints about names: unknown functions, unbound variables, fields and lists nobody has, guessed words.
 
 use super::finding::{Finding, FindingKind};
 use crate::formula::{Expr, Formula, Term, Word};
@@ -16,7 +16,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn say(&mut self, word: &Word, kind: impl Fn(String) -> FindingKind) {
+    fn report(&mut self, word: &Word, kind: impl Fn(String) -> FindingKind) {
         let place = Some(self.formula.place(word.offset()));
         self.findings.push(Finding { kind: kind(word.to_string()), place });
     }
@@ -27,11 +27,10 @@ impl Names<'_> {
 
     fn expr(&mut self, expr: &Expr) {
         match expr {
-            Expr::Constant(_) => {}
             Expr::Atom(word) => self.atom(word),
             Expr::Typed { name, conditions } => {
                 if !Atom::of(name.as_str()).is_type() {
-                    self.say(name, FindingKind::UnknownConditionedType);
+                    self.report(name, FindingKind::UnknownConditionedType);
                 }
                 // A plain word is a status to compare with; only compounds are formulas.
                 conditions
@@ -39,18 +38,12 @@ impl Names<'_> {
                     .filter(|condition| !matches!(condition, Expr::Atom(_)))
                     .for_each(|condition| self.expr(condition));
             }
-            Expr::Not(inner) | Expr::Unary(_, inner) | Expr::Count { of: inner, .. } => self.expr(inner),
-            Expr::And(parts) | Expr::Or(parts) => parts.iter().for_each(|part| self.expr(part)),
-            Expr::Implies(left, right) | Expr::Iff(left, right) | Expr::Binary(_, left, right) => {
-                self.expr(left);
-                self.expr(right);
-            }
             Expr::Quantified { variable, set, body, .. } => {
                 if let Some(set) = set {
                     self.set(set);
                 }
                 if !crate::eval::any_word(body, &mut |word| word == variable) {
-                    self.say(variable, FindingKind::UnusedVariable);
+                    self.report(variable, FindingKind::UnusedVariable);
                 }
                 self.bound.push(variable.clone());
                 self.expr(body);
@@ -62,16 +55,17 @@ impl Names<'_> {
                 self.set(set);
             }
             Expr::Holds(term) => self.value(term),
+            _ => expr.parts().for_each(|part| self.expr(part)),
         }
     }
 
     fn atom(&mut self, word: &Word) {
         if self.is_bound(word) {
-            return self.say(word, FindingKind::VariableAsFormula);
+            return self.report(word, FindingKind::VariableAsFormula);
         }
         match Atom::of(word.as_str()) {
-            Atom::Custom => self.say(word, FindingKind::CustomWord),
-            Atom::ForeignType => self.say(word, FindingKind::ForeignType),
+            Atom::Custom => self.report(word, FindingKind::CustomWord),
+            Atom::ForeignType => self.report(word, FindingKind::ForeignType),
             _ => {}
         }
     }
@@ -91,11 +85,11 @@ impl Names<'_> {
             _ => false,
         };
         match right {
-            Term::Empty if ACTION_LIST_FIELDS.contains(&name) => self.say(word, FindingKind::ListAsText),
+            Term::Empty if ACTION_LIST_FIELDS.contains(&name) => self.report(word, FindingKind::ListAsText),
             _ if ACTION_FIELDS.contains(&name) => {}
-            Term::Empty => self.say(word, FindingKind::OddField),
-            _ if is_set => self.say(word, FindingKind::OddField),
-            _ => self.say(word, FindingKind::NothingToCompare),
+            Term::Empty => self.report(word, FindingKind::OddField),
+            _ if is_set => self.report(word, FindingKind::OddField),
+            _ => self.report(word, FindingKind::NothingToCompare),
         }
     }
 
@@ -104,7 +98,7 @@ impl Names<'_> {
             Term::Word(word) => {
                 let name = word.as_str();
                 if !self.is_bound(word) && !is_trace_list(name) && !ACTION_FIELDS.contains(&name) {
-                    self.say(word, FindingKind::OddList);
+                    self.report(word, FindingKind::OddList);
                 }
             }
             other => self.value(other),
@@ -115,7 +109,7 @@ impl Names<'_> {
         match term {
             Term::Field { base, .. } => {
                 if !self.is_bound(base) && !ACTION_FIELDS.contains(&base.as_str()) {
-                    self.say(base, FindingKind::UnboundVariable);
+                    self.report(base, FindingKind::UnboundVariable);
                 }
             }
             Term::Call { function, arguments } => self.call(function, arguments),
@@ -129,7 +123,7 @@ impl Names<'_> {
         let arity = arguments.len();
         let found = Function::from_name(name.as_str()).filter(|function| function.arity() == arity);
         let Some(function) = found else {
-            return self.say(name, |name| FindingKind::UnknownFunction { name, arity });
+            return self.report(name, |name| FindingKind::UnknownFunction { name, arity });
         };
         let needs_action = matches!(
             function,
@@ -144,7 +138,7 @@ impl Names<'_> {
         for argument in arguments {
             match argument {
                 Term::Word(word) if needs_action && !self.is_bound(word) => {
-                    self.say(word, FindingKind::UnboundVariable);
+                    self.report(word, FindingKind::UnboundVariable);
                 }
                 _ if function == Function::Count => self.set(argument),
                 other => self.value(other),

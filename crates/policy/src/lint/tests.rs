@@ -10,7 +10,7 @@ fn errors(text: &str) -> usize {
     lint(&formula).iter().filter(|finding| finding.is_error()).count()
 }
 
-fn level(text: &str) -> Level {
+fn level(text: &str) -> LanguageLevel {
     LanguageLevel::of(Formula::parse(text).unwrap().expr())
 }
 

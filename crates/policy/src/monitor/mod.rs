@@ -1,51 +1,49 @@
-//! Policies while the run happens.
+//! Monitoring: policies evaluated while a run happens.
 //!
-//! The past fragment of the language needs no look ahead: whether an action violates a rule is known when the
-//! action is proposed, before it is admitted. A [`Monitor`] holds the state of many policies, answers a proposal
-//! in time that does not grow with the run, and moves only when the proposal is admitted.
+//! The past fragment of the language needs no lookahead: whether an action violates a rule is known when the
+//! action is proposed, before it is admitted. A [`Monitor`] holds the state of many policies, evaluates a proposal
+//! in time that does not grow with the run, and changes only when the proposal is admitted.
 //!
 //! Operators over time run the same state machines as the evaluation of whole traces, and everything about the
 //! present action is evaluated by the same code on a trace of that one action, so both give the same verdicts.
-//! An artifact may be made known later than the action that made it, or than what was derived from it: it counts from
-//! then on, and what was decided before stays decided.
+//! An artifact may become known later than the action that made it, or than the artifacts derived from it. It counts
+//! from then on, and earlier decisions stay.
 
-mod chain;
-mod compile;
-mod growth;
 mod ledger;
-mod offer;
-mod target;
+mod program;
+mod proposal;
+mod scope;
 mod watch;
 
-pub use compile::NotMonitorable;
-pub(crate) use compile::{check_present, is_timeless};
-pub use growth::OfferFault;
-pub use offer::{Offer, Violation};
+pub use ledger::ProposalError;
+pub use program::NotMonitorable;
+pub(crate) use program::{check_present, is_timeless};
+pub use proposal::{Proposal, Violation};
 
 use hence_canon::Object;
 use hence_review::vocabulary::EvaluationStatus;
 
 use crate::check::Options;
 use crate::policy::{Policy, PolicyId};
-use compile::Program;
 use ledger::Ledger;
-use watch::Watch;
+use program::Program;
+use watch::WatchedPolicy;
 
 /// The state of many policies on a trace that is still growing.
 #[derive(Debug)]
 pub struct Monitor {
     ledger: Ledger,
     program: Program,
-    watches: Vec<Watch>,
+    watches: Vec<WatchedPolicy>,
     deferred: Vec<(PolicyId, NotMonitorable)>,
 }
 
 impl Monitor {
-    /// Starts a trace. `header` is what is known of it before the first action: how it was triggered, its
+    /// Starts monitoring a trace. `header` has the members known before the first action: its trigger, its
     /// high-stakes paths, its policies.
     ///
-    /// A policy that needs the future or the whole trace is not watched but listed by [`Self::deferred`]: it is
-    /// to be checked when the trace is complete.
+    /// A policy that needs the future or the whole trace is not watched. [`Self::deferred`] lists it, to be checked
+    /// when the trace is complete.
     pub fn start<'p>(
         header: &Object,
         policies: impl IntoIterator<Item = &'p Policy>,
@@ -55,7 +53,7 @@ impl Monitor {
         let mut watches = Vec::new();
         let mut deferred = Vec::new();
         for policy in policies {
-            match Watch::of(policy, &mut program) {
+            match WatchedPolicy::of(policy, &mut program) {
                 Ok(watch) => watches.push(watch),
                 Err(reason) => deferred.push((policy.id().clone(), reason)),
             }
@@ -63,12 +61,12 @@ impl Monitor {
         Self { ledger: Ledger::new(header), program, watches, deferred }
     }
 
-    /// Returns the policies that are not watched, and why.
+    /// Returns the policies that are not watched, each with the reason.
     pub fn deferred(&self) -> &[(PolicyId, NotMonitorable)] {
         &self.deferred
     }
 
-    /// Returns how many actions were admitted.
+    /// Returns the number of admitted actions.
     pub fn len(&self) -> usize {
         self.ledger.len()
     }
@@ -78,13 +76,13 @@ impl Monitor {
         self.len() == 0
     }
 
-    /// Proposes an action, together with the artifacts it makes known. Nothing changes until
-    /// [`Offer::admit`].
+    /// Proposes an action with the artifacts that become known with it. Nothing changes until
+    /// [`Proposal::admit`].
     ///
     /// # Errors
-    /// [`OfferFault`] when the action or an artifact is not an object, or has an id that is taken.
-    pub fn offer(&mut self, action: &Object, artifacts: &[Object]) -> Result<Offer<'_>, OfferFault> {
-        Offer::new(self, action, artifacts)
+    /// [`ProposalError`] when the action or an artifact is not an object, or has an id that is taken.
+    pub fn propose(&mut self, action: &Object, artifacts: &[Object]) -> Result<Proposal<'_>, ProposalError> {
+        Proposal::new(self, action, artifacts)
     }
 
     /// Returns the verdict of every watched policy on the trace so far, in the order they were given.

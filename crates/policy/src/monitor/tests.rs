@@ -44,16 +44,16 @@ fn a_violation_is_known_before_the_action_is_admitted() {
     let policies = [policy("tests-first", "G(GitCommit → P(RunTests ∧ completed))")];
     let mut monitor = start(&policies);
     let commit = object(r#"{"id": 2, "type": "GitCommit"}"#);
-    let offer = monitor.offer(&commit, &[]).unwrap();
+    let proposal = monitor.propose(&commit, &[]).unwrap();
     assert_eq!(
-        offer.violations()[0].explanation.to_string(),
+        proposal.violations()[0].explanation.to_string(),
         "action 2 (GitCommit): `GitCommit` holds; no earlier action in scope of `P(RunTests ∧ completed)` \
          satisfies `RunTests ∧ completed`"
     );
-    drop(offer);
+    drop(proposal);
     let tests = object(r#"{"id": 1, "type": "RunTests", "result_summary": "5 passed"}"#);
-    assert!(monitor.offer(&tests, &[]).unwrap().admit().is_empty());
-    assert!(monitor.offer(&commit, &[]).unwrap().admit().is_empty());
+    assert!(monitor.propose(&tests, &[]).unwrap().admit().is_empty());
+    assert!(monitor.propose(&commit, &[]).unwrap().admit().is_empty());
     assert_eq!(monitor.verdicts().next().unwrap().1, EvaluationStatus::Passed);
 }
 
@@ -64,10 +64,10 @@ fn a_dropped_offer_leaves_no_trace() {
     let mut monitor = start(&policies);
     let edit = |id: i64| object(r#"{"type": "EditFile", "request": {"path": "a"}}"#).with("id", id);
     for _ in 0..3 {
-        assert!(monitor.offer(&edit(1), &[]).unwrap().violations().is_empty());
+        assert!(monitor.propose(&edit(1), &[]).unwrap().violations().is_empty());
     }
-    monitor.offer(&edit(1), &[]).unwrap().admit();
-    assert_eq!(monitor.offer(&edit(2), &[]).unwrap().violations().len(), 2);
+    monitor.propose(&edit(1), &[]).unwrap().admit();
+    assert_eq!(monitor.propose(&edit(2), &[]).unwrap().violations().len(), 2);
     assert_eq!(monitor.len(), 1);
 }
 
@@ -93,10 +93,13 @@ fn taken_ids_are_refused() {
     let mut monitor = start(&[]);
     let action = object(r#"{"id": 1, "type": "EditFile", "outputs": ["x"]}"#);
     let artifact = object(r#"{"artifact_id": "x"}"#);
-    monitor.offer(&action, std::slice::from_ref(&artifact)).unwrap().admit();
-    assert_eq!(monitor.offer(&action, &[]).unwrap_err(), OfferFault::ActionIdTaken { id: 1 });
+    monitor.propose(&action, std::slice::from_ref(&artifact)).unwrap().admit();
+    assert_eq!(monitor.propose(&action, &[]).unwrap_err(), ProposalError::ActionIdTaken { id: 1 });
     let next = action.with("id", 2);
-    assert!(matches!(monitor.offer(&next, &[artifact]).unwrap_err(), OfferFault::ArtifactIdTaken { .. }));
+    assert!(matches!(
+        monitor.propose(&next, &[artifact]).unwrap_err(),
+        ProposalError::ArtifactIdTaken { .. }
+    ));
 }
 
 #[test]
@@ -105,8 +108,8 @@ fn what_the_type_alone_decides_is_certain() {
         let policies = [policy("p", formula)];
         let mut monitor = start(&policies);
         let action = object(r#"{"id": 1, "type": "GitCommit", "category": "activity"}"#);
-        let offer = monitor.offer(&action, &[]).unwrap();
-        offer.violations().first().map(|violation| violation.is_certain)
+        let proposal = monitor.propose(&action, &[]).unwrap();
+        proposal.violations().first().map(|violation| violation.is_certain)
     };
     assert_eq!(certain("G(GitCommit → P(RunTests ∧ completed))"), Some(true));
     assert_eq!(certain("G(GitCommit → ((RunTests ∧ completed) S_last EditFile))"), Some(true));
@@ -136,7 +139,7 @@ proptest! {
         let mut monitor = Monitor::start(trace.as_object().unwrap(), &policies, Options::default());
         prop_assert!(monitor.deferred().is_empty(), "{:?}", monitor.deferred());
         for (at, (action, artifacts)) in steps(&trace).iter().enumerate() {
-            monitor.offer(action, artifacts).unwrap().admit();
+            monitor.propose(action, artifacts).unwrap().admit();
             let batch = check(&prefix(&trace, at + 1), &policies, Options::default());
             let (_, status, violating) = monitor.verdicts().next().unwrap();
             prop_assert_eq!(status, batch.verdicts[0].status, "{} after {} of {}", expr, at + 1, trace);
@@ -164,9 +167,9 @@ proptest! {
             let due = |made: &usize| known_at(*made) == at;
             let artifacts: Vec<Object> =
                 (0..steps.len()).filter(due).flat_map(|made| steps[made].1.clone()).collect();
-            let offer = monitor.offer(action, &artifacts).unwrap();
-            let violates = !offer.violations().is_empty();
-            offer.admit();
+            let proposal = monitor.propose(action, &artifacts).unwrap();
+            let violates = !proposal.violations().is_empty();
+            proposal.admit();
             let known: Vec<Object> =
                 (0..steps.len()).filter(|made| known_at(*made) <= at).flat_map(|made| steps[made].1.clone()).collect();
             let actions: Vec<Object> = steps[..=at].iter().map(|(action, _)| action.clone()).collect();

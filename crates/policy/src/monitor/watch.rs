@@ -1,57 +1,48 @@
-//! One watched policy: what it demands of every action, and how it stands.
+//! One watched policy: its demands on every action, and its verdict so far.
 
 use hence_canon::{Object, Value};
 use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 
-use super::compile::{NotMonitorable, PartId, Program, Values};
+use super::program::{NotMonitorable, PartId, Program, Values};
 use crate::eval::{Evaluator, SinceReading, Subject};
 use crate::formula::{Binary, Comparison, Expr, Scope, Unary};
 use crate::policy::{Policy, PolicyId, Selector};
 use crate::structural::Structural;
 use crate::vocabulary::Atom;
 
-/// What a policy demands.
+/// A demand of a policy on the actions of a trace.
 #[derive(Debug)]
 enum Demand {
-    /// Of every action.
+    /// A formula must hold at every action.
     Always { holds: PartId, trigger: Option<PartId> },
-    /// Of the first action only.
+    /// A formula must hold at the first action.
     AtStart { holds: PartId },
-    /// That something happens at most so often.
+    /// A formula may hold at most `bound` times.
     AtMost { counted: PartId, bound: u64, seen: u64 },
 }
 
-/// A policy and how it stands.
+/// A policy and its state.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct WatchedPolicy {
     id: PolicyId,
     severity: PolicySeverity,
     expr: Expr,
-    /// Whether the type of an action alone says whether it violates the policy.
+    /// Whether the type of an action alone decides whether the action violates the policy.
     is_certain: bool,
     demands: Vec<Demand>,
     selector: Option<Selector>,
-    /// Whether anything was what the policy is about; true from the start without a selector.
+    /// Whether the selector matched; true from the start without a selector.
     selected: bool,
     /// Whether a rule with a trigger was ever triggered; true from the start for any other.
     triggered: bool,
     violated: bool,
     violating: Vec<i64>,
     /// The verdict on a trace without actions.
-    at_first: EvaluationStatus,
+    on_empty_trace: EvaluationStatus,
     started: bool,
 }
 
-/// What an action would do to a policy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Effect {
-    /// It keeps it.
-    Keeps,
-    /// It violates it, and is itself to blame.
-    Violates,
-}
-
-impl Watch {
+impl WatchedPolicy {
     pub(super) fn of(policy: &Policy, program: &mut Program) -> Result<Self, NotMonitorable> {
         if let Some(error) = policy.lint().into_iter().find(|finding| finding.is_error()) {
             return Err(NotMonitorable::Invalid(error.to_string()));
@@ -69,14 +60,14 @@ impl Watch {
             id: policy.id().clone(),
             severity: policy.severity(),
             expr: rule.expr().clone(),
-            is_certain: selector.is_none() && is_told_by_type(rule.expr()),
+            is_certain: selector.is_none() && uses_only_type(rule.expr()),
             demands,
             selected: selector.is_none(),
             selector,
             triggered: !has_trigger,
             violated: false,
             violating: Vec::new(),
-            at_first: on_nothing(policy),
+            on_empty_trace: judge_empty_trace(policy),
             started: false,
         })
     }
@@ -106,20 +97,16 @@ impl Watch {
     pub(super) fn status(&self) -> EvaluationStatus {
         match (self.started, self.selected, self.violated, self.triggered) {
             (_, false, ..) | (true, true, false, false) => EvaluationStatus::NotApplicable,
-            (false, true, ..) => self.at_first,
+            (false, true, ..) => self.on_empty_trace,
             (true, true, true, _) => EvaluationStatus::Failed,
             (true, true, false, true) => EvaluationStatus::Passed,
         }
     }
 
-    /// Says what an action would do.
-    pub(super) fn effect(&self, window: &Subject, values: &Values) -> Effect {
-        let selected = self.selected || self.selects(window);
-        if selected && self.demands.iter().any(|demand| self.is_broken(demand, values)) {
-            Effect::Violates
-        } else {
-            Effect::Keeps
-        }
+    /// Returns whether an action would violate the policy.
+    pub(super) fn is_violated_by(&self, window: &Subject, values: &Values) -> bool {
+        (self.selected || self.selects(window))
+            && self.demands.iter().any(|demand| self.is_broken(demand, values))
     }
 
     fn selects(&self, window: &Subject) -> bool {
@@ -153,25 +140,26 @@ impl Watch {
     }
 }
 
-/// Returns whether a formula speaks of the present action by its type only. What happened before is settled; what an
-/// action gives, is about or builds on is known only once it was carried out.
-fn is_told_by_type(expr: &Expr) -> bool {
+/// Returns whether a formula uses only the type of the present action. The past is settled; the outputs, target and
+/// sources of an action are known only once it was carried out.
+fn uses_only_type(expr: &Expr) -> bool {
     match expr {
-        Expr::Constant(_) => true,
         Expr::Atom(word) => matches!(
             Atom::of(word.as_str()),
             Atom::Action | Atom::Category(_) | Atom::ActionType(_) | Atom::PackType | Atom::StartEvent
         ),
-        Expr::Not(inner) | Expr::Unary(Unary::Globally | Unary::Finally, inner) => is_told_by_type(inner),
-        Expr::Count { of, .. } => is_told_by_type(of),
-        Expr::And(parts) | Expr::Or(parts) => parts.iter().all(is_told_by_type),
-        Expr::Implies(left, right) | Expr::Iff(left, right) => {
-            is_told_by_type(left) && is_told_by_type(right)
-        }
         Expr::Unary(Unary::Previously(Scope::All) | Unary::Historically(Scope::All), _)
         | Expr::Binary(Binary::SinceLast, ..) => true,
-        // One reading of it looks at the present too.
-        Expr::Binary(Binary::Since, left, right) => is_told_by_type(left) && is_told_by_type(right),
+        // One reading of `S` looks at the present too.
+        Expr::Constant(_)
+        | Expr::Not(_)
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::Implies(..)
+        | Expr::Iff(..)
+        | Expr::Count { .. }
+        | Expr::Unary(Unary::Globally | Unary::Finally, _)
+        | Expr::Binary(Binary::Since, ..) => expr.parts().all(uses_only_type),
         _ => false,
     }
 }
@@ -197,7 +185,7 @@ fn add_demands(expr: &Expr, program: &mut Program, demands: &mut Vec<Demand>) ->
             _ => add_start(expr, program, demands),
         },
         Expr::Count { of, comparison: comparison @ (Comparison::AtMost | Comparison::Below), bound } => {
-            // Below zero nothing can stay: that is no budget but a contradiction, left to the final check.
+            // A count below zero is a contradiction, not a budget, and is left to the final check.
             let most = match comparison {
                 Comparison::AtMost => Some(*bound),
                 _ => bound.checked_sub(1),
@@ -215,10 +203,10 @@ fn add_start(expr: &Expr, program: &mut Program, demands: &mut Vec<Demand>) -> R
     Ok(())
 }
 
-/// Judges the policy on a trace without actions.
-fn on_nothing(policy: &Policy) -> EvaluationStatus {
-    let nothing: Value = Object::new().into();
-    match Subject::read(&nothing) {
+/// Returns the status of the policy on a trace without actions.
+fn judge_empty_trace(policy: &Policy) -> EvaluationStatus {
+    let empty: Value = Object::new().into();
+    match Subject::read(&empty) {
         Ok(subject) => {
             crate::verdict::judge(policy, &mut Evaluator::new(&subject, SinceReading::default())).status
         }

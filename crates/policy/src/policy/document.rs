@@ -1,29 +1,29 @@
-//! Documents that hold policies, in every shape people write them.
+//! Documents that hold policies: single ones, lists, packs and galleries, in JSON or TOML.
 
-use hence_canon::{JsonPointer, Kind, Object, Value};
+use std::collections::BTreeMap;
 
-use super::object::Policy;
-use super::pack::Pack;
-use super::{PolicyId, PolicySet};
+use hence_canon::{Float, JsonPointer, Kind, Object, Value};
 
-/// A document and the name a person knows it by: a path, a URL, the name of a pack.
+use super::{Policy, PolicyId};
+
+/// A document with its name: a path, a URL, the name of a pack.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The name, for messages.
     pub name: String,
-    /// What it holds.
+    /// The content.
     pub value: Value,
 }
 
-/// Documents that cannot be loaded.
+/// An error in a document of policies.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{document}{}: {kind}", at(pointer))]
 pub struct LoadError {
     /// The document.
     pub document: String,
-    /// Where in it.
+    /// The location in it.
     pub pointer: JsonPointer,
-    /// What is wrong there.
+    /// The kind of error.
     pub kind: LoadErrorKind,
 }
 
@@ -31,17 +31,17 @@ fn at(pointer: &JsonPointer) -> String {
     if pointer.is_root() { String::new() } else { format!(", `{pointer}`") }
 }
 
-/// What is wrong with a document.
+/// The kinds of load errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadErrorKind {
-    /// A document without any policy: to check nothing is not to pass.
+    /// A document without any policy: checking nothing must not pass.
     #[error("no policies here; expected a policy, a list of policies, or an object with `policies`")]
     NoPolicies,
-    /// Something else where a policy should be.
+    /// Another value where a policy should be.
     #[error("expected a policy object, found {0}")]
     NotAPolicy(Kind),
-    /// A policy without a name to report it by.
+    /// A policy without an id.
     #[error("the policy has neither `policy_id` nor `id`")]
     NoId,
     /// The same id twice.
@@ -140,5 +140,259 @@ impl Reader<'_> {
         }
         self.found = true;
         Ok(id)
+    }
+}
+
+/// Policies and packs, in the order they were read.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySet {
+    policies: Vec<Policy>,
+    /// The index of each policy, and where it was defined.
+    places: BTreeMap<PolicyId, (usize, String)>,
+    packs: Vec<Pack>,
+    /// Members of packs, to be resolved when all documents are read: document, pointer, id.
+    pending: Vec<(String, JsonPointer, PolicyId)>,
+}
+
+impl PolicySet {
+    /// Loads documents: single policies, lists, packs, galleries.
+    ///
+    /// # Errors
+    /// [`LoadError`] with document and location: for a document without policies, an id that is defined twice, or a
+    /// pack that lists an undefined policy.
+    pub fn load(documents: &[Document]) -> Result<Self, LoadError> {
+        let mut set = Self::default();
+        for document in documents {
+            document.read_into(&mut set)?;
+        }
+        for (document, pointer, id) in std::mem::take(&mut set.pending) {
+            if !set.places.contains_key(&id) {
+                let kind = LoadErrorKind::UnknownMember(id.to_string());
+                return Err(LoadError { document, pointer, kind });
+            }
+        }
+        Ok(set)
+    }
+
+    /// Returns the policies.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// Returns a policy by id.
+    pub fn get(&self, id: &str) -> Option<&Policy> {
+        let (place, _) = self.places.get(&PolicyId::new(id)?)?;
+        self.policies.get(*place)
+    }
+
+    /// Returns the packs.
+    pub fn packs(&self) -> &[Pack] {
+        &self.packs
+    }
+
+    /// Returns the policies of a pack, in its order.
+    pub fn members<'s>(&'s self, pack: &'s Pack) -> impl Iterator<Item = &'s Policy> {
+        pack.members().iter().filter_map(|id| self.get(id.as_str()))
+    }
+
+    /// Adds a policy, or returns where its id was defined before.
+    pub(super) fn add(&mut self, policy: Policy, place: String) -> Option<String> {
+        if let Some((_, first)) = self.places.get(policy.id()) {
+            return Some(first.clone());
+        }
+        self.places.insert(policy.id().clone(), (self.policies.len(), place));
+        self.policies.push(policy);
+        None
+    }
+
+    pub(super) fn add_pack(&mut self, pack: Pack, document: &str, members: Vec<(PolicyId, JsonPointer)>) {
+        let ids: Vec<PolicyId> = members.iter().map(|(id, _)| id.clone()).collect();
+        self.pending.extend(members.into_iter().map(|(id, pointer)| (document.to_owned(), pointer, id)));
+        self.packs.push(pack.with_members(ids));
+    }
+}
+
+/// Policies that belong together.
+#[derive(Clone, Debug)]
+pub struct Pack {
+    id: String,
+    source: Object,
+    members: Vec<PolicyId>,
+}
+
+impl Pack {
+    /// Reads the header of a pack; `None` if it has no id.
+    pub(super) fn read(source: &Object) -> Option<Self> {
+        let id = source.get("id").and_then(Value::as_str)?.to_owned();
+        Some(Self { id, source: source.without("policies").without("policy"), members: Vec::new() })
+    }
+
+    pub(super) fn with_members(self, members: Vec<PolicyId>) -> Self {
+        Self { members, ..self }
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the name, or else the id.
+    pub fn name(&self) -> &str {
+        self.source.get("name").and_then(Value::as_str).unwrap_or(&self.id)
+    }
+
+    /// Returns the header with all its members.
+    pub fn source(&self) -> &Object {
+        &self.source
+    }
+
+    /// Returns the ids of its policies.
+    pub fn members(&self) -> &[PolicyId] {
+        &self.members
+    }
+}
+
+/// The built-in packs: name and TOML text.
+pub const BUILT_IN: [(&str, &str); 6] = [
+    ("engineering", include_str!("../../../../policies/engineering.toml")),
+    ("reasoning", include_str!("../../../../policies/reasoning.toml")),
+    ("data-flow", include_str!("../../../../policies/data-flow.toml")),
+    ("oversight", include_str!("../../../../policies/oversight.toml")),
+    ("budgets", include_str!("../../../../policies/budgets.toml")),
+    ("records", include_str!("../../../../policies/records.toml")),
+];
+
+/// Loads the built-in packs.
+pub fn built_in() -> PolicySet {
+    let document = |(name, text): &(&str, &str)| {
+        let value = parse_toml(text).expect("a test parses every pack that is built in");
+        Document { name: (*name).to_owned(), value }
+    };
+    let documents: Vec<Document> = BUILT_IN.iter().map(document).collect();
+    PolicySet::load(&documents).expect("a test loads every pack that is built in")
+}
+
+/// Errors of [`parse_toml`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TomlError {
+    /// Not TOML.
+    #[error("{0}")]
+    Syntax(String),
+    /// `nan` or `inf`.
+    #[error("`{0}` is not a number JSON can hold")]
+    NotFinite(String),
+}
+
+/// Reads a TOML text as a JSON value; dates become texts.
+///
+/// # Errors
+/// [`TomlError`] with line and column when the text is not TOML.
+pub fn parse_toml(text: &str) -> Result<Value, TomlError> {
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| TomlError::Syntax(error.to_string()))?;
+    object(&table).map(Value::Object)
+}
+
+fn object(table: &toml::Table) -> Result<Object, TomlError> {
+    let members: Result<Vec<(&str, Value)>, TomlError> =
+        table.iter().map(|(key, item)| Ok((key.as_str(), value(item)?))).collect();
+    Ok(members?.into_iter().collect())
+}
+
+fn value(item: &toml::Value) -> Result<Value, TomlError> {
+    Ok(match item {
+        toml::Value::String(text) => text.as_str().into(),
+        toml::Value::Integer(number) => (*number).into(),
+        toml::Value::Float(number) => {
+            Float::new(*number).map_err(|_| TomlError::NotFinite(number.to_string()))?.into()
+        }
+        toml::Value::Boolean(value) => (*value).into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(items) => {
+            let items: Result<Vec<Value>, TomlError> = items.iter().map(value).collect();
+            items?.into()
+        }
+        toml::Value::Table(table) => object(table)?.into(),
+    })
+}
+
+#[cfg(test)]
+mod set_tests {
+    use hence_canon::parse;
+
+    use super::*;
+
+    fn document(name: &str, json: &str) -> Document {
+        Document { name: name.to_owned(), value: parse(json.as_bytes()).unwrap() }
+    }
+
+    fn ids(documents: &[Document]) -> Vec<String> {
+        let set = PolicySet::load(documents).unwrap_or_else(|error| panic!("{error}"));
+        set.policies().iter().map(|policy| policy.id().to_string()).collect()
+    }
+
+    fn error(documents: &[Document]) -> String {
+        PolicySet::load(documents).unwrap_err().to_string()
+    }
+
+    const P: &str = r#"{"id": "p", "formula": "F(a_b)"}"#;
+
+    #[test]
+    fn every_shape_of_document_is_read() {
+        assert_eq!(ids(&[document("one", P)]), ["p"]);
+        assert_eq!(ids(&[document("spec", r#"{"policy_id": "q", "formula": "F(x)"}"#)]), ["q"]);
+        assert_eq!(ids(&[document("list", &format!("[{P}]"))]), ["p"]);
+        let pack = format!(r#"{{"pack": {{"id": "k", "name": "K"}}, "policies": [{P}]}}"#);
+        let set = PolicySet::load(&[document("pack", &pack)]).unwrap();
+        assert_eq!(set.packs()[0].id(), "k");
+        assert_eq!(set.members(&set.packs()[0]).count(), 1);
+        let by_reference = document("packs", r#"{"k": {"id": "k", "name": "K", "policies": ["p"]}}"#);
+        assert_eq!(ids(&[document("one", P), by_reference]), ["p"]);
+    }
+
+    #[test]
+    fn the_same_id_from_two_documents_is_an_error_that_names_both() {
+        let list = format!("[{P}]");
+        assert_eq!(
+            error(&[document("a.json", P), document("b.json", &list)]),
+            "b.json, `/0`: policy `p` is already defined in a.json"
+        );
+    }
+
+    #[test]
+    fn a_document_without_policies_is_an_error_not_a_pass() {
+        for empty in ["[]", "{}", r#"{"policies": []}"#, r#"{"k": {"id": "k", "policies": []}}"#] {
+            assert!(error(&[document("x", empty)]).contains("no policies here"), "{empty}");
+        }
+        assert_eq!(error(&[document("x", "3")]), "x: expected a policy object, found integer");
+        assert_eq!(error(&[document("x", "[3]")]), "x, `/0`: expected a policy object, found integer");
+        assert_eq!(
+            error(&[document("x", r#"{"formula": "F(x)"}"#)]),
+            "x: the policy has neither `policy_id` nor `id`"
+        );
+    }
+
+    #[test]
+    fn a_pack_that_lists_what_nobody_defines_is_an_error() {
+        let pack = document("packs", r#"{"id": "k", "policies": ["ghost"]}"#);
+        assert_eq!(error(&[pack]), "packs, `/policies/0`: the pack lists `ghost`, which no document defines");
+    }
+}
+
+#[cfg(test)]
+mod toml_tests {
+    use super::*;
+
+    #[test]
+    fn toml_reads_as_the_json_it_means() {
+        let read = parse_toml("a = [1, 2.5, true]\n[t]\nb = 'x'\nd = 1979-05-27\n").unwrap();
+        assert_eq!(read.to_string(), r#"{"a":[1,2.5,true],"t":{"b":"x","d":"1979-05-27"}}"#);
+    }
+
+    #[test]
+    fn a_fault_says_where() {
+        assert!(parse_toml("a = [1,\nb = ]").unwrap_err().to_string().contains("line 2"));
+        assert!(parse_toml("a = nan").is_err());
     }
 }

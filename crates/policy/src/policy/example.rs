@@ -1,4 +1,4 @@
-//! Examples: traces a policy says it passes and fails on.
+//! Examples: small traces with the verdict a policy must give.
 
 use hence_canon::{Object, Value};
 use hence_review::vocabulary::{ActionType, EvaluationStatus};
@@ -6,37 +6,37 @@ use hence_review::vocabulary::{ActionType, EvaluationStatus};
 use super::Policy;
 use crate::check::{Options, check};
 
-/// A small trace and what the policy says about it.
+/// A small trace and the verdict it must get.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// What the example shows.
+    /// A description of the example.
     pub about: String,
     /// The verdict it must get.
     pub expect: EvaluationStatus,
-    /// The actions that must be named as violating, if the example says.
+    /// The actions that must be named as violating, if the example states them.
     pub violating: Option<Vec<i64>>,
     /// The trace.
     pub trace: Value,
 }
 
-/// An example that cannot be read.
+/// An error in an example.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("example {index} of `{policy}`: {fault}")]
 pub struct ExampleFault {
     /// The policy.
     pub policy: String,
-    /// Its place among the examples.
+    /// Its index among the examples.
     pub index: usize,
-    /// What is wrong.
+    /// The error.
     pub fault: String,
 }
 
-/// How an example went.
+/// The result of running an example.
 #[derive(Clone, Debug)]
 pub struct ExampleOutcome {
-    /// What the example shows.
+    /// The description of the example.
     pub about: String,
-    /// What differs from what the example says; `None` if nothing.
+    /// The difference from the expected verdict; `None` if there is none.
     pub difference: Option<String>,
 }
 

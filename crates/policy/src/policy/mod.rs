@@ -1,23 +1,15 @@
-//! Policies: a formula with a name, a severity and a selector, as documents hold them.
+//! Policies: a formula with an id, a severity and a selector, as documents hold them.
 
 mod document;
 mod example;
-mod glob;
-mod id;
 mod object;
-mod pack;
 mod rule;
 mod selector;
-mod set;
-mod toml;
 
-pub use document::{Document, LoadError, LoadErrorKind};
+pub use document::{
+    BUILT_IN, Document, LoadError, LoadErrorKind, Pack, PolicySet, TomlError, built_in, parse_toml,
+};
 pub use example::{Example, ExampleFault, ExampleOutcome};
-pub use glob::Glob;
-pub use id::PolicyId;
-pub use object::{Policy, Style};
-pub use pack::{BUILT_IN, Pack, built_in};
+pub use object::{Policy, PolicyId, Style};
 pub use rule::{Rule, RuleFault};
-pub use selector::{Selector, SelectorFault};
-pub use set::PolicySet;
-pub use toml::{TomlError, parse_toml};
+pub use selector::{Glob, Selector, SelectorFault};

@@ -1,14 +1,16 @@
-//! The policy object.
+//! The policy object and its id.
+
+use std::fmt;
+use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_review::vocabulary::{PolicyScope, PolicySeverity};
 
-use super::id::PolicyId;
 use super::rule::{Rule, RuleFault};
 use super::selector::{Selector, SelectorFault};
 use crate::lint::{Finding, FindingKind, LanguageLevel, lint};
 
-/// Which members a policy object uses.
+/// The two styles of policy objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
     /// As the specification writes it: `policy_id`, and every required member present.
@@ -17,7 +19,7 @@ pub enum Style {
     Gallery,
 }
 
-/// A policy as a document holds it. What is wrong with it is kept, not dropped: it becomes a lint error and an
+/// A policy as a document holds it. Errors in it are stored, not dropped: they become lint errors and an
 /// `unknown` verdict.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -55,7 +57,7 @@ impl Policy {
         &self.id
     }
 
-    /// Returns which members the object uses.
+    /// Returns the style of the object.
     pub fn style(&self) -> Style {
         self.style
     }
@@ -75,12 +77,12 @@ impl Policy {
         self.text("name").unwrap_or(self.id.as_str())
     }
 
-    /// Returns what the policy says in plain language.
+    /// Returns the description in plain language.
     pub fn description(&self) -> Option<&str> {
         self.text("statement").or_else(|| self.text("description")).or_else(|| self.text("rationale"))
     }
 
-    /// Returns how much a failure matters; a warning when the object does not say.
+    /// Returns the severity of a failure; a warning unless the object states another.
     pub fn severity(&self) -> PolicySeverity {
         self.text("severity").and_then(PolicySeverity::from_word).unwrap_or(PolicySeverity::Warning)
     }
@@ -93,7 +95,7 @@ impl Policy {
         self.rule.as_ref()
     }
 
-    /// Returns what the policy is about, if it says.
+    /// Returns the selector, if the policy has one.
     ///
     /// # Errors
     /// [`SelectorFault`] when it cannot be read.
@@ -101,8 +103,7 @@ impl Policy {
         self.selector.as_ref().map(Option::as_ref)
     }
 
-    /// Returns the digest that identifies what the policy says: of its canonical form, without the member that
-    /// galleries only count with.
+    /// Returns the digest of the policy's canonical form, without the download counter that galleries add.
     pub fn digest(&self) -> Digest {
         Canonical::of(&self.source.without("downloads").into()).digest()
     }
@@ -110,11 +111,11 @@ impl Policy {
     /// Lints the object and its formula.
     pub fn lint(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut say = |kind| findings.push(Finding { kind, place: None });
+        let mut report = |kind: FindingKind| findings.push(Finding::from(kind));
         if self.style == Style::Specification {
             for member in ["name", "severity", "scope", "kind"] {
                 if self.text(member).is_none_or(|text| text.trim().is_empty()) {
-                    say(FindingKind::MissingMember(member));
+                    report(FindingKind::MissingMember(member));
                 }
             }
         }
@@ -123,30 +124,27 @@ impl Policy {
             let found = self.source.get(member).filter(|found| !found.is_null() && !is_word(found));
             if let Some(found) = found {
                 let (member, found) = (member.to_owned(), found.to_string());
-                say(FindingKind::InvalidMember { member, found, expected: words.join(", ") });
+                report(FindingKind::InvalidMember { member, found, expected: words.join(", ") });
             }
         }
         if let Err(fault) = &self.selector {
             let member = format!("applies_when{}", fault.path);
             let (found, expected) = (fault.found.clone(), fault.expected.to_owned());
-            say(FindingKind::InvalidMember { member, found, expected });
+            report(FindingKind::InvalidMember { member, found, expected });
         }
         findings.extend(self.lint_rule());
         findings
     }
 
     fn lint_rule(&self) -> Vec<Finding> {
-        let plain = |kind| Finding { kind, place: None };
         let rule = match &self.rule {
             Ok(rule) => rule,
-            Err(RuleFault::Missing) => return vec![plain(FindingKind::MissingMember("formula"))],
-            Err(RuleFault::Syntax(error)) => return vec![plain(FindingKind::Syntax(error.clone()))],
+            Err(RuleFault::Missing) => return vec![FindingKind::MissingMember("formula").into()],
+            Err(RuleFault::Syntax(error)) => return vec![FindingKind::Syntax(error.clone()).into()],
             Err(RuleFault::Definition { word, fault }) => {
-                return vec![plain(FindingKind::InvalidMember {
-                    member: format!("predicates.{word}"),
-                    found: fault.clone(),
-                    expected: "a formula".to_owned(),
-                })];
+                let (member, found) = (format!("predicates.{word}"), fault.clone());
+                let expected = "a formula".to_owned();
+                return vec![FindingKind::InvalidMember { member, found, expected }.into()];
             }
         };
         let mut findings = lint(rule.formula());
@@ -159,8 +157,30 @@ impl Policy {
         }
         let found = LanguageLevel::of(rule.expr());
         if let Some(declared) = self.text("language_level").filter(|declared| *declared != found.as_str()) {
-            findings.push(plain(FindingKind::Level { declared: declared.to_owned(), found }));
+            findings.push(FindingKind::Level { declared: declared.to_owned(), found }.into());
         }
         findings
+    }
+}
+
+/// The id of a policy: any text that is not empty.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PolicyId(Arc<str>);
+
+impl PolicyId {
+    /// Wraps an id, unless it is empty.
+    pub fn new(id: &str) -> Option<Self> {
+        (!id.trim().is_empty()).then(|| Self(id.into()))
+    }
+
+    /// Returns the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PolicyId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(&self.0)
     }
 }

@@ -9,7 +9,7 @@ use crate::formula::{Expr, Formula, SyntaxError, Term, Word};
 /// A formula and the definitions of its own words.
 ///
 /// A definition is a formula over what a trace states: `pci_scope = "target(a) ∈ …"`. A word with a definition
-/// is exact; a word without one is looked for in texts.
+/// is exact; a word without one is searched for in texts.
 #[derive(Clone, Debug)]
 pub struct Rule {
     formula: Formula,
@@ -17,7 +17,7 @@ pub struct Rule {
     expr: Expr,
 }
 
-/// A rule that cannot be read.
+/// Errors of a policy's formula or definitions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleFault {
@@ -32,7 +32,7 @@ pub enum RuleFault {
     Definition {
         /// The word.
         word: String,
-        /// What is wrong with it.
+        /// The error.
         fault: String,
     },
 }

@@ -1,32 +1,31 @@
-//! `applies_when`: what a policy is about.
+//! `applies_when`: the actions and artifacts a policy is about, and the path patterns in it.
 
 use hence_canon::{Object, Value};
 use hence_review::vocabulary::{ActionType, ArtifactType};
 use hence_review::wire::{Action, Artifact};
 
-use super::glob::Glob;
 use crate::eval::Subject;
 
-/// What a trace must have for a policy to apply to it.
+/// The actions and artifacts a trace must have for a policy to apply to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     action_type: Option<String>,
     category: Option<String>,
     artifact_type: Option<String>,
     artifact_role: Option<String>,
-    /// Any one of these must match; none means any path will do.
+    /// One of these must match; an empty list matches every path.
     paths: Vec<Glob>,
 }
 
-/// A selector that cannot be read.
+/// An error in a selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`applies_when{path}` is {found}; expected {expected}")]
 pub struct SelectorFault {
-    /// Which member, as `.key`, or empty for the selector itself.
+    /// The member, as `.key`, or empty for the selector itself.
     pub path: String,
-    /// What is there.
+    /// The value found.
     pub found: String,
-    /// What may be.
+    /// The values allowed.
     pub expected: &'static str,
 }
 
@@ -71,7 +70,7 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Returns whether some action or artifact of the trace is what the policy is about.
+    /// Returns whether some action or artifact of the trace satisfies the selector.
     ///
     /// Conditions on actions must hold of one action, conditions on artifacts of one artifact; when both are
     /// given, of an action and something it produced.
@@ -128,5 +127,137 @@ impl Selector {
                 let found = subject.trace().artifact_by_id_or_name(id);
                 found.is_some_and(|artifact| self.is_path_of(artifact))
             })
+    }
+}
+
+/// A path pattern: `*` and `?` match within one segment, `**` across segments; every other character is itself.
+///
+/// A pattern without `/` is matched against the last segment too, so `*.sql` finds files in any folder. Every text is a
+/// pattern: `[`, `{` and `\` have no special meaning, `?` matches one character of any width, and `a**b` crosses
+/// segments. The crate `globset` reads all of these differently, so this matcher is our own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Glob {
+    tokens: Vec<GlobToken>,
+    has_slash: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GlobToken {
+    Literal(char),
+    /// `?`
+    One,
+    /// `*`
+    Within,
+    /// `**`
+    Across,
+    /// `**/`: nothing, or any text that ends with a slash.
+    Folders,
+}
+
+impl Glob {
+    /// Reads a pattern.
+    pub fn new(pattern: &str) -> Self {
+        let mut tokens = Vec::new();
+        let mut rest = pattern;
+        while let Some(first) = rest.chars().next() {
+            let (token, length) = match first {
+                '*' if rest.starts_with("**/") => (GlobToken::Folders, 3),
+                '*' if rest.starts_with("**") => (GlobToken::Across, 2),
+                '*' => (GlobToken::Within, 1),
+                '?' => (GlobToken::One, 1),
+                letter => (GlobToken::Literal(letter), letter.len_utf8()),
+            };
+            tokens.push(token);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Self { tokens, has_slash: pattern.contains('/') }
+    }
+
+    /// Returns whether a path matches.
+    pub fn matches(&self, path: &str) -> bool {
+        let last = path.rsplit('/').next().unwrap_or(path);
+        self.matches_whole(path) || (!self.has_slash && self.matches_whole(last))
+    }
+
+    /// Matches with one pass over the path per token, so no pattern is slow.
+    fn matches_whole(&self, path: &str) -> bool {
+        let path: Vec<char> = path.chars().collect();
+        // reached[i]: the tokens so far match the first i characters of the path.
+        let mut reached: Vec<bool> = (0..=path.len()).map(|at| at == 0).collect();
+        for token in &self.tokens {
+            let mut next = Vec::with_capacity(reached.len());
+            // Whether the token, begun at some place before, can still go on.
+            let mut open = false;
+            for (at, here) in reached.iter().enumerate() {
+                let letter = at.checked_sub(1).and_then(|last| path.get(last)).copied();
+                let before = at.checked_sub(1).and_then(|last| reached.get(last)) == Some(&true);
+                open |= before;
+                next.push(match token {
+                    GlobToken::Literal(wanted) => before && letter == Some(*wanted),
+                    GlobToken::One => before && letter != Some('/'),
+                    GlobToken::Within => {
+                        open &= letter != Some('/');
+                        open || *here
+                    }
+                    GlobToken::Across => open || *here,
+                    GlobToken::Folders => *here || (open && letter == Some('/')),
+                });
+            }
+            reached = next;
+        }
+        reached.last() == Some(&true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_shells_do() {
+        let cases = [
+            ("payments/**", "payments/a/b.py", true),
+            ("payments/**", "src/payments/a.py", false),
+            ("**/payments/**", "src/payments/a.py", true),
+            ("**/payments/**", "payments/a.py", true),
+            ("src/**/a.py", "src/a.py", true),
+            ("src/**/a.py", "src/x/y/a.py", true),
+            ("src/*.py", "src/a.py", true),
+            ("src/*.py", "src/x/a.py", false),
+            ("stripe_*.py", "src/stripe_flow.py", true),
+            ("stripe_?low.py", "stripe_flow.py", true),
+            ("stripe_*", "payment_x", false),
+            ("", "", true),
+            ("", "a", false),
+            ("a**b", "a/x/b", true),
+            ("a**b", "ab", true),
+            ("a/**", "a", false),
+            ("a/**", "a/", true),
+            ("**/a", "xa", false),
+            ("**/a", "/a", true),
+            ("**/**/a", "a", true),
+            ("a/**/**/b", "a/b", true),
+            ("a/***/b", "a/b", false),
+            ("a/***/b", "a/x/y/b", true),
+            ("*/a", "x/y/a", false),
+            ("caf?", "café", true),
+            ("a?b", "a/b", false),
+            ("[a]", "[a]", true),
+            ("[a]", "a", false),
+            ("{a,b}", "a", false),
+            ("\\*", "\\x", true),
+            ("*", "", true),
+            ("a", "", false),
+        ];
+        for (pattern, path, expected) in cases {
+            assert_eq!(Glob::new(pattern).matches(path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_made_to_be_slow_is_not() {
+        for part in ["*a", "**a", "**/a"] {
+            assert!(!Glob::new(&part.repeat(60)).matches(&"a/".repeat(50)), "{part}");
+        }
     }
 }

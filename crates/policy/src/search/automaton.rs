@@ -1,337 +1,305 @@
-//! A formula as a machine: what it remembers, what it still owes, and how an action changes both.
+//! A formula as a machine: the memory of its past operators, the obligations of its future operators, and how an action
+//! changes both.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::NotSearchable;
 use super::candidate::{Candidate, Link};
-use super::obligation::Obligation;
-use crate::eval::{Cell, SinceReading};
 use crate::formula::{Binary, Comparison, Expr, Scope, Unary};
 use crate::monitor::is_timeless;
 
-/// A part of the formula, by its place; parts refer only to parts before them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct NodeId(usize);
-
-#[derive(Debug)]
+/// A compiled formula. The obligations of a state are nodes too, simplified so that equal ones usually look equal.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Node {
-    /// Something about the present action: the place of its answer in each candidate.
+    Constant(bool),
+    /// A formula about the present action, by its index in [`Automaton::present`].
     Present(usize),
-    Not(NodeId),
-    All(Vec<NodeId>),
-    Any(Vec<NodeId>),
-    Same(NodeId, NodeId),
-    Globally(NodeId),
-    Finally(NodeId),
-    Next(NodeId),
-    Until(NodeId, NodeId),
-    /// A past operator: the place of its memory, its operands.
-    Past(usize, NodeId, NodeId),
-    /// A past operator within a scope.
-    Scoped(usize, Scope, NodeId),
-    /// A count, compared at the end: the place of its memory.
-    Count(usize, NodeId, Comparison, u64),
+    /// A past operator, by its index in [`Automaton::memories`].
+    Past(usize),
+    /// A count, by its index in [`Automaton::memories`]. It is compared when the trace ends.
+    Count(usize),
+    Not(Arc<Node>),
+    All(BTreeSet<Node>),
+    Any(BTreeSet<Node>),
+    Globally(Arc<Node>),
+    Finally(Arc<Node>),
+    Next(Arc<Node>),
+    Until(Arc<Node>, Arc<Node>),
 }
 
-/// What past operators and counts remember.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Memory {
-    Bit(bool),
-    /// How often, up to one more than the bound: beyond that all numbers compare alike.
-    Count(u64),
+impl Node {
+    fn not(self) -> Self {
+        match self {
+            Self::Constant(value) => Self::Constant(!value),
+            Self::Not(inner) => Arc::unwrap_or_clone(inner),
+            other => Self::Not(Arc::new(other)),
+        }
+    }
+
+    fn all(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::join(parts, true)
+    }
+
+    fn any(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::join(parts, false)
+    }
+
+    /// Joins parts; `neutral` is the constant that changes nothing, its opposite decides alone.
+    fn join(parts: impl IntoIterator<Item = Self>, neutral: bool) -> Self {
+        let mut joined = BTreeSet::new();
+        for part in parts {
+            match (part, neutral) {
+                (Self::Constant(value), _) if value == neutral => {}
+                (Self::Constant(value), _) => return Self::Constant(value),
+                (Self::All(inner), true) | (Self::Any(inner), false) => joined.extend(inner),
+                (other, _) => drop(joined.insert(other)),
+            }
+        }
+        if joined.iter().any(|part| matches!(part, Self::Not(inner) if joined.contains(&**inner))) {
+            return Self::Constant(!neutral);
+        }
+        match (joined.len(), neutral) {
+            (0 | 1, _) => joined.pop_first().unwrap_or(Self::Constant(neutral)),
+            (_, true) => Self::All(joined),
+            (_, false) => Self::Any(joined),
+        }
+    }
+}
+
+/// An operator with memory: a number that starts at 0 and changes with each action.
+#[derive(PartialEq, Eq, Debug)]
+struct Memory {
+    kind: MemoryKind,
+    left: Node,
+    right: Node,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MemoryKind {
+    /// 1 once the operand held in scope.
+    Previously(Scope),
+    /// 1 once the operand did not hold in scope.
+    Historically(Scope),
+    /// The value of the operator at the next position.
+    Since,
+    /// The value of the operator at the next position.
+    SinceLast,
+    /// The count, up to one more than the bound: beyond that all numbers compare alike.
+    Count(Comparison, u64),
 }
 
 /// The machine.
 #[derive(Debug)]
 pub(super) struct Automaton {
-    nodes: Vec<Node>,
-    /// Formulas about the present action, in the order of their places.
+    /// Formulas about the present action.
     pub(super) present: Vec<Expr>,
-    cells: Vec<Cell>,
-    root: NodeId,
+    memories: Vec<Memory>,
+    root: Node,
 }
 
-/// Where a trace stands.
+/// The state of a trace with respect to a formula.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct State {
-    memory: Vec<Memory>,
-    owed: Obligation,
+    memory: Vec<u64>,
+    owed: Node,
 }
 
 impl Automaton {
     pub(super) fn of(expr: &Expr) -> Result<Self, NotSearchable> {
-        let mut automaton =
-            Self { nodes: Vec::new(), present: Vec::new(), cells: Vec::new(), root: NodeId(0) };
-        automaton.root = automaton.node(expr)?;
+        let mut automaton = Self { present: Vec::new(), memories: Vec::new(), root: Node::Constant(true) };
+        automaton.root = automaton.compile(expr)?;
         Ok(automaton)
     }
 
-    fn add(&mut self, node: Node) -> NodeId {
-        self.nodes.push(node);
-        NodeId(self.nodes.len() - 1)
-    }
-
-    fn remember(&mut self, cell: Cell) -> usize {
-        self.cells.push(cell);
-        self.cells.len() - 1
-    }
-
-    fn node(&mut self, expr: &Expr) -> Result<NodeId, NotSearchable> {
-        let node = match expr {
-            _ if is_timeless(expr) => {
-                self.present.push(expr.clone());
-                Node::Present(self.present.len() - 1)
+    fn compile(&mut self, expr: &Expr) -> Result<Node, NotSearchable> {
+        Ok(match expr {
+            _ if is_timeless(expr) => Node::Present(index_of(&mut self.present, expr.clone())),
+            Expr::Not(inner) => self.compile(inner)?.not(),
+            Expr::And(parts) => Node::all(self.compile_all(parts)?),
+            Expr::Or(parts) => Node::any(self.compile_all(parts)?),
+            Expr::Implies(left, right) => Node::any([self.compile(left)?.not(), self.compile(right)?]),
+            Expr::Iff(left, right) => {
+                let (left, right) = (self.compile(left)?, self.compile(right)?);
+                let neither = Node::all([left.clone().not(), right.clone().not()]);
+                Node::any([Node::all([left, right]), neither])
             }
-            Expr::Not(inner) => Node::Not(self.node(inner)?),
-            Expr::And(parts) => Node::All(self.several(parts)?),
-            Expr::Or(parts) => Node::Any(self.several(parts)?),
-            Expr::Implies(left, right) => {
-                let left = self.node(left)?;
-                Node::Any(vec![self.add(Node::Not(left)), self.node(right)?])
-            }
-            Expr::Iff(left, right) => Node::Same(self.node(left)?, self.node(right)?),
-            // A count is known at the end only, so it may not be asked at single positions.
+            // A count is known at the end only, so it cannot be used at single positions.
             Expr::Unary(_, inner) if counts(inner) => {
                 return Err(NotSearchable::WholeTrace(inner.to_string()));
             }
             Expr::Binary(_, left, right) if counts(left) || counts(right) => {
                 return Err(NotSearchable::WholeTrace(expr.to_string()));
             }
-            Expr::Unary(operator, inner) => self.unary(*operator, inner)?,
-            Expr::Binary(Binary::Until, left, right) => Node::Until(self.node(left)?, self.node(right)?),
-            Expr::Binary(operator, left, right) => {
-                let (left, right) = (self.past(left)?, self.past(right)?);
-                let cell = match operator {
-                    Binary::SinceLast => Cell::since_last(),
-                    _ => Cell::since(SinceReading::Strict),
-                };
-                Node::Past(self.remember(cell), left, right)
-            }
+            Expr::Unary(operator, inner) => match operator {
+                Unary::Globally => Node::Globally(self.compile(inner)?.into()),
+                Unary::Finally => Node::Finally(self.compile(inner)?.into()),
+                Unary::Next => Node::Next(self.compile(inner)?.into()),
+                Unary::Previously(scope) => self.past(MemoryKind::Previously(*scope), inner, inner)?,
+                Unary::Historically(scope) => self.past(MemoryKind::Historically(*scope), inner, inner)?,
+            },
+            Expr::Binary(operator, left, right) => match operator {
+                Binary::Until => Node::Until(self.compile(left)?.into(), self.compile(right)?.into()),
+                Binary::Since => self.past(MemoryKind::Since, left, right)?,
+                Binary::SinceLast => self.past(MemoryKind::SinceLast, left, right)?,
+            },
             Expr::Count { of, comparison, bound } => {
-                let of = self.past(of)?;
-                Node::Count(self.remember(Cell::Previously(false)), of, *comparison, *bound)
+                match self.past(MemoryKind::Count(*comparison, *bound), of, of)? {
+                    Node::Past(index) => Node::Count(index),
+                    other => other,
+                }
             }
             _ => return Err(NotSearchable::WholeTrace(expr.to_string())),
-        };
-        Ok(self.add(node))
-    }
-
-    fn unary(&mut self, operator: Unary, inner: &Expr) -> Result<Node, NotSearchable> {
-        Ok(match operator {
-            Unary::Globally => Node::Globally(self.node(inner)?),
-            Unary::Finally => Node::Finally(self.node(inner)?),
-            Unary::Next => Node::Next(self.node(inner)?),
-            Unary::Previously(Scope::All) => {
-                let inner = self.past(inner)?;
-                Node::Past(self.remember(Cell::Previously(false)), inner, inner)
-            }
-            Unary::Historically(Scope::All) => {
-                let inner = self.past(inner)?;
-                Node::Past(self.remember(Cell::Historically(true)), inner, inner)
-            }
-            Unary::Previously(scope) => {
-                let inner = self.past(inner)?;
-                Node::Scoped(self.remember(Cell::Previously(false)), scope, inner)
-            }
-            Unary::Historically(scope) => {
-                let inner = self.past(inner)?;
-                let violated = self.add(Node::Not(inner));
-                let cell = self.remember(Cell::Previously(false));
-                Node::Not(self.add(Node::Scoped(cell, scope, violated)))
-            }
         })
     }
 
-    /// Reads an operand of a past operator, which must be known when it is asked.
-    fn past(&mut self, expr: &Expr) -> Result<NodeId, NotSearchable> {
-        if owes(expr) {
-            return Err(NotSearchable::FutureInPast(expr.to_string()));
-        }
-        self.node(expr)
+    fn compile_all(&mut self, parts: &[Expr]) -> Result<Vec<Node>, NotSearchable> {
+        parts.iter().map(|part| self.compile(part)).collect()
     }
 
-    fn several(&mut self, parts: &[Expr]) -> Result<Vec<NodeId>, NotSearchable> {
-        parts.iter().map(|part| self.node(part)).collect()
+    /// Compiles an operator with memory. The value of its operands must be known at each position.
+    fn past(&mut self, kind: MemoryKind, left: &Expr, right: &Expr) -> Result<Node, NotSearchable> {
+        for operand in [left, right] {
+            if has_future(operand) {
+                return Err(NotSearchable::FutureInPast(operand.to_string()));
+            }
+        }
+        let memory = Memory { kind, left: self.compile(left)?, right: self.compile(right)? };
+        Ok(Node::Past(index_of(&mut self.memories, memory)))
     }
 
     /// Returns the state of a trace without actions.
     pub(super) fn start(&self) -> State {
-        let is_count = |place: usize| {
-            self.nodes.iter().any(|node| matches!(node, Node::Count(memory, ..) if *memory == place))
-        };
-        let memory = self.cells.iter().enumerate().map(|(place, cell)| match is_count(place) {
-            true => Memory::Count(0),
-            false => Memory::Bit(bit(*cell)),
-        });
-        let owed = Obligation::Next { node: self.root, at_end: false };
-        State { memory: memory.collect(), owed }
+        State { memory: vec![0; self.memories.len()], owed: Node::Next(self.root.clone().into()) }
     }
 
     /// Returns whether a trace may end in this state with the formula satisfied.
     pub(super) fn accepts(&self, state: &State) -> bool {
-        let counted = |node: NodeId| match self.nodes.get(node.0)? {
-            Node::Count(place, _, comparison, bound) => {
-                Some(comparison.holds(count(state.memory.get(*place)).cmp(bound)))
-            }
-            _ => None,
-        };
-        state.owed.at_end(&counted)
+        self.holds_at_end(&state.owed, &state.memory)
+    }
+
+    fn holds_at_end(&self, owed: &Node, memory: &[u64]) -> bool {
+        match owed {
+            Node::Constant(value) => *value,
+            Node::Not(inner) => !self.holds_at_end(inner, memory),
+            Node::All(parts) => parts.iter().all(|part| self.holds_at_end(part, memory)),
+            Node::Any(parts) => parts.iter().any(|part| self.holds_at_end(part, memory)),
+            Node::Globally(_) => true,
+            Node::Count(index) => match (self.memories.get(*index), memory.get(*index)) {
+                (Some(Memory { kind: MemoryKind::Count(comparison, bound), .. }), Some(count)) => {
+                    comparison.holds(count.cmp(bound))
+                }
+                _ => false,
+            },
+            Node::Finally(_) | Node::Next(_) | Node::Until(..) | Node::Present(_) | Node::Past(_) => false,
+        }
     }
 
     /// Returns the state after one more action.
     pub(super) fn step(&self, state: &State, candidate: &Candidate) -> State {
-        let mut values: Vec<Obligation> = Vec::with_capacity(self.nodes.len());
-        for (place, node) in self.nodes.iter().enumerate() {
-            let value = self.value(NodeId(place), node, &values, state, candidate);
-            values.push(value);
-        }
-        let value = |node: NodeId| values.get(node.0).cloned().unwrap_or(Obligation::Constant(false));
-        let owed = state.owed.progress(&mut |node| value(node));
-        let mut memory = state.memory.clone();
-        for node in &self.nodes {
-            self.advance(node, candidate, &mut memory, &|node| value(node) == Obligation::Constant(true));
-        }
-        State { memory, owed }
+        let position = Position { automaton: self, memory: &state.memory, candidate };
+        let memory = self.memories.iter().zip(&state.memory);
+        let memory = memory.map(|(memory, value)| position.advance(memory, *value));
+        State { memory: memory.collect(), owed: position.progress(&state.owed) }
     }
 
-    fn value(
-        &self,
-        id: NodeId,
-        node: &Node,
-        values: &[Obligation],
-        state: &State,
-        candidate: &Candidate,
-    ) -> Obligation {
-        let get = |node: NodeId| values.get(node.0).cloned().unwrap_or(Obligation::Constant(false));
-        let known = |node: NodeId| get(node) == Obligation::Constant(true);
-        match node {
-            Node::Present(place) => Obligation::Constant(candidate.holds(*place)),
-            Node::Not(inner) => get(*inner).not(),
-            Node::All(parts) => Obligation::all(parts.iter().map(|part| get(*part))),
-            Node::Any(parts) => Obligation::any(parts.iter().map(|part| get(*part))),
-            Node::Same(left, right) => {
-                let both = Obligation::all([get(*left), get(*right)]);
-                let neither = Obligation::all([get(*left).not(), get(*right).not()]);
-                Obligation::any([both, neither])
-            }
-            Node::Globally(inner) => {
-                Obligation::all([get(*inner), Obligation::Next { node: id, at_end: true }])
-            }
-            Node::Finally(inner) => {
-                Obligation::any([get(*inner), Obligation::Next { node: id, at_end: false }])
-            }
-            Node::Next(inner) => Obligation::Next { node: *inner, at_end: false },
-            Node::Until(left, right) => {
-                let later = Obligation::all([get(*left), Obligation::Next { node: id, at_end: false }]);
-                Obligation::any([get(*right), later])
-            }
-            Node::Past(place, left, right) => {
-                let cell = self.cell(*place, state.memory.get(*place));
-                Obligation::Constant(cell.is_some_and(|cell| cell.peek(known(*left), known(*right))))
-            }
-            Node::Scoped(place, scope, _) => {
-                let seen = state.memory.get(*place) == Some(&Memory::Bit(true));
-                Obligation::Constant(seen && in_scope(*scope, candidate.link))
-            }
-            // A count speaks of the whole trace: it is owed until the end.
-            Node::Count(..) => Obligation::Next { node: id, at_end: false },
-        }
-    }
-
-    fn advance(
-        &self,
-        node: &Node,
-        candidate: &Candidate,
-        memory: &mut [Memory],
-        known: &dyn Fn(NodeId) -> bool,
-    ) {
-        match node {
-            Node::Past(place, left, right) => {
-                let cell = self.cell(*place, memory.get(*place));
-                if let (Some(mut cell), Some(slot)) = (cell, memory.get_mut(*place)) {
-                    cell.advance(known(*left), known(*right));
-                    *slot = Memory::Bit(bit(cell));
-                }
-            }
-            Node::Scoped(place, scope, inner) => {
-                if let Some(Memory::Bit(seen)) = memory.get_mut(*place) {
-                    *seen |= in_scope(*scope, candidate.link) && known(*inner);
-                }
-            }
-            Node::Count(place, of, _, bound) => {
-                if let Some(Memory::Count(seen)) = memory.get_mut(*place) {
-                    *seen = (*seen + u64::from(known(*of))).min(bound.saturating_add(1));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns the operator at a place, set to what it remembers.
-    fn cell(&self, place: usize, memory: Option<&Memory>) -> Option<Cell> {
-        let Some(Memory::Bit(bit)) = memory else { return None };
-        Some(match self.cells.get(place)? {
-            Cell::Previously(_) => Cell::Previously(*bit),
-            Cell::Historically(_) => Cell::Historically(*bit),
-            Cell::Since(_) => Cell::Since(*bit),
-            Cell::SinceNonStrict(_) => Cell::SinceNonStrict(*bit),
-            Cell::SinceLast(_) => Cell::SinceLast(*bit),
-        })
-    }
-
-    /// Returns which scopes the formula uses.
+    /// Returns whether the formula uses a scope.
     pub(super) fn uses(&self, scope: Scope) -> bool {
-        self.nodes.iter().any(|node| matches!(node, Node::Scoped(_, used, _) if *used == scope))
+        let uses = |kind| kind == MemoryKind::Previously(scope) || kind == MemoryKind::Historically(scope);
+        self.memories.iter().any(|memory| uses(memory.kind))
     }
 }
 
-fn bit(cell: Cell) -> bool {
-    match cell {
-        Cell::Previously(bit)
-        | Cell::Historically(bit)
-        | Cell::Since(bit)
-        | Cell::SinceNonStrict(bit)
-        | Cell::SinceLast(bit) => bit,
-    }
+/// One position of a trace: the memory before it, and the action there.
+struct Position<'a> {
+    automaton: &'a Automaton,
+    memory: &'a [u64],
+    candidate: &'a Candidate,
 }
 
-fn count(memory: Option<&Memory>) -> u64 {
-    match memory {
-        Some(Memory::Count(count)) => *count,
-        _ => 0,
-    }
-}
-
-fn in_scope(scope: Scope, link: Link) -> bool {
-    match scope {
-        Scope::All => true,
-        Scope::Target => link != Link::Apart,
-        Scope::Chain => link == Link::Chain,
-    }
-}
-
-/// Returns whether a formula depends on what is still to come.
-fn owes(expr: &Expr) -> bool {
-    match expr {
-        Expr::Unary(Unary::Globally | Unary::Finally | Unary::Next, _)
-        | Expr::Binary(Binary::Until, ..)
-        | Expr::Count { .. } => true,
-        Expr::Unary(_, inner) | Expr::Not(inner) => owes(inner),
-        Expr::And(parts) | Expr::Or(parts) => parts.iter().any(owes),
-        Expr::Implies(left, right) | Expr::Iff(left, right) | Expr::Binary(_, left, right) => {
-            owes(left) || owes(right)
+impl Position<'_> {
+    /// Returns what an obligation of the last position amounts to at this one.
+    fn progress(&self, owed: &Node) -> Node {
+        match owed {
+            Node::Next(inner) => self.evaluate(inner),
+            Node::Not(inner) => self.progress(inner).not(),
+            Node::All(parts) => Node::all(parts.iter().map(|part| self.progress(part))),
+            Node::Any(parts) => Node::any(parts.iter().map(|part| self.progress(part))),
+            other => self.evaluate(other),
         }
-        _ => false,
     }
+
+    /// Evaluates a formula at this position. The part that depends on later positions remains as an obligation.
+    fn evaluate(&self, node: &Node) -> Node {
+        match node {
+            Node::Present(index) => Node::Constant(self.candidate.holds(*index)),
+            Node::Past(index) => Node::Constant(self.past(*index)),
+            Node::Not(inner) => self.evaluate(inner).not(),
+            Node::All(parts) => Node::all(parts.iter().map(|part| self.evaluate(part))),
+            Node::Any(parts) => Node::any(parts.iter().map(|part| self.evaluate(part))),
+            Node::Globally(inner) => Node::all([self.evaluate(inner), node.clone()]),
+            Node::Finally(inner) => Node::any([self.evaluate(inner), node.clone()]),
+            Node::Until(left, right) => {
+                Node::any([self.evaluate(right), Node::all([self.evaluate(left), node.clone()])])
+            }
+            Node::Constant(_) | Node::Count(_) | Node::Next(_) => node.clone(),
+        }
+    }
+
+    fn holds(&self, node: &Node) -> bool {
+        self.evaluate(node) == Node::Constant(true)
+    }
+
+    /// Returns the value of a past operator.
+    fn past(&self, index: usize) -> bool {
+        let is_set = self.memory.get(index) == Some(&1);
+        match self.automaton.memories.get(index).map(|memory| memory.kind) {
+            Some(MemoryKind::Previously(scope)) => is_set && self.in_scope(scope),
+            Some(MemoryKind::Historically(scope)) => !(is_set && self.in_scope(scope)),
+            _ => is_set,
+        }
+    }
+
+    /// Returns the memory after this position.
+    fn advance(&self, memory: &Memory, value: u64) -> u64 {
+        let (left, is_set) = (self.holds(&memory.left), value == 1);
+        let next = match memory.kind {
+            MemoryKind::Previously(scope) => is_set || (left && self.in_scope(scope)),
+            MemoryKind::Historically(scope) => is_set || (!left && self.in_scope(scope)),
+            MemoryKind::Since => self.holds(&memory.right) || (left && is_set),
+            MemoryKind::SinceLast => !self.holds(&memory.right) && (left || is_set),
+            MemoryKind::Count(_, bound) => return (value + u64::from(left)).min(bound.saturating_add(1)),
+        };
+        next.into()
+    }
+
+    fn in_scope(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::All => true,
+            Scope::Target => self.candidate.link != Link::Apart,
+            Scope::Chain => self.candidate.link == Link::Chain,
+        }
+    }
+}
+
+/// Returns the index of an item in a list, where it is added if it is new.
+fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}
+
+/// Returns whether a formula depends on later positions.
+fn has_future(expr: &Expr) -> bool {
+    use Unary::{Finally, Globally, Next};
+    counts(expr)
+        || expr.any(&|part| {
+            matches!(part, Expr::Unary(Globally | Finally | Next, _) | Expr::Binary(Binary::Until, ..))
+        })
 }
 
 /// Returns whether a formula counts.
 fn counts(expr: &Expr) -> bool {
-    match expr {
-        Expr::Count { .. } => true,
-        Expr::Unary(_, inner) | Expr::Not(inner) => counts(inner),
-        Expr::And(parts) | Expr::Or(parts) => parts.iter().any(counts),
-        Expr::Implies(left, right) | Expr::Iff(left, right) | Expr::Binary(_, left, right) => {
-            counts(left) || counts(right)
-        }
-        _ => false,
-    }
+    expr.any(&|part| matches!(part, Expr::Count { .. }))
 }

@@ -1,4 +1,4 @@
-//! Candidate actions: everything a formula can tell apart.
+//! Candidate actions: one for each combination of facts a formula can distinguish.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::formula::{Expr, Scope, Term, Word};
 use crate::monitor::check_present;
 use crate::vocabulary::Atom;
 
-/// How an action is tied to the others.
+/// The link of an action to the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Link {
     /// On a target of its own.
@@ -23,12 +23,10 @@ pub(super) enum Link {
     Chain,
 }
 
-/// An action to try, and what the formula says about it.
+/// An action to try, with the truth values of the formulas about the present action.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) action: Object,
-    /// Types of artifacts it produces besides those that tie it.
-    pub(super) artifact_types: Vec<String>,
+    pub(super) draft: Draft,
     pub(super) link: Link,
     answers: Vec<bool>,
 }
@@ -40,24 +38,33 @@ impl Candidate {
     }
 }
 
-/// What a formula mentions about actions.
+/// The facts about actions that a formula mentions.
 #[derive(Default)]
 struct Mentions {
     types: BTreeSet<String>,
     categories: BTreeSet<String>,
     artifact_types: BTreeSet<String>,
     words: BTreeSet<String>,
-    /// Texts for `result_summary`, by atom.
+    /// Texts for `result_summary`.
     outcomes: BTreeSet<&'static str>,
     /// Member of the action that holds a status → the statuses.
     statuses: BTreeMap<&'static str, BTreeSet<String>>,
     high_stakes: bool,
-    /// Path of a field → values worth trying.
-    fields: BTreeMap<Vec<String>, BTreeSet<String>>,
-    values: BTreeMap<String, Value>,
+    /// Path of a field → values worth trying, by their text.
+    fields: BTreeMap<Vec<String>, BTreeMap<String, Value>>,
 }
 
-/// Makes all candidates for a formula in traces with this header, alike ones once.
+/// An action to try, before it is evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) action: Object,
+    /// Types of artifacts it produces besides those that link it.
+    pub(super) artifact_types: Vec<String>,
+    /// Whether it works on a high-stakes path.
+    pub(super) is_high_stakes: bool,
+}
+
+/// Makes the candidates for a formula in traces with this header; of candidates with equal answers only the first.
 pub(super) fn candidates(automaton: &Automaton, header: &Object) -> Result<Vec<Candidate>, NotSearchable> {
     let mut mentions = Mentions::default();
     for expr in &automaton.present {
@@ -68,27 +75,21 @@ pub(super) fn candidates(automaton: &Automaton, header: &Object) -> Result<Vec<C
     links.extend(automaton.uses(Scope::Chain).then_some(Link::Chain));
     let mut alike: BTreeSet<(Vec<bool>, Link)> = BTreeSet::new();
     let mut candidates = Vec::new();
-    for (action, artifact_types) in mentions.actions()? {
-        let answers = answers(automaton, header, &action, &artifact_types)?;
+    for draft in mentions.drafts()? {
+        let answers = answers(automaton, header, &draft)?;
         for link in &links {
             if alike.insert((answers.clone(), *link)) {
-                let (action, artifact_types, answers) =
-                    (action.clone(), artifact_types.clone(), answers.clone());
-                candidates.push(Candidate { action, artifact_types, link: *link, answers });
+                let (draft, answers) = (draft.clone(), answers.clone());
+                candidates.push(Candidate { draft, link: *link, answers });
             }
         }
     }
     Ok(candidates)
 }
 
-/// Asks the evaluator about a trace of this one action.
-fn answers(
-    automaton: &Automaton,
-    header: &Object,
-    action: &Object,
-    artifact_types: &[String],
-) -> Result<Vec<bool>, NotSearchable> {
-    let (action, artifacts) = super::walk::tie(0, action, artifact_types, Link::Apart, None);
+/// Evaluates the formulas about the present action on a trace of this one action.
+fn answers(automaton: &Automaton, header: &Object, draft: &Draft) -> Result<Vec<bool>, NotSearchable> {
+    let (action, artifacts) = super::walk::write_action(0, draft, Link::Apart, None);
     let trace: Value = header.with("actions", vec![action]).with("artifacts", artifacts).into();
     let unconfirmed = |expr: &Expr| NotSearchable::Unconfirmed(expr.to_string());
     let first = automaton.present.first().cloned().unwrap_or(Expr::Constant(true));
@@ -101,7 +102,6 @@ fn answers(
 impl Mentions {
     fn read(&mut self, expr: &Expr) -> Result<(), NotSearchable> {
         match expr {
-            Expr::Constant(_) => Ok(()),
             Expr::Atom(word) => self.atom(word),
             Expr::Typed { name, conditions } => {
                 self.atom(name)?;
@@ -113,12 +113,12 @@ impl Mentions {
                     compound => self.read(compound),
                 })
             }
-            Expr::Not(inner) => self.read(inner),
-            Expr::And(parts) | Expr::Or(parts) => parts.iter().try_for_each(|part| self.read(part)),
-            Expr::Implies(left, right) | Expr::Iff(left, right) => {
-                self.read(left)?;
-                self.read(right)
-            }
+            Expr::Constant(_)
+            | Expr::Not(_)
+            | Expr::And(_)
+            | Expr::Or(_)
+            | Expr::Implies(..)
+            | Expr::Iff(..) => expr.parts().try_for_each(|part| self.read(part)),
             Expr::Compare { left, right, .. } => self.comparison(expr, left, right),
             Expr::Member { element: Term::Text(text), set } => {
                 let path = field(set).ok_or_else(|| NotSearchable::NoCandidates(expr.to_string()))?;
@@ -176,100 +176,80 @@ impl Mentions {
     }
 
     fn try_value(&mut self, path: Vec<String>, value: Value) {
-        let key = value.to_string();
-        self.values.insert(key.clone(), value);
-        self.fields.entry(path).or_default().insert(key);
+        self.fields.entry(path).or_default().insert(value.to_string(), value);
     }
 
     /// Makes the product of all choices, plainest first.
-    fn actions(&self) -> Result<Vec<(Object, Vec<String>)>, NotSearchable> {
-        let mut made: Vec<(Object, Vec<String>)> = self.typed();
+    fn drafts(&self) -> Result<Vec<Draft>, NotSearchable> {
+        let mut drafts = self.typed();
         for artifact_type in &self.artifact_types {
-            made = multiply(made, 2, |(action, types), choice| {
-                let mut types = types.clone();
-                types.extend((choice == 1).then(|| artifact_type.clone()));
-                (action.clone(), types)
+            drafts = vary(drafts, [artifact_type], |draft, artifact_type| {
+                draft.artifact_types.push(artifact_type.clone());
             })?;
         }
         for (member, statuses) in &self.statuses {
-            let words: Vec<&String> = statuses.iter().collect();
-            made = multiply(made, words.len() + 1, |(action, types), choice| {
-                let chosen = choice.checked_sub(1).and_then(|at| words.get(at));
-                let payload = chosen.map(|word| [("status", word.as_str())].into_iter().collect::<Object>());
-                let action = payload.map_or(action.clone(), |payload| action.with(*member, payload));
-                (action, types.clone())
+            drafts = vary(drafts, statuses, |draft, word| {
+                let payload = Object::from_iter([("status", word.as_str())]);
+                draft.action = draft.action.with(*member, payload);
             })?;
         }
-        made = self.with_texts(
-            made,
-            "result_summary",
-            &self.outcomes.iter().map(|text| (*text).to_owned()).collect(),
-        )?;
-        made = self.with_texts(made, "detail", &self.words)?;
-        if self.high_stakes {
-            made = multiply(made, 2, |(action, types), choice| {
-                let stake = if choice == 1 { action.with("high_stakes", true) } else { action.clone() };
-                (stake, types.clone())
+        let outcomes = self.outcomes.iter().map(|text| ("result_summary", *text));
+        // Every set of texts is tried, joined in one member.
+        for text in outcomes.chain(self.words.iter().map(|text| ("detail", text.as_str()))) {
+            drafts = vary(drafts, [text], |draft, (member, text)| {
+                let before = draft.action.get(member).and_then(Value::as_str).unwrap_or("");
+                let joined = format!("{before} {text}").trim().to_owned();
+                draft.action = draft.action.with(member, joined);
             })?;
+        }
+        if self.high_stakes {
+            drafts = vary(drafts, [true], |draft, is_high_stakes| draft.is_high_stakes = is_high_stakes)?;
         }
         for (path, values) in &self.fields {
-            let values: Vec<&Value> = values.iter().filter_map(|key| self.values.get(key)).collect();
-            made = multiply(made, values.len() + 1, |(action, types), choice| {
-                let chosen = choice.checked_sub(1).and_then(|at| values.get(at));
-                let action = chosen.map_or(action.clone(), |value| with_path(action, path, value));
-                (action, types.clone())
+            drafts = vary(drafts, values.values(), |draft, value| {
+                draft.action = with_path(&draft.action, path, value);
             })?;
         }
-        Ok(made)
+        Ok(drafts)
     }
 
-    fn typed(&self) -> Vec<(Object, Vec<String>)> {
-        let plain = |word: &str| [("type", word)].into_iter().collect::<Object>();
-        let mut made = Vec::new();
+    /// Makes a draft of each type, and of each category for types that imply none.
+    fn typed(&self) -> Vec<Draft> {
+        let plain = |word: &str| Object::from_iter([("type", word)]);
+        let mut actions = Vec::new();
         for word in std::iter::once("Other").chain(self.types.iter().map(String::as_str)) {
             match ActionType::from_word(word) {
-                Some(known) => made.push(plain(word).with("category", known.category())),
+                Some(known) => actions.push(plain(word).with("category", known.category())),
                 None => {
-                    made.push(plain(word));
-                    made.extend(
-                        self.categories.iter().map(|category| plain(word).with("category", category.clone())),
-                    );
+                    actions.push(plain(word));
+                    let categories = self.categories.iter();
+                    actions.extend(categories.map(|category| plain(word).with("category", category.clone())));
                 }
             }
         }
-        made.into_iter().map(|action| (action, Vec::new())).collect()
-    }
-
-    /// Multiplies by every set of texts, joined in one member.
-    fn with_texts(
-        &self,
-        mut made: Vec<(Object, Vec<String>)>,
-        member: &str,
-        texts: &BTreeSet<String>,
-    ) -> Result<Vec<(Object, Vec<String>)>, NotSearchable> {
-        for text in texts {
-            made = multiply(made, 2, |(action, types), choice| {
-                let before = action.get(member).and_then(Value::as_str).unwrap_or("");
-                let joined = format!("{before} {text}").trim().to_owned();
-                let action = if choice == 1 { action.with(member, joined) } else { action.clone() };
-                (action, types.clone())
-            })?;
-        }
-        Ok(made)
+        let draft = |action| Draft { action, artifact_types: Vec::new(), is_high_stakes: false };
+        actions.into_iter().map(draft).collect()
     }
 }
 
-fn multiply<T>(
-    made: Vec<T>,
-    choices: usize,
-    choose: impl Fn(&T, usize) -> T,
-) -> Result<Vec<T>, NotSearchable> {
-    if made.len().saturating_mul(choices) > CANDIDATES_MAX {
-        return Err(NotSearchable::TooManyCandidates);
+/// Adds a changed copy of each draft for each option; the drafts without a change come first.
+fn vary<T: Copy>(
+    mut drafts: Vec<Draft>,
+    options: impl IntoIterator<Item = T>,
+    change: impl Fn(&mut Draft, T),
+) -> Result<Vec<Draft>, NotSearchable> {
+    let plain = drafts.len();
+    for option in options {
+        if drafts.len() + plain > CANDIDATES_MAX {
+            return Err(NotSearchable::TooManyCandidates);
+        }
+        for at in 0..plain {
+            let mut draft = drafts.get(at).cloned();
+            draft.iter_mut().for_each(|draft| change(draft, option));
+            drafts.extend(draft);
+        }
     }
-    Ok((0..choices)
-        .flat_map(|choice| made.iter().map(|item| choose(item, choice)).collect::<Vec<_>>())
-        .collect())
+    Ok(drafts)
 }
 
 /// Returns the path of a field of the current action.

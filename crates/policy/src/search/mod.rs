@@ -1,16 +1,15 @@
-//! Shortest traces that violate a formula, or satisfy several.
+//! Search for shortest traces that violate a formula, or satisfy several.
 //!
-//! The search walks the states a trace can be in with respect to a formula — what its past operators remember,
-//! what its future operators still owe — breadth first, one candidate action at a time, so the first trace found
-//! is a shortest one. The states are finite: when all were seen and none will do, no trace of any length will.
+//! The search walks breadth first through the states of a trace with respect to a formula: the memory of its past
+//! operators and the obligations of its future operators. It adds one candidate action at a time, so the first trace
+//! found is a shortest one. The states are finite: when all were seen and none satisfies, no trace of any length does.
 //! Bounds keep it small: [`CANDIDATES_MAX`], [`STATES_MAX`], [`STEPS_MAX`] and [`LENGTH_MAX`].
 //!
-//! Candidates are made from what the formula mentions: its types, words, statuses and fields, on one shared
-//! target and chain or apart. Every trace found is checked by the evaluator before it is returned.
+//! Candidates are made from the types, words, statuses and fields that the formula mentions, on one shared target and
+//! chain or apart. The evaluator checks every trace before it is returned.
 
 mod automaton;
 mod candidate;
-mod obligation;
 mod walk;
 
 use hence_canon::Value;
@@ -18,40 +17,40 @@ use hence_canon::Value;
 use crate::formula::{Expr, Formula, Unary};
 use crate::monitor::NotMonitorable;
 
-/// How many different actions a search tries at each step. Twelve independent words make as many.
+/// The number of different actions a search tries at each step. Twelve independent words make as many.
 pub const CANDIDATES_MAX: usize = 4096;
 
-/// How many states a search keeps.
+/// The number of states a search stores.
 pub const STATES_MAX: usize = 20_000;
 
-/// How many actions a search tries in all: a second or two of work.
+/// The number of actions a search tries in all: a second or two of work.
 pub const STEPS_MAX: usize = 1_000_000;
 
-/// How long a trace may get. Policies that need more than a dozen actions to be violated are budgets, and the
-/// number of actions says nothing new.
+/// The number of actions of a trace. Policies that need more than a dozen actions to be violated are budgets, about which
+/// a longer trace tells nothing new.
 pub const LENGTH_MAX: usize = 24;
 
-/// What a search found.
+/// The outcome of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// A shortest trace.
     Trace(Value),
-    /// No trace of candidates, of any length, will do: every state was seen.
+    /// There is no such trace of any length: every state was visited.
     Nothing,
-    /// None within the bounds; there may be a longer one.
+    /// There is none within the bounds; a longer one may exist.
     NothingWithin {
-        /// How many states were visited.
+        /// The number of states visited.
         states: usize,
-        /// How long the longest trace was.
+        /// The length of the longest trace.
         length: usize,
     },
 }
 
-/// Why a formula cannot be searched.
+/// The reasons why a formula cannot be searched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotSearchable {
-    /// It speaks of lists or sets of the trace, for which no candidates are made.
+    /// It is about lists or sets of the trace, for which no candidates are made.
     #[error("`{0}` speaks of the whole trace, and only actions are searched")]
     WholeTrace(String),
     /// A past operator over the future.
@@ -63,7 +62,7 @@ pub enum NotSearchable {
     /// More candidates than [`CANDIDATES_MAX`].
     #[error("the formula mentions so much that there are more than {CANDIDATES_MAX} candidate actions")]
     TooManyCandidates,
-    /// A trace that the evaluator judges otherwise.
+    /// The evaluator does not confirm the trace found.
     #[error("the trace found for `{0}` does not stand up to evaluation")]
     Unconfirmed(String),
 }
@@ -78,7 +77,7 @@ impl From<NotMonitorable> for NotSearchable {
     }
 }
 
-/// Looks for a shortest trace on which a formula fails.
+/// Searches for a shortest trace on which a formula fails.
 ///
 /// # Errors
 /// [`NotSearchable`] when the formula is outside the searched fragment.
@@ -86,7 +85,7 @@ pub fn shortest_violation(formula: &Formula) -> Result<Found, NotSearchable> {
     walk::search(&Expr::Not(Box::new(formula.expr().clone())))
 }
 
-/// Looks for a shortest trace on which all formulas hold, and every rule with a trigger is triggered.
+/// Searches for a shortest trace on which all formulas hold and every rule with a trigger is triggered.
 ///
 /// # Errors
 /// [`NotSearchable`] when a formula is outside the searched fragment.

@@ -1,16 +1,16 @@
-//! The walk through the states, and the trace it leaves.
+//! The breadth-first walk through the states, and the trace it finds.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use hence_canon::{Object, Value};
 
 use super::automaton::{Automaton, State};
-use super::candidate::{Candidate, Link, candidates};
+use super::candidate::{Candidate, Draft, Link, candidates};
 use super::{Found, LENGTH_MAX, NotSearchable, STATES_MAX, STEPS_MAX};
 use crate::eval::{Evaluator, SinceReading, Subject};
 use crate::formula::Expr;
 
-/// What the shared artifacts are called.
+/// The name of the shared artifacts.
 const SHARED_TARGET: &str = "shared";
 
 /// Searches for a shortest trace that satisfies a formula.
@@ -34,7 +34,7 @@ fn length(trace: &Value) -> usize {
     trace.get("actions").and_then(Value::as_array).map_or(0, <[Value]>::len)
 }
 
-/// Makes the headers a formula can tell apart: with and without a beginning and an end.
+/// Makes the headers a formula can distinguish: with and without a trigger, with and without an outcome.
 fn headers(automaton: &Automaton) -> Vec<Object> {
     let mentions = |name: &str| {
         automaton.present.iter().any(|expr| crate::eval::any_word(expr, &mut |word| word.as_str() == name))
@@ -53,7 +53,7 @@ fn headers(automaton: &Automaton) -> Vec<Object> {
     headers
 }
 
-/// A state on the way, and how it was reached.
+/// A state, and the state and candidate it was reached from.
 struct Visit {
     state: State,
     from: Option<(usize, usize)>,
@@ -75,7 +75,7 @@ fn walk(
         let Some(visit) = visits.get(at) else { continue };
         // A trace without actions shows nothing, whatever it satisfies.
         if visit.length > 0 && automaton.accepts(&visit.state) {
-            let trace = build(header, &path(&visits, candidates, at));
+            let trace = write_trace(header, &path(&visits, candidates, at));
             return confirm(trace, goal);
         }
         let (state, length) = (visit.state.clone(), visit.length);
@@ -112,12 +112,11 @@ fn path<'c>(visits: &[Visit], candidates: &'c [Candidate], end: usize) -> Vec<&'
 }
 
 /// Writes the trace of a path.
-fn build(header: &Object, path: &[&Candidate]) -> Value {
+fn write_trace(header: &Object, path: &[&Candidate]) -> Value {
     let (mut actions, mut artifacts): (Vec<Object>, Vec<Object>) = (Vec::new(), Vec::new());
     let mut last_in_chain = None;
     for (at, candidate) in path.iter().enumerate() {
-        let (action, made) =
-            tie(at, &candidate.action, &candidate.artifact_types, candidate.link, last_in_chain);
+        let (action, made) = write_action(at, &candidate.draft, candidate.link, last_in_chain);
         if candidate.link == Link::Chain {
             last_in_chain = Some(at);
         }
@@ -127,11 +126,10 @@ fn build(header: &Object, path: &[&Candidate]) -> Value {
     header.with("actions", actions).with("artifacts", artifacts).into()
 }
 
-/// Gives an action its id, its artifacts, and its ties to the others.
-pub(super) fn tie(
+/// Writes an action with its id and its artifacts, which link it to the others.
+pub(super) fn write_action(
     at: usize,
-    action: &Object,
-    artifact_types: &[String],
+    draft: &Draft,
     link: Link,
     last_in_chain: Option<usize>,
 ) -> (Object, Vec<Object>) {
@@ -148,28 +146,27 @@ pub(super) fn tie(
         }
         artifacts.push(shared);
     }
-    for kind in artifact_types {
+    for kind in &draft.artifact_types {
         let name = format!("{}-{id}", kind.to_lowercase());
         artifacts.push(plain(name.clone(), kind).with("name", name));
     }
     let outputs: Vec<Value> =
         artifacts.iter().filter_map(|artifact| artifact.get("artifact_id").cloned()).collect();
-    let mut written: Object = [("id", id)].into_iter().collect();
-    for (key, value) in action.iter().filter(|(key, _)| &***key != "high_stakes") {
-        written = written.with(key.clone(), value.clone());
+    let mut action = Object::from_iter([("id", id)]);
+    for (key, value) in draft.action.iter() {
+        action = action.with(key.clone(), value.clone());
     }
-    if action.contains_key("high_stakes") {
-        let evidence: Object =
-            [("type", "FileRef".to_owned()), ("ref", format!("payments/{id}"))].into_iter().collect();
-        written = written.with("evidence", vec![evidence]);
+    if draft.is_high_stakes {
+        let evidence = Object::from_iter([("type", "FileRef".to_owned()), ("ref", format!("payments/{id}"))]);
+        action = action.with("evidence", vec![evidence]);
     }
     if !outputs.is_empty() {
-        written = written.with("outputs", outputs);
+        action = action.with("outputs", outputs);
     }
-    (written, artifacts)
+    (action, artifacts)
 }
 
-/// Lets the evaluator judge what was found.
+/// Confirms a trace with the evaluator.
 fn confirm(trace: Value, goal: &Expr) -> Result<Found, NotSearchable> {
     let unconfirmed = || NotSearchable::Unconfirmed(goal.to_string());
     let subject = Subject::read(&trace).map_err(|_| unconfirmed())?;

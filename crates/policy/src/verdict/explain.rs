@@ -1,4 +1,4 @@
-//! Why a policy failed, in as few steps as decide it.
+//! Explanations of failures, in as few steps as decide them.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use crate::eval::{Datum, Evaluator, Subject, Undecided};
 use crate::formula::{Binary, Expr, Quantifier, Scope, Unary};
 use crate::structural::Outcome;
 
-/// How many steps an explanation may have. Deeper ones explain the formula, not the failure.
+/// The number of steps of an explanation. Deeper ones would explain the formula, not the failure.
 const STEPS_MAX: usize = 8;
 
-/// An action, named so that a person finds it.
+/// A reference to an action of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionRef {
-    /// Its place in the trace, from 0.
+    /// Its position in the trace, from 0.
     pub position: usize,
     /// Its id.
     pub id: Option<i64>,
@@ -33,13 +33,13 @@ impl fmt::Display for ActionRef {
 /// One step of an explanation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Where.
+    /// The action the step is about.
     pub action: Option<ActionRef>,
-    /// What was found there, or not found.
+    /// The fact found, or the fact missing.
     pub found: String,
 }
 
-/// Why a policy failed: from where it was triggered to what was looked for and where.
+/// The facts that make a policy fail, from the trigger to the missing fact.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Explanation {
     /// The steps, outermost first.
@@ -75,7 +75,7 @@ impl Explanation {
 /// Explains why a formula does not hold at the start of a trace.
 pub(super) fn explain_failure(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Explanation, Undecided> {
     let mut explainer = Explainer { evaluator, steps: Vec::new() };
-    explainer.why(expr, 0, false)?;
+    explainer.explain(expr, 0, false)?;
     Ok(Explanation { steps: explainer.steps })
 }
 
@@ -90,7 +90,7 @@ struct Explainer<'e, 't> {
 }
 
 impl Explainer<'_, '_> {
-    fn say(&mut self, at: usize, found: String) {
+    fn add(&mut self, at: usize, found: String) {
         if self.steps.len() < STEPS_MAX {
             let action = action_ref(self.evaluator.subject(), at);
             self.steps.push(Step { action, found });
@@ -101,36 +101,36 @@ impl Explainer<'_, '_> {
         self.evaluator.holds(expr, at)
     }
 
-    /// Says why `expr` is `value` at a position.
-    fn why(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
+    /// Adds the steps that explain why `expr` is `value` at a position.
+    fn explain(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
         match (expr, value) {
-            (Expr::Not(inner), _) => self.why(inner, at, !value),
+            (Expr::Not(inner), _) => self.explain(inner, at, !value),
             (Expr::And(parts), false) | (Expr::Or(parts), true) => self.first(parts, at, value),
             (Expr::Or(parts), false) => {
                 let names: Vec<String> = parts.iter().map(|part| format!("`{part}`")).collect();
-                self.say(at, format!("none of {} holds", names.join(", ")));
+                self.add(at, format!("none of {} holds", names.join(", ")));
                 Ok(())
             }
             (Expr::Implies(left, right), false) => {
-                self.say(at, format!("`{left}` holds"));
-                self.why(right, at, false)
+                self.add(at, format!("`{left}` holds"));
+                self.explain(right, at, false)
             }
             (Expr::Unary(operator, inner), _) => self.unary(*operator, inner, expr, at, value),
             (Expr::Binary(operator, left, right), false) => self.binary(*operator, left, right, at),
             (Expr::Count { of, bound, .. }, _) => {
                 let count = self.evaluator.truth(of)?.bits(self.evaluator.len()).count();
-                self.say_of_trace(format!("`{of}` holds {count} times, and the bound is {bound}"));
+                self.add_for_trace(format!("`{of}` holds {count} times, and the bound is {bound}"));
                 Ok(())
             }
             (Expr::Quantified { .. }, _) => self.quantified(expr, at, value),
             _ => {
-                self.say(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
+                self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
                 Ok(())
             }
         }
     }
 
-    fn say_of_trace(&mut self, found: String) {
+    fn add_for_trace(&mut self, found: String) {
         if self.steps.len() < STEPS_MAX {
             self.steps.push(Step { action: None, found });
         }
@@ -139,7 +139,7 @@ impl Explainer<'_, '_> {
     fn first(&mut self, parts: &[Expr], at: usize, value: bool) -> Result<(), Undecided> {
         for part in parts {
             if self.holds(part, at)? == value {
-                return self.why(part, at, value);
+                return self.explain(part, at, value);
             }
         }
         Ok(())
@@ -158,45 +158,45 @@ impl Explainer<'_, '_> {
             (Unary::Globally, false) | (Unary::Finally, true) => {
                 let bits = self.evaluator.truth(inner)?;
                 match (at..len).find(|place| bits.at(*place) == value) {
-                    Some(place) => self.why(inner, place, value),
+                    Some(place) => self.explain(inner, place, value),
                     None => Ok(()),
                 }
             }
             (Unary::Finally, false) if at == 0 => {
-                self.say_of_trace(format!("no action satisfies `{inner}` ({len} looked at)"));
+                self.add_for_trace(format!("no action satisfies `{inner}` ({len} looked at)"));
                 Ok(())
             }
             (Unary::Finally, false) => {
-                self.say(
+                self.add(
                     at,
                     format!("neither it nor a later action satisfies `{inner}` ({} looked at)", len - at),
                 );
                 Ok(())
             }
             (Unary::Next, false) if at + 1 >= len => {
-                self.say(at, "there is no next action".to_owned());
+                self.add(at, "there is no next action".to_owned());
                 Ok(())
             }
-            (Unary::Next, _) => self.why(inner, at + 1, value),
+            (Unary::Next, _) => self.explain(inner, at + 1, value),
             (Unary::Previously(scope), false) => {
                 let looked = if scope == Scope::All { format!(" ({at} looked at)") } else { String::new() };
-                self.say(at, format!("no earlier action{} satisfies `{inner}`{looked}", within(scope)));
+                self.add(at, format!("no earlier action{} satisfies `{inner}`{looked}", within(scope)));
                 self.nearest(scope, inner, at)
             }
             (Unary::Previously(scope), true) | (Unary::Historically(scope), false) => {
                 match self.earlier(scope, inner, at, value)? {
-                    Some(place) => self.why(inner, place, value),
+                    Some(place) => self.explain(inner, place, value),
                     None => Ok(()),
                 }
             }
             _ => {
-                self.say(at, format!("`{whole}` holds"));
+                self.add(at, format!("`{whole}` holds"));
                 Ok(())
             }
         }
     }
 
-    /// Finds the earliest action before `at`, in scope, where `expr` is `value`.
+    /// Returns the earliest action before `at`, in scope, where `expr` is `value`.
     fn earlier(
         &mut self,
         scope: Scope,
@@ -219,12 +219,12 @@ impl Explainer<'_, '_> {
         Ok(earliest.filter(|place| *place < at))
     }
 
-    /// Names an earlier action that satisfies the first part of a conjunction and not the rest.
+    /// Adds an earlier action that satisfies the first part of a conjunction and not the rest.
     fn nearest(&mut self, scope: Scope, inner: &Expr, at: usize) -> Result<(), Undecided> {
         let Expr::And(parts) = inner else { return Ok(()) };
         let Some(first) = parts.first() else { return Ok(()) };
         let Some(place) = self.earlier(scope, first, at, true)? else { return Ok(()) };
-        self.say(place, format!("`{first}` holds"));
+        self.add(place, format!("`{first}` holds"));
         self.first(parts, place, false)
     }
 
@@ -245,14 +245,14 @@ impl Explainer<'_, '_> {
             (Binary::Since, Some(_)) => format!("`{left}` has not held since `{right}`"),
             (Binary::Since, None) => format!("no earlier action satisfies `{right}` ({at} looked at)"),
         };
-        self.say(at, found);
+        self.add(at, found);
         Ok(())
     }
 
     fn quantified(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
         let Expr::Quantified { quantifier, variable, set, body } = expr else { return Ok(()) };
         let Some(set) = set else {
-            self.say(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
+            self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
             return Ok(());
         };
         let wanted = *quantifier != Quantifier::All;
@@ -264,7 +264,7 @@ impl Explainer<'_, '_> {
             (Quantifier::All, None) => format!("`{body}` holds for every element of `{set}`"),
             (_, None) => format!("`{body}` holds for no element of `{set}`"),
         };
-        self.say_of_trace(text);
+        self.add_for_trace(text);
         Ok(())
     }
 }

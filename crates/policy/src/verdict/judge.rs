@@ -1,4 +1,4 @@
-//! Policy × trace → verdict.
+//! Policy and trace → verdict.
 
 use hence_review::vocabulary::EvaluationStatus;
 
@@ -10,10 +10,10 @@ use crate::policy::{Policy, Rule};
 use crate::structural::{self, Outcome, Structural};
 use crate::vocabulary::Atom;
 
-/// How many offending elements are named. Past this, more names tell a reader nothing.
+/// The number of offending elements a verdict names. More would tell a reader nothing new.
 const ELEMENTS_NAMED_MAX: usize = 1000;
 
-/// Judges one policy.
+/// Evaluates one policy.
 pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
     let mut verdict = Verdict {
         policy_id: policy.id().clone(),
@@ -53,8 +53,8 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
     verdict
 }
 
-/// Returns whether a finding leaves nothing to evaluate. A severity or a scope that is missing does not: it is
-/// reported, and the formula still has a truth value.
+/// Returns whether a finding leaves nothing to evaluate. With an invalid severity or scope, the formula still has a
+/// truth value.
 fn is_fatal(finding: &crate::lint::Finding) -> bool {
     use crate::lint::FindingKind::{InvalidMember, MissingMember};
     finding.is_error()
@@ -77,20 +77,15 @@ fn heuristic_words(rule: &Rule) -> Vec<String> {
     words
 }
 
-/// Returns whether a name stands as an atom: the same name as a value is not looked for in texts.
+/// Returns whether a name is used as an atom: a name used as a value is not searched for in texts.
 fn is_atom(expr: &Expr, name: &str) -> bool {
     match expr {
         Expr::Atom(word) => word.as_str() == name,
-        Expr::Not(inner) | Expr::Unary(_, inner) | Expr::Count { of: inner, .. } => is_atom(inner, name),
-        Expr::Quantified { body, .. } => is_atom(body, name),
-        Expr::And(parts) | Expr::Or(parts) => parts.iter().any(|part| is_atom(part, name)),
+        // A plain condition of a type is a status.
         Expr::Typed { conditions, .. } => {
             conditions.iter().any(|part| !matches!(part, Expr::Atom(_)) && is_atom(part, name))
         }
-        Expr::Implies(left, right) | Expr::Iff(left, right) | Expr::Binary(_, left, right) => {
-            is_atom(left, name) || is_atom(right, name)
-        }
-        _ => false,
+        _ => expr.parts().any(|part| is_atom(part, name)),
     }
 }
 
@@ -99,7 +94,7 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
         Some(check) => match check.formula() {
             Some(formula) => formula.expr(),
             None => {
-                settle(&structural::check(check, evaluator.subject()), evaluator, verdict);
+                fill_in(&structural::check(check, evaluator.subject()), evaluator, verdict);
                 return Ok(());
             }
         },
@@ -108,8 +103,8 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
     let holds = evaluator.truth(expr)?.at(0);
     verdict.status = if holds { EvaluationStatus::Passed } else { EvaluationStatus::Failed };
     match expr {
-        Expr::Unary(Unary::Globally, body) => everywhere(body, evaluator, verdict)?,
-        _ => elements(expr, 0, !holds, evaluator, verdict)?,
+        Expr::Unary(Unary::Globally, body) => add_positions(body, evaluator, verdict)?,
+        _ => add_elements(expr, 0, !holds, evaluator, verdict)?,
     }
     if !holds {
         verdict.explanation = Some(explain_failure(expr, evaluator)?);
@@ -117,8 +112,8 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
     Ok(())
 }
 
-/// Takes over what a named check found.
-fn settle(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) {
+/// Fills in a verdict from the outcome of a named check.
+fn fill_in(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) {
     let subject = evaluator.subject();
     verdict.evidence = Witnesses::at(subject, outcome.evidence.iter().copied());
     verdict.violating = Witnesses::at(subject, outcome.violating.iter().copied());
@@ -134,20 +129,20 @@ fn settle(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Splits the positions of a top-level `G` into evidence and violations, and sees whether it ever applied.
-fn everywhere(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
+/// Splits the positions of a top-level `G` into evidence and violations, and decides whether the rule ever applied.
+fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
     let len = evaluator.len();
     let subject = evaluator.subject();
     let (evidence, violating) = match body {
         Expr::Implies(trigger, _) => {
             let triggered = evaluator.truth(trigger)?.bits(len);
             // Where it is triggered, the rule holds exactly when its demand does.
-            let kept = evaluator.truth(body)?.bits(len);
+            let satisfied = evaluator.truth(body)?.bits(len);
             if triggered.is_empty() {
                 verdict.status = EvaluationStatus::NotApplicable;
                 verdict.reason = Some(format!("`{trigger}` never holds"));
             }
-            (triggered.and(&kept), triggered.and(&kept.not()))
+            (triggered.and(&satisfied), triggered.and(&satisfied.not()))
         }
         Expr::Not(forbidden) => (Truth::Constant(false).bits(len), evaluator.truth(forbidden)?.bits(len)),
         other => {
@@ -163,13 +158,13 @@ fn everywhere(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict)
         other => other,
     };
     if let Some(first) = violating.ones().next() {
-        elements(demand, first, true, evaluator, verdict)?;
+        add_elements(demand, first, true, evaluator, verdict)?;
     }
     Ok(())
 }
 
-/// Names the elements of a quantifier that make it fail.
-fn elements(
+/// Adds the elements of a quantifier that make it fail.
+fn add_elements(
     expr: &Expr,
     at: usize,
     failed: bool,

@@ -187,7 +187,7 @@ fn watched(table: &mut Table) -> Result<(), Error> {
 }
 
 fn admit(monitor: &mut Monitor, (action, artifacts): &(Object, Vec<Object>)) -> Result<(), Error> {
-    let _ = monitor.offer(action, artifacts)?.admit();
+    let _ = monitor.propose(action, artifacts)?.admit();
     Ok(())
 }
 

@@ -4,9 +4,9 @@ use hence_canon::Object;
 use hence_review::vocabulary::PolicySeverity;
 
 use super::Monitor;
-use super::compile::Values;
-use super::growth::{Growth, OfferFault};
-use super::watch::{Effect, Watch};
+use super::ledger::{Delta, ProposalError};
+use super::program::Values;
+use super::watch::WatchedPolicy;
 use crate::formula::{Expr, Unary};
 use crate::policy::PolicyId;
 use crate::verdict::{ActionRef, Explanation, Step};
@@ -16,37 +16,36 @@ use crate::verdict::{ActionRef, Explanation, Step};
 pub struct Violation {
     /// The policy.
     pub policy_id: PolicyId,
-    /// How much it matters.
+    /// The severity of the policy.
     pub severity: PolicySeverity,
-    /// What triggered the policy and what is missing.
+    /// The trigger of the policy and the missing fact.
     pub explanation: Explanation,
-    /// Whether the type of the action alone is enough: whatever comes of the action, it violates the policy.
+    /// Whether the type of the action alone violates the policy, whatever the action does.
     pub is_certain: bool,
 }
 
-/// A proposed action: what it would violate is known, and nothing has changed yet. Dropping it leaves the
+/// A proposed action with the policies it would violate. Nothing has changed yet; dropping the proposal leaves the
 /// monitor as it was.
 #[derive(Debug)]
-#[must_use = "an offer changes nothing until it is admitted"]
-pub struct Offer<'m> {
+#[must_use = "a proposal changes nothing until it is admitted"]
+pub struct Proposal<'m> {
     monitor: &'m mut Monitor,
-    growth: Growth,
+    delta: Delta,
     values: Values,
     violations: Vec<Violation>,
 }
 
-impl<'m> Offer<'m> {
+impl<'m> Proposal<'m> {
     pub(super) fn new(
         monitor: &'m mut Monitor,
         action: &Object,
         artifacts: &[Object],
-    ) -> Result<Self, OfferFault> {
-        let growth = Growth::of(&mut monitor.ledger, action, artifacts)?;
-        let values = monitor.program.peek(&monitor.ledger, &growth).map_err(OfferFault::Undecided)?;
-        let violates = |watch: &&Watch| watch.effect(&growth.window, &values) == Effect::Violates;
-        let broken = monitor.watches.iter().filter(violates);
-        let violations = broken.map(|watch| violation(monitor, watch, &growth, &values)).collect();
-        Ok(Self { monitor, growth, values, violations })
+    ) -> Result<Self, ProposalError> {
+        let delta = Delta::of(&mut monitor.ledger, action, artifacts)?;
+        let values = monitor.program.peek(&monitor.ledger, &delta).map_err(ProposalError::Undecided)?;
+        let broken = monitor.watches.iter().filter(|watch| watch.is_violated_by(&delta.window, &values));
+        let violations = broken.map(|watch| violation(monitor, watch, &delta, &values)).collect();
+        Ok(Self { monitor, delta, values, violations })
     }
 
     /// Returns the policies the action would violate, in the order they were given.
@@ -54,27 +53,27 @@ impl<'m> Offer<'m> {
         &self.violations
     }
 
-    /// Makes the action part of the trace, whatever it violates.
+    /// Adds the action to the trace, whatever it violates.
     pub fn admit(self) -> Vec<Violation> {
-        let Self { monitor, growth, values, violations } = self;
-        monitor.ledger.admit(&growth);
-        monitor.program.advance(&monitor.ledger, &growth, &values);
+        let Self { monitor, delta, values, violations } = self;
+        monitor.ledger.admit(&delta);
+        monitor.program.advance(&monitor.ledger, &delta, &values);
         for watch in &mut monitor.watches {
-            watch.advance(&growth.window, growth.action_id, &values);
+            watch.advance(&delta.window, delta.action_id, &values);
         }
         violations
     }
 }
 
-fn violation(monitor: &Monitor, watch: &Watch, growth: &Growth, values: &Values) -> Violation {
-    let action = growth.window.trace().actions().first();
+fn violation(monitor: &Monitor, watch: &WatchedPolicy, delta: &Delta, values: &Values) -> Violation {
+    let action = delta.window.trace().actions().first();
     let action = action.map(|action| ActionRef {
         position: monitor.ledger.len(),
         id: action.id(),
         action_type: action.type_word().to_owned(),
     });
     let mut found = Vec::new();
-    why(monitor, watch.expr(), values, &mut found);
+    explain(monitor, watch.expr(), values, &mut found);
     let steps = found.into_iter().map(|found| Step { action: action.clone(), found }).collect();
     Violation {
         policy_id: watch.id().clone(),
@@ -84,17 +83,17 @@ fn violation(monitor: &Monitor, watch: &Watch, growth: &Growth, values: &Values)
     }
 }
 
-/// Descends to the part that decides.
-fn why(monitor: &Monitor, expr: &Expr, values: &Values, found: &mut Vec<String>) {
+/// Adds the facts that decide, from the outermost operator down.
+fn explain(monitor: &Monitor, expr: &Expr, values: &Values, found: &mut Vec<String>) {
     let value = |part: &Expr| monitor.program.value_of(part, values);
     match expr {
-        Expr::Unary(Unary::Globally, body) => why(monitor, body, values, found),
+        Expr::Unary(Unary::Globally, body) => explain(monitor, body, values, found),
         Expr::Implies(trigger, demand) if value(trigger) == Some(true) => {
             found.push(format!("`{trigger}` holds"));
-            why(monitor, demand, values, found);
+            explain(monitor, demand, values, found);
         }
         Expr::And(parts) => match parts.iter().find(|part| value(part) == Some(false)) {
-            Some(part) => why(monitor, part, values, found),
+            Some(part) => explain(monitor, part, values, found),
             None => found.push(format!("`{expr}` does not hold")),
         },
         Expr::Unary(Unary::Previously(_), inner) => {

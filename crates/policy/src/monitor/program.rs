@@ -1,49 +1,47 @@
-//! Formulas → a program with state.
+//! Past formulas compiled into parts with state.
 
 use std::collections::BTreeMap;
 
-use super::chain::Chain;
-use super::growth::Growth;
-use super::ledger::Ledger;
-use super::target::Targets;
-use crate::eval::{Cell, Evaluator, SinceReading, Undecided};
+use super::ledger::{Delta, Ledger};
+use super::scope::{Chain, Targets};
+use crate::eval::{Evaluator, PastState, SinceReading, Undecided};
 use crate::formula::{Binary, Expr, Scope, Term, Unary};
 use crate::vocabulary::{ACTION_FIELDS, Atom, Function, is_trace_list};
 
-/// Why a policy cannot be watched while the run happens.
+/// The reasons why a policy cannot be monitored while the run happens.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotMonitorable {
     /// The policy has no truth value on any trace.
     #[error("{0}")]
     Invalid(String),
-    /// It depends on what has not happened yet.
+    /// It depends on the future.
     #[error("`{0}` depends on what has not happened yet")]
     Future(String),
-    /// It speaks of the whole trace, not of one action.
+    /// It is about the whole trace, not about one action.
     #[error("`{0}` speaks of the whole trace")]
     WholeTrace(String),
 }
 
-/// A part of a formula, by its place in the program.
+/// The index of a part in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PartId(usize);
 
-/// What a part is; parts refer only to parts before them.
+/// A part of a formula; parts refer only to parts before them.
 #[derive(Debug)]
 enum Part {
-    /// Something about the present action alone.
+    /// A formula about the present action alone.
     Present(Expr),
     Not(PartId),
     All(Vec<PartId>),
     Any(Vec<PartId>),
     Same(PartId, PartId),
-    Past(Cell, PartId, PartId),
+    Past(PastState, PartId, PartId),
     Chain(Chain, PartId),
     Target(Targets, PartId),
 }
 
-/// Parts shared by all watched policies.
+/// The parts of all watched policies; equal parts are shared.
 #[derive(Debug)]
 pub(super) struct Program {
     parts: Vec<Part>,
@@ -61,7 +59,7 @@ impl Program {
         PartId(self.parts.len() - 1)
     }
 
-    /// Finds or makes the part for a formula of the past.
+    /// Returns the part for a formula about the past, made if it is new.
     pub(super) fn part(&mut self, expr: &Expr) -> Result<PartId, NotMonitorable> {
         if let Some(known) = self.known.get(expr) {
             return Ok(*known);
@@ -85,7 +83,7 @@ impl Program {
             }
             Expr::Unary(Unary::Historically(Scope::All), inner) => {
                 let inner = self.part(inner)?;
-                Part::Past(Cell::Historically(true), inner, inner)
+                Part::Past(PastState::Historically(true), inner, inner)
             }
             // Every one in scope satisfies φ exactly when none in scope violates it.
             Expr::Unary(Unary::Historically(scope), inner) => {
@@ -95,8 +93,11 @@ impl Program {
             }
             Expr::Binary(operator @ (Binary::Since | Binary::SinceLast), left, right) => {
                 let (left, right) = (self.part(left)?, self.part(right)?);
-                let cell =
-                    if *operator == Binary::Since { Cell::since(self.since) } else { Cell::since_last() };
+                let cell = if *operator == Binary::Since {
+                    PastState::since(self.since)
+                } else {
+                    PastState::since_last()
+                };
                 Part::Past(cell, left, right)
             }
             Expr::Unary(Unary::Globally | Unary::Finally | Unary::Next, _)
@@ -116,11 +117,11 @@ impl Program {
 
     /// Evaluates every part at the proposed action.
     ///
-    /// What a late artifact tells about the past is taken in first, on a copy: that costs as much as the run is long,
-    /// and a run that tells its artifacts in time never pays it.
-    pub(super) fn peek(&self, ledger: &Ledger, growth: &Growth) -> Result<Values, Undecided> {
-        let told = growth.is_late.then(|| ledger.told(growth));
-        let mut evaluator = Evaluator::new(&growth.window, self.since);
+    /// Facts that a late artifact adds about the past are applied first, on a copy. This costs as much as the run is
+    /// long; a run that reports its artifacts in time never pays it.
+    pub(super) fn peek(&self, ledger: &Ledger, delta: &Delta) -> Result<Values, Undecided> {
+        let updated = delta.is_late.then(|| ledger.with(delta));
+        let mut evaluator = Evaluator::new(&delta.window, self.since);
         let mut values = Values(Vec::with_capacity(self.parts.len()));
         for part in &self.parts {
             let value = match part {
@@ -130,13 +131,13 @@ impl Program {
                 Part::Any(operands) => operands.iter().any(|operand| values.get(*operand)),
                 Part::Same(left, right) => values.get(*left) == values.get(*right),
                 Part::Past(cell, left, right) => cell.peek(values.get(*left), values.get(*right)),
-                Part::Chain(chain, _) => match &told {
-                    Some(ledger) => chain.peek_late(ledger, growth),
-                    None => chain.peek(growth),
+                Part::Chain(chain, _) => match &updated {
+                    Some(ledger) => chain.peek_late(ledger, delta),
+                    None => chain.peek(delta),
                 },
-                Part::Target(targets, _) => match &told {
-                    Some(ledger) => targets.peek_late(ledger, growth),
-                    None => targets.peek(growth),
+                Part::Target(targets, _) => match &updated {
+                    Some(ledger) => targets.peek_late(ledger, delta),
+                    None => targets.peek(delta),
                 },
             };
             values.0.push(value);
@@ -144,13 +145,13 @@ impl Program {
         Ok(values)
     }
 
-    /// Moves every part past the action; the ledger already has what it adds.
-    pub(super) fn advance(&mut self, ledger: &Ledger, growth: &Growth, values: &Values) {
+    /// Moves every part past the action; the ledger already has its delta.
+    pub(super) fn advance(&mut self, ledger: &Ledger, delta: &Delta, values: &Values) {
         for part in &mut self.parts {
             match part {
                 Part::Past(cell, left, right) => cell.advance(values.get(*left), values.get(*right)),
-                Part::Chain(chain, inner) => chain.advance(ledger, growth, values.get(*inner)),
-                Part::Target(targets, inner) => targets.advance(ledger, growth, values.get(*inner)),
+                Part::Chain(chain, inner) => chain.advance(ledger, delta, values.get(*inner)),
+                Part::Target(targets, inner) => targets.advance(ledger, delta, values.get(*inner)),
                 _ => {}
             }
         }
@@ -164,7 +165,7 @@ impl Program {
 
 fn previously(scope: Scope, inner: PartId) -> Part {
     match scope {
-        Scope::All => Part::Past(Cell::Previously(false), inner, inner),
+        Scope::All => Part::Past(PastState::Previously(false), inner, inner),
         Scope::Chain => Part::Chain(Chain::default(), inner),
         Scope::Target => Part::Target(Targets::default(), inner),
     }
@@ -180,22 +181,12 @@ impl Values {
     }
 }
 
-/// Returns whether a formula has no operator over time and counts nothing.
+/// Returns whether a formula has no temporal operator and no count.
 pub(crate) fn is_timeless(expr: &Expr) -> bool {
-    match expr {
-        Expr::Unary(..) | Expr::Binary(..) | Expr::Count { .. } => false,
-        Expr::Not(inner) | Expr::Quantified { body: inner, .. } => is_timeless(inner),
-        Expr::And(parts) | Expr::Or(parts) | Expr::Typed { conditions: parts, .. } => {
-            parts.iter().all(is_timeless)
-        }
-        Expr::Implies(left, right) | Expr::Iff(left, right) => is_timeless(left) && is_timeless(right),
-        Expr::Constant(_) | Expr::Atom(_) | Expr::Compare { .. } | Expr::Member { .. } | Expr::Holds(_) => {
-            true
-        }
-    }
+    !expr.any(&|part| matches!(part, Expr::Unary(..) | Expr::Binary(..) | Expr::Count { .. }))
 }
 
-/// Refuses what looks beyond the present action and the artifacts it names.
+/// Refuses a formula that looks beyond the present action and the artifacts it names.
 pub(crate) fn check_present(expr: &Expr) -> Result<(), NotMonitorable> {
     let whole = || Err(NotMonitorable::WholeTrace(expr.to_string()));
     match expr {
@@ -213,14 +204,6 @@ pub(crate) fn check_present(expr: &Expr) -> Result<(), NotMonitorable> {
             }
             check_present(body)
         }
-        Expr::Not(inner) => check_present(inner),
-        Expr::And(parts) | Expr::Or(parts) | Expr::Typed { conditions: parts, .. } => {
-            parts.iter().try_for_each(check_present)
-        }
-        Expr::Implies(left, right) | Expr::Iff(left, right) => {
-            check_present(left)?;
-            check_present(right)
-        }
         Expr::Compare { left, right, .. } => {
             check_term(left)?;
             check_term(right)
@@ -233,7 +216,7 @@ pub(crate) fn check_present(expr: &Expr) -> Result<(), NotMonitorable> {
             }
         }
         Expr::Holds(term) => check_term(term),
-        _ => Ok(()),
+        _ => expr.parts().try_for_each(check_present),
     }
 }
 
