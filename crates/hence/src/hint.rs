@@ -181,11 +181,8 @@ pub(crate) fn copy(run: &str) -> String {
 
 /// Returns a word as a shell would read it back, with nothing in it that a terminal would obey.
 pub(crate) fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else if escape(text) == text {
-        format!("'{}'", text.replace('\'', "'\\''"))
+    if escape(text) == text {
+        hence_review::show::shell_word(text)
     } else {
         format!("$'{}'", text.chars().map(ansi_c).collect::<String>())
     }

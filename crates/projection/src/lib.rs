@@ -1,31 +1,33 @@
-//! A run as a review trace: what was done, why, from what, what was established and what was not.
+//! The projection of a run into a review trace: actions, artifacts, lineage and gaps of the run, for reviewers.
 //!
-//! The projection is a pure function of a run: its journal, its problem, its program and its large values. The same
-//! run gives the same bytes, and the trace names the head of the journal it was derived from. It does not judge and
-//! adds nothing a record does not say: what no step checked becomes a declared gap, not a claim.
+//! The projection is a pure function of a run: its journal, problem, program and blobs. The same run gives the same
+//! bytes, and the trace names the head of its journal. The projection adds no claims: a result that no step checked
+//! becomes a declared gap.
 //!
-//! [`trace_of_run`] shows a whole run. A [`Projection`] grows record by record: what record n adds is computed from
-//! records up to n alone, and can be looked at before it is taken — so a rule over actions can judge a step before it
+//! [`trace_of_run`] projects a recorded run. A [`Projection`] grows record by record: the delta of record n is computed
+//! from records up to n alone and can be inspected before it is applied, so a policy can judge a step before the step
 //! is recorded:
 //!
 //! ```text
 //! Projection::begin(header, problem, program, blobs)
-//!    loop:  piece = look_at_step(index, result)      changes nothing; judge piece.actions, piece.artifacts
-//!           take(piece)                              once the record is kept, or never
-//!    trace(head, links)                              the trace as it is now
+//!    loop:  delta = preview_step(index, result)      changes nothing; judge delta.actions, delta.artifacts
+//!           apply(delta)                             once the record is appended, or never
 //! ```
 //!
-//! Every kind of run becomes actions of the right family. A capability declares what calling it is; a skill can say it
-//! of its steps in `metadata.actions`, and group them in `metadata.groups`. Conditions, routers, loops, scatters and
-//! answers of people are gateways with what was chosen and why not the rest.
+//! [`PolicyGate`] is the gate that does so: it offers the previewed actions to the monitor of `hence-policy`.
+//! [`policies_document`] and [`read_policies`] are the form in which policies are pinned and recorded.
 //!
-//! It is not a second reading of the flow of a run, it opens no files, and it does not run anything.
+//! Every kind of run becomes actions of the right family. A capability declares the action type of its calls; a skill
+//! can override it in `metadata.actions` and group its steps in `metadata.groups`. Conditions, routers, loops, scatters
+//! and answers of people become gateways with the chosen option and the reasons against the others.
+//!
+//! The crate opens no files and executes nothing.
 //!
 //! ```
 //! use hence_canon::parse;
 //! use hence_engine::{Engine, MemorySink, Request, Run, Sink, without_defects};
 //! use hence_projection::{Program, RecordedRun, trace_of_run};
-//! use hence_review::{model, validate};
+//! use hence_review::validate;
 //! use hence_state::Profile;
 //!
 //! let problem = parse(br#"{"version":"1.0.0","id":"req-1","created_at":"2026-02-02T00:00:00Z",
@@ -38,33 +40,30 @@
 //!
 //! let problem = without_defects(problem);
 //! let run = RecordedRun { journal: &sink.journal, problem: &problem, blobs: &sink.blobs, links: &[], calls: None };
-//! let trace = model::encode(&trace_of_run(Program::Reason(&engine), &run)?);
+//! let trace = trace_of_run(Program::Reason(&engine), &run)?;
 //! assert!(validate::validate_canonical(&trace).findings().is_empty());
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 
-mod base;
-mod ending;
+mod artifacts;
+mod delta;
 mod error;
-mod gap;
-mod link;
-mod piece;
-mod program;
+mod gaps;
+mod gate;
+mod policies;
 mod projection;
 mod reason;
-mod recorded;
-mod shelf;
+mod run_info;
 mod skill;
+mod text;
 mod trace;
-mod unit;
 mod variables;
 mod view;
-mod word;
 
+pub use delta::TraceDelta;
 pub use error::ProjectError;
-pub use link::{RunLink, RunRelation};
-pub use piece::Piece;
-pub use program::Program;
-pub use projection::Projection;
-pub use recorded::{RecordedRun, trace_of_run};
-pub use trace::JOURNAL_MEMBER;
+pub use gate::{PolicyGate, ReasonGates};
+pub use policies::{EVENTS_MEMBER, policies_document, policy_specification, read_policies};
+pub use projection::{Projection, RecordedRun, trace_of_run};
+pub use trace::{JOURNAL_MEMBER, RunLink, RunRelation};
+pub use view::Program;

@@ -1,41 +1,40 @@
 //! A trace that grows with its run, record by record.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use hence_engine::Blobs;
-use hence_journal::{Control, Head, Header, RecordIndex};
-use hence_review::model::{Action, ActionId, ActionStep, Artifact, Residual, Trace};
+use hence_canon::{Lenient, Value};
+use hence_engine::{Blobs, is_seen};
+use hence_journal::verify::{Outcome, check_chain};
+use hence_journal::{Control, Head, Header, Reader, Record, RecordIndex, read_tail};
+use hence_review::model::{Action, ActionId, ActionStep, Artifact, Residual, Trace, encode};
 use hence_skills::CallHistory;
 use hence_state::{ProblemSpec, Profile, StepResult};
 
 use crate::ProjectError;
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::link::RunLink;
-use crate::piece::Piece;
-use crate::program::Program;
-use crate::shelf::Shelf;
-use crate::trace::{Whole, assembled};
-use crate::unit::Units;
-use crate::view::{Scene, View};
+use crate::artifacts::ArtifactIndex;
+use crate::delta::{TraceDelta, Units};
+use crate::policies::PolicyLog;
+use crate::run_info::RunInfo;
+use crate::trace::{RunLink, TraceParts, assemble};
+use crate::view::{Context, Ending, Program, RunView};
 
 /// A trace that grows with its run.
 ///
-/// [`look_at_step`](Self::look_at_step) and [`look_at_control`](Self::look_at_control) say what a record would add and
-/// change nothing, so a step can be judged before it is recorded; [`take`](Self::take) adds it. Record n is shown
-/// from records up to n alone.
+/// [`preview_step`](Self::preview_step) and [`preview_control`](Self::preview_control) return the delta of a record
+/// and change nothing, so a step can be judged before it is recorded; [`apply`](Self::apply) adds a delta. The delta
+/// of record n depends on records up to n alone.
 pub struct Projection<'a> {
-    base: Base<'a>,
-    view: Box<dyn View + 'a>,
-    shelf: Shelf,
+    run: RunInfo<'a>,
+    view: Box<dyn RunView + 'a>,
+    artifacts: ArtifactIndex,
     units: Units,
     actions: Vec<Action>,
     residuals: Vec<Residual>,
-    calls: Option<CallHistory>,
 }
 
 impl<'a> Projection<'a> {
-    /// Begins with the header of a run: the problem is taken in.
+    /// Begins with the header of a run.
     ///
     /// # Errors
     /// [`ProjectError`] when the program and the problem do not belong together.
@@ -47,50 +46,43 @@ impl<'a> Projection<'a> {
     ) -> Result<Self, ProjectError> {
         let view = program.view(&problem)?;
         let profile = Profile::named(header.profile);
-        let base = Base { header, problem, profile, blobs };
         let mut projection = Self {
-            base,
+            run: RunInfo { header, problem, profile, blobs },
             view,
-            shelf: Shelf::default(),
+            artifacts: ArtifactIndex::default(),
             units: Units::default(),
             actions: Vec::new(),
             residuals: Vec::new(),
-            calls: None,
         };
-        let first = projection.view.begin(&projection.scene());
-        projection.take(first)?;
+        let first = projection.view.begin(&projection.context());
+        projection.apply(first)?;
         Ok(projection)
     }
 
-    /// Says what a step adds to the trace, whether it is recorded already or not.
+    /// Returns the delta of a step, recorded or not.
     ///
     /// # Errors
-    /// [`ProjectError`] when the result is not one of this program, or lacks a large value.
-    pub fn look_at_step(&self, index: RecordIndex, result: &StepResult) -> Result<Piece, ProjectError> {
-        self.view.step(&self.scene(), index, result)
+    /// [`ProjectError`] when the result is not one of this program, or a blob is missing.
+    pub fn preview_step(&self, index: RecordIndex, result: &StepResult) -> Result<TraceDelta, ProjectError> {
+        self.view.step(&self.context(), index, result)
     }
 
-    /// Says what a decision between steps adds to the trace.
-    pub fn look_at_control(&self, index: RecordIndex, control: &Control) -> Piece {
-        self.view.control(&self.scene(), index, control)
+    /// Returns the delta of a control record.
+    pub fn preview_control(&self, index: RecordIndex, control: &Control) -> TraceDelta {
+        self.view.control(&self.context(), index, control)
     }
 
-    /// Makes a piece part of the trace: the one the next record gave.
+    /// Adds the delta of the next record to the trace.
     ///
     /// # Errors
-    /// [`ProjectError`] when it does not follow from the records before.
-    pub fn take(&mut self, piece: Piece) -> Result<(), ProjectError> {
-        self.view.take(&piece)?;
-        self.units.take(&piece);
-        self.shelf.take(piece.artifacts);
-        self.actions.extend(piece.actions);
-        self.residuals.extend(piece.residuals);
+    /// [`ProjectError`] when the delta does not follow from the records before.
+    pub fn apply(&mut self, delta: TraceDelta) -> Result<(), ProjectError> {
+        self.view.apply(&delta)?;
+        self.units.apply(&delta);
+        self.artifacts.apply(delta.artifacts);
+        self.actions.extend(delta.actions);
+        self.residuals.extend(delta.residuals);
         Ok(())
-    }
-
-    /// Takes in what is under way beside the record: only there it is written what people are asked.
-    pub fn know_calls(&mut self, calls: &CallHistory) {
-        self.calls = Some(calls.clone());
     }
 
     /// Returns the actions so far.
@@ -100,45 +92,46 @@ impl<'a> Projection<'a> {
 
     /// Returns the artifacts so far.
     pub fn artifacts(&self) -> &[Artifact] {
-        self.shelf.artifacts()
+        self.artifacts.artifacts()
     }
 
-    /// Returns the trace of the run as it is now, which ends at `head`. The runs its problem names are linked; `links`
-    /// are others the caller knows of.
-    pub fn trace(&self, head: Head, links: &[RunLink]) -> Trace {
-        let scene = self.scene();
+    /// Returns the trace of the run so far, whose journal ends at `head`.
+    ///
+    /// The trace links the runs its problem names and those in `links`. `calls` is the call log: it holds the questions
+    /// that people have not answered.
+    pub(crate) fn trace(&self, head: Head, links: &[RunLink], calls: Option<&CallHistory>) -> Trace {
         let mut actions = self.actions.clone();
-        follow(&mut actions);
-        let conclusion = self.view.conclude(&scene, &actions);
+        link_decisions(&mut actions);
+        let conclusion = self.view.conclude(&self.context(), &actions);
         let mut residuals = conclusion.before.clone();
         residuals.extend(self.residuals.iter().cloned());
         residuals.extend(conclusion.after.iter().cloned());
         if conclusion.ending == Ending::Unfinished {
-            residuals.extend(self.view.questions(&self.base, self.calls.as_ref()));
+            residuals.extend(self.view.questions(&self.run, calls));
         }
-        let meta_actions = self.units.concluded(&actions, &residuals);
+        let meta_actions = self.units.conclude(&actions, &residuals);
         let links: Vec<RunLink> = self.view.links().into_iter().chain(links.iter().cloned()).collect();
-        assembled(Whole {
-            base: &self.base,
-            plan: self.view.plan(&self.base),
+        assemble(TraceParts {
+            run: &self.run,
+            plan: self.view.plan(),
             head,
             links: &links,
             conclusion,
             actions,
-            artifacts: self.shelf.artifacts().to_vec(),
+            artifacts: self.artifacts.artifacts().to_vec(),
             meta_actions,
             residuals,
         })
     }
 
-    fn scene(&self) -> Scene<'_> {
+    fn context(&self) -> Context<'_> {
         let next = i64::try_from(self.actions.len()).unwrap_or(i64::MAX - 1) + 1;
-        Scene { base: &self.base, shelf: &self.shelf, units: &self.units, next: ActionId(next) }
+        Context { run: &self.run, artifacts: &self.artifacts, units: &self.units, next: ActionId(next) }
     }
 }
 
-/// Says of each decision which action came behind it. Several branches taken at once have no single next one.
-fn follow(actions: &mut [Action]) {
+/// Writes into each decision the action that followed it. Several branches taken at once have no single next action.
+fn link_decisions(actions: &mut [Action]) {
     let mut next = None;
     for action in actions.iter_mut().rev() {
         if let ActionStep::Gateway(_, gateway) = &mut action.step {
@@ -149,4 +142,66 @@ fn follow(actions: &mut [Action]) {
         }
         next = Some(action.common.id);
     }
+}
+
+/// A recorded run.
+#[derive(Clone, Copy)]
+pub struct RecordedRun<'a> {
+    /// The bytes of its journal. A torn tail is ignored.
+    pub journal: &'a [u8],
+    /// The problem the journal names.
+    pub problem: &'a Lenient,
+    /// The source of blobs.
+    pub blobs: &'a dyn Blobs,
+    /// Related runs that the problem does not name.
+    pub links: &'a [RunLink],
+    /// The call log, without the calls of recorded steps. It holds the questions people are asked; without it only
+    /// the question of the step that is due is known.
+    pub calls: Option<&'a CallHistory>,
+}
+
+/// Returns the review trace of a run as a document. The same run with the same call log gives the same document.
+///
+/// A run under policies lists the policies in force at its end, one evaluation each, with the steps that each policy
+/// blocked or remarked on.
+///
+/// # Errors
+/// [`ProjectError`] when the journal is broken, names another problem, or a blob is missing.
+pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value, ProjectError> {
+    let tail = read_tail(run.journal)?;
+    let journal = run.journal.get(..run.journal.len() - tail.torn_bytes).unwrap_or_default();
+    if let Outcome::Broken(found) = check_chain(journal, NonZeroUsize::MIN).outcome {
+        let reasons: Vec<String> = found.reasons.iter().map(ToString::to_string).collect();
+        return Err(ProjectError::Broken { record: found.line, reasons: reasons.join("; ") });
+    }
+    let (first, reader) = Reader::open(journal)?;
+    let Record::Header(header) = first.record else { return Err(ProjectError::NoHeader) };
+    let problem = ProblemSpec::decode_lenient(run.problem, reader.profile())?;
+    let found = problem.canonical().digest();
+    if found != header.problem_spec_hash {
+        return Err(ProjectError::OtherProblem { expected: header.problem_spec_hash, found });
+    }
+    let has_policies = problem.settings().policies.is_some();
+    let mut projection = Projection::begin(header, Arc::new(problem), program, run.blobs)?;
+    let mut policies = PolicyLog::default();
+    for chained in reader {
+        let chained = chained?;
+        let delta = match &chained.record {
+            Record::Header(_) => continue,
+            Record::Control(control) => projection.preview_control(chained.index, control),
+            Record::Step(record) => {
+                policies.note(chained.index, &record.result, run.blobs)?;
+                // Policy, verdict and blocked records are not actions; verdicts appear under `policy_evaluations`.
+                if has_policies && !is_seen(&chained.record) {
+                    continue;
+                }
+                projection.preview_step(chained.index, &record.result)?
+            }
+        };
+        projection.apply(delta)?;
+    }
+    let mut trace = projection.trace(tail.head, run.links, run.calls);
+    let in_force = policies.in_force()?;
+    trace.members.policies = in_force.specifications()?;
+    Ok(in_force.with_evaluations(encode(&trace)))
 }

@@ -1,4 +1,4 @@
-//! The trace as a whole.
+//! Assembling the trace from its parts.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use hence_canon::{Object, Value};
 use hence_journal::Head;
 use hence_review::model::{
     Action, ActionStep, Artifact, ArtifactId, EnvironmentComponent, EnvironmentId, ExecutionEnvironment,
-    MetaAction, Metrics, Outcome, OutcomeType, Residual, Trace, TraceId, TraceMembers, TraceReproducibility,
-    Trigger, TriggerType,
+    LinkId, MetaAction, Metrics, Outcome, OutcomeType, Residual, Trace, TraceId, TraceLineage, TraceLink,
+    TraceMembers, TraceReproducibility, Trigger, TriggerType,
 };
-use hence_review::vocabulary::{EnvironmentKind, GatewayType, ReproducibilityStatus};
+use hence_review::vocabulary::{
+    ChainStatus, EnvironmentKind, GatewayType, Relationship, ReproducibilityStatus,
+};
 
-use crate::base::{Base, ENGINE};
-use crate::ending::Ending;
-use crate::link::{RunLink, links};
-use crate::shelf::PROBLEM;
-use crate::view::Conclusion;
-use crate::word;
+use crate::artifacts::PROBLEM;
+use crate::run_info::{ENGINE, RunInfo};
+use crate::text;
+use crate::view::{Conclusion, Ending};
 
-/// The member that names the journal a trace was derived from: its head, its profile and the problem's digest.
+/// The member that names the journal of a trace: its head, its profile and the problem's digest.
 pub const JOURNAL_MEMBER: &str = "derived_from_journal";
 
-/// Everything a trace is put together from.
-pub(crate) struct Whole<'w> {
-    pub(crate) base: &'w Base<'w>,
+/// The parts of a trace.
+pub(crate) struct TraceParts<'w> {
+    pub(crate) run: &'w RunInfo<'w>,
     pub(crate) plan: String,
     pub(crate) head: Head,
     pub(crate) links: &'w [RunLink],
@@ -34,63 +34,63 @@ pub(crate) struct Whole<'w> {
     pub(crate) residuals: Vec<Residual>,
 }
 
-/// Puts a trace together.
-pub(crate) fn assembled(whole: Whole<'_>) -> Trace {
-    let base = whole.base;
-    let (trace_links, trace_lineage) = links(base.run_id(), whole.links);
+/// Assembles a trace.
+pub(crate) fn assemble(parts: TraceParts<'_>) -> Trace {
+    let run = parts.run;
+    let (trace_links, trace_lineage) = links(run.id(), parts.links);
     let members = TraceMembers {
-        trace_id: TraceId::new(base.header.trace_id.clone()),
+        trace_id: TraceId::new(run.header.trace_id.clone()),
         assistant: "hence".into(),
-        model: model(base),
-        timestamp: base.header.created_at.as_str().into(),
-        trigger: trigger(base),
-        outcome: outcome(&whole),
+        model: model(run),
+        timestamp: run.header.created_at.as_str().into(),
+        trigger: trigger(run),
+        outcome: outcome(&parts),
         reference_artifacts: Vec::new(),
         policies: Vec::new(),
         policy_evaluations: Vec::new(),
-        execution_environments: vec![environment(&whole)],
-        reproducibility: Some(reproducibility(&whole)),
+        execution_environments: vec![environment(&parts)],
+        reproducibility: Some(reproducibility(&parts)),
         comments: Vec::new(),
         review_items: Vec::new(),
         trace_links,
         trace_lineage,
         files_modified: Vec::new(),
-        metrics: Some(metrics(&whole)),
-        artifacts: whole.artifacts,
-        residuals: whole.residuals,
-        actions: whole.actions,
-        meta_actions: whole.meta_actions,
+        metrics: Some(metrics(&parts)),
+        artifacts: parts.artifacts,
+        residuals: parts.residuals,
+        actions: parts.actions,
+        meta_actions: parts.meta_actions,
     };
-    Trace { members, goals: Vec::new(), extra: journal(base, whole.head) }
+    Trace { members, goals: Vec::new(), extra: journal(run, parts.head) }
 }
 
-fn model(base: &Base<'_>) -> Arc<str> {
-    match &base.problem.settings().model {
+fn model(run: &RunInfo<'_>) -> Arc<str> {
+    match &run.problem.settings().model {
         Some(model) => format!("{}/{}", model.provider, model.name).into(),
         None => "none".into(),
     }
 }
 
-fn trigger(base: &Base<'_>) -> Trigger {
+fn trigger(run: &RunInfo<'_>) -> Trigger {
     Trigger {
         event_type: TriggerType::TaskReceived,
-        description: Some(base.problem.prompt().clone()),
-        summary: Some(word::shortened(base.problem.prompt()).into()),
+        description: Some(run.problem.prompt().clone()),
+        summary: Some(text::shortened(run.problem.prompt()).into()),
         from_user: None,
         reason: None,
         extra: Object::new(),
     }
 }
 
-fn outcome(whole: &Whole<'_>) -> Outcome {
-    let records = whole.head.records.get().saturating_sub(1);
-    let (event_type, summary, reason) = match &whole.conclusion.ending {
+fn outcome(parts: &TraceParts<'_>) -> Outcome {
+    let records = parts.head.records.get().saturating_sub(1);
+    let (event_type, summary, reason) = match &parts.conclusion.ending {
         Ending::Completed => {
             (OutcomeType::ProcessCompleted, format!("The run completed after {records} records."), None)
         }
         Ending::Failed(reason) => (
             OutcomeType::ProcessAborted,
-            format!("The run failed after {records} records: {}.", word::shortened(reason)),
+            format!("The run failed after {records} records: {}.", text::shortened(reason)),
             Some(reason.as_str().into()),
         ),
         Ending::Unfinished => (
@@ -109,8 +109,8 @@ fn outcome(whole: &Whole<'_>) -> Outcome {
     }
 }
 
-fn environment(whole: &Whole<'_>) -> ExecutionEnvironment {
-    let header = &whole.base.header;
+fn environment(parts: &TraceParts<'_>) -> ExecutionEnvironment {
+    let header = &parts.run.header;
     let component = EnvironmentComponent {
         name: "hence-engine".into(),
         version: Some(header.engine_version.clone()),
@@ -118,7 +118,7 @@ fn environment(whole: &Whole<'_>) -> ExecutionEnvironment {
     };
     let configuration = Object::from_iter([
         ("profile", Value::from(header.profile.to_string())),
-        ("policy", whole.plan.as_str().into()),
+        ("policy", parts.plan.as_str().into()),
     ]);
     ExecutionEnvironment {
         environment_id: EnvironmentId::new(ENGINE),
@@ -131,9 +131,9 @@ fn environment(whole: &Whole<'_>) -> ExecutionEnvironment {
     }
 }
 
-fn reproducibility(whole: &Whole<'_>) -> TraceReproducibility {
-    let base = whole.base;
-    let limitations = &whole.conclusion.limitations;
+fn reproducibility(parts: &TraceParts<'_>) -> TraceReproducibility {
+    let run = parts.run;
+    let limitations = &parts.conclusion.limitations;
     TraceReproducibility {
         status: if limitations.is_empty() {
             ReproducibilityStatus::Reproducible
@@ -141,8 +141,8 @@ fn reproducibility(whole: &Whole<'_>) -> TraceReproducibility {
             ReproducibilityStatus::PartiallyReproducible
         },
         entrypoints: vec![
-            base.replay_command().into(),
-            format!("hence verify {} --anchor {}", word::shell_word(base.run_id()), whole.head).into(),
+            run.replay_command().into(),
+            format!("hence verify {} --anchor {}", text::shell_word(run.id()), parts.head).into(),
         ],
         required_artifact_ids: vec![ArtifactId::new(PROBLEM)],
         required_environment_ids: vec![EnvironmentId::new(ENGINE)],
@@ -152,31 +152,86 @@ fn reproducibility(whole: &Whole<'_>) -> TraceReproducibility {
     }
 }
 
-fn metrics(whole: &Whole<'_>) -> Metrics {
+fn metrics(parts: &TraceParts<'_>) -> Metrics {
     let count = |count: usize| i64::try_from(count).ok();
     let gateways = || {
-        whole.actions.iter().filter_map(|action| match &action.step {
+        parts.actions.iter().filter_map(|action| match &action.step {
             ActionStep::Gateway(word, _) => Some(*word),
             _ => None,
         })
     };
     Metrics {
-        total_actions: count(whole.actions.len()),
+        total_actions: count(parts.actions.len()),
         decision_points: count(gateways().count()),
         parallel_blocks: count(gateways().filter(|word| *word == GatewayType::ParallelSplit).count()),
-        loops: count(whole.conclusion.loops),
-        max_loop_iterations: count(whole.conclusion.iterations_max),
-        meta_action_count: count(whole.meta_actions.len()),
+        loops: count(parts.conclusion.loops),
+        max_loop_iterations: count(parts.conclusion.iterations_max),
+        meta_action_count: count(parts.meta_actions.len()),
         extra: Object::new(),
     }
 }
 
-fn journal(base: &Base<'_>, head: Head) -> Object {
+fn journal(run: &RunInfo<'_>, head: Head) -> Object {
     let about = Object::from_iter([
         ("head", Value::from(head.to_string())),
         ("records", head.records.get().into()),
-        ("profile", base.header.profile.to_string().into()),
-        ("problem_sha256", base.header.problem_spec_hash.into()),
+        ("profile", run.header.profile.to_string().into()),
+        ("problem_sha256", run.header.problem_spec_hash.into()),
     ]);
     Object::from_iter([(JOURNAL_MEMBER, about)])
+}
+/// A link from a run to a related run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunLink {
+    /// The other run.
+    pub run: Arc<str>,
+    /// The relation.
+    pub relation: RunRelation,
+    /// The run at the root of the chain, if it is known.
+    pub root: Option<Arc<str>>,
+    /// A note for people: where in the other run.
+    pub note: Option<Arc<str>>,
+}
+
+/// How a run relates to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunRelation {
+    /// It shares the other's records up to a step and then continues on its own.
+    ForkedFrom,
+    /// A step of the other started it.
+    StartedBy,
+    /// It runs the same again.
+    Reruns,
+    /// A step of this one started the other.
+    Started,
+}
+
+/// Returns the links of a run in the trace format.
+pub(crate) fn links(run: &str, links: &[RunLink]) -> (Vec<TraceLink>, Option<TraceLineage>) {
+    let link = |(place, link): (usize, &RunLink)| TraceLink {
+        link_id: LinkId::new(format!("link-{}", place + 1)),
+        from_trace_id: TraceId::new(run),
+        to_trace_id: TraceId::new(link.run.clone()),
+        relationship: match link.relation {
+            RunRelation::ForkedFrom => Relationship::ForkedFrom,
+            RunRelation::StartedBy => Relationship::DerivedFrom,
+            RunRelation::Reruns => Relationship::Reruns,
+            RunRelation::Started => Relationship::RelatedTo,
+        },
+        created_at: None,
+        created_by: None,
+        note: link.note.clone(),
+        extra: Object::new(),
+    };
+    // A run linked to itself would be its own ancestor.
+    let others = || links.iter().filter(|link| &*link.run != run);
+    let lineage = others().find(|link| link.relation != RunRelation::Started).map(|parent| TraceLineage {
+        parent_trace_id: Some(TraceId::new(parent.run.clone())),
+        root_trace_id: Some(TraceId::new(parent.root.clone().unwrap_or_else(|| parent.run.clone()))),
+        chain_position: None,
+        chain_status: Some(ChainStatus::Active),
+        latest_descendant_trace_id: None,
+        extra: Object::new(),
+    });
+    (others().enumerate().map(link).collect(), lineage)
 }

@@ -1,76 +1,126 @@
-//! How the records of one kind of run are read.
+//! The interface between a projection and the kinds of runs.
 
+use std::sync::Arc;
+
+use hence_canon::Canonical;
+use hence_cognition::run::Prepared;
+use hence_engine::Engine;
 use hence_journal::{Control, RecordIndex};
 use hence_review::model::{Action, ActionId, Residual};
-use hence_skills::CallHistory;
-use hence_state::StepResult;
+use hence_skills::{CallHistory, Host};
+use hence_state::{ProblemSpec, StepResult};
 
 use crate::ProjectError;
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::link::RunLink;
-use crate::piece::Piece;
-use crate::shelf::Shelf;
-use crate::unit::Units;
+use crate::artifacts::ArtifactIndex;
+use crate::delta::{TraceDelta, Units};
+use crate::reason::ReasonView;
+use crate::run_info::RunInfo;
+use crate::skill::SkillView;
+use crate::trace::RunLink;
+use crate::variables::VariablesView;
 
-/// What is there when a record is looked at: everything before it.
-pub(crate) struct Scene<'s> {
-    pub(crate) base: &'s Base<'s>,
-    pub(crate) shelf: &'s Shelf,
+/// Everything known before the record that is being projected.
+pub(crate) struct Context<'s> {
+    pub(crate) run: &'s RunInfo<'s>,
+    pub(crate) artifacts: &'s ArtifactIndex,
     pub(crate) units: &'s Units,
     /// The number of the next action.
     pub(crate) next: ActionId,
 }
 
-impl Scene<'_> {
-    /// Returns the number of the action so many behind the next one.
-    pub(crate) fn action(&self, behind: usize) -> ActionId {
+impl Context<'_> {
+    /// Returns the number of the action `offset` places after the next one.
+    pub(crate) fn action(&self, offset: usize) -> ActionId {
         // A journal is far shorter than 2^62 actions.
-        ActionId(self.next.0.saturating_add(i64::try_from(behind).unwrap_or(i64::MAX)))
+        ActionId(self.next.0.saturating_add(i64::try_from(offset).unwrap_or(i64::MAX)))
     }
 }
 
-/// What the end of the record tells.
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    Completed,
+    /// The run failed, for this reason.
+    Failed(String),
+    /// More records should follow.
+    Unfinished,
+}
+
+/// Facts about a run that only the end of its records tells.
 pub(crate) struct Conclusion {
     pub(crate) ending: Ending,
-    /// Gaps of the run as a whole, told before those of single records.
+    /// Gaps of the run as a whole, listed before those of single records.
     pub(crate) before: Vec<Residual>,
-    /// Gaps that only the end shows, told behind them.
+    /// Gaps that only the end shows, listed after those of single records.
     pub(crate) after: Vec<Residual>,
-    /// What limits a replay of the whole run; nothing when every byte is computed again.
+    /// The limits of a replay of the whole run; empty when a replay computes every byte again.
     pub(crate) limitations: Vec<String>,
     pub(crate) loops: usize,
     pub(crate) iterations_max: usize,
 }
 
-/// One kind of run. Looking is pure; only `take` remembers.
-pub(crate) trait View {
-    /// Looks at the header.
-    fn begin(&self, scene: &Scene<'_>) -> Piece;
+/// The projection of one kind of run. Only `apply` changes a view.
+pub(crate) trait RunView {
+    /// Projects the header.
+    fn begin(&self, context: &Context<'_>) -> TraceDelta;
 
-    /// Looks at a step.
-    fn step(&self, scene: &Scene<'_>, index: RecordIndex, result: &StepResult)
-    -> Result<Piece, ProjectError>;
+    /// Projects a step.
+    fn step(
+        &self,
+        context: &Context<'_>,
+        index: RecordIndex,
+        result: &StepResult,
+    ) -> Result<TraceDelta, ProjectError>;
 
-    /// Looks at a decision between steps.
-    fn control(&self, scene: &Scene<'_>, index: RecordIndex, control: &Control) -> Piece;
+    /// Projects a control record.
+    fn control(&self, context: &Context<'_>, index: RecordIndex, control: &Control) -> TraceDelta;
 
-    /// Remembers a piece that became part of the trace.
-    fn take(&mut self, piece: &Piece) -> Result<(), ProjectError>;
+    /// Remembers a delta that became part of the trace.
+    fn apply(&mut self, delta: &TraceDelta) -> Result<(), ProjectError>;
 
-    /// Says how it ended and what it left open.
-    fn conclude(&self, scene: &Scene<'_>, actions: &[Action]) -> Conclusion;
+    /// Returns how the run ended and which gaps it leaves.
+    fn conclude(&self, context: &Context<'_>, actions: &[Action]) -> Conclusion;
 
-    /// Says what people are asked while the run waits, as far as the record or what is under way beside it tells.
-    fn questions(&self, _: &Base<'_>, _: Option<&CallHistory>) -> Vec<Residual> {
+    /// Returns the questions that people have not answered, as far as the journal or the call log tells.
+    fn questions(&self, _: &RunInfo<'_>, _: Option<&CallHistory>) -> Vec<Residual> {
         Vec::new()
     }
 
-    /// Returns the runs this one came out of, as far as its problem names them.
+    /// Returns the related runs that the run's problem or outcomes name.
     fn links(&self) -> Vec<RunLink> {
         Vec::new()
     }
 
-    /// Says what the run is an execution of, for people.
-    fn plan(&self, base: &Base<'_>) -> String;
+    /// Returns the name of the program for people.
+    fn plan(&self) -> String;
+}
+
+/// The program that a run executes.
+#[derive(Clone, Copy)]
+pub enum Program<'a> {
+    /// The plan of the policy a problem names, in an engine that may know it.
+    Reason(&'a Engine),
+    /// A skill, with the capabilities of its steps.
+    Skill {
+        /// The skill the problem pins.
+        prepared: &'a Prepared,
+        /// The skill's document, whose digest the problem must pin.
+        source: &'a Canonical,
+        /// Contracts and determinism of capabilities. Nothing is called.
+        host: &'a dyn Host,
+    },
+    /// Operations on variables, driven from outside.
+    Variables,
+}
+
+impl<'a> Program<'a> {
+    pub(crate) fn view(self, problem: &Arc<ProblemSpec>) -> Result<Box<dyn RunView + 'a>, ProjectError> {
+        Ok(match self {
+            Self::Reason(engine) => Box::new(ReasonView::of(engine, problem)),
+            Self::Skill { prepared, source, host } => {
+                Box::new(SkillView::of(prepared, source, host, problem)?)
+            }
+            Self::Variables => Box::new(VariablesView::default()),
+        })
+    }
 }

@@ -20,7 +20,6 @@ use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::{Need, Skill};
 use hence_engine::{MemorySink, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
-use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
 use hence_skills::{Links, NewSkillRun, SkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
@@ -77,8 +76,8 @@ fn shown(folder: &Path) -> Option<Value> {
         calls: None,
     };
     let program = Program::Skill { prepared: &prepared, source: &source, host: &library };
-    let trace = encode(&trace_of_run(program, &recorded).unwrap());
-    let again = encode(&trace_of_run(program, &recorded).unwrap());
+    let trace = trace_of_run(program, &recorded).unwrap();
+    let again = trace_of_run(program, &recorded).unwrap();
     assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
     Some(trace)
 }

@@ -9,7 +9,6 @@ use hence_engine::{
     Engine, InputUnavailable, MemorySink, NoBlobs, Request, Run, Sink, Step, View, without_defects,
 };
 use hence_projection::{JOURNAL_MEMBER, Program, ProjectError, RecordedRun, trace_of_run};
-use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
 use hence_state::{Profile, StepError};
 
@@ -78,8 +77,8 @@ fn run(engine: &Engine, problem: &Value, profile: Profile) -> MemorySink {
 fn traced(engine: &Engine, problem: &Value, sink: &MemorySink, journal: &[u8]) -> Value {
     let problem = without_defects(problem.clone());
     let recorded = RecordedRun { journal, problem: &problem, blobs: &sink.blobs, links: &[], calls: None };
-    let trace = encode(&trace_of_run(Program::Reason(engine), &recorded).unwrap());
-    let again = encode(&trace_of_run(Program::Reason(engine), &recorded).unwrap());
+    let trace = trace_of_run(Program::Reason(engine), &recorded).unwrap();
+    let again = trace_of_run(Program::Reason(engine), &recorded).unwrap();
     assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
     let report = validate_canonical(&trace);
     assert!(report.findings().is_empty(), "{:#?}", report.findings());

@@ -15,7 +15,6 @@ use hence_engine::{
     Interactive, MemorySink, Request, Sink, SinkError, VariableFiles, variables_problem, without_defects,
 };
 use hence_projection::{Program, RecordedRun, RunLink, RunRelation, trace_of_run};
-use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
 use hence_state::Profile;
 use hence_variables::{
@@ -79,8 +78,8 @@ impl World {
             links,
             calls: None,
         };
-        let trace = encode(&trace_of_run(Program::Variables, &recorded).unwrap());
-        let again = encode(&trace_of_run(Program::Variables, &recorded).unwrap());
+        let trace = trace_of_run(Program::Variables, &recorded).unwrap();
+        let again = trace_of_run(Program::Variables, &recorded).unwrap();
         assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
         let report = validate_canonical(&trace);
         assert!(report.findings().is_empty(), "{:#?}", report.findings());

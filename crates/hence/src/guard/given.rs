@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use hence_canon::{Canonical, Digest, Object, Value};
-use hence_guard::document;
 use hence_policy::policy::BUILT_IN;
+use hence_projection::policies_document;
 
 use crate::code::Code;
 use crate::commands::policies_named;
@@ -27,7 +27,7 @@ pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
         CliError::new(Code::Policies, message).advise("`hence policy lint FILE` says everything")
     };
     match wrong.as_slice() {
-        [] => Ok(Some(document::of(set.policies()))),
+        [] => Ok(Some(policies_document(set.policies()))),
         [one] => Err(refused(one.clone())),
         several => {
             let message = format!("{} cannot be enforced: {} findings", names.join(", "), several.len());

@@ -9,10 +9,8 @@ use hence_engine::{
     Blobs, Blocked, BookError, Engine, Gate, GateError, GuardedSink, MemorySink, PolicyState, Sink, catch_up,
     first_installed,
 };
-use hence_guard::{Guard, ReasonGates};
 use hence_journal::{Header, Reader, Record, Sealed};
-use hence_projection::Program;
-use hence_review::model::{Trace, decode, encode};
+use hence_projection::{PolicyGate, Program, ReasonGates};
 use hence_state::ProblemSpec;
 use hence_store::{Durability, FileStore, Store};
 
@@ -47,7 +45,7 @@ pub(crate) fn open<'a>(
     if problem.settings().policies.is_none() {
         return Ok(None);
     }
-    Ok(Some(Box::new(Guard::begin(&header(journal)?, problem, program, blobs)?)))
+    Ok(Some(Box::new(PolicyGate::begin(&header(journal)?, problem, program, blobs)?)))
 }
 
 /// Opens the gate of a run that is taken up: it has seen all that is recorded.
@@ -124,22 +122,6 @@ pub(crate) fn blocked(run: &str, blocked: &Blocked) -> CliError {
     let mut error = CliError::new(Code::Blocked, message).advise(hint::blocked(run));
     error.findings = blocked.errors.iter().map(|error| error.message.to_string()).collect();
     error
-}
-
-/// Writes into the trace of a run how the policies it goes by stand.
-pub(crate) fn evaluated(
-    run: &str,
-    trace: Trace,
-    journal: &[u8],
-    blobs: &dyn Blobs,
-) -> Result<Trace, CliError> {
-    let value = encode(&trace);
-    let Some(object) = value.as_object() else { return Ok(trace) };
-    let evaluated =
-        hence_guard::with_evaluations(object, journal, blobs).map_err(|error| refused(run, &error))?;
-    let undecodable =
-        |error: hence_review::model::DecodeError| CliError::new(Code::NotATrace, error.to_string());
-    decode(&evaluated.into()).map_err(undecodable)
 }
 
 /// Policies that cannot be enforced.

@@ -1,4 +1,4 @@
-//! Records of a policy's run as actions.
+//! Actions and artifacts of the records of a policy's run.
 
 use hence_canon::{Canonical, Object, Value};
 use hence_engine::{referenced, resolve};
@@ -7,26 +7,27 @@ use hence_review::model::{
     Action, ActionCommon, ActionPayload, ActionStep, Artifact, ArtifactContent, ArtifactId, DecisionOption,
     GatewayPayload,
 };
-use hence_review::vocabulary::{ActivityType, ArtifactType, Determinism as Repeatability, GatewayType};
+use hence_review::vocabulary::{
+    ActionType, ActivityType, ArtifactType, Determinism as Repeatability, GatewayType, GovernanceType,
+};
 use hence_state::{Outcome, StepResult};
 
-use super::kind::{self, Read, StepKind};
-use super::{Fact, Reason};
-use crate::base::{common, family, repeatability};
-use crate::shelf::{self, Bench, Made, PROBLEM, Succession};
-use crate::view::Scene;
-use crate::{ProjectError, word};
+use super::{Fact, ReasonView};
+use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession, problem_artifact};
+use crate::run_info::{action_common, action_step, repeatability};
+use crate::view::Context;
+use crate::{ProjectError, text};
 
-/// Takes the problem in: the header's action.
-pub(crate) fn take_in(scene: &Scene<'_>) -> (Vec<Action>, Vec<Artifact>) {
-    let base = scene.base;
-    let problem = shelf::problem(base, scene.next);
+/// Returns the action of the header, which binds the run to its problem.
+pub(crate) fn intake(context: &Context<'_>) -> (Vec<Action>, Vec<Artifact>) {
+    let run = context.run;
+    let problem = problem_artifact(run, context.next);
     let common = ActionCommon {
         outputs: vec![problem.common.artifact_id.clone()],
-        evidence: vec![base.evidence(RecordIndex::HEADER)],
-        execution: Some(base.execution("intake", Repeatability::Deterministic)),
-        ..common(
-            scene.next,
+        evidence: vec![run.evidence(RecordIndex::HEADER)],
+        execution: Some(run.execution("intake", Repeatability::Deterministic)),
+        ..action_common(
+            context.next,
             "Take in the problem",
             "The run is bound to one problem by its digest before anything else happens.",
         )
@@ -34,100 +35,95 @@ pub(crate) fn take_in(scene: &Scene<'_>) -> (Vec<Action>, Vec<Artifact>) {
     let payload = ActionPayload {
         request: None,
         result: None,
-        result_summary: Some(format!("problem {} taken in", base.header.problem_spec_hash.short()).into()),
+        result_summary: Some(format!("problem {} taken in", run.header.problem_spec_hash.short()).into()),
     };
     let step = ActionStep::Activity(ActivityType::ReadDocumentation, payload);
     (vec![Action { common, step, extra: Object::new() }], vec![problem])
 }
 
-/// What a step's record becomes.
-pub(super) struct Stepped {
-    pub(super) actions: Vec<Action>,
-    pub(super) artifacts: Vec<Artifact>,
-    pub(super) fact: Fact,
-}
-
+/// Returns the action, the artifacts and the facts of a step.
 pub(super) fn step(
-    reason: &Reason,
-    scene: &Scene<'_>,
+    reason: &ReasonView,
+    context: &Context<'_>,
     index: RecordIndex,
     result: &StepResult,
-) -> Result<Stepped, ProjectError> {
-    let base = scene.base;
+) -> Result<(Action, Vec<Artifact>, Fact), ProjectError> {
+    let run = context.run;
     let name = result.step();
-    let known = kind::built_in(name);
+    let known = built_in(name);
     let bound = reason.capability(name);
-    let kind = known.unwrap_or_else(kind::unknown);
-    let kind = if bound.is_some() { kind::bound(kind) } else { kind };
-    let inputs = read(scene, kind.reads);
-    let mut bench = Bench::beside(scene.shelf);
+    let kind = known.unwrap_or_else(unknown);
+    let kind = if bound.is_some() { bound_kind(kind) } else { kind };
+    let inputs = read(context, kind.reads);
+    let mut new = NewArtifacts::after(context.artifacts);
     let (mut outputs, mut failed, mut verified) = (Vec::new(), None, None);
-    let told = match result.outcome() {
+    let summary = match result.outcome() {
         Outcome::Success(recorded) => {
-            let output = resolve(recorded, base.blobs)?;
-            let made = made(reason, scene, index, result, &kind, &inputs, recorded, &output);
-            outputs.push(bench.make(made));
-            let told = word::summary(&output);
+            let output = resolve(recorded, run.blobs)?;
+            let made = new_artifact(reason, context, index, result, &kind, &inputs, recorded, &output);
+            outputs.push(new.make(made));
+            let summary = text::summary(&output);
             if &**name == "Verify" {
-                verified = Some((scene.next, output));
+                verified = Some((context.next, output));
             }
-            told
+            summary
         }
         Outcome::Failed(errors) => {
-            let told: Vec<String> =
+            let texts: Vec<String> =
                 errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
             let messages: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
             failed = Some(format!("step {name} failed: {}", messages.join("; ")));
-            word::shortened(&format!("failed: {}", told.join("; ")))
+            text::shortened(&format!("failed: {}", texts.join("; ")))
         }
         Outcome::Skipped => "skipped".to_owned(),
     };
     let (label, rationale, detail) = words(reason, name, known.as_ref());
     let determinism = reason.determinism(name);
-    let mut execution = base.execution(name, repeatability(determinism));
+    let mut execution = run.execution(name, repeatability(determinism));
     if let Some(capability) = bound {
-        (execution.tool, execution.version) = (Some(word::shortened(capability).into()), None);
+        (execution.tool, execution.version) = (Some(text::shortened(capability).into()), None);
     }
     let common = ActionCommon {
         detail,
-        evidence: vec![base.evidence(index)],
+        evidence: vec![run.evidence(index)],
         execution: Some(execution),
-        reproducibility: Some(base.reproducibility(determinism, &inputs, &outputs)),
+        reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
         inputs,
         outputs,
-        ..common(scene.next, &label, &rationale)
+        ..action_common(context.next, &label, &rationale)
     };
     let request = Object::from_iter([("input_sha256", Value::from(result.input_hash()))]);
-    let payload = ActionPayload { request: Some(request), result: None, result_summary: Some(told.into()) };
-    let action = Action { common, step: family(kind.action, payload), extra: Object::new() };
+    let payload =
+        ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
+    let action = Action { common, step: action_step(kind.action, payload), extra: Object::new() };
     let fact = Fact::Step { name: name.clone(), failed, verified };
-    Ok(Stepped { actions: vec![action], artifacts: bench.finished(), fact })
+    Ok((action, new.into_vec(), fact))
 }
 
 #[expect(clippy::too_many_arguments, reason = "one place that knows all of a step")]
-fn made(
-    reason: &Reason,
-    scene: &Scene<'_>,
+fn new_artifact(
+    reason: &ReasonView,
+    context: &Context<'_>,
     index: RecordIndex,
     result: &StepResult,
     kind: &StepKind,
     inputs: &[ArtifactId],
     recorded: &Canonical,
     output: &Value,
-) -> Made {
+) -> NewArtifact {
     let key = reason.artifact_key(result.step());
-    // A later batch of evidence adds to the earlier ones; every other output replaces what stood under its key.
+    // A later batch of evidence adds to the earlier ones; every other output replaces the one under its key.
     let accumulates = kind.artifact == ArtifactType::SearchResults && output.as_array().is_some();
     let content_ref = match referenced(recorded.value()) {
         Some(digest) => format!("blob:{digest}"),
         None => format!("journal:{}/result/output", index.get()),
     };
     let payload = || (!recorded.value().is_null()).then(|| recorded.value().clone());
-    Made {
+    NewArtifact {
         name: key.clone(),
         key,
         role: kind.role,
-        action: scene.next,
+        action: context.next,
         sources: inputs.to_vec(),
         succession: if accumulates { Succession::Adds } else { Succession::Replaces },
         content: match kind.artifact {
@@ -137,7 +133,7 @@ fn made(
             _ => ArtifactContent::AnalysisNote,
         },
         content_ref,
-        summary: format!("{}: {}", result.step(), word::summary(output)),
+        summary: format!("{}: {}", result.step(), text::summary(output)),
         metadata: Object::from_iter([
             ("sha256", Value::from(recorded.digest())),
             ("record", index.get().into()),
@@ -145,8 +141,8 @@ fn made(
     }
 }
 
-/// Returns what a step read, in the order it reads, each once.
-fn read(scene: &Scene<'_>, reads: &[Read]) -> Vec<ArtifactId> {
+/// Returns the artifacts a step read, in the order it reads, each once.
+fn read(context: &Context<'_>, reads: &[Read]) -> Vec<ArtifactId> {
     let mut found: Vec<ArtifactId> = Vec::new();
     let mut add = |id: &ArtifactId| {
         if !found.contains(id) {
@@ -156,16 +152,16 @@ fn read(scene: &Scene<'_>, reads: &[Read]) -> Vec<ArtifactId> {
     for read in reads {
         match read {
             Read::Problem => add(&ArtifactId::new(PROBLEM)),
-            Read::Newest(key) => scene.shelf.newest(key).into_iter().for_each(&mut add),
-            Read::Everything => scene.shelf.all_newest().for_each(&mut add),
+            Read::Newest(key) => context.artifacts.newest(key).into_iter().for_each(&mut add),
+            Read::Everything => context.artifacts.all_newest().for_each(&mut add),
         }
     }
     found
 }
 
-/// Returns label, reason and detail of a step.
+/// Returns label, rationale and detail of a step.
 fn words(
-    reason: &Reason,
+    reason: &ReasonView,
     step: &str,
     known: Option<&StepKind>,
 ) -> (String, String, Option<std::sync::Arc<str>>) {
@@ -175,7 +171,7 @@ fn words(
             format!(
                 "The settings of the problem bind this step to the capability {}: what it gave stands in the place of \
                  the step's own work.",
-                word::shortened(capability)
+                text::shortened(capability)
             ),
             Some(
                 "a bound step can see the problem and everything made before it, so all of it counts as read"
@@ -191,10 +187,10 @@ fn words(
     }
 }
 
-/// A loop's decision: once more, on, or given up.
+/// Returns the gateway of a loop's decision: repeat, leave, or give up.
 pub(super) fn decision(
-    reason: &Reason,
-    scene: &Scene<'_>,
+    reason: &ReasonView,
+    context: &Context<'_>,
     index: RecordIndex,
     control: &LoopControl,
 ) -> Action {
@@ -223,7 +219,7 @@ pub(super) fn decision(
         option(LoopAction::MaxIterationsReached, "give up", why_not_given_up),
     ];
     let judged: Vec<ArtifactId> = judged_key(&control.stop_condition)
-        .and_then(|key| scene.shelf.newest(key).cloned())
+        .and_then(|key| context.artifacts.newest(key).cloned())
         .into_iter()
         .collect();
     let payload = GatewayPayload {
@@ -239,10 +235,10 @@ pub(super) fn decision(
     );
     let common = ActionCommon {
         inputs: judged,
-        evidence: vec![scene.base.evidence(index)],
-        execution: Some(scene.base.execution("loop", Repeatability::Deterministic)),
-        ..common(
-            scene.next,
+        evidence: vec![context.run.evidence(index)],
+        execution: Some(context.run.execution("loop", Repeatability::Deterministic)),
+        ..action_common(
+            context.next,
             &label,
             "The settings of the problem say how often the segment may run and when it is enough.",
         )
@@ -257,10 +253,122 @@ pub(super) fn condition(condition: &Value) -> String {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    word::shortened(&format!("{} {} {}", text("path"), text("operator"), text("value")))
+    text::shortened(&format!("{} {} {}", text("path"), text("operator"), text("value")))
 }
 
-/// Returns the artifact a stop condition looks at: `artifacts.KEY.…`.
+/// Returns the key of the artifact a stop condition reads: `artifacts.KEY.…`.
 fn judged_key(condition: &Value) -> Option<&str> {
     condition.get("path")?.as_str()?.strip_prefix("artifacts.")?.split('.').next()
+}
+
+/// Something a step reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Read {
+    /// The problem.
+    Problem,
+    /// The newest output under a key.
+    Newest(&'static str),
+    /// The newest output under every key there is.
+    Everything,
+}
+
+/// How a step appears to a reviewer: the type of its action and output, its texts, and its reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepKind {
+    action: ActionType,
+    artifact: ArtifactType,
+    role: Option<&'static str>,
+    label: &'static str,
+    rationale: &'static str,
+    reads: &'static [Read],
+}
+
+const fn activity(word: ActivityType) -> ActionType {
+    ActionType::Activity(word)
+}
+
+/// Returns the kind of a built-in step.
+///
+/// The step Verify is a `RunTests` action, not a `Verify` one: it checks that tasks and evidence exist, and proves nothing
+/// about a formal model.
+pub(super) fn built_in(step: &str) -> Option<StepKind> {
+    let note = ArtifactType::AnalysisNote;
+    let (action, artifact, role, label, rationale, reads): (_, _, _, _, _, &[Read]) = match step {
+        "Normalize" => (
+            activity(ActivityType::ReadDocumentation),
+            note,
+            None,
+            "Normalize the prompt",
+            "Every later step works on one spelling of the prompt, so needless white space is taken out first.",
+            &[Read::Problem],
+        ),
+        "Decompose" => (
+            activity(ActivityType::DecomposeTask),
+            ArtifactType::Plan,
+            None,
+            "Decompose the problem into tasks",
+            "The goals of the problem are the tasks of the run; without goals the prompt itself is the only task.",
+            &[Read::Problem, Read::Newest("normalized")],
+        ),
+        "AcquireEvidence" => (
+            activity(ActivityType::ReadDocumentation),
+            ArtifactType::SearchResults,
+            None,
+            "Acquire evidence",
+            "What is concluded must rest on the evidence the problem brings, taken in the batches its settings ask for.",
+            // A batch begins where the one before it ended, so all batches are its ancestors.
+            &[Read::Problem, Read::Newest("evidence")],
+        ),
+        "Compute" => (
+            activity(ActivityType::EstimateImpact),
+            note,
+            None,
+            "Compute over the tasks",
+            "The synthesis states how much was processed, so the tasks are counted before it.",
+            &[Read::Newest("decomposition")],
+        ),
+        "Verify" => (
+            activity(ActivityType::RunTests),
+            ArtifactType::CommandResult,
+            Some("reasoning_result"),
+            "Verify tasks and evidence",
+            "A conclusion without tasks, or without the evidence its settings require, must not pass unnoticed.",
+            &[Read::Newest("decomposition"), Read::Newest("evidence")],
+        ),
+        "Synthesize" => (
+            activity(ActivityType::Explain),
+            note,
+            Some("reasoning_result"),
+            "Synthesize the answer",
+            "The run ends in one answer that says what was done, so that a reader need not collect it from the steps.",
+            &[Read::Newest("computation")],
+        ),
+        "Audit" => (
+            ActionType::Governance(GovernanceType::RecordAudit),
+            note,
+            Some("audit_evidence"),
+            "Record the audit",
+            "Whoever reads the record later finds in one place what the run consisted of and how verification ended.",
+            &[Read::Problem, Read::Everything],
+        ),
+        _ => return None,
+    };
+    Some(StepKind { action, artifact, role, label, rationale, reads })
+}
+
+/// Returns the kind of a built-in step that a capability carries out. It may read anything.
+fn bound_kind(kind: StepKind) -> StepKind {
+    StepKind { reads: &[Read::Problem, Read::Everything], ..kind }
+}
+
+/// Returns the kind of a step that the engine does not know. It may read anything.
+fn unknown() -> StepKind {
+    StepKind {
+        action: activity(ActivityType::RunCommand),
+        artifact: ArtifactType::CommandResult,
+        role: None,
+        label: "",
+        rationale: "",
+        reads: &[Read::Problem, Read::Everything],
+    }
 }

@@ -1,6 +1,4 @@
-//! What a run of a policy does not establish, as declared gaps.
-//!
-//! Each follows from the record: what no step checks, what failed, what was skipped, what was never reached.
+//! Gaps of a run of a policy: results that no step checks, failed steps, skipped steps, steps never reached.
 
 use hence_canon::Value;
 use hence_engine::Determinism;
@@ -9,23 +7,22 @@ use hence_review::model::{ArtifactId, Residual, TargetPart};
 use hence_review::vocabulary::{ResidualKind, ResidualSeverity};
 use hence_state::{Outcome, StepResult};
 
-use super::action::condition;
-use super::{Reason, kind};
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::gap::gap;
-use crate::shelf::PROBLEM;
-use crate::view::Scene;
-use crate::word;
+use super::ReasonView;
+use super::action::{built_in, condition};
+use crate::artifacts::PROBLEM;
+use crate::gaps::{gap, unfinished};
+use crate::run_info::RunInfo;
+use crate::text;
+use crate::view::{Context, Ending};
 
-/// What a single step leaves open.
-pub(super) fn of_step(reason: &Reason, scene: &Scene<'_>, result: &StepResult) -> Vec<Residual> {
-    let (name, id) = (result.step(), scene.next);
+/// Returns the gaps of a step.
+pub(super) fn of_step(reason: &ReasonView, context: &Context<'_>, result: &StepResult) -> Vec<Residual> {
+    let (name, id) = (result.step(), context.next);
     let found = match result.outcome() {
         Outcome::Failed(errors) => {
-            let told: Vec<String> =
+            let messages: Vec<String> =
                 errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
-            let statement = format!("Step {name} failed: {}", word::shortened(&told.join("; ")));
+            let statement = format!("Step {name} failed: {}", text::shortened(&messages.join("; ")));
             gap(&format!("failed-{id}"), ResidualKind::Limitation, ResidualSeverity::High, statement)
                 .check("Mend what the error names and run the problem again.")
         }
@@ -37,15 +34,15 @@ pub(super) fn of_step(reason: &Reason, scene: &Scene<'_>, result: &StepResult) -
         Outcome::Success(_) if reason.determinism(name) == Determinism::Recorded => {
             let statement = format!("The result of step {name} is on record and cannot be computed again.");
             gap(&format!("recorded-{id}"), ResidualKind::Limitation, ResidualSeverity::Low, statement)
-                .check(&format!("{} compares everything else", scene.base.replay_command()))
+                .check(&format!("{} compares everything else", context.run.replay_command()))
         }
         Outcome::Success(_) => return Vec::new(),
     };
-    vec![found.of_action(id).written()]
+    vec![found.of_action(id).build()]
 }
 
-/// What a loop that ended at its limit leaves open.
-pub(super) fn of_loop(scene: &Scene<'_>, control: &LoopControl) -> Vec<Residual> {
+/// Returns the gap of a loop that ended at its limit.
+pub(super) fn of_loop(context: &Context<'_>, control: &LoopControl) -> Vec<Residual> {
     if control.action != LoopAction::MaxIterationsReached {
         return Vec::new();
     }
@@ -58,21 +55,21 @@ pub(super) fn of_loop(scene: &Scene<'_>, control: &LoopControl) -> Vec<Residual>
     );
     let found = gap("loop-limit", ResidualKind::Limitation, ResidualSeverity::High, statement)
         .check("Raise settings.loop.max_iterations, or ask why the condition is not met.")
-        .of_action(scene.next);
-    vec![found.written()]
+        .of_action(context.next);
+    vec![found.build()]
 }
 
-/// What the run as a whole leaves open.
-pub(super) fn of_whole(reason: &Reason, scene: &Scene<'_>) -> Vec<Residual> {
+/// Returns the gaps of the run as a whole.
+pub(super) fn of_whole(reason: &ReasonView, context: &Context<'_>) -> Vec<Residual> {
     let mut gaps = Vec::new();
     frame(reason, &mut gaps);
-    verification(reason, scene, &mut gaps);
+    verification(reason, context, &mut gaps);
     gaps
 }
 
-/// What the problem brings and no built-in step examines.
-fn frame(reason: &Reason, gaps: &mut Vec<Residual>) {
-    let only_built_in = reason.executed.iter().all(|step| kind::built_in(step).is_some());
+/// Adds the parts of the problem that no built-in step examines.
+fn frame(reason: &ReasonView, gaps: &mut Vec<Residual>) {
+    let only_built_in = reason.executed.iter().all(|step| built_in(step).is_some());
     let problem = || TargetPart::Artifact(ArtifactId::new(PROBLEM));
     let items = reason.problem.evidence().len();
     if reason.executed.contains("AcquireEvidence") && items > 0 {
@@ -82,32 +79,32 @@ fn frame(reason: &Reason, gaps: &mut Vec<Residual>) {
         let found = gap("evidence-as-given", ResidualKind::Assumption, ResidualSeverity::Medium, statement)
             .check("Open the source of each item and compare it with what the item claims.")
             .on(problem());
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
     if !only_built_in {
         return;
     }
     for (place, constraint) in reason.problem.constraints().iter().enumerate() {
-        let statement = format!("No step checks the constraint: {}", word::shortened(constraint));
+        let statement = format!("No step checks the constraint: {}", text::shortened(constraint));
         let id = format!("constraint-{}", place + 1);
         let found = gap(&id, ResidualKind::Unverified, ResidualSeverity::Medium, statement)
             .check("Check the answer against the constraint by hand, or add a step that does.")
             .on(problem());
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
 }
 
-/// What verification said, and what it cannot say.
-fn verification(reason: &Reason, scene: &Scene<'_>, gaps: &mut Vec<Residual>) {
+/// Adds the failures of verification and its limits.
+fn verification(reason: &ReasonView, context: &Context<'_>, gaps: &mut Vec<Residual>) {
     let Some((action, output)) = &reason.verification else {
         let statement = "No verification step ran.".to_owned();
         let found = gap("no-verification", ResidualKind::Unverified, ResidualSeverity::High, statement)
             .check("Run a policy that verifies, or judge the answer by hand.")
             .on(TargetPart::Trace);
-        return gaps.push(found.written());
+        return gaps.push(found.build());
     };
     let Some(output) = output else { return };
-    let Some(artifact) = scene.shelf.newest("verification") else { return };
+    let Some(artifact) = context.artifacts.newest("verification") else { return };
     let statement = "Verification checks that tasks and required evidence are present, not that the answer follows from them.";
     let presence = gap(
         "verification-of-presence",
@@ -118,7 +115,7 @@ fn verification(reason: &Reason, scene: &Scene<'_>, gaps: &mut Vec<Residual>) {
     .check("Read the answer against the evidence.")
     .on(TargetPart::Artifact(artifact.clone()))
     .by(*action);
-    gaps.push(presence.written());
+    gaps.push(presence.build());
     let failed = |value: &Value| value.get("status").and_then(Value::as_str) == Some("failed");
     if !failed(output) {
         return;
@@ -130,20 +127,20 @@ fn verification(reason: &Reason, scene: &Scene<'_>, gaps: &mut Vec<Residual>) {
             .check("Bring the evidence that is missing and run the problem again.")
             .on(TargetPart::Artifact(artifact.clone()))
             .by(*action);
-        gaps.push(found.written());
+        gaps.push(found.build());
     };
     if unmet.is_empty() {
         declare("verification-failed".to_owned(), "Verification failed.".to_owned());
     }
     for (place, path) in unmet {
         let name = path.get("name").and_then(Value::as_str).unwrap_or("");
-        let statement = format!("Verification failed along the path {}.", word::shortened(name));
+        let statement = format!("Verification failed along the path {}.", text::shortened(name));
         declare(format!("verification-path-{}", place + 1), statement);
     }
 }
 
-/// Steps of the plan that never ran, and a record that ends too early.
-pub(super) fn of_end(reason: &Reason, base: &Base<'_>, ending: &Ending) -> Vec<Residual> {
+/// Returns the gaps that the end of the journal shows: steps that never ran, and a run that has not ended.
+pub(super) fn of_end(reason: &ReasonView, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
     let mut gaps = Vec::new();
     let steps = reason.outline.iter().map(|step| &step.name);
     let never: Vec<&str> =
@@ -153,14 +150,10 @@ pub(super) fn of_end(reason: &Reason, base: &Base<'_>, ending: &Ending) -> Vec<R
         let found = gap("not-run", ResidualKind::OutOfScope, ResidualSeverity::Medium, statement)
             .check("Do not take the answer for more than the steps that ran.")
             .on(TargetPart::Trace);
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
     if *ending == Ending::Unfinished {
-        let statement = "The record ends before the run does.".to_owned();
-        let found = gap("unfinished", ResidualKind::Limitation, ResidualSeverity::High, statement)
-            .check(&base.resume_command())
-            .on(TargetPart::Trace);
-        gaps.push(found.written());
+        gaps.push(unfinished(&run.resume_command()));
     }
     gaps
 }

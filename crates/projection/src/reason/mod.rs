@@ -1,10 +1,7 @@
 //! Runs of the built-in policies: one action per record.
 
 mod action;
-mod ending;
 mod gap;
-mod kind;
-mod phase;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,26 +9,24 @@ use std::sync::Arc;
 use hence_canon::Value;
 use hence_engine::{Determinism, Engine, StepOutline};
 use hence_journal::{Control, LoopAction, RecordIndex};
-use hence_review::model::{Action, ActionId, ActionStep};
-use hence_state::{LoopSettings, Outcome, ProblemSpec, StepResult};
+use hence_review::model::{Action, ActionId, ActionStep, MetaActionId};
+use hence_state::{CompletionRule, LoopSettings, Outcome, ProblemSpec, StepResult};
 
 use crate::ProjectError;
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::piece::{Achieved, Facts, Piece};
-use crate::view::{Conclusion, Scene, View};
-pub(crate) use action::take_in;
-use phase::Phase;
+use crate::delta::{Achieved, Facts, TraceDelta, UnitHead};
+use crate::run_info::RunInfo;
+use crate::view::{Conclusion, Context, Ending, RunView};
+pub(crate) use action::intake;
 
-/// What is remembered of a record.
+/// The facts that a view remembers of a record.
 #[derive(Clone, Debug)]
 pub(crate) enum Fact {
     /// A step ran.
     Step {
         name: Arc<str>,
-        /// Why it failed.
+        /// The reason the step failed.
         failed: Option<String>,
-        /// What Verify gave, and in which action.
+        /// The output of Verify and its action.
         verified: Option<(ActionId, Value)>,
     },
     /// A loop decided.
@@ -40,8 +35,8 @@ pub(crate) enum Fact {
     Complete,
 }
 
-/// A run of a policy, as far as it was read.
-pub(crate) struct Reason {
+/// The projection of a run of a built-in policy.
+pub(crate) struct ReasonView {
     problem: Arc<ProblemSpec>,
     /// The steps of the policy in order; empty when the engine does not know the policy.
     outline: Vec<StepOutline>,
@@ -53,7 +48,7 @@ pub(crate) struct Reason {
     last: Option<Fact>,
 }
 
-impl Reason {
+impl ReasonView {
     pub(crate) fn of(engine: &Engine, problem: &Arc<ProblemSpec>) -> Self {
         Self {
             problem: problem.clone(),
@@ -81,12 +76,12 @@ impl Reason {
         self.problem.settings().loop_settings.as_ref()
     }
 
-    /// Returns the artifact a step's output becomes: its own name where the engine does not know the step.
+    /// Returns the artifact key of a step's output: the step's name where the engine does not know the step.
     fn artifact_key(&self, step: &Arc<str>) -> Arc<str> {
         self.known(step).map_or_else(|| step.clone(), |known| known.artifact_key.clone())
     }
 
-    /// Returns what a replay does with a step; one that nobody knows can only be read from the journal.
+    /// Returns the determinism of a step. A step the engine does not know can only be read from the journal.
     fn determinism(&self, step: &str) -> Determinism {
         self.known(step).map_or(Determinism::Recorded, |known| known.determinism)
     }
@@ -95,8 +90,48 @@ impl Reason {
         self.outline.iter().find(|known| &*known.name == step)
     }
 
-    fn aside(&self, facts: Facts) -> Piece {
-        self.piece(Vec::new(), Vec::new(), Vec::new(), Achieved::Silent, facts, self.phase)
+    /// Returns a delta without actions in the current phase.
+    fn empty(&self, facts: Facts) -> TraceDelta {
+        TraceDelta::empty(self.unit(self.phase), facts)
+    }
+
+    fn unit(&self, phase: Phase) -> UnitHead {
+        let settings = self.loop_settings();
+        let (title, intent) = match (phase, settings) {
+            (Phase::Iteration(number), Some(settings)) => (
+                format!("Iteration {number} of {} … {}", settings.start_step, settings.end_step),
+                "Repeat the segment until its condition is met",
+            ),
+            (Phase::After, _) => ("Conclude".to_owned(), "Turn what the loop gathered into an answer"),
+            (_, Some(_)) => ("Prepare".to_owned(), "Bring the problem into the form the loop works on"),
+            (_, None) => (
+                format!("Run the plan of policy {}", self.policy()),
+                "Answer the problem by the steps of its policy",
+            ),
+        };
+        let id = MetaActionId::new(phase.id(settings));
+        UnitHead { id, title: title.into(), intent: intent.into(), parent: None }
+    }
+
+    /// Returns whether the run did everything its plan asks for.
+    ///
+    /// A profile records the completion, or the run is complete when its plan has no step left.
+    fn is_complete(&self, run: &RunInfo<'_>) -> bool {
+        if run.profile.completion == CompletionRule::Recorded {
+            return matches!(self.last, Some(Fact::Complete));
+        }
+        let last_step = self.outline.last().map(|step| &*step.name);
+        match &self.last {
+            Some(Fact::Step { name, .. }) => {
+                let loop_decides =
+                    self.loop_settings().is_some_and(|settings| Some(&*settings.end_step) == last_step);
+                Some(&**name) == last_step && !loop_decides
+            }
+            Some(Fact::Loop { action, end_step, .. }) => {
+                *action == LoopAction::Stop && Some(&**end_step) == last_step
+            }
+            Some(Fact::Complete) | None => false,
+        }
     }
 
     fn limitations(&self) -> Vec<String> {
@@ -117,34 +152,38 @@ impl Reason {
     }
 }
 
-impl View for Reason {
-    fn begin(&self, scene: &Scene<'_>) -> Piece {
-        let (actions, artifacts) = action::take_in(scene);
-        self.piece(actions, artifacts, Vec::new(), Achieved::Yes, Facts::Nothing, self.phase)
+impl RunView for ReasonView {
+    fn begin(&self, context: &Context<'_>) -> TraceDelta {
+        let (actions, artifacts) = action::intake(context);
+        TraceDelta { actions, artifacts, achieved: Achieved::Yes, ..self.empty(Facts::Nothing) }.in_unit()
     }
 
     fn step(
         &self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         index: RecordIndex,
         result: &StepResult,
-    ) -> Result<Piece, ProjectError> {
-        let made = action::step(self, scene, index, result)?;
-        let residuals = gap::of_step(self, scene, result);
-        let achieved = match result.outcome() {
-            Outcome::Success(_) => Achieved::Yes,
-            Outcome::Failed(_) => Achieved::No,
-            Outcome::Skipped => Achieved::Silent,
-        };
+    ) -> Result<TraceDelta, ProjectError> {
+        let (action, artifacts, fact) = action::step(self, context, index, result)?;
         let phase = self.phase.at(result.step(), self.loop_settings());
-        Ok(self.piece(made.actions, made.artifacts, residuals, achieved, Facts::Reason(made.fact), phase))
+        let delta = TraceDelta {
+            actions: vec![action],
+            artifacts,
+            residuals: gap::of_step(self, context, result),
+            unit: self.unit(phase),
+            achieved: match result.outcome() {
+                Outcome::Success(_) => Achieved::Yes,
+                Outcome::Failed(_) => Achieved::No,
+                Outcome::Skipped => Achieved::Unknown,
+            },
+            facts: Facts::Reason(fact),
+        };
+        Ok(delta.in_unit())
     }
 
-    fn control(&self, scene: &Scene<'_>, index: RecordIndex, control: &Control) -> Piece {
+    fn control(&self, context: &Context<'_>, index: RecordIndex, control: &Control) -> TraceDelta {
         match control {
             Control::Loop(control) => {
-                let decision = action::decision(self, scene, index, control);
-                let residuals = gap::of_loop(scene, control);
                 let is_exhausted = control.action == LoopAction::MaxIterationsReached;
                 let fact = Fact::Loop {
                     action: control.action,
@@ -153,36 +192,34 @@ impl View for Reason {
                         format!("the loop reached its limit after iteration {}", control.loop_iteration)
                     }),
                 };
-                let achieved = if is_exhausted { Achieved::No } else { Achieved::Silent };
-                self.piece(vec![decision], Vec::new(), residuals, achieved, Facts::Reason(fact), self.phase)
+                let delta = TraceDelta {
+                    actions: vec![action::decision(self, context, index, control)],
+                    residuals: gap::of_loop(context, control),
+                    achieved: if is_exhausted { Achieved::No } else { Achieved::Unknown },
+                    ..self.empty(Facts::Reason(fact))
+                };
+                delta.in_unit()
             }
-            Control::Complete { .. } => self.piece(
-                Vec::new(),
-                Vec::new(),
-                Vec::new(),
-                Achieved::Silent,
-                Facts::Reason(Fact::Complete),
-                self.phase,
-            ),
-            // Names of positions and returns to them do nothing that could be reviewed.
-            Control::Checkpoint(_) => self.aside(Facts::Nothing),
-            Control::Rollback(control) => self.aside(Facts::RolledBack(index, control.to)),
+            Control::Complete { .. } => self.empty(Facts::Reason(Fact::Complete)),
+            // Checkpoints and rollbacks contain nothing to review.
+            Control::Checkpoint(_) => self.empty(Facts::Nothing),
+            Control::Rollback(control) => self.empty(Facts::RolledBack(index, control.to)),
         }
     }
 
-    fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
-        if let Facts::RolledBack(..) = &piece.facts {
-            // What was rolled back did not lead to where the run stands.
+    fn apply(&mut self, delta: &TraceDelta) -> Result<(), ProjectError> {
+        if let Facts::RolledBack(..) = &delta.facts {
+            // The records that were rolled back no longer count.
             (self.failed, self.exhausted, self.last) = (None, None, None);
         }
-        let Facts::Reason(fact) = &piece.facts else { return Ok(()) };
+        let Facts::Reason(fact) = &delta.facts else { return Ok(()) };
         match fact {
             Fact::Step { name, failed, verified } => {
                 self.phase = self.phase.at(name, self.loop_settings());
                 self.executed.insert(name.clone());
                 self.failed = self.failed.take().or_else(|| failed.clone());
                 if &**name == "Verify"
-                    && let Some(action) = piece.actions.first()
+                    && let Some(action) = delta.actions.first()
                 {
                     let output = verified.as_ref().map(|(_, output)| output.clone());
                     self.verification = Some((action.common.id, output));
@@ -198,17 +235,17 @@ impl View for Reason {
         Ok(())
     }
 
-    fn conclude(&self, scene: &Scene<'_>, actions: &[Action]) -> Conclusion {
+    fn conclude(&self, context: &Context<'_>, actions: &[Action]) -> Conclusion {
         let ending = match self.failed.as_ref().or(self.exhausted.as_ref()) {
             Some(reason) => Ending::Failed(reason.clone()),
-            None if ending::is_complete(self, scene.base) => Ending::Completed,
+            None if self.is_complete(context.run) => Ending::Completed,
             None => Ending::Unfinished,
         };
         let decisions =
             actions.iter().filter(|action| matches!(action.step, ActionStep::Gateway(..))).count();
         Conclusion {
-            before: gap::of_whole(self, scene),
-            after: gap::of_end(self, scene.base, &ending),
+            before: gap::of_whole(self, context),
+            after: gap::of_end(self, context.run, &ending),
             ending,
             limitations: self.limitations(),
             loops: usize::from(self.loop_settings().is_some()),
@@ -216,7 +253,43 @@ impl View for Reason {
         }
     }
 
-    fn plan(&self, _: &Base<'_>) -> String {
+    fn plan(&self) -> String {
         self.policy().to_owned()
+    }
+}
+
+/// The segment of the plan that a run is in. With a loop, each iteration is a unit, and so are the parts before and after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Before,
+    Iteration(u64),
+    After,
+}
+
+impl Phase {
+    /// Returns the phase of a step. The first step of the segment begins the first iteration.
+    fn at(self, step: &str, settings: Option<&LoopSettings>) -> Self {
+        match (self, settings) {
+            (Self::Before, Some(settings)) if *settings.start_step == *step => Self::Iteration(1),
+            (phase, _) => phase,
+        }
+    }
+
+    /// Returns the phase after a loop's decision.
+    fn after(self, action: LoopAction) -> Self {
+        match (self, action) {
+            (Self::Iteration(number), LoopAction::Repeat) => Self::Iteration(number + 1),
+            (Self::Iteration(_), _) => Self::After,
+            (phase, _) => phase,
+        }
+    }
+
+    fn id(self, settings: Option<&LoopSettings>) -> String {
+        match self {
+            Self::Before if settings.is_none() => "plan".to_owned(),
+            Self::Before => "before-loop".to_owned(),
+            Self::Iteration(number) => format!("iteration-{number}"),
+            Self::After => "after-loop".to_owned(),
+        }
     }
 }

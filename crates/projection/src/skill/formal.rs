@@ -1,25 +1,24 @@
-//! Results of formal reasoning, in the forms the specification has for them (§10).
+//! Results of formal reasoning as typed artifacts of the trace format (§10).
 //!
-//! A capability that reasons knows nothing of the trace, so what its result is about is taken from what its step read:
-//! the model a goal is about, the goal a result answers, the analysis tests were made from. A result that lacks what
-//! its form demands stays a note, because the format takes no half of one. Conformance stays one, too: a run has no
-//! reference artifacts that a result could name.
+//! A capability does not know the trace, so the subject of its result is taken from the artifacts its step read: the
+//! model of a goal, the goal of a result, the analysis of generated tests. A result that lacks a required member stays a
+//! note. A conformance result stays a note as well: a run has no reference artifacts that it could name.
 
 use hence_canon::{Object, Value};
 use hence_review::model::{Artifact, ArtifactContent, ArtifactId, decode_artifact};
 use hence_review::vocabulary::{ArtifactType, ReasoningType, VerificationStatus};
 
-/// What is known around a result.
+/// The context of a result.
 pub(super) struct Around<'a> {
-    /// What the step read, oldest first.
+    /// The artifacts the step read, oldest first.
     pub(super) sources: Vec<&'a Artifact>,
-    /// What reasoned.
+    /// The capability that reasoned.
     pub(super) engine: &'a str,
     /// A number for a goal that has none.
     pub(super) number: i64,
 }
 
-/// Returns what a result is and its role, if it has all its form demands.
+/// Returns the typed content of a result and its role, if the result has every required member.
 pub(super) fn content(
     word: ReasoningType,
     produced: &Value,
@@ -68,7 +67,7 @@ impl Around<'_> {
         self.newest(ArtifactType::is_model).map(|model| &model.common.artifact_id)
     }
 
-    /// Returns what was reasoned about: a model, or else whatever was read last.
+    /// Returns the subject of the reasoning: a model, or else the artifact read last.
     fn subject(&self) -> Option<&ArtifactId> {
         self.model().or_else(|| self.sources.last().map(|source| &source.common.artifact_id))
     }
@@ -82,7 +81,7 @@ impl Around<'_> {
     }
 }
 
-/// A result of verification answers a goal.
+/// Returns a verification result with the goal it answers.
 fn verified(members: &Object, around: &Around<'_>) -> Option<(ArtifactContent, &'static str)> {
     let goal = around.newest(|kind| kind == ArtifactType::VerificationGoal)?;
     let ArtifactContent::VerificationGoal(asked) = &goal.content else { return None };
@@ -101,15 +100,15 @@ fn verified(members: &Object, around: &Around<'_>) -> Option<(ArtifactContent, &
     typed(ArtifactType::VerificationResult, payload).map(|content| (content, role))
 }
 
-/// Returns the status, the result tagged with it, and the other members: tagged as the specification has it, or with
-/// the members of the result beside its status.
+/// Returns the status, the result tagged with it, and the other members. The result is tagged as in the specification,
+/// or its members are next to its status.
 fn tagged(members: &Object) -> Option<(VerificationStatus, Value, Object)> {
-    let told = members.get("status").and_then(Value::as_str).and_then(VerificationStatus::from_word);
+    let declared = members.get("status").and_then(Value::as_str).and_then(VerificationStatus::from_word);
     if let Some(result) = members.get("result").and_then(Value::as_object) {
         let tag = result.keys().next().and_then(|tag| VerificationStatus::from_word(tag))?;
-        return Some((told.unwrap_or(tag), result.clone().into(), members.clone()));
+        return Some((declared.unwrap_or(tag), result.clone().into(), members.clone()));
     }
-    let status = told?;
+    let status = declared?;
     let own: &[&str] = match status {
         VerificationStatus::Proved => &["proof_pp", "properties"],
         VerificationStatus::Refuted => &["counterexample"],

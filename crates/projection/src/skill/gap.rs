@@ -1,4 +1,4 @@
-//! What a run of a skill does not establish, as declared gaps.
+//! Gaps of a run of a skill, and its open questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
 use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
 use hence_review::vocabulary::{ActionType, ResidualKind, ResidualSeverity};
+use hence_skills::{CallHistory, CallName, Question, QuestionKind};
 
-use super::step::problem;
-use super::{SkillView, kind};
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::gap::{Gap, gap};
-use crate::view::Scene;
-use crate::word;
+use super::{SkillView, decision, kind};
+use crate::artifacts::PROBLEM;
+use crate::gaps::{Gap, gap, unfinished};
+use crate::run_info::RunInfo;
+use crate::text::{self, shell_word};
+use crate::view::{Context, Ending};
 
-/// What a single step leaves open, told of the action that shows it best.
+/// Returns the gaps of a step, about the action that shows it best.
 pub(super) fn of_step(
     step: &Step,
     kind: ActionType,
@@ -29,8 +29,8 @@ pub(super) fn of_step(
     let mut gaps: Vec<Gap> = Vec::new();
     match outcome.status {
         StepStatus::Failed => {
-            let told = outcome.failure.as_ref().map_or_else(String::new, |failure| format!(": {failure}"));
-            let statement = word::shortened(&format!("Step {id} failed{told}"));
+            let reason = outcome.failure.as_ref().map_or_else(String::new, |failure| format!(": {failure}"));
+            let statement = text::shortened(&format!("Step {id} failed{reason}"));
             let found =
                 gap(&format!("failed-{action}"), ResidualKind::Limitation, ResidualSeverity::High, statement);
             gaps.push(found.check("Mend what the error names and run the skill again."));
@@ -68,15 +68,15 @@ pub(super) fn of_step(
                 .related(&ids),
         );
     }
-    gaps.into_iter().map(|gap| gap.of_action(action).written()).collect()
+    gaps.into_iter().map(|gap| gap.of_action(action).build()).collect()
 }
 
-/// Loops that ended at their limit, items and branches that failed, gates that only warned.
+/// Returns the gaps of loops that ended at their limit, of failed items and branches, and of gates that only warned.
 fn limits(step: &Step, outcome: &StepOutcome, action: ActionId) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut limit = |name: &str, severity: ResidualSeverity, statement: String, check: &str| {
         let found =
-            gap(&format!("{name}-{action}"), ResidualKind::Limitation, severity, word::shortened(&statement));
+            gap(&format!("{name}-{action}"), ResidualKind::Limitation, severity, text::shortened(&statement));
         gaps.push(found.check(check));
     };
     let (id, meta) = (&step.id, &outcome.meta);
@@ -105,9 +105,10 @@ fn limits(step: &Step, outcome: &StepOutcome, action: ActionId) -> Vec<Gap> {
         );
     }
     if let Some(errors) = meta.get("scatter_errors").and_then(Value::as_object) {
-        let told: Vec<String> = errors.iter().map(|(name, why)| format!("{name} ({})", shown(why))).collect();
+        let failed: Vec<String> =
+            errors.iter().map(|(name, why)| format!("{name} ({})", shown(why))).collect();
         let statement =
-            format!("These branches of {id} failed and have no part in its result: {}.", told.join(", "));
+            format!("These branches of {id} failed and have no part in its result: {}.", failed.join(", "));
         limit(
             "branches-failed",
             ResidualSeverity::Medium,
@@ -128,11 +129,10 @@ fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What a check says of itself when it did not find everything in order: in the words of tests, of verification, of
-/// conformance and of co-simulation.
+/// Statuses of a check that did not hold: words of tests, of verification, of conformance and of co-simulation.
 const UNMET: &[&str] = &["failed", "refuted", "unknown", "partial", "mismatched", "error"];
 
-/// Returns what a check says that it did not find in order.
+/// Returns the reason a check did not hold, in its own words.
 fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
     let produced = outcome.produced.as_ref().filter(|_| kind::checks(kind))?;
     let denied = ["holds", "passed", "valid", "ok", "success"]
@@ -150,46 +150,46 @@ fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
     denied.or_else(failed).or_else(unsupported)
 }
 
-/// Outputs a skill declares and no step wrote.
-pub(super) fn missing_outputs(told: &str, action: ActionId) -> Residual {
-    let statement = word::shortened(&format!("The skill did not give what it declares: {told}"));
+/// Returns the gap of outputs that a skill declares and no step wrote.
+pub(super) fn missing_outputs(missing: &str, action: ActionId) -> Residual {
+    let statement = text::shortened(&format!("The skill did not give what it declares: {missing}"));
     gap("outputs-missing", ResidualKind::Limitation, ResidualSeverity::High, statement)
         .check("Ask which step should have written them, and why it did not.")
         .of_action(action)
-        .written()
+        .build()
 }
 
-/// What the run as a whole leaves open.
-pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual> {
+/// Returns the gaps of the run as a whole.
+pub(super) fn of_whole(view: &SkillView<'_>, context: &Context<'_>) -> Vec<Residual> {
     let mut gaps: Vec<Residual> = Vec::new();
     let frame = &view.progress.state().memory.frame().clone();
     for (place, assumption) in frame.assumptions.iter().enumerate() {
         let id = format!("assumption-{}", place + 1);
-        let statement = format!("Taken for granted: {}", word::shortened(assumption));
+        let statement = format!("Taken for granted: {}", text::shortened(assumption));
         let found = gap(&id, ResidualKind::Assumption, ResidualSeverity::Medium, statement)
             .check("Establish it, or say what follows if it is wrong.")
-            .on(TargetPart::Artifact(problem()))
+            .on(problem())
             .declared();
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
     gaps.extend(set_by_hand(view));
     gaps.extend(unread(view, frame));
     if !view.pinned.inputs.is_empty() {
         let names: Vec<&str> = view.pinned.inputs.keys().map(|name| &**name).collect();
         let statement =
-            format!("The inputs are taken as they were given: {}", word::shortened(&names.join(", ")));
+            format!("The inputs are taken as they were given: {}", text::shortened(&names.join(", ")));
         let found = gap("inputs-as-given", ResidualKind::Assumption, ResidualSeverity::Low, statement)
             .check("Compare them with where they come from.")
-            .on(TargetPart::Artifact(problem()));
-        gaps.push(found.written());
+            .on(problem());
+        gaps.push(found.build());
     }
-    gaps.extend(unchecked(view, scene).filter(|_| view.checked));
+    gaps.extend(unchecked(view, context).filter(|_| view.checked));
     if !view.checked {
         let statement = "No step of the skill checked a result.".to_owned();
         let found = gap("no-verification", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
             .check("Add a step that checks, or judge the outputs by hand.")
             .on(TargetPart::Trace);
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
     for (capability, (steps, first)) in &view.recorded {
         let statement = format!(
@@ -197,31 +197,31 @@ pub(super) fn of_whole(view: &SkillView<'_>, scene: &Scene<'_>) -> Vec<Residual>
         );
         let id = format!("recorded-{capability}");
         let found = gap(&id, ResidualKind::Limitation, ResidualSeverity::Low, statement)
-            .check(&format!("{} compares everything else", scene.base.replay_command()))
+            .check(&format!("{} compares everything else", context.run.replay_command()))
             .on(TargetPart::Action(*first));
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
     gaps
 }
 
-/// What a fork sets before it goes its own way: no step gave it.
+/// Returns the gaps of values that a fork sets: no step produced them.
 fn set_by_hand(view: &SkillView<'_>) -> Vec<Residual> {
     let set = view.pinned.links.origin.iter().flat_map(|origin| &origin.set);
-    let told = set.enumerate().map(|(number, (target, value))| {
-        let statement = format!("The fork sets {target} by hand: {}", word::shortened(&shown(value)));
+    let gaps = set.enumerate().map(|(number, (target, value))| {
+        let statement = format!("The fork sets {target} by hand: {}", text::shortened(&shown(value)));
         gap(&format!("set-{}", number + 1), ResidualKind::Assumption, ResidualSeverity::Medium, statement)
             .check("Ask why it was set, and what follows if it is not so.")
-            .on(TargetPart::Artifact(problem()))
+            .on(problem())
             .declared()
-            .written()
+            .build()
     });
-    told.collect()
+    gaps.collect()
 }
 
-/// Outputs that no check looked at, neither at them nor at anything made from them.
-fn unchecked(view: &SkillView<'_>, scene: &Scene<'_>) -> Option<Residual> {
-    let sources: BTreeMap<&ArtifactId, &[ArtifactId]> = scene
-        .shelf
+/// Returns the gap of outputs that no check covers, neither directly nor through artifacts made from them.
+fn unchecked(view: &SkillView<'_>, context: &Context<'_>) -> Option<Residual> {
+    let sources: BTreeMap<&ArtifactId, &[ArtifactId]> = context
+        .artifacts
         .artifacts()
         .iter()
         .map(|artifact| (&artifact.common.artifact_id, artifact.common.derived_from.as_slice()))
@@ -235,15 +235,15 @@ fn unchecked(view: &SkillView<'_>, scene: &Scene<'_>) -> Option<Residual> {
     }
     let outputs: Vec<ArtifactId> = view.outputs.iter().filter(|id| !covered.contains(id)).cloned().collect();
     let named: Vec<&str> = outputs.iter().map(ArtifactId::as_str).collect();
-    let statement = format!("No step checked these outputs: {}", word::shortened(&named.join(", ")));
+    let statement = format!("No step checked these outputs: {}", text::shortened(&named.join(", ")));
     let found = gap("outputs-unchecked", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
         .check("Add a step that checks them, or judge them by hand.")
         .on(TargetPart::Trace)
         .related(&outputs);
-    Some(found.written()).filter(|_| !outputs.is_empty())
+    Some(found.build()).filter(|_| !outputs.is_empty())
 }
 
-/// Boundaries and criteria of the frame that no step even reads: nothing can have checked them.
+/// Returns the gaps of constraints and success criteria of the frame that no step reads.
 fn unread(view: &SkillView<'_>, frame: &Frame) -> Vec<Residual> {
     let declared = [("constraints", &frame.constraints), ("success_criteria", &frame.success_criteria)];
     let mut gaps = Vec::new();
@@ -262,18 +262,18 @@ fn unread(view: &SkillView<'_>, frame: &Frame) -> Vec<Residual> {
                 &format!("{}-{}", field.replace('_', "-"), place + 1),
                 ResidualKind::Unverified,
                 ResidualSeverity::Medium,
-                word::shortened(&said),
+                text::shortened(&said),
             )
             .check("Check the outputs against it by hand, or add a step that does.")
-            .on(TargetPart::Artifact(problem()));
-            gaps.push(found.written());
+            .on(problem());
+            gaps.push(found.build());
         }
     }
     gaps
 }
 
-/// Steps that never ran, a record that ends too early, and whoever it waits for.
-pub(super) fn of_end(view: &SkillView<'_>, base: &Base<'_>, ending: &Ending) -> Vec<Residual> {
+/// Returns the gaps that the end of the journal shows: steps that never ran, and a run that has not ended.
+pub(super) fn of_end(view: &SkillView<'_>, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
     let mut gaps = Vec::new();
     let steps = view.skill().steps.iter().map(|step| &step.id);
     let never: Vec<&str> = steps.filter(|id| !view.seen.contains(*id)).map(|id| &**id).collect();
@@ -281,20 +281,80 @@ pub(super) fn of_end(view: &SkillView<'_>, base: &Base<'_>, ending: &Ending) -> 
         let statement = format!(
             "{} steps of the skill did not run: {}.",
             never.len(),
-            word::shortened(&never.join(", "))
+            text::shortened(&never.join(", "))
         );
         let found = gap("not-run", ResidualKind::OutOfScope, ResidualSeverity::Medium, statement)
             .check("Do not take the outputs for more than the steps that ran.")
             .on(TargetPart::Trace);
-        gaps.push(found.written());
+        gaps.push(found.build());
     }
     if *ending != Ending::Unfinished {
         return gaps;
     }
-    let statement = "The record ends before the run does.".to_owned();
-    let found = gap("unfinished", ResidualKind::Limitation, ResidualSeverity::High, statement)
-        .check(&base.resume_command())
-        .on(TargetPart::Trace);
-    gaps.push(found.written());
+    gaps.push(unfinished(&run.resume_command()));
     gaps
+}
+
+fn problem() -> TargetPart {
+    TargetPart::Artifact(ArtifactId::new(PROBLEM))
+}
+
+/// Returns the unanswered questions: of each call that asks, and of the due step if it has not asked yet.
+pub(super) fn questions(
+    view: &SkillView<'_>,
+    run: &RunInfo<'_>,
+    calls: Option<&CallHistory>,
+) -> Vec<Residual> {
+    let asked: Vec<(&CallName, &Question)> =
+        calls.into_iter().flat_map(CallHistory::questions).filter(|(call, _)| is_open(view, call)).collect();
+    let due = view.progress.due().filter(|step| kind::asks_a_person(view.kind(step, None)));
+    let not_asked = due.filter(|due| !asked.iter().any(|(call, _)| call.step == due.id)).map(|due| {
+        let memory = &view.progress.state().memory;
+        let input = due.input.as_ref().ok().and_then(|mapping| mapping.resolve(memory).ok());
+        for_value(run, &due.id, &due.id, &input.unwrap_or_default())
+    });
+    let questions = asked.iter().map(|(call, question)| {
+        // A step that makes several calls is not named by its id alone.
+        let alone = asked.iter().filter(|(other, _)| other.step == call.step).count() == 1;
+        let place = if alone { &call.step } else { &call.key };
+        match question.kind {
+            QuestionKind::Value => for_value(run, &call.step, place, &question.input),
+            QuestionKind::Undecided => for_decision(run, call, place),
+        }
+    });
+    not_asked.into_iter().chain(questions).collect()
+}
+
+/// Returns whether a call's step is not recorded yet. A recorded step waits for nobody.
+fn is_open(view: &SkillView<'_>, call: &CallName) -> bool {
+    view.step_of(&call.step).is_some()
+        && !view.progress.outcomes().iter().any(|outcome| outcome.step_id == call.step)
+}
+
+/// Returns the question for a value.
+fn for_value(run: &RunInfo<'_>, step: &str, place: &str, input: &Value) -> Residual {
+    let asked = decision::question(input).unwrap_or_else(|| format!("what {step} should do"));
+    let offered = decision::offered(input);
+    let among = if offered.is_empty() { String::new() } else { format!(" ({})", offered.join(" or ")) };
+    let who = input.get("who").and_then(Value::as_str).map_or_else(|| "a person".to_owned(), text::shortened);
+    let statement = format!("Step {step} waits for {who} to say: {asked}{among}");
+    question(run, place, statement, &["--value JSON"])
+}
+
+/// Returns the question whether a call happened.
+fn for_decision(run: &RunInfo<'_>, call: &CallName, place: &str) -> Residual {
+    let statement = format!(
+        "Step {} waits for a person to say whether {} happened before the run broke off.",
+        call.step, call.capability
+    );
+    question(run, place, statement, &["--done OUTPUT", "--retry", "--fail"])
+}
+
+fn question(run: &RunInfo<'_>, place: &str, statement: String, answers: &[&str]) -> Residual {
+    let command = format!("hence answer {} {}", shell_word(run.id()), shell_word(place));
+    let ways: Vec<String> = answers.iter().map(|answer| format!("{command} {answer}")).collect();
+    gap(&format!("question-{place}"), ResidualKind::OpenQuestion, ResidualSeverity::High, statement)
+        .check(&format!("{}, then {}", ways.join(" or "), run.resume_command()))
+        .on(TargetPart::Trace)
+        .build()
 }

@@ -1,25 +1,27 @@
-//! What a step of a skill is to a reviewer.
+//! How steps of a skill appear to a reviewer: action types, artifact types and units.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_cognition::run::StepOutcome;
-use hence_cognition::skill::{Flow, Step, Uses};
-use hence_review::model::ArtifactContent;
+use hence_cognition::skill::{Flow, Skill, Step, Uses};
+use hence_review::model::{ArtifactContent, MetaActionId};
 use hence_review::vocabulary::{ActionType, ActivityType, GovernanceType, ReasoningType};
 
 use super::SkillView;
+use crate::delta::{UnitHead, Units};
+use crate::text;
 
-/// The member of a skill's metadata that says what its steps, or what they call, are to a reviewer.
+/// The member of a skill's metadata that sets the action types of its steps or of their capabilities.
 const ACTIONS_MEMBER: &str = "actions";
-/// The member of a provider's report that says it, too.
+/// The member of a provider's report that sets the action type.
 const REPORTED: &str = "action";
-/// How the ids of capabilities that ask a person begin.
+/// The first word of the ids of capabilities that ask a person.
 const PERSON: &str = "human";
 
 impl SkillView<'_> {
-    /// Returns the type of action a step is: what the skill says, else what was reported with the result, else what
-    /// the capability declares.
+    /// Returns the action type of a step: from the skill, else from the report of its provider, else from the capability.
     pub(super) fn kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
         let metadata = self.prepared.skill().metadata.get(ACTIONS_MEMBER);
         let said = |key: &str| metadata.and_then(|actions| actions.get(key)).and_then(word);
@@ -48,14 +50,14 @@ impl SkillView<'_> {
     }
 }
 
-/// What can be said of anything: it was run, and this is its result.
+/// The action type of a step about which nothing is declared.
 const RUN: ActionType = ActionType::Activity(ActivityType::RunCommand);
 
 fn word(value: &Value) -> Option<ActionType> {
     ActionType::from_word(value.as_str()?)
 }
 
-/// Returns what a step called, or what it may call when nobody has seen it run.
+/// Returns the callees of a step: those it called, or those it may call if there is no outcome.
 pub(super) fn called(step: &Step, outcome: Option<&StepOutcome>) -> Vec<Uses> {
     if let Flow::Scatter(scatter) = &step.control.flow {
         return scatter.branches.clone();
@@ -69,7 +71,7 @@ pub(super) fn called(step: &Step, outcome: Option<&StepOutcome>) -> Vec<Uses> {
     }
 }
 
-/// Returns the case a router chose and what it calls: what is recorded, or what the only call made tells.
+/// Returns the case a router chose and its callee, from the record or from the only call that was made.
 pub(super) fn matched(step: &Step, outcome: &StepOutcome) -> Option<(Option<Arc<str>>, Uses)> {
     let router = step.control.router.as_ref()?;
     let routes = || {
@@ -116,8 +118,8 @@ pub(super) fn checks(kind: ActionType) -> bool {
     }
 }
 
-/// Returns the artifact an action's output is, and its role. What formal reasoning gives is a note unless it has all
-/// that one of [the forms](super::formal) demands.
+/// Returns the artifact type and role of an action's output. A result of formal reasoning is a note unless it has
+/// everything that one of [the forms](super::formal) demands.
 pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, Option<&'static str>) {
     use ActivityType as A;
     let payload = || (!produced.is_null()).then(|| produced.clone());
@@ -146,5 +148,102 @@ pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, 
             }
             _ => (ArtifactContent::AnalysisNote, Some("audit_evidence")),
         },
+    }
+}
+
+/// The member of a skill's metadata that groups its steps: a list of `{id, title, intent, steps}`.
+const GROUPS_MEMBER: &str = "groups";
+/// The id of the unit of the run as a whole.
+const PLAN: &str = "plan";
+/// The id of the unit after the last step.
+const CONCLUSION: &str = "conclusion";
+
+/// The groups of a skill, with the units each has had.
+#[derive(Default)]
+pub(super) struct Groups {
+    groups: Vec<Group>,
+    of_step: BTreeMap<Arc<str>, usize>,
+}
+
+struct Group {
+    id: Arc<str>,
+    title: Arc<str>,
+    intent: Arc<str>,
+    /// The last unit of the group, and how many it has had.
+    unit: Option<MetaActionId>,
+    visits: usize,
+}
+
+impl Groups {
+    /// Reads the groups a skill declares. Invalid entries are ignored, because metadata has no contract.
+    pub(super) fn of(skill: &Skill) -> Self {
+        let declared = skill.metadata.get(GROUPS_MEMBER).and_then(Value::as_array).unwrap_or_default();
+        let mut groups = Self::default();
+        for value in declared {
+            let text =
+                |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+            let Some(id) = text("id") else { continue };
+            let title = text("title").unwrap_or(id);
+            let intent = text("intent").unwrap_or(title);
+            let steps = value.get("steps").and_then(Value::as_array).unwrap_or_default();
+            for step in steps.iter().filter_map(Value::as_str) {
+                groups.of_step.entry(step.into()).or_insert(groups.groups.len());
+            }
+            groups.groups.push(Group {
+                id: id.into(),
+                title: text::shortened(title).into(),
+                intent: text::shortened(intent).into(),
+                unit: None,
+                visits: 0,
+            });
+        }
+        groups
+    }
+
+    /// Returns the unit of the next step. Coming back to a group begins another unit of the same title.
+    pub(super) fn unit(&self, step: &Step, units: &Units) -> UnitHead {
+        let parent = Some(MetaActionId::new(PLAN));
+        let Some(group) = self.of_step.get(&step.id).and_then(|place| self.groups.get(*place)) else {
+            let intent = format!("Call {}, as the skill declares", step.uses);
+            let id = MetaActionId::new(format!("step:{}", step.id));
+            return UnitHead { id, title: format!("Step {}", step.id).into(), intent: intent.into(), parent };
+        };
+        let id = match &group.unit {
+            Some(unit) if units.last() == Some(unit) => unit.clone(),
+            Some(_) => MetaActionId::new(format!("group:{}@{}", group.id, group.visits + 1)),
+            None => MetaActionId::new(format!("group:{}", group.id)),
+        };
+        UnitHead { id, title: group.title.clone(), intent: group.intent.clone(), parent }
+    }
+
+    /// Remembers the unit of a step.
+    pub(super) fn apply(&mut self, unit: &MetaActionId, step: &Arc<str>) {
+        let group = self.of_step.get(step).and_then(|place| self.groups.get_mut(*place));
+        if let Some(group) = group
+            && group.unit.as_ref() != Some(unit)
+        {
+            group.unit = Some(unit.clone());
+            group.visits += 1;
+        }
+    }
+}
+
+/// Returns the unit of the run as a whole.
+pub(super) fn plan_unit(skill: &Skill) -> UnitHead {
+    UnitHead {
+        id: MetaActionId::new(PLAN),
+        title: format!("Run the skill {}", skill.name).into(),
+        intent: skill.description.clone(),
+        parent: None,
+    }
+}
+
+/// Returns the unit after the last step.
+pub(super) fn conclusion_unit() -> UnitHead {
+    UnitHead {
+        id: MetaActionId::new(CONCLUSION),
+        title: "Conclude".into(),
+        intent: "See whether the run gave what the skill declares".into(),
+        parent: Some(MetaActionId::new(PLAN)),
     }
 }

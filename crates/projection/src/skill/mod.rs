@@ -1,13 +1,10 @@
-//! Runs of skills: each outcome as the decisions around a call, the call, and what it made.
+//! Runs of skills: each outcome becomes the decisions around a call, the call, and its artifacts.
 
+mod action;
+mod decision;
 mod formal;
 mod gap;
-mod gateway;
-mod group;
 mod kind;
-mod person;
-mod question;
-mod step;
 mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,34 +19,33 @@ use hence_engine::Determinism;
 use hence_journal::{Control, RecordIndex, Way};
 use hence_review::model::{Action, ActionId, ArtifactId, Residual};
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
-use hence_state::{Outcome, ProblemSpec, StepResult};
+use hence_state::{ProblemSpec, StepResult};
 
 use crate::ProjectError;
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::link::{RunLink, RunRelation};
-use crate::piece::{Facts, Piece};
-use crate::shelf::PROBLEM;
-use crate::view::{Conclusion, Scene, View};
-use group::Groups;
+use crate::artifacts::PROBLEM;
+use crate::delta::{Facts, TraceDelta};
+use crate::run_info::RunInfo;
+use crate::trace::{RunLink, RunRelation};
+use crate::view::{Conclusion, Context, Ending, RunView};
+use kind::Groups;
 use writers::{How, Writers};
 
-/// The id of the artifact the skill becomes.
+/// The id of the skill's artifact.
 const SKILL: &str = "skill";
 
-/// A run of a skill, as far as it was read.
+/// The projection of a run of a skill.
 pub(crate) struct SkillView<'a> {
     prepared: &'a Prepared,
     host: &'a dyn Host,
     pinned: Pinned,
     progress: Progress<'a>,
     request: RunRequest,
-    /// What led to where the run stands, by record.
+    /// The outcomes on the active path, by record.
     taken: Way<StepOutcome>,
     places: BTreeMap<Arc<str>, usize>,
     groups: Groups,
     writers: Writers,
-    /// What of the frame any step may read.
+    /// The references into the frame that any step may read.
     frame_reads: BTreeSet<String>,
     /// The runs its steps nested.
     children: Vec<RunLink>,
@@ -57,16 +53,16 @@ pub(crate) struct SkillView<'a> {
     carrying: bool,
     /// Capabilities whose results a replay reads, with how many steps called them and the first such action.
     recorded: BTreeMap<Arc<str>, (u64, ActionId)>,
-    /// Steps that ran, whatever came of it.
+    /// The steps that ran, with any outcome.
     seen: BTreeSet<Arc<str>>,
     checked: bool,
-    /// What checks looked at or gave.
+    /// The artifacts that checks read or made.
     looked_at: BTreeSet<ArtifactId>,
-    /// What was written where the caller finds it.
+    /// The artifacts written to the skill's outputs.
     outputs: Vec<ArtifactId>,
     loops: usize,
     iterations_max: usize,
-    /// Why the run failed.
+    /// The reason the run failed.
     failed: Option<String>,
     completed: bool,
 }
@@ -114,12 +110,12 @@ impl<'a> SkillView<'a> {
             failed: None,
             completed: false,
         };
-        view.set_out();
+        view.end_shared_part();
         Ok(view)
     }
 
-    /// Where a fork sets out on its own, what it sets comes from the problem.
-    fn set_out(&mut self) {
+    /// Ends the shared part of a fork at its first own step: the values it sets come from the problem.
+    fn end_shared_part(&mut self) {
         let due = self.progress.due().map(|step| step.id.clone());
         let origin = self.pinned.links.origin.as_ref();
         let Some(origin) = origin.filter(|origin| self.carrying && due.as_ref() == Some(&origin.from)) else {
@@ -131,8 +127,8 @@ impl<'a> SkillView<'a> {
         self.carrying = false;
     }
 
-    /// Goes back to what the outcomes up to a record led to. What was rolled back did not lead to where the run stands.
-    fn return_to(&mut self, index: RecordIndex, to: RecordIndex) -> Result<(), ProjectError> {
+    /// Restores the progress after a record.
+    fn roll_back_to(&mut self, index: RecordIndex, to: RecordIndex) -> Result<(), ProjectError> {
         self.taken.return_to(index, to);
         self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
         for outcome in self.taken.whole() {
@@ -158,7 +154,7 @@ impl<'a> SkillView<'a> {
         }
     }
 
-    /// Returns the artifacts references name: what the caller gave, or what steps wrote.
+    /// Returns the artifacts that references name: the caller's problem, or artifacts of steps.
     fn sources(&self, references: &[Arc<str>]) -> Vec<ArtifactId> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
@@ -175,21 +171,21 @@ impl<'a> SkillView<'a> {
         found
     }
 
-    fn remember(&mut self, outcome: &StepOutcome, piece: &Piece) {
+    fn remember(&mut self, outcome: &StepOutcome, delta: &TraceDelta) {
         let step = self.step_of(&outcome.step_id);
         self.seen.insert(outcome.step_id.clone());
-        if let (Some(step), Some(artifact)) = (step, piece.artifacts.first()) {
+        if let (Some(step), Some(artifact)) = (step, delta.artifacts.first()) {
             let id = &artifact.common.artifact_id;
             let assigns =
                 matches!(step.merge_strategy, Ok(MergeStrategy::Overwrite | MergeStrategy::Replace));
             for target in outcome.writes.iter() {
-                // What a step read before adding to it is among its sources already.
+                // A value that a step read before adding to it is already among its sources.
                 let read = || outcome.reads.iter().any(|read| **read == **target);
                 let how = if assigns || read() { How::Replaces } else { How::Adds };
                 self.writers.write(target, id, how);
             }
         }
-        let first = piece.actions.first().map_or(ActionId(0), |action| action.common.id);
+        let first = delta.actions.first().map_or(ActionId(0), |action| action.common.id);
         self.children.extend(nested_runs(outcome));
         if self.determinism(outcome) == Determinism::Recorded {
             let calls = outcome.called.keys().filter(|id| self.host.determinism(id) == Determinism::Recorded);
@@ -200,13 +196,13 @@ impl<'a> SkillView<'a> {
         let Some(step) = step else { return };
         if outcome.status == StepStatus::Completed && kind::checks(self.kind(step, Some(outcome))) {
             self.checked = true;
-            let used = piece.actions.iter().flat_map(|action| action.common.inputs.iter());
-            let made = piece.artifacts.iter().map(|artifact| &artifact.common.artifact_id);
+            let used = delta.actions.iter().flat_map(|action| action.common.inputs.iter());
+            let made = delta.artifacts.iter().map(|artifact| &artifact.common.artifact_id);
             self.looked_at.extend(used.chain(made).cloned());
         }
         if outcome.writes.iter().any(|target| target.starts_with("outputs.") || target.starts_with("output."))
         {
-            self.outputs.extend(piece.artifacts.first().map(|artifact| artifact.common.artifact_id.clone()));
+            self.outputs.extend(delta.artifacts.first().map(|artifact| artifact.common.artifact_id.clone()));
         }
         self.count_loops(step, outcome);
         let ends = Some(outcome).filter(|outcome| outcome.status == StepStatus::Failed);
@@ -235,55 +231,55 @@ impl<'a> SkillView<'a> {
     }
 }
 
-impl View for SkillView<'_> {
-    fn begin(&self, scene: &Scene<'_>) -> Piece {
-        step::take_in(self, scene)
+impl RunView for SkillView<'_> {
+    fn begin(&self, context: &Context<'_>) -> TraceDelta {
+        action::intake(self, context)
     }
 
     fn step(
         &self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         index: RecordIndex,
         result: &StepResult,
-    ) -> Result<Piece, ProjectError> {
+    ) -> Result<TraceDelta, ProjectError> {
         if &**result.step() == OUTPUTS_STEP {
-            return Ok(step::outputs(scene, index, result));
+            return Ok(action::missing_outputs(context, index, result));
         }
-        let outcome = recorded_outcome(result, scene.base.blobs)
+        let outcome = recorded_outcome(result, context.run.blobs)
             .map_err(|source| ProjectError::Outcome { index, source })?;
-        Ok(step::shown(self, scene, index, result, outcome))
+        Ok(action::outcome_delta(self, context, index, result, outcome))
     }
 
-    fn control(&self, _: &Scene<'_>, index: RecordIndex, control: &Control) -> Piece {
+    fn control(&self, _: &Context<'_>, index: RecordIndex, control: &Control) -> TraceDelta {
         let facts = match control {
             Control::Complete { .. } => Facts::Completed,
-            // Names of positions and returns to them do nothing that could be reviewed.
+            // Checkpoints and rollbacks contain nothing to review.
             Control::Loop(_) | Control::Checkpoint(_) => Facts::Nothing,
             Control::Rollback(control) => Facts::RolledBack(index, control.to),
         };
-        step::nothing(self, facts)
+        TraceDelta::empty(kind::plan_unit(self.skill()), facts)
     }
 
-    fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
-        match &piece.facts {
+    fn apply(&mut self, delta: &TraceDelta) -> Result<(), ProjectError> {
+        match &delta.facts {
             Facts::Outcome(index, outcome) => {
                 self.progress.take_in((**outcome).clone())?;
                 self.taken.go_on(*index, (**outcome).clone());
-                self.groups.take(&piece.unit.id, &outcome.step_id);
-                self.remember(outcome, piece);
-                self.set_out();
+                self.groups.apply(&delta.unit.id, &outcome.step_id);
+                self.remember(outcome, delta);
+                self.end_shared_part();
             }
             Facts::MissingOutputs(reason) => {
                 self.failed.get_or_insert_with(|| reason.clone());
             }
             Facts::Completed => self.completed = true,
-            Facts::RolledBack(index, to) => self.return_to(*index, *to)?,
+            Facts::RolledBack(index, to) => self.roll_back_to(*index, *to)?,
             Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
         }
         Ok(())
     }
 
-    fn conclude(&self, scene: &Scene<'_>, _: &[Action]) -> Conclusion {
+    fn conclude(&self, context: &Context<'_>, _: &[Action]) -> Conclusion {
         let ending = match &self.failed {
             Some(reason) => Ending::Failed(reason.clone()),
             None if self.completed => Ending::Completed,
@@ -296,8 +292,8 @@ impl View for SkillView<'_> {
             vec![format!("a replay reads the results of these from the journal: {}", read.join(", "))]
         };
         Conclusion {
-            before: gap::of_whole(self, scene),
-            after: gap::of_end(self, scene.base, &ending),
+            before: gap::of_whole(self, context),
+            after: gap::of_end(self, context.run, &ending),
             ending,
             limitations,
             loops: self.loops,
@@ -305,8 +301,8 @@ impl View for SkillView<'_> {
         }
     }
 
-    fn questions(&self, base: &Base<'_>, calls: Option<&CallHistory>) -> Vec<Residual> {
-        question::open(self, base, calls)
+    fn questions(&self, run: &RunInfo<'_>, calls: Option<&CallHistory>) -> Vec<Residual> {
+        gap::questions(self, run, calls)
     }
 
     fn links(&self) -> Vec<RunLink> {
@@ -332,7 +328,7 @@ impl View for SkillView<'_> {
         forked.into_iter().chain(nested).chain(self.children.iter().cloned()).collect()
     }
 
-    fn plan(&self, _: &Base<'_>) -> String {
+    fn plan(&self) -> String {
         format!("skill {} {}", self.pinned.id, self.pinned.version)
     }
 }
@@ -352,19 +348,7 @@ fn nested_runs(outcome: &StepOutcome) -> Vec<RunLink> {
     named.iter().filter_map(link).collect()
 }
 
-/// Returns what a failed result says.
-fn told(result: &StepResult) -> String {
-    match result.outcome() {
-        Outcome::Failed(errors) => {
-            let told: Vec<String> =
-                errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
-            told.join("; ")
-        }
-        Outcome::Success(_) | Outcome::Skipped => String::new(),
-    }
-}
-
-/// Returns what of the frame any step may read.
+/// Returns the references into the frame that any step may read.
 fn frame_reads(skill: &Skill) -> BTreeSet<String> {
     let read = skill.steps.iter().flat_map(|step| {
         let input = step.input.iter().flat_map(|mapping| mapping.references()).map(ToString::to_string);

@@ -1,10 +1,10 @@
-//! Who wrote what a reference names, as far as the run has come.
+//! The artifacts that had a part in the value of a reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_review::model::ArtifactId;
 
-/// What was written, by target. Only writers that still have a part in a value are kept.
+/// The writers by target. Only writers that still have a part in a value are stored.
 #[derive(Default)]
 pub(super) struct Writers {
     by_target: BTreeMap<String, Vec<Written>>,
@@ -17,12 +17,12 @@ struct Written {
     how: How,
 }
 
-/// What a write does to what was there.
+/// How a write changes the existing value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum How {
-    /// It stands in its place, or was made from all of it.
+    /// It replaces the value, or was made from all of it.
     Replaces,
-    /// It adds to it.
+    /// It adds to the value.
     Adds,
 }
 
@@ -40,8 +40,7 @@ impl Writers {
         self.by_target.entry(target.to_owned()).or_default().push(written);
     }
 
-    /// Returns everyone who had a part in what a reference names, oldest first: back to the last one that wrote it
-    /// as a whole.
+    /// Returns the artifacts that had a part in the value of a reference, oldest first, since it was last written whole.
     pub(super) fn of(&self, reference: &str) -> Vec<&ArtifactId> {
         let above = prefixes(reference).filter_map(|prefix| self.by_target.get(prefix)).flatten();
         let whole = above.clone().filter(|one| one.how == How::Replaces).map(|one| one.position).max();
@@ -59,7 +58,7 @@ impl Writers {
     }
 }
 
-/// Returns a dotted text and everything it begins with, up to a dot.
+/// Returns a dotted text and each of its prefixes that ends before a dot.
 fn prefixes(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.match_indices('.').filter_map(|(at, _)| text.get(..at)).chain([text])
 }

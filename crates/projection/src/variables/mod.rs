@@ -1,6 +1,5 @@
 //! Interactive runs over variables: one action per operation, one artifact per value.
 
-mod gap;
 mod operation;
 
 use std::collections::BTreeMap;
@@ -8,22 +7,23 @@ use std::sync::Arc;
 
 use hence_engine::resolve;
 use hence_journal::{Control, RecordIndex};
-use hence_review::model::{Action, ArtifactId, MetaActionId};
+use hence_review::model::{Action, ArtifactId, MetaActionId, Residual, TargetPart};
+use hence_review::vocabulary::{ResidualKind, ResidualSeverity};
 use hence_state::StepResult;
 use hence_variables::{Change, Event, Name, Place, Scope, StateId, Status};
 
 use crate::ProjectError;
-use crate::base::Base;
-use crate::ending::Ending;
-use crate::piece::{Achieved, Facts, Piece, UnitHead};
-use crate::unit::Units;
-use crate::view::{Conclusion, Scene, View};
-use crate::word;
+use crate::artifacts::PROBLEM;
+use crate::delta::{Achieved, Facts, TraceDelta, UnitHead, Units};
+use crate::gaps::gap;
+use crate::run_info::RunInfo;
+use crate::text;
+use crate::view::{Conclusion, Context, Ending, RunView};
 
-/// How the name of every step on variables begins.
+/// The prefix of the name of every step on variables.
 const STEP_PREFIX: &str = "vars.";
 
-/// What is remembered of a run over variables.
+/// The projection of an interactive run over variables.
 #[derive(Default)]
 pub(crate) struct VariablesView {
     tasks: BTreeMap<StateId, Task>,
@@ -31,7 +31,7 @@ pub(crate) struct VariablesView {
     writes: usize,
 }
 
-/// A state: one task somebody works on.
+/// A state of variables: one task.
 #[derive(Clone, Debug)]
 struct Task {
     title: Arc<str>,
@@ -40,15 +40,15 @@ struct Task {
     parent: Option<StateId>,
     status: Status,
     reason: Option<Arc<str>>,
-    /// What it read since it last wrote something.
+    /// The artifacts it read since its last write.
     read: Vec<ArtifactId>,
-    /// The unit it was last seen in, and how many it had.
+    /// Its last unit, and how many units it has had.
     unit: Option<MetaActionId>,
     visits: usize,
 }
 
 impl VariablesView {
-    /// Returns the key of a variable: where it lives and what it is called.
+    /// Returns the artifact key of a variable: its scope and its name.
     fn key(&self, state: StateId, place: Place, name: &Name) -> String {
         let task = self.tasks.get(&state);
         let own = || state.to_string();
@@ -65,7 +65,7 @@ impl VariablesView {
         format!("{home}/{name}")
     }
 
-    /// Returns the unit of what a state does next. A state somebody comes back to begins another.
+    /// Returns the unit of the next operation on a state. Coming back to a state begins another unit.
     fn unit(&self, state: StateId, event: &Event, units: &Units) -> UnitHead {
         let task = self.tasks.get(&state);
         let id = match task.and_then(|task| task.unit.as_ref()) {
@@ -73,7 +73,8 @@ impl VariablesView {
             Some(_) => MetaActionId::new(format!("{state}@{}", task.map_or(1, |task| task.visits) + 1)),
             None => MetaActionId::new(state.to_string()),
         };
-        let parent = task.map_or_else(|| born(event).and_then(|(_, _, parent)| parent), |task| task.parent);
+        let parent =
+            task.map_or_else(|| created(event).and_then(|(_, _, parent)| parent), |task| task.parent);
         let parent = parent.filter(|parent| self.tasks.contains_key(parent));
         let title = task.map_or_else(|| title(event), |task| task.title.clone());
         UnitHead {
@@ -84,9 +85,9 @@ impl VariablesView {
         }
     }
 
-    fn remember(&mut self, event: &Event, piece: &Piece) {
+    fn remember(&mut self, event: &Event, delta: &TraceDelta) {
         self.first = self.first.or(Some(event.state));
-        let (session, tree, parent) = born(event).unwrap_or_default();
+        let (session, tree, parent) = created(event).unwrap_or_default();
         let task = self.tasks.entry(event.state).or_insert_with(|| Task {
             title: title(event),
             session,
@@ -98,8 +99,8 @@ impl VariablesView {
             unit: None,
             visits: 0,
         });
-        if task.unit.as_ref() != Some(&piece.unit.id) {
-            task.unit = Some(piece.unit.id.clone());
+        if task.unit.as_ref() != Some(&delta.unit.id) {
+            task.unit = Some(delta.unit.id.clone());
             task.visits += 1;
         }
         for change in &event.changes {
@@ -112,8 +113,8 @@ impl VariablesView {
                 _ => {}
             }
         }
-        let wrote = piece.actions.iter().any(|action| !action.common.outputs.is_empty());
-        let inputs = piece.actions.iter().flat_map(|action| &action.common.inputs);
+        let wrote = delta.actions.iter().any(|action| !action.common.outputs.is_empty());
+        let inputs = delta.actions.iter().flat_map(|action| &action.common.inputs);
         if wrote {
             self.writes += 1;
             task.read.clear();
@@ -127,9 +128,9 @@ impl VariablesView {
     }
 }
 
-/// Returns session, tree and parent of a state that comes to be.
-#[expect(clippy::type_complexity, reason = "three parts of one birth")]
-fn born(event: &Event) -> Option<(Option<Arc<str>>, Option<String>, Option<StateId>)> {
+/// Returns session, tree and parent of a state that is created.
+#[expect(clippy::type_complexity, reason = "three parts of one creation")]
+fn created(event: &Event) -> Option<(Option<Arc<str>>, Option<String>, Option<StateId>)> {
     event.changes.iter().find_map(|change| match change {
         Change::Born(birth) => Some((
             birth.session.as_ref().map(|session| session.as_str().into()),
@@ -144,11 +145,11 @@ fn born(event: &Event) -> Option<(Option<Arc<str>>, Option<String>, Option<State
     })
 }
 
-/// Returns what a new state is about: its prompt, else its id.
+/// Returns the title of a new state: its prompt, else its id.
 fn title(event: &Event) -> Arc<str> {
     let prompt = event.changes.iter().find_map(|change| match change {
         Change::Write { variable, .. } if variable.name.is_prompt() => {
-            variable.stored.shown().as_str().map(word::shortened)
+            variable.stored.shown().as_str().map(text::shortened)
         }
         _ => None,
     });
@@ -156,65 +157,41 @@ fn title(event: &Event) -> Arc<str> {
     prompt.map_or_else(|| event.state.to_string().into(), Into::into)
 }
 
-impl View for VariablesView {
-    fn begin(&self, scene: &Scene<'_>) -> Piece {
-        let (mut actions, artifacts) = crate::reason::take_in(scene);
-        let unit = UnitHead {
-            id: MetaActionId::new("session"),
-            title: "Begin the run".into(),
-            intent: "Bind the run to its problem".into(),
-            parent: None,
-        };
-        for action in &mut actions {
-            action.common.meta_action_id = Some(unit.id.clone());
-        }
-        Piece {
-            actions,
-            artifacts,
-            residuals: Vec::new(),
-            unit,
-            achieved: Achieved::Yes,
-            facts: Facts::Nothing,
-        }
+impl RunView for VariablesView {
+    fn begin(&self, context: &Context<'_>) -> TraceDelta {
+        let (actions, artifacts) = crate::reason::intake(context);
+        let delta = TraceDelta::empty(session("Bind the run to its problem"), Facts::Nothing);
+        TraceDelta { actions, artifacts, achieved: Achieved::Yes, ..delta }.in_unit()
     }
 
     fn step(
         &self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         index: RecordIndex,
         result: &StepResult,
-    ) -> Result<Piece, ProjectError> {
+    ) -> Result<TraceDelta, ProjectError> {
         let refused = |reason: String| ProjectError::Event { index, reason };
         if !result.step().starts_with(STEP_PREFIX) {
             return Err(refused(format!("expected a step {STEP_PREFIX}…, found {}", result.step())));
         }
         let output = result.outcome().output().ok_or_else(|| refused("it has no output".to_owned()))?;
-        let value = resolve(output, scene.base.blobs)?;
+        let value = resolve(output, context.run.blobs)?;
         let event = Event::from_value(&value).map_err(|error| refused(error.to_string()))?;
-        Ok(operation::shown(self, scene, index, result, event))
+        Ok(operation::delta(self, context, index, result, event))
     }
 
-    fn control(&self, _: &Scene<'_>, _: RecordIndex, _: &Control) -> Piece {
-        let id = MetaActionId::new("session");
-        let unit = UnitHead { id, title: "Begin the run".into(), intent: "".into(), parent: None };
-        Piece {
-            actions: Vec::new(),
-            artifacts: Vec::new(),
-            residuals: Vec::new(),
-            unit,
-            achieved: Achieved::Silent,
-            facts: Facts::Nothing,
-        }
+    fn control(&self, _: &Context<'_>, _: RecordIndex, _: &Control) -> TraceDelta {
+        TraceDelta::empty(session(""), Facts::Nothing)
     }
 
-    fn take(&mut self, piece: &Piece) -> Result<(), ProjectError> {
-        if let Facts::Event(event) = &piece.facts {
-            self.remember(event, piece);
+    fn apply(&mut self, delta: &TraceDelta) -> Result<(), ProjectError> {
+        if let Facts::Event(event) = &delta.facts {
+            self.remember(event, delta);
         }
         Ok(())
     }
 
-    fn conclude(&self, scene: &Scene<'_>, _: &[Action]) -> Conclusion {
+    fn conclude(&self, context: &Context<'_>, _: &[Action]) -> Conclusion {
         let first = self.first.and_then(|state| self.tasks.get(&state));
         let ending = match first.map(|task| (task.status, &task.reason)) {
             Some((Status::Complete, _)) => Ending::Completed,
@@ -225,8 +202,8 @@ impl View for VariablesView {
             _ => Ending::Unfinished,
         };
         Conclusion {
-            before: gap::of_whole(self),
-            after: gap::of_end(self, scene.base, &ending),
+            before: gaps_of_run(self),
+            after: gaps_of_end(self, context.run, &ending),
             ending,
             limitations: vec![
                 "operations came from outside: a replay reads them from the journal and folds them again"
@@ -237,7 +214,69 @@ impl View for VariablesView {
         }
     }
 
-    fn plan(&self, _: &Base<'_>) -> String {
+    fn plan(&self) -> String {
         format!("skill {} {}", hence_engine::VARIABLES_SKILL, hence_engine::VARIABLES_SKILL_VERSION)
     }
+}
+
+/// Returns the unit of the run as a whole.
+fn session(intent: &str) -> UnitHead {
+    let id = MetaActionId::new("session");
+    UnitHead { id, title: "Begin the run".into(), intent: intent.into(), parent: None }
+}
+
+/// Returns the gaps of the run as a whole.
+fn gaps_of_run(view: &VariablesView) -> Vec<Residual> {
+    if view.writes == 0 {
+        return Vec::new();
+    }
+    let statement = "Values were set from outside; nothing in the record checks them.".to_owned();
+    let unchecked = gap("values-from-outside", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
+        .check("Compare the values with what they were taken from.")
+        .on(TargetPart::Trace);
+    let statement =
+        "What a value was computed from is not recorded: what its task read since it last wrote counts as its source."
+            .to_owned();
+    let sources = gap("sources-inferred", ResidualKind::Limitation, ResidualSeverity::Low, statement)
+        .check("Do not take the lineage for more than the order of reads and writes.")
+        .on(TargetPart::Artifact(ArtifactId::new(PROBLEM)));
+    vec![unchecked.build(), sources.build()]
+}
+
+/// Returns the gaps of tasks without an answer.
+fn gaps_of_end(view: &VariablesView, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
+    let mut gaps = Vec::new();
+    let run = text::shell_word(run.id());
+    for (state, task) in &view.tasks {
+        let why =
+            task.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", text::shortened(reason)));
+        let (kind, severity, statement) = match task.status {
+            Status::Complete => continue,
+            Status::Incomplete => (
+                ResidualKind::Limitation,
+                ResidualSeverity::High,
+                format!("The task {state} has no final answer."),
+            ),
+            Status::Cancelled => (
+                ResidualKind::OutOfScope,
+                ResidualSeverity::Medium,
+                format!("The task {state} was called off{why}"),
+            ),
+            Status::Error => {
+                (ResidualKind::Limitation, ResidualSeverity::High, format!("The task {state} failed{why}"))
+            }
+        };
+        let found = gap(&format!("task-{state}"), kind, severity, statement)
+            .check(&format!("hence vars status {run}"))
+            .on(TargetPart::Trace);
+        gaps.push(found.build());
+    }
+    if view.tasks.is_empty() && *ending == Ending::Unfinished {
+        let statement = "Nothing was done in the run.".to_owned();
+        let found = gap("unfinished", ResidualKind::Limitation, ResidualSeverity::High, statement)
+            .check(&format!("hence vars status {run}"))
+            .on(TargetPart::Trace);
+        gaps.push(found.build());
+    }
+    gaps
 }

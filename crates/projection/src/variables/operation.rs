@@ -14,44 +14,46 @@ use hence_state::StepResult;
 use hence_variables::{Action as Asked, Change, Event, Stored, Variable};
 
 use super::VariablesView;
-use crate::base::{common, family, repeatability};
-use crate::piece::{Achieved, Facts, Piece};
-use crate::shelf::{Bench, Made, PROBLEM, Succession};
-use crate::view::Scene;
-use crate::word;
+use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession};
+use crate::delta::{Achieved, Facts, TraceDelta};
+use crate::run_info::{action_common, action_step, repeatability};
+use crate::text;
+use crate::view::Context;
 
-/// Shows an operation.
-pub(super) fn shown(
+/// Returns the delta of an operation.
+pub(super) fn delta(
     view: &VariablesView,
-    scene: &Scene<'_>,
+    context: &Context<'_>,
     index: RecordIndex,
     result: &StepResult,
     event: Event,
-) -> Piece {
-    let unit = view.unit(event.state, &event, scene.units);
-    let mut bench = Bench::beside(scene.shelf);
-    let (inputs, outputs) = flow(view, scene, index, &event, &mut bench);
+) -> TraceDelta {
+    let unit = view.unit(event.state, &event, context.units);
+    let mut new = NewArtifacts::after(context.artifacts);
+    let (inputs, outputs) = flow(view, context, index, &event, &mut new);
     let determinism = Determinism::Recorded;
     let words = Words::of(&event);
     let common = ActionCommon {
-        evidence: vec![scene.base.evidence(index)],
-        execution: Some(scene.base.execution(result.step(), repeatability(determinism))),
-        reproducibility: Some(scene.base.reproducibility(determinism, &inputs, &outputs)),
+        evidence: vec![context.run.evidence(index)],
+        execution: Some(context.run.execution(result.step(), repeatability(determinism))),
+        reproducibility: Some(context.run.reproducibility(determinism, &inputs, &outputs)),
         meta_action_id: Some(unit.id.clone()),
         inputs: inputs.clone(),
         outputs,
-        ..common(scene.next, &words.label, &words.rationale)
+        ..action_common(context.next, &words.label, &words.rationale)
     };
     let step = match event.action {
-        Asked::Rollback => ActionStep::Gateway(GatewayType::ExclusiveDecision, returned(&words, inputs)),
+        Asked::Rollback => {
+            ActionStep::Gateway(GatewayType::ExclusiveDecision, rollback_decision(&words, inputs))
+        }
         action => {
             let request = Object::from_iter([
                 ("action", Value::from(action.as_str())),
                 ("state", event.state.to_string().into()),
                 ("input_sha256", result.input_hash().into()),
             ]);
-            let summary = word::shortened(&words.result);
-            family(
+            let summary = text::shortened(&words.result);
+            action_step(
                 kind(&event),
                 ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) },
             )
@@ -59,13 +61,13 @@ pub(super) fn shown(
     };
     let achieved = match event.action {
         Asked::Fail | Asked::Cancel => Achieved::No,
-        Asked::Get | Asked::Expire => Achieved::Silent,
+        Asked::Get | Asked::Expire => Achieved::Unknown,
         _ => Achieved::Yes,
     };
     let action = Action { common, step, extra: Object::new() };
-    Piece {
+    TraceDelta {
         actions: vec![action],
-        artifacts: bench.finished(),
+        artifacts: new.into_vec(),
         residuals: Vec::new(),
         unit,
         achieved,
@@ -73,7 +75,7 @@ pub(super) fn shown(
     }
 }
 
-/// Returns what an operation is to a reviewer.
+/// Returns the action type of an operation.
 fn kind(event: &Event) -> ActionType {
     let answers = || {
         event
@@ -90,8 +92,8 @@ fn kind(event: &Event) -> ActionType {
     }
 }
 
-/// A rollback is a decision: the state returned to a position it could have left behind.
-fn returned(words: &Words, supporting_inputs: Vec<ArtifactId>) -> GatewayPayload {
+/// Returns the decision of a rollback: the state returned to a checkpoint instead of continuing.
+fn rollback_decision(words: &Words, supporting_inputs: Vec<ArtifactId>) -> GatewayPayload {
     let option = |label: &str, because: Option<&str>| DecisionOption {
         label: label.into(),
         chosen: because.is_none(),
@@ -109,13 +111,13 @@ fn returned(words: &Words, supporting_inputs: Vec<ArtifactId>) -> GatewayPayload
     }
 }
 
-/// Returns what an operation used and made.
+/// Returns the artifacts an operation used and made.
 fn flow(
     view: &VariablesView,
-    scene: &Scene<'_>,
+    context: &Context<'_>,
     index: RecordIndex,
     event: &Event,
-    bench: &mut Bench<'_>,
+    new: &mut NewArtifacts<'_>,
 ) -> (Vec<ArtifactId>, Vec<ArtifactId>) {
     let state = event.state;
     let mut inputs: Vec<ArtifactId> = Vec::new();
@@ -124,7 +126,7 @@ fn flow(
         | Change::Delete { place, name, .. }
         | Change::Rename { place, name, .. } = change
         {
-            let newest = scene.shelf.newest(&view.key(state, *place, name)).cloned();
+            let newest = context.artifacts.newest(&view.key(state, *place, name)).cloned();
             inputs.extend(newest.filter(|id| !inputs.contains(id)));
         }
     }
@@ -142,7 +144,7 @@ fn flow(
         let (key, name, content_ref, value) = match change {
             Change::Write { place, variable, .. } => {
                 let key = view.key(state, *place, &variable.name);
-                (key, variable.name.shared(), place_of(variable, index), variable.stored.shown())
+                (key, variable.name.shared(), content_ref(variable, index), variable.stored.shown())
             }
             Change::Rename { place, to, .. } => {
                 let content = format!("journal:{}/result/output", index.get());
@@ -155,17 +157,17 @@ fn flow(
             _ => continue,
         };
         let sha256 = Canonical::of(&value).digest();
-        outputs.push(bench.make(Made {
+        outputs.push(new.make(NewArtifact {
             key: key.into(),
             content: if &*name == "prompt" {
                 ArtifactContent::UserInstruction
             } else {
                 ArtifactContent::AnalysisNote
             },
-            summary: word::shortened(&format!("{name}: {}", word::summary(&value))),
+            summary: text::shortened(&format!("{name}: {}", text::summary(&value))),
             name,
             role: None,
-            action: scene.next,
+            action: context.next,
             sources: inputs.clone(),
             succession: Succession::Replaces,
             content_ref,
@@ -175,14 +177,14 @@ fn flow(
     (inputs, outputs)
 }
 
-fn place_of(variable: &Variable, index: RecordIndex) -> String {
+fn content_ref(variable: &Variable, index: RecordIndex) -> String {
     match &variable.stored {
         Stored::Spilled(spill) => format!("blob:{}", spill.sha256),
         _ => format!("journal:{}/result/output", index.get()),
     }
 }
 
-/// An operation in words.
+/// The texts of an operation's action.
 struct Words {
     label: String,
     rationale: String,
@@ -193,7 +195,7 @@ impl Words {
     fn of(event: &Event) -> Self {
         let names: Vec<String> = event.changes.iter().filter_map(named).collect();
         let listed = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
-        let why = event.changes.iter().find_map(said);
+        let why = event.changes.iter().find_map(reason_of);
         let (verb, state) = (event.action.as_str(), event.state);
         let rationale = match why {
             Some(why) => why,
@@ -206,14 +208,14 @@ impl Words {
         let values: Vec<String> = event.changes.iter().filter_map(value_of).collect();
         let done = if values.is_empty() { format!("{verb}{listed}") } else { values.join("; ") };
         Self {
-            label: word::shortened(&format!("{verb}{listed} in {state}")),
-            rationale: word::shortened(&rationale),
+            label: text::shortened(&format!("{verb}{listed} in {state}")),
+            rationale: text::shortened(&rationale),
             result: format!("{done}{}", status.unwrap_or_default()),
         }
     }
 }
 
-/// Returns what a change is about.
+/// Returns the name of the variable or checkpoint that a change is about.
 fn named(change: &Change) -> Option<String> {
     match change {
         Change::Write { variable, .. } => Some(variable.name.to_string()),
@@ -228,14 +230,14 @@ fn named(change: &Change) -> Option<String> {
 fn value_of(change: &Change) -> Option<String> {
     match change {
         Change::Write { variable, .. } => {
-            Some(format!("{} = {}", variable.name, word::summary(&variable.stored.shown())))
+            Some(format!("{} = {}", variable.name, text::summary(&variable.stored.shown())))
         }
         _ => None,
     }
 }
 
-/// Returns why a change was made, where whoever made it said so.
-fn said(change: &Change) -> Option<String> {
+/// Returns the reason of a change, if its author gave one.
+fn reason_of(change: &Change) -> Option<String> {
     let (Change::Write { entry, .. } | Change::Delete { entry, .. } | Change::Rename { entry, .. }) = change
     else {
         return match change {

@@ -10,7 +10,6 @@ use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{Determinism, MemorySink, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
-use hence_review::model::encode;
 use hence_review::validate::validate_canonical;
 use hence_skills::{
     CallHistory, Carried, Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before,
@@ -225,8 +224,8 @@ impl Case {
         let journal = &self.sink.journal[..end];
         let recorded = RecordedRun { journal, problem: &problem, blobs: &self.sink.blobs, links: &[], calls };
         let program = Program::Skill { prepared: &self.prepared, source: &self.source, host: &World };
-        let trace = encode(&trace_of_run(program, &recorded).unwrap());
-        let again = encode(&trace_of_run(program, &recorded).unwrap());
+        let trace = trace_of_run(program, &recorded).unwrap();
+        let again = trace_of_run(program, &recorded).unwrap();
         assert_eq!(canonical_bytes(&trace), canonical_bytes(&again));
         let report = validate_canonical(&trace);
         assert!(report.findings().is_empty(), "{:#?}", report.findings());

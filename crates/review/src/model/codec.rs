@@ -7,8 +7,12 @@ use hence_canon::{JsonPointer, Value};
 use super::action::Action;
 use super::artifact::Artifact;
 use super::field::{Defects, Field, Path};
+use super::record::encoded;
+use super::review::Policy;
 use super::trace::Trace;
-use super::upgrade::upgrade;
+use super::upgrade::{policy, upgrade};
+
+encoded!(Action, Artifact, Trace);
 
 /// A place where a document cannot inhabit the canonical model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,36 +45,34 @@ pub struct DecodeError {
 /// # Errors
 /// [`DecodeError`] with every place that does not fit.
 pub fn decode(value: &Value) -> Result<Trace, DecodeError> {
-    let mut defects = Defects::default();
-    match Trace::decode(&upgrade(value), &Path::ROOT, &mut defects) {
-        Some(trace) if defects.0.is_empty() => Ok(trace),
-        _ => Err(DecodeError { defects: defects.0 }),
-    }
+    decode_field(&upgrade(value))
 }
 
-/// Decodes one artifact of the current version as it stands in a document.
+/// Decodes one artifact of the current version.
 ///
 /// # Errors
 /// [`DecodeError`] with every place that does not fit.
 pub fn decode_artifact(value: &Value) -> Result<Artifact, DecodeError> {
+    decode_field(value)
+}
+
+/// Decodes one policy of any version.
+///
+/// # Errors
+/// [`DecodeError`] with every place that does not fit.
+pub fn decode_policy(value: &Value) -> Result<Policy, DecodeError> {
+    decode_field(&policy(value))
+}
+
+pub(crate) fn decode_field<T: Field>(value: &Value) -> Result<T, DecodeError> {
     let mut defects = Defects::default();
-    match Artifact::decode(value, &Path::ROOT, &mut defects) {
-        Some(artifact) if defects.0.is_empty() => Ok(artifact),
+    match T::decode(value, &Path::ROOT, &mut defects) {
+        Some(found) if defects.0.is_empty() => Ok(found),
         _ => Err(DecodeError { defects: defects.0 }),
     }
 }
 
-/// Encodes one action as it stands in a document.
-pub fn encode_action(action: &Action) -> Value {
-    action.encode().unwrap_or_default()
-}
-
-/// Encodes one artifact as it stands in a document.
-pub fn encode_artifact(artifact: &Artifact) -> Value {
-    artifact.encode().unwrap_or_default()
-}
-
 /// Encodes a trace as a document: version 1.7 when it has goals, else 1.6. Lists are always written.
 pub fn encode(trace: &Trace) -> Value {
-    trace.encode().unwrap_or_default()
+    Value::from(trace)
 }

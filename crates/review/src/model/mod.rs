@@ -30,7 +30,7 @@ pub use action::{
     GatewayPayload, MetaAction, Observation,
 };
 pub use artifact::{Artifact, ArtifactCommon, ArtifactContent, ReferenceArtifact, ReferenceGoal};
-pub use codec::{DecodeError, Defect, decode, decode_artifact, encode, encode_action, encode_artifact};
+pub use codec::{DecodeError, Defect, decode, decode_artifact, decode_policy, encode};
 pub(crate) use field::{Defects, Field, Path};
 pub use field::{Number, Text};
 pub use goal::{

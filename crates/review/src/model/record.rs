@@ -137,6 +137,8 @@ macro_rules! record {
                 Self { extra: source.extra(), ..record }
             }
         }
+
+        $crate::model::record::encoded!($name);
     };
 }
 
@@ -204,4 +206,15 @@ macro_rules! build {
     };
 }
 
-pub(crate) use {build, fields, key, members, record};
+/// Makes an encoded value of a type.
+macro_rules! encoded {
+    ($($name:ident),+) => {$(
+        impl From<&$name> for hence_canon::Value {
+            fn from(value: &$name) -> Self {
+                $crate::model::field::Field::encode(value).unwrap_or_default()
+            }
+        }
+    )+};
+}
+
+pub(crate) use {build, encoded, fields, key, members, record};

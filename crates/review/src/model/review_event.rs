@@ -1,12 +1,12 @@
 //! What a reviewer does to a trace, beside it: the events of a review journal.
 
-use hence_canon::{Object, Value};
+use hence_canon::Value;
 
 use crate::vocabulary::{ResidualKind, ResidualSeverity, words};
 
 use super::field::{Defects, Field, Path, Text};
 use super::id::{ArtifactId, CommentId, ResidualId, ReviewItemId};
-use super::record::record;
+use super::record::{encoded, record};
 use super::residual::Target;
 use super::schema::{Definitions, object_schema, words_schema};
 
@@ -176,16 +176,8 @@ impl ReviewEvent {
     /// # Errors
     /// All defects of the value.
     pub fn from_value(value: &Value) -> Result<Self, super::DecodeError> {
-        let mut defects = Defects::default();
-        match Self::decode(value, &Path::ROOT, &mut defects) {
-            Some(event) if defects.0.is_empty() => Ok(event),
-            _ => Err(super::DecodeError { defects: defects.0 }),
-        }
+        super::codec::decode_field(value)
     }
 }
 
-impl From<&ReviewEvent> for Value {
-    fn from(event: &ReviewEvent) -> Self {
-        event.encode().unwrap_or_else(|| Object::new().into())
-    }
-}
+encoded!(ReviewEvent);

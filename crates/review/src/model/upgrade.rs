@@ -91,7 +91,7 @@ fn goal(value: &Value) -> Value {
     goal.into()
 }
 
-fn policy(value: &Value) -> Value {
+pub(super) fn policy(value: &Value) -> Value {
     let Value::Object(policy) = value else { return value.clone() };
     let policy = renamed(policy.clone(), "reference_model_id", "reference_artifact_id");
     renamed(policy, "id", "policy_id").into()

@@ -10,4 +10,4 @@ mod visible;
 pub use junit::{Case, CaseVerdict, Suite, junit};
 pub use markdown::markdown_text;
 pub use sarif::{SarifKind, SarifLevel, SarifPlace, SarifResult, SarifRule, sarif, uri_reference};
-pub use visible::{is_hidden, visible};
+pub use visible::{is_hidden, shell_word, visible};

@@ -23,9 +23,25 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// Returns a word quoted for a POSIX shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_hidden, visible};
+    use super::{is_hidden, shell_word, visible};
+
+    #[test]
+    fn words_with_special_characters_are_quoted() {
+        assert_eq!(shell_word("refund-42"), "refund-42");
+        assert_eq!(shell_word("it's; rm"), r"'it'\''s; rm'");
+    }
 
     #[test]
     fn nothing_that_drives_a_terminal_is_left() {

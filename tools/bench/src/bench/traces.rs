@@ -4,7 +4,6 @@ use hence_canon::{Lenient, Value, parse};
 use hence_engine::{Engine, NoBlobs, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::import::{Format, Surroundings, import};
-use hence_review::model::Trace;
 
 use super::skills::{Case, chain};
 use crate::Error;
@@ -46,9 +45,9 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
 }
 
 /// A run that can be shown.
-type Shown = Box<dyn Fn() -> Result<Trace, Error>>;
+type Shown = Box<dyn Fn() -> Result<Value, Error>>;
 
-fn trace_of(program: Program<'_>, journal: &[u8], problem: &Lenient) -> Result<Trace, Error> {
+fn trace_of(program: Program<'_>, journal: &[u8], problem: &Lenient) -> Result<Value, Error> {
     let run = RecordedRun { journal, problem, blobs: &NoBlobs, links: &[], calls: None };
     Ok(trace_of_run(program, &run)?)
 }
@@ -58,7 +57,7 @@ fn shown(table: &mut Table, what: &str, make: impl Fn(usize) -> Result<Shown, Er
     let mut detail = Vec::new();
     for count in STEPS {
         let show = make(count)?;
-        let actions = show()?.members.actions.len();
+        let actions = show()?.get("actions").and_then(Value::as_array).map_or(0, <[Value]>::len);
         let time = time_of(TURNS, &show);
         let actions = u32::try_from(actions)?;
         points.push((f64::from(actions), time.as_secs_f64()));

@@ -1,9 +1,9 @@
 //! `hence policy check`: which rules traces keep, which they break, and what decided it.
 
 use hence_canon::{Object, Value};
-use hence_guard::document;
 use hence_policy::policy::Policy;
 use hence_policy::{FailOn, Options, Report, check};
+use hence_projection::policy_specification;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -150,7 +150,7 @@ fn with_policies(trace: &Object, policies: &[&Policy]) -> Object {
     };
     let new = policies.iter().filter(|policy| !is_had(policy));
     let all: Value =
-        had.iter().cloned().chain(new.map(|policy| document::specification(policy).into())).collect();
+        had.iter().cloned().chain(new.map(|policy| policy_specification(policy).into())).collect();
     trace.with("policies", all)
 }
 

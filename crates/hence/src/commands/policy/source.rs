@@ -75,7 +75,7 @@ pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, 
         return read_trace(name);
     }
     match exported(context, name) {
-        Ok((_, trace)) => Ok(hence_review::model::encode(&trace)),
+        Ok((_, trace)) => Ok(trace),
         // Without such a run the name was meant as a file.
         Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
             read_trace(name).map_err(|error| error.advise(hint::NEITHER_FILE_NOR_RUN))

@@ -5,7 +5,6 @@ use std::path::Path;
 use hence_canon::{Canonical, Value};
 use hence_review::ContentHash;
 use hence_review::docket::{ReviewHeader, seal_header};
-use hence_review::model;
 use hence_review::wire::Trace;
 use hence_store::{NewRun, RunId, Store as _, StoreError};
 use schemars::JsonSchema;
@@ -88,6 +87,5 @@ fn read_trace(context: &Context, name: &str) -> Result<Value, CliError> {
     if name == "-" || Path::new(name).is_file() {
         return Ok(Document::required(name)?.value);
     }
-    let (_, trace) = exported(context, name)?;
-    Ok(model::encode(&trace))
+    exported(context, name).map(|(_, trace)| trace)
 }

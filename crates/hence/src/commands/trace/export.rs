@@ -8,7 +8,6 @@ use hence_engine::{Blobs, Engine, NoBlobs, is_interactive};
 use hence_projection::{Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::export::{in_toto_statement, otlp_json, prov_json};
 use hence_review::lineage::Lineage;
-use hence_review::model::{self, Trace};
 use hence_review::{ContentHash, wire};
 use hence_skills::CallHistory;
 use schemars::JsonSchema;
@@ -59,10 +58,7 @@ impl Text for ExportReport {
 pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, CliError> {
     let (name, value) = match given(&args.run)? {
         Some(value) => (args.run.clone(), value),
-        None => {
-            let (name, trace) = exported(context, &args.run)?;
-            (name, model::encode(&trace))
-        }
+        None => exported(context, &args.run)?,
     };
     let trace = wire::Trace::read(&value);
     let document = match args.format {
@@ -124,8 +120,8 @@ fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
     Ok(header.is_some_and(|header| header.get("record_hash").is_some()))
 }
 
-/// Shows a run of the store, or a journal's file, as a trace.
-pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), CliError> {
+/// Returns the name and the trace of a run of the store or of a journal file.
+pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Value), CliError> {
     let journal = Journal::of_target(context, run)?;
     let problem = journal.required_problem()?;
     let store_blobs = journal.store.as_ref().map(|store| StoreBlobs(store));
@@ -144,7 +140,6 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Trace), 
         None => Program::Reason(&engine),
     };
     let trace = trace_of_run(program, &recorded).map_err(|error| refused(&journal.name, error))?;
-    let trace = crate::guard::evaluated(&journal.name, trace, &journal.bytes, blobs)?;
     Ok((journal.name, trace))
 }
 
@@ -161,6 +156,8 @@ fn refused(run: &str, error: ProjectError) -> CliError {
         ProjectError::Read(error) => {
             CliError::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
         }
+        ProjectError::Policies(error) => crate::guard::refused(run, &error),
+        ProjectError::PolicyForm(error) => CliError::new(Code::NotATrace, error.to_string()),
         ProjectError::Problem(findings) => CliError::refused(&format!("the problem of run {run}"), &findings),
         ProjectError::OtherProblem { .. }
         | ProjectError::Broken { .. }

@@ -1,4 +1,4 @@
-//! Control blocks as decisions: what could have happened, what did, and why not the rest.
+//! Control blocks and answers of people as decisions: the options, the chosen one, and the reasons against the rest.
 
 use hence_canon::{Object, Value};
 use hence_cognition::failure::ErrorClass;
@@ -9,14 +9,14 @@ use hence_journal::RecordIndex;
 use hence_review::model::{
     Action, ActionCommon, ActionId, ActionStep, ArtifactId, DecisionOption, GatewayPayload,
 };
-use hence_review::vocabulary::{Determinism as Repeatability, GatewayType};
+use hence_review::vocabulary::{ActionType, Determinism as Repeatability, GatewayType};
 
 use super::kind::matched;
-use crate::base::common;
-use crate::view::Scene;
-use crate::word;
+use crate::run_info::action_common;
+use crate::text;
+use crate::view::Context;
 
-/// A decision, before it has a number.
+/// A decision without an action number.
 pub(super) struct Decision {
     pub(super) word: GatewayType,
     pub(super) label: String,
@@ -28,40 +28,40 @@ pub(super) struct Decision {
 impl Decision {
     pub(super) fn action(
         self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         id: ActionId,
         index: RecordIndex,
         step: &str,
         inputs: &[ArtifactId],
     ) -> Action {
         let payload = GatewayPayload {
-            decision_basis: Some(word::shortened(&self.basis).into()),
+            decision_basis: Some(text::shortened(&self.basis).into()),
             supporting_inputs: inputs.to_vec(),
             options: self.options,
         };
         let common = ActionCommon {
             inputs: inputs.to_vec(),
-            evidence: vec![scene.base.evidence(index)],
-            execution: Some(scene.base.execution(step, Repeatability::Deterministic)),
-            ..common(id, &self.label, &self.rationale)
+            evidence: vec![context.run.evidence(index)],
+            execution: Some(context.run.execution(step, Repeatability::Deterministic)),
+            ..action_common(id, &self.label, &self.rationale)
         };
         Action { common, step: ActionStep::Gateway(self.word, payload), extra: Object::new() }
     }
 }
 
-pub(super) fn chosen(label: impl Into<String>) -> DecisionOption {
+fn chosen(label: impl Into<String>) -> DecisionOption {
     option(label.into(), None)
 }
 
-pub(super) fn rejected(label: impl Into<String>, because: impl Into<String>) -> DecisionOption {
+fn rejected(label: impl Into<String>, because: impl Into<String>) -> DecisionOption {
     option(label.into(), Some(because.into()))
 }
 
 fn option(label: String, because: Option<String>) -> DecisionOption {
     DecisionOption {
-        label: word::shortened(&label).into(),
+        label: text::shortened(&label).into(),
         chosen: because.is_none(),
-        rejected_because: because.map(|why| word::shortened(&why).into()),
+        rejected_because: because.map(|why| text::shortened(&why).into()),
         next_action_id: None,
         extra: Object::new(),
     }
@@ -84,8 +84,8 @@ pub(super) fn before(step: &Step, outcome: &StepOutcome) -> Vec<Decision> {
     decisions
 }
 
-/// Returns the decision made behind a step's calls.
-pub(super) fn behind(step: &Step, outcome: &StepOutcome) -> Option<Decision> {
+/// Returns the decision made after a step's calls.
+pub(super) fn after(step: &Step, outcome: &StepOutcome) -> Option<Decision> {
     match &step.control.flow {
         Flow::While(whiles) if outcome.status == StepStatus::Completed => Some(left(step, whiles, outcome)),
         _ => None,
@@ -220,4 +220,74 @@ fn left(step: &Step, whiles: &While, outcome: &StepOutcome) -> Decision {
         basis: format!("after {made} iterations {state}"),
         options,
     }
+}
+
+/// Members of an input that hold the question, in order of preference.
+const QUESTION: &[&str] = &["question", "prompt", "message", "text", "title"];
+/// Members of an input that hold the possible answers.
+const OPTIONS: &[&str] = &["options", "choices"];
+/// Members of an output that hold the answer.
+const ANSWER: &[&str] = &["answer", "choice", "decision", "selected", "value", "approved", "confirmed"];
+/// Members of an output that hold the reason.
+const REASON: &[&str] = &["reason", "because", "note", "comment"];
+
+/// Returns the question an input asks.
+pub(super) fn question(input: &Value) -> Option<String> {
+    first(input, QUESTION).map(shown)
+}
+
+/// Returns the labels an input offers.
+pub(super) fn offered(input: &Value) -> Vec<String> {
+    let items = first(input, OPTIONS).and_then(Value::as_array).unwrap_or_default();
+    let label = |item: &Value| first(item, &["label", "value", "id"]).map_or_else(|| shown(item), shown);
+    items.iter().map(label).collect()
+}
+
+/// Returns a person's answer as a decision among the offered options.
+pub(super) fn of_person(step: &str, kind: ActionType, outcome: &StepOutcome) -> Option<Decision> {
+    let produced = outcome.produced.as_ref()?;
+    let answer = first(produced, ANSWER)?;
+    let because = first(produced, REASON).map(shown);
+    let by = first(produced, &["by"]).map_or_else(|| "a person".to_owned(), shown);
+    let answered = match answer {
+        Value::Bool(true) => "approve".to_owned(),
+        Value::Bool(false) => "reject".to_owned(),
+        other => shown(other),
+    };
+    let mut labels = offered(&outcome.input);
+    let mut seen = std::collections::BTreeSet::new();
+    labels.retain(|label| seen.insert(label.clone()));
+    if let (Value::Bool(_), []) = (answer, labels.as_slice()) {
+        labels = vec!["approve".to_owned(), "reject".to_owned()];
+    }
+    if !labels.contains(&answered) {
+        labels.push(answered.clone());
+    }
+    let why_not = match &because {
+        Some(because) => format!("{by} chose {answered}: {because}"),
+        None => format!("{by} chose {answered}"),
+    };
+    let option = |label: String| -> DecisionOption {
+        if label == answered { chosen(label) } else { rejected(label, why_not.clone()) }
+    };
+    let asked = question(&outcome.input).unwrap_or_else(|| format!("what {step} should do"));
+    Some(Decision {
+        word: match kind {
+            ActionType::Gateway(word) => word,
+            _ => GatewayType::ExclusiveDecision,
+        },
+        label: text::shortened(&asked),
+        rationale: format!("The skill leaves this to a person, and {step} takes the answer in."),
+        basis: because.unwrap_or_else(|| format!("{by} answered")),
+        options: labels.into_iter().map(option).collect(),
+    })
+}
+
+fn first<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().find_map(|key| value.get(key).filter(|found| !found.is_null()))
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.trim().is_empty() { "(nothing)".to_owned() } else { text::shortened(&text) }
 }

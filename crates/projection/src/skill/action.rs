@@ -1,4 +1,4 @@
-//! Records of a skill's run as actions.
+//! Actions and artifacts of the records of a skill's run.
 
 use std::sync::Arc;
 
@@ -13,43 +13,48 @@ use hence_review::model::{
     ArtifactId, ExecutionMetadata, Observation,
 };
 use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability};
-use hence_state::StepResult;
+use hence_state::{Outcome, StepResult};
 
 use super::formal::{self, Around};
-use super::gateway::{self, Decision};
-use super::{SKILL, SkillView, gap, group, kind, person, told};
-use crate::base::{common, family, repeatability};
-use crate::piece::{Achieved, Facts, Piece, UnitHead};
-use crate::shelf::{self, Bench, Made, PROBLEM, Succession};
-use crate::view::Scene;
-use crate::word;
+use super::kind::{self, conclusion_unit, plan_unit};
+use super::{SKILL, SkillView, decision, gap};
+use crate::artifacts::{NewArtifact, NewArtifacts, Succession, artifact_common, problem_artifact};
+use crate::delta::{Achieved, Facts, TraceDelta};
+use crate::run_info::{action_common, action_step, repeatability};
+use crate::text;
+use crate::view::Context;
 
-/// Takes the problem and the skill in: the header's action.
-pub(super) fn take_in(view: &SkillView<'_>, scene: &Scene<'_>) -> Piece {
-    let base = scene.base;
-    let problem = shelf::problem(base, scene.next);
-    let skill = skill_artifact(view, scene.next);
+/// Returns the delta of the header, which binds the run to its problem and its skill.
+pub(super) fn intake(view: &SkillView<'_>, context: &Context<'_>) -> TraceDelta {
+    let run = context.run;
+    let problem = problem_artifact(run, context.next);
+    let skill = skill_artifact(view, context.next);
     let common = ActionCommon {
         outputs: vec![problem.common.artifact_id.clone(), skill.common.artifact_id.clone()],
-        evidence: vec![base.evidence(RecordIndex::HEADER)],
-        execution: Some(base.execution("intake", Repeatability::Deterministic)),
-        ..common(
-            scene.next,
+        evidence: vec![run.evidence(RecordIndex::HEADER)],
+        execution: Some(run.execution("intake", Repeatability::Deterministic)),
+        ..action_common(
+            context.next,
             "Take in the problem and its skill",
             "The run is bound by digest to one problem, and through it to one skill, before anything else happens.",
         )
     };
-    let told = format!(
+    let summary = format!(
         "problem {} taken in, skill {} {} pinned",
-        base.header.problem_spec_hash.short(),
+        run.header.problem_spec_hash.short(),
         view.pinned.id,
         view.pinned.version
     );
-    let payload = ActionPayload { request: None, result: None, result_summary: Some(told.into()) };
+    let payload = ActionPayload { request: None, result: None, result_summary: Some(summary.into()) };
     let step = ActionStep::Activity(ActivityType::ReadDocumentation, payload);
     let action = Action { common, step, extra: Object::new() };
-    let unit = group::plan(view.skill());
-    in_unit(vec![action], vec![problem, skill], Vec::new(), unit, Achieved::Yes, Facts::Nothing)
+    let delta = TraceDelta {
+        actions: vec![action],
+        artifacts: vec![problem, skill],
+        achieved: Achieved::Yes,
+        ..TraceDelta::empty(plan_unit(view.skill()), Facts::Nothing)
+    };
+    delta.in_unit()
 }
 
 fn skill_artifact(view: &SkillView<'_>, action: ActionId) -> Artifact {
@@ -64,107 +69,93 @@ fn skill_artifact(view: &SkillView<'_>, action: ActionId) -> Artifact {
         format: Some("application/json".into()),
         producer_action_id: Some(action),
         content_ref: Some("skill.json".into()),
-        summary: Some(word::shortened(&skill.description).into()),
+        summary: Some(text::shortened(&skill.description).into()),
         metadata: Some(metadata),
-        ..shelf::common(ArtifactId::new(SKILL))
+        ..artifact_common(ArtifactId::new(SKILL))
     };
     Artifact { common, content: ArtifactContent::Plan, extra: Object::new() }
 }
 
-fn in_unit(
-    mut actions: Vec<Action>,
-    artifacts: Vec<Artifact>,
-    residuals: Vec<hence_review::model::Residual>,
-    unit: UnitHead,
-    achieved: Achieved,
-    facts: Facts,
-) -> Piece {
-    for action in &mut actions {
-        action.common.meta_action_id = Some(unit.id.clone());
-    }
-    Piece { actions, artifacts, residuals, unit, achieved, facts }
-}
-
-/// A record that adds no action.
-pub(super) fn nothing(view: &SkillView<'_>, facts: Facts) -> Piece {
-    let unit = group::plan(view.skill());
-    in_unit(Vec::new(), Vec::new(), Vec::new(), unit, Achieved::Silent, facts)
-}
-
-/// The record that says which declared outputs nobody wrote.
-pub(super) fn outputs(scene: &Scene<'_>, index: RecordIndex, result: &StepResult) -> Piece {
-    let told = told(result);
+/// Returns the delta of the record that lists the declared outputs no step wrote.
+pub(super) fn missing_outputs(context: &Context<'_>, index: RecordIndex, result: &StepResult) -> TraceDelta {
+    let missing = error_texts(result);
     let inputs = vec![ArtifactId::new(SKILL)];
     let common = ActionCommon {
-        evidence: vec![scene.base.evidence(index)],
-        execution: Some(scene.base.execution("outputs", Repeatability::Deterministic)),
-        reproducibility: Some(scene.base.reproducibility(Determinism::Deterministic, &inputs, &[])),
+        evidence: vec![context.run.evidence(index)],
+        execution: Some(context.run.execution("outputs", Repeatability::Deterministic)),
+        reproducibility: Some(context.run.reproducibility(Determinism::Deterministic, &inputs, &[])),
         inputs,
-        ..common(
-            scene.next,
+        ..action_common(
+            context.next,
             "Check the outputs the skill declares",
             "A run that did not give what its skill promises must not pass for one that did.",
         )
     };
-    let summary = word::shortened(&format!("failed: {told}"));
+    let summary = text::shortened(&format!("failed: {missing}"));
     let payload = ActionPayload { request: None, result: None, result_summary: Some(summary.into()) };
     let step = ActionStep::Activity(ActivityType::RunTests, payload);
     let action = Action { common, step, extra: Object::new() };
-    let gaps = vec![gap::missing_outputs(&told, scene.next)];
-    let facts = Facts::MissingOutputs(format!("the skill's outputs are missing: {told}"));
-    in_unit(vec![action], Vec::new(), gaps, group::conclusion(), Achieved::No, facts)
+    let facts = Facts::MissingOutputs(format!("the skill's outputs are missing: {missing}"));
+    let delta = TraceDelta {
+        actions: vec![action],
+        residuals: vec![gap::missing_outputs(&missing, context.next)],
+        achieved: Achieved::No,
+        ..TraceDelta::empty(conclusion_unit(), facts)
+    };
+    delta.in_unit()
 }
 
-/// An outcome: decisions before the call, the call, the decision behind it.
-pub(super) fn shown(
+/// Returns the delta of an outcome: the decisions before the call, the call, the decision after it.
+pub(super) fn outcome_delta(
     view: &SkillView<'_>,
-    scene: &Scene<'_>,
+    context: &Context<'_>,
     index: RecordIndex,
     result: &StepResult,
     outcome: StepOutcome,
-) -> Piece {
+) -> TraceDelta {
     let Some(step) = view.step_of(&outcome.step_id) else {
-        // Taking it in says that it does not follow from the skill.
-        return nothing(view, Facts::Outcome(index, Box::new(outcome)));
+        // Applying the outcome reports that it does not follow from the skill.
+        return TraceDelta::empty(plan_unit(view.skill()), Facts::Outcome(index, Box::new(outcome)));
     };
     let kind = view.kind(step, Some(&outcome));
     let control_inputs = view.sources(&outcome.control_reads);
     let mut actions: Vec<Action> = Vec::new();
-    let decide = |decision: Decision, place: usize, inputs: &[ArtifactId]| {
-        decision.action(scene, scene.action(place), index, &step.id, inputs)
+    let decide = |decision: decision::Decision, place: usize, inputs: &[ArtifactId]| {
+        decision.action(context, context.action(place), index, &step.id, inputs)
     };
-    for decision in gateway::before(step, &outcome) {
+    for decision in decision::before(step, &outcome) {
         actions.push(decide(decision, actions.len(), &control_inputs));
     }
-    let mut bench = Bench::beside(scene.shelf);
+    let mut new = NewArtifacts::after(context.artifacts);
     let is_shown = outcome.status != StepStatus::Skipped || actions.is_empty();
     if is_shown {
-        let id = scene.action(actions.len());
-        let call = Call { view, scene, index, result, step, kind, id };
-        actions.push(call.action(&outcome, &mut bench));
+        let id = context.action(actions.len());
+        let call = Call { view, context, index, result, step, kind, id };
+        actions.push(call.action(&outcome, &mut new));
     }
-    if let Some(decision) = gateway::behind(step, &outcome) {
-        // A loop is left because of what its last call gave.
+    if let Some(decision) = decision::after(step, &outcome) {
+        // The decision to leave a loop depends on the result of its last call.
         let made = actions.iter().flat_map(|action| action.common.outputs.iter().cloned());
         let inputs: Vec<ArtifactId> = control_inputs.iter().cloned().chain(made).collect();
         actions.push(decide(decision, actions.len(), &inputs));
     }
     let subject = actions.iter().find(|action| !action.common.outputs.is_empty()).or(actions.last());
-    let subject = subject.map_or(scene.next, |action| action.common.id);
-    let artifacts = bench.finished();
+    let subject = subject.map_or(context.next, |action| action.common.id);
+    let artifacts = new.into_vec();
     let gaps = gap::of_step(step, kind, &outcome, subject, &artifacts);
     let achieved = match outcome.status {
         StepStatus::Completed => Achieved::Yes,
         _ => Achieved::No,
     };
-    let unit = view.groups.unit(step, scene.units);
-    in_unit(actions, artifacts, gaps, unit, achieved, Facts::Outcome(index, Box::new(outcome)))
+    let unit = view.groups.unit(step, context.units);
+    let facts = Facts::Outcome(index, Box::new(outcome));
+    TraceDelta { actions, artifacts, residuals: gaps, unit, achieved, facts }.in_unit()
 }
 
 /// A step that was called.
 struct Call<'c> {
     view: &'c SkillView<'c>,
-    scene: &'c Scene<'c>,
+    context: &'c Context<'c>,
     index: RecordIndex,
     result: &'c StepResult,
     step: &'c Step,
@@ -173,28 +164,28 @@ struct Call<'c> {
 }
 
 impl Call<'_> {
-    fn action(&self, outcome: &StepOutcome, bench: &mut Bench<'_>) -> Action {
-        let base = self.scene.base;
+    fn action(&self, outcome: &StepOutcome, new: &mut NewArtifacts<'_>) -> Action {
+        let run = self.context.run;
         let inputs = self.inputs(outcome);
         let outputs: Vec<ArtifactId> =
-            outcome.produced.iter().map(|produced| bench.make(self.made(produced, &inputs))).collect();
+            outcome.produced.iter().map(|produced| new.make(self.new_artifact(produced, &inputs))).collect();
         let determinism = self.view.determinism(outcome);
         let common = ActionCommon {
             detail: self.detail(outcome),
-            evidence: vec![base.evidence(self.index)],
+            evidence: vec![run.evidence(self.index)],
             observations: outcome.notes.iter().map(|note| observation(&note.message)).collect(),
             execution: Some(self.execution(outcome, determinism)),
-            reproducibility: Some(base.reproducibility(determinism, &inputs, &outputs)),
+            reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
             inputs: inputs.clone(),
             outputs,
-            ..common(self.id, &self.label(outcome), &self.rationale(outcome))
+            ..action_common(self.id, &self.label(outcome), &self.rationale(outcome))
         };
         let decided = Some(self.kind)
             .filter(|kind| kind::asks_a_person(*kind))
-            .and_then(|kind| person::decision(&self.step.id, kind, outcome));
+            .and_then(|kind| decision::of_person(&self.step.id, kind, outcome));
         if let Some(decision) = decided {
             let label = decision.label.as_str().into();
-            let mut action = decision.action(self.scene, self.id, self.index, &self.step.id, &inputs);
+            let mut action = decision.action(self.context, self.id, self.index, &self.step.id, &inputs);
             action.common = ActionCommon { label, ..common };
             return action;
         }
@@ -205,10 +196,10 @@ impl Call<'_> {
         let summary = summary(outcome);
         let payload =
             ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
-        Action { common, step: family(self.kind, payload), extra: Object::new() }
+        Action { common, step: action_step(self.kind, payload), extra: Object::new() }
     }
 
-    /// What it read, also to decide. What reads nothing works on what the skill itself holds.
+    /// Returns the artifacts the step read, also to decide. A step that reads nothing works on the skill itself.
     fn inputs(&self, outcome: &StepOutcome) -> Vec<ArtifactId> {
         let references: Vec<Arc<str>> =
             outcome.reads.iter().chain(outcome.control_reads.iter()).cloned().collect();
@@ -216,7 +207,7 @@ impl Call<'_> {
         if inputs.is_empty() { vec![ArtifactId::new(SKILL)] } else { inputs }
     }
 
-    fn made(&self, produced: &Value, inputs: &[ArtifactId]) -> Made {
+    fn new_artifact(&self, produced: &Value, inputs: &[ArtifactId]) -> NewArtifact {
         let (content, role) = self.content(produced, inputs);
         let blob = self.result.outcome().output().and_then(|output| referenced(output.value()));
         let content_ref = match blob {
@@ -227,7 +218,7 @@ impl Call<'_> {
             ("sha256", Value::from(Canonical::of(produced).digest())),
             ("record", self.index.get().into()),
         ]);
-        Made {
+        NewArtifact {
             key: self.step.id.clone(),
             name: self.step.id.clone(),
             role,
@@ -236,7 +227,7 @@ impl Call<'_> {
             succession: Succession::Replaces,
             content,
             content_ref,
-            summary: format!("{}: {}", self.step.id, word::summary(produced)),
+            summary: format!("{}: {}", self.step.id, text::summary(produced)),
             metadata,
         }
     }
@@ -244,7 +235,7 @@ impl Call<'_> {
     fn content(&self, produced: &Value, inputs: &[ArtifactId]) -> (ArtifactContent, Option<&'static str>) {
         if let ActionType::Reasoning(word) = self.kind {
             let around = Around {
-                sources: inputs.iter().filter_map(|id| self.scene.shelf.artifact(id)).collect(),
+                sources: inputs.iter().filter_map(|id| self.context.artifacts.artifact(id)).collect(),
                 engine: &self.step.uses.to_string(),
                 number: self.id.0,
             };
@@ -258,7 +249,7 @@ impl Call<'_> {
     fn label(&self, outcome: &StepOutcome) -> String {
         let called: Vec<String> =
             kind::called(self.step, Some(outcome)).iter().map(ToString::to_string).collect();
-        word::shortened(&format!("{}: {}", self.step.id, called.join(", ")))
+        text::shortened(&format!("{}: {}", self.step.id, called.join(", ")))
     }
 
     fn rationale(&self, outcome: &StepOutcome) -> String {
@@ -268,7 +259,7 @@ impl Call<'_> {
         };
         let (skill, step) = (&self.view.pinned.id, &self.step.id);
         let (reads, writes) = (listed(&outcome.reads), listed(&outcome.writes));
-        word::shortened(&format!(
+        text::shortened(&format!(
             "The skill {skill} runs {step} at this place: it reads {reads} and writes {writes}."
         ))
     }
@@ -287,18 +278,18 @@ impl Call<'_> {
             [only] => only.to_string(),
             several => several.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         };
-        let base = self.scene.base.execution(&self.step.id, repeatability(determinism));
-        // Only what the engine computes itself has the engine's version.
-        let version = base.version.clone().filter(|_| determinism == Determinism::Deterministic);
-        ExecutionMetadata { tool: Some(word::shortened(&tool).into()), version, ..base }
+        let run = self.context.run.execution(&self.step.id, repeatability(determinism));
+        // Only results that the engine computes itself have the engine's version.
+        let version = run.version.clone().filter(|_| determinism == Determinism::Deterministic);
+        ExecutionMetadata { tool: Some(text::shortened(&tool).into()), version, ..run }
     }
 }
 
 /// Returns how a step ended, in a line.
 fn summary(outcome: &StepOutcome) -> String {
     match (outcome.status, &outcome.failure, &outcome.produced) {
-        (StepStatus::Failed, Some(failure), _) => word::shortened(&format!("failed: {failure}")),
-        (_, _, Some(produced)) => word::summary(produced),
+        (StepStatus::Failed, Some(failure), _) => text::shortened(&format!("failed: {failure}")),
+        (_, _, Some(produced)) => text::summary(produced),
         (status, ..) => status.name().to_owned(),
     }
 }
@@ -307,13 +298,20 @@ fn observation(statement: &str) -> Observation {
     Observation {
         observation_id: None,
         derived_from: Vec::new(),
-        statement: word::shortened(statement).into(),
+        statement: text::shortened(statement).into(),
         confidence: None,
         extra: Object::new(),
     }
 }
 
-/// The id under which the problem lies on the shelf, for those who look for it.
-pub(super) fn problem() -> ArtifactId {
-    ArtifactId::new(PROBLEM)
+/// Returns the errors of a failed result in one line.
+fn error_texts(result: &StepResult) -> String {
+    match result.outcome() {
+        Outcome::Failed(errors) => {
+            let texts: Vec<String> =
+                errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+            texts.join("; ")
+        }
+        Outcome::Success(_) | Outcome::Skipped => String::new(),
+    }
 }

@@ -1,4 +1,4 @@
-//! What every part of a run's trace is made with: the header, the problem, where large values are.
+//! The facts about a run that every part of its trace uses: header, problem, profile, blobs.
 
 use std::sync::Arc;
 
@@ -16,45 +16,46 @@ use hence_review::vocabulary::{
 };
 use hence_state::{ProblemSpec, Profile};
 
-use crate::word;
+use crate::text::shell_word;
 
-/// The id of the environment every step ran in.
+/// The id of the environment in which every step ran.
 pub(crate) const ENGINE: &str = "engine";
 
-/// What is known of a run before its first step.
-pub(crate) struct Base<'a> {
+/// The facts about a run before its first step.
+pub(crate) struct RunInfo<'a> {
     pub(crate) header: Header,
     pub(crate) problem: Arc<ProblemSpec>,
     pub(crate) profile: Profile,
     pub(crate) blobs: &'a dyn Blobs,
 }
 
-impl Base<'_> {
-    pub(crate) fn run_id(&self) -> &str {
+impl RunInfo<'_> {
+    /// Returns the id of the run.
+    pub(crate) fn id(&self) -> &str {
         &self.header.trace_id
     }
 
-    /// Returns the command that runs the whole run again and compares every byte.
+    /// Returns the command that replays the run.
     pub(crate) fn replay_command(&self) -> String {
-        format!("hence replay {}", word::shell_word(self.run_id()))
+        format!("hence replay {}", shell_word(self.id()))
     }
 
     /// Returns the command that continues a run that has not ended.
     pub(crate) fn resume_command(&self) -> String {
-        format!("hence resume {}", word::shell_word(self.run_id()))
+        format!("hence resume {}", shell_word(self.id()))
     }
 
-    /// Returns how to see the record an action was made from.
+    /// Returns the command that shows the record of an action, as evidence.
     pub(crate) fn evidence(&self, index: RecordIndex) -> Evidence {
         Evidence {
             evidence_type: EvidenceType::CommandOutput,
-            reference: format!("hence show {} {}", word::shell_word(self.run_id()), index.get()).into(),
+            reference: format!("hence show {} {}", shell_word(self.id()), index.get()).into(),
             exit_code: None,
             extra: Object::new(),
         }
     }
 
-    /// Returns who executed a step of the engine, and how it can be executed again.
+    /// Returns the execution metadata of a step of the engine.
     pub(crate) fn execution(&self, method: &str, determinism: Repeatability) -> ExecutionMetadata {
         ExecutionMetadata {
             tool: Some("hence-engine".into()),
@@ -113,7 +114,7 @@ impl Base<'_> {
     }
 }
 
-/// Returns what a replay's way with a step means for running it again.
+/// Returns the determinism of a step in the words of the trace format.
 pub(crate) fn repeatability(determinism: Determinism) -> Repeatability {
     match determinism {
         Determinism::Deterministic => Repeatability::Deterministic,
@@ -121,8 +122,8 @@ pub(crate) fn repeatability(determinism: Determinism) -> Repeatability {
     }
 }
 
-/// Returns an action's common part with nothing but its words.
-pub(crate) fn common(id: ActionId, label: &str, rationale: &str) -> ActionCommon {
+/// Returns the common part of an action with only its texts set.
+pub(crate) fn action_common(id: ActionId, label: &str, rationale: &str) -> ActionCommon {
     ActionCommon {
         id,
         label: label.into(),
@@ -138,8 +139,8 @@ pub(crate) fn common(id: ActionId, label: &str, rationale: &str) -> ActionCommon
     }
 }
 
-/// Returns the step of an action that is no gateway; gateways are made where the options are known.
-pub(crate) fn family(action: ActionType, payload: ActionPayload) -> ActionStep {
+/// Returns the step of an action that is not a gateway; gateways are made where their options are known.
+pub(crate) fn action_step(action: ActionType, payload: ActionPayload) -> ActionStep {
     match action {
         ActionType::Activity(word) => ActionStep::Activity(word, payload),
         ActionType::Reasoning(word) => ActionStep::Reasoning(word, payload),

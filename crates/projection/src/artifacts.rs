@@ -1,4 +1,4 @@
-//! Artifacts made so far, and which is the newest under each key.
+//! The artifacts made so far and the newest one under each key.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 use hence_canon::{Object, Value};
 use hence_review::model::{ActionId, Artifact, ArtifactCommon, ArtifactContent, ArtifactId};
 
-use crate::base::Base;
-use crate::word;
+use crate::run_info::RunInfo;
+use crate::text;
 
-/// The id of the artifact the problem becomes. Outputs have a `#` in theirs, so no key can collide with it.
+/// The id of the problem's artifact. Ids of outputs contain `#`, so no key can collide with it.
 pub(crate) const PROBLEM: &str = "problem";
 
-/// Artifacts made so far.
+/// The artifacts made so far, by key and revision.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct ArtifactIndex {
     artifacts: Vec<Artifact>,
     /// The places of the revisions under each key.
     by_key: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
-impl Shelf {
-    /// Takes artifacts in. What stands before the last `#` of an id is its key.
-    pub(crate) fn take(&mut self, artifacts: Vec<Artifact>) {
+impl ArtifactIndex {
+    /// Adds artifacts. The part of an id before its last `#` is its key.
+    pub(crate) fn apply(&mut self, artifacts: Vec<Artifact>) {
         for artifact in artifacts {
             if let Some((key, _)) = artifact.common.artifact_id.as_str().rsplit_once('#') {
                 match self.by_key.get_mut(key) {
@@ -68,8 +68,8 @@ impl Shelf {
     }
 }
 
-/// An artifact on its way to the shelf.
-pub(crate) struct Made {
+/// An artifact to make, without its revision.
+pub(crate) struct NewArtifact {
     pub(crate) key: Arc<str>,
     pub(crate) name: Arc<str>,
     pub(crate) role: Option<&'static str>,
@@ -82,28 +82,28 @@ pub(crate) struct Made {
     pub(crate) metadata: Object,
 }
 
-/// What a new artifact is to the one before it under its key.
+/// How a new artifact relates to the one before it under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Succession {
-    /// It stands in its place.
+    /// It replaces the one before.
     Replaces,
-    /// It adds to it.
+    /// It adds to the one before.
     Adds,
 }
 
-/// Where the artifacts of one record are made, beside what lies on the shelf.
-pub(crate) struct Bench<'a> {
-    shelf: &'a Shelf,
+/// The artifacts that one record makes after those of the index.
+pub(crate) struct NewArtifacts<'a> {
+    index: &'a ArtifactIndex,
     made: Vec<Artifact>,
 }
 
-impl<'a> Bench<'a> {
-    pub(crate) fn beside(shelf: &'a Shelf) -> Self {
-        Self { shelf, made: Vec::new() }
+impl<'a> NewArtifacts<'a> {
+    pub(crate) fn after(index: &'a ArtifactIndex) -> Self {
+        Self { index, made: Vec::new() }
     }
 
     /// Makes an artifact and returns its id.
-    pub(crate) fn make(&mut self, made: Made) -> ArtifactId {
+    pub(crate) fn make(&mut self, made: NewArtifact) -> ArtifactId {
         let prefix = format!("{}#", made.key);
         let here: Vec<&ArtifactId> = self
             .made
@@ -111,8 +111,8 @@ impl<'a> Bench<'a> {
             .map(|artifact| &artifact.common.artifact_id)
             .filter(|id| id.as_str().rsplit_once('#').is_some_and(|(key, _)| *key == *made.key))
             .collect();
-        let revision = self.shelf.revisions(&made.key) + here.len() + 1;
-        let before = here.last().copied().or_else(|| self.shelf.newest(&made.key)).cloned();
+        let revision = self.index.revisions(&made.key) + here.len() + 1;
+        let before = here.last().copied().or_else(|| self.index.newest(&made.key)).cloned();
         let id = ArtifactId::new(format!("{prefix}{revision}"));
         let common = ArtifactCommon {
             artifact_role: made.role.map(Into::into),
@@ -125,37 +125,37 @@ impl<'a> Bench<'a> {
             content_ref: Some(made.content_ref.into()),
             summary: Some(made.summary.into()),
             metadata: Some(made.metadata),
-            ..common(id.clone())
+            ..artifact_common(id.clone())
         };
         self.made.push(Artifact { common, content: made.content, extra: Object::new() });
         id
     }
 
-    pub(crate) fn finished(self) -> Vec<Artifact> {
+    pub(crate) fn into_vec(self) -> Vec<Artifact> {
         self.made
     }
 }
 
 /// Returns the problem as an artifact.
-pub(crate) fn problem(base: &Base<'_>, action: ActionId) -> Artifact {
+pub(crate) fn problem_artifact(run: &RunInfo<'_>, action: ActionId) -> Artifact {
     let metadata = Object::from_iter([
-        ("sha256", Value::from(base.header.problem_spec_hash)),
-        ("bytes", base.problem.canonical().bytes().len().into()),
+        ("sha256", Value::from(run.header.problem_spec_hash)),
+        ("bytes", run.problem.canonical().bytes().len().into()),
     ]);
     let common = ArtifactCommon {
-        name: Some(format!("problem {}", base.problem.id()).into()),
+        name: Some(format!("problem {}", run.problem.id()).into()),
         format: Some("application/json".into()),
         producer_action_id: Some(action),
         content_ref: Some("problem.json".into()),
-        summary: Some(word::shortened(base.problem.prompt()).into()),
+        summary: Some(text::shortened(run.problem.prompt()).into()),
         metadata: Some(metadata),
-        ..common(ArtifactId::new(PROBLEM))
+        ..artifact_common(ArtifactId::new(PROBLEM))
     };
     Artifact { common, content: ArtifactContent::UserInstruction, extra: Object::new() }
 }
 
-/// Returns an artifact's common part with nothing but its id.
-pub(crate) fn common(artifact_id: ArtifactId) -> ArtifactCommon {
+/// Returns the common part of an artifact with only its id set.
+pub(crate) fn artifact_common(artifact_id: ArtifactId) -> ArtifactCommon {
     ArtifactCommon {
         artifact_id,
         artifact_role: None,

@@ -1,24 +1,16 @@
-//! Texts people read and commands they can type.
+//! Texts for people and commands they can type.
 
 use hence_canon::Value;
 
-/// How much of a value a summary shows; the record has all of it.
+/// The longest summary of a value, in characters; the record has the whole value.
 pub(crate) const SUMMARY_CHARACTERS_MAX: usize = 200;
 
-/// Returns a word as a shell reads it back.
-pub(crate) fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
+pub(crate) use hence_review::show::shell_word;
 
-/// Returns a value in a line: what it says of itself, else its canonical text, shortened.
+/// Returns a value in one line: its own summary or status, else its canonical text, shortened.
 pub(crate) fn summary(value: &Value) -> String {
-    let says = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let text = match (says("summary"), says("status"), value.as_array()) {
+    let member = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let text = match (member("summary"), member("status"), value.as_array()) {
         (Some(summary), ..) => summary.to_owned(),
         (None, Some(status), _) => format!("status: {status}"),
         (None, None, Some(items)) => format!("{} items", items.len()),
@@ -45,11 +37,5 @@ mod tests {
         let exact = "x".repeat(SUMMARY_CHARACTERS_MAX);
         assert_eq!(shortened(&exact), exact);
         assert_eq!(shortened(&format!("{exact}y")), format!("{exact}…"));
-    }
-
-    #[test]
-    fn strange_run_ids_are_quoted() {
-        assert_eq!(shell_word("refund-42"), "refund-42");
-        assert_eq!(shell_word("it's; rm"), r"'it'\''s; rm'");
     }
 }

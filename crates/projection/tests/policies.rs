@@ -1,4 +1,4 @@
-//! Runs of problems under real policies: blocked at the right step, mended, replayed, and told in the trace.
+//! Runs of problems under policies: blocked at the right step, amended, replayed, and evaluated in the trace.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -10,12 +10,10 @@ use hence_engine::{
     Engine, Evidence, Gates, GuardedSink, MemorySink, NoBlobs, Opening, RecordedSteps, Request, Resumed, Run,
     RunError, Sink, VERDICTS_STEP, catch_up, without_defects,
 };
-use hence_guard::{ReasonGates, document, with_evaluations};
 use hence_journal::verify::Level;
 use hence_journal::{Header, Reader, Record};
 use hence_policy::policy::{Document, Policy, PolicySet};
-use hence_projection::{Program, RecordedRun, trace_of_run};
-use hence_review::model::encode;
+use hence_projection::{Program, ReasonGates, RecordedRun, policies_document, trace_of_run};
 use hence_review::validate::validate_canonical;
 use hence_state::Profile;
 
@@ -99,12 +97,10 @@ impl Case {
         let journal = &sink.journal;
         let document = without_defects(self.problem.clone());
         let run = RecordedRun { journal, problem: &document, blobs: &sink.blobs, links: &[], calls: None };
-        let trace = encode(&trace_of_run(Program::Reason(&self.engine), &run).unwrap());
-        let trace = with_evaluations(trace.as_object().unwrap(), journal, &sink.blobs).unwrap();
-        let value = Value::from(trace);
-        let report = validate_canonical(&value);
+        let trace = trace_of_run(Program::Reason(&self.engine), &run).unwrap();
+        let report = validate_canonical(&trace);
         assert!(report.findings().is_empty(), "{:?}", report.findings());
-        value
+        trace
     }
 }
 
@@ -116,7 +112,7 @@ fn statuses(trace: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn a_past_rule_blocks_at_the_step_that_would_break_it() {
-    let strict = document::of(&rules(
+    let strict = policies_document(&rules(
         r#"{"id": "explained", "severity": "error", "formula": "G(RunTests -> P(Explain))"},
            {"id": "planned", "severity": "warning", "formula": "G(DecomposeTask -> P(FormulatePlan))"},
            {"id": "closed", "severity": "error", "formula": "G(RunTests -> F(RecordAudit))"}"#,
@@ -141,7 +137,7 @@ fn a_past_rule_blocks_at_the_step_that_would_break_it() {
     };
     assert_eq!((events(0), events(1)), ("blocked".to_owned(), "remarked".to_owned()));
 
-    let lenient = document::of(&rules(
+    let lenient = policies_document(&rules(
         r#"{"id": "closed", "severity": "error", "formula": "G(RunTests -> F(RecordAudit))"}"#,
     ));
     let (sink, outcome) = case.resume(sink, Some(&lenient));
@@ -152,7 +148,7 @@ fn a_past_rule_blocks_at_the_step_that_would_break_it() {
 
 #[test]
 fn what_needs_the_future_is_judged_before_the_run_completes() {
-    let policies = document::of(&rules(
+    let policies = policies_document(&rules(
         r#"{"id": "committed", "severity": "error", "formula": "G(RunTests -> F(GitCommit))"},
            {"id": "proper", "severity": "error", "formula": "start_event /\\ F(end_event)"}"#,
     ));
@@ -170,7 +166,7 @@ fn what_needs_the_future_is_judged_before_the_run_completes() {
 #[test]
 fn a_budget_of_actions_blocks_the_first_that_exceeds_it() {
     let policies =
-        document::of(&rules(r#"{"id": "short", "severity": "error", "formula": "count(action) <= 3"}"#));
+        policies_document(&rules(r#"{"id": "short", "severity": "error", "formula": "count(action) <= 3"}"#));
     let case = Case::new(&policies);
     let (sink, outcome) = case.start(&policies);
     let Err(RunError::Blocked(blocked)) = outcome else { panic!("not blocked") };
@@ -186,7 +182,7 @@ fn a_budget_of_actions_blocks_the_first_that_exceeds_it() {
 #[test]
 fn the_guard_and_a_check_of_the_finished_trace_agree() {
     let set = hence_policy::policy::built_in();
-    let policies = document::of(set.policies());
+    let policies = policies_document(set.policies());
     let case = Case::new(&policies);
     let (sink, outcome) = case.start(&policies);
     outcome.unwrap();
