@@ -35,6 +35,7 @@ mod object;
 mod object_writer;
 mod parse;
 mod parted;
+mod plain;
 mod pointer;
 mod pretty;
 pub mod read;

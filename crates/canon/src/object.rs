@@ -44,8 +44,8 @@ impl Object {
     ///
     /// # Errors
     /// [`DuplicateKey`] when a key occurs twice.
-    pub fn from_members(entries: Vec<(Arc<str>, Value)>) -> Result<Self, DuplicateKey> {
-        let members = Members::of(entries);
+    pub fn from_members(entries: impl Into<Box<[(Arc<str>, Value)]>>) -> Result<Self, DuplicateKey> {
+        let members = Members::of(entries.into());
         // The earliest repetition in document order is the one a reader meets first.
         if let Some((position, key)) = members.repeated().min_by_key(|(position, _)| *position) {
             return Err(DuplicateKey { key: key.clone(), position });
@@ -108,7 +108,7 @@ impl Object {
             Some((_, slot)) => *slot = value,
             None => entries.push((key, value)),
         }
-        Self(Arc::new(Members::of(entries)))
+        Self(Arc::new(Members::of(entries.into_boxed_slice())))
     }
 
     /// Returns this object without `key`.
@@ -127,13 +127,13 @@ impl Object {
 }
 
 impl Members {
-    fn of(entries: Vec<(Arc<str>, Value)>) -> Self {
+    fn of(entries: Box<[(Arc<str>, Value)]>) -> Self {
         let by_key = if entries.is_sorted_by(|(left, _), (right, _)| left < right) {
             Box::default()
         } else {
             order_by_key(&entries)
         };
-        Self { entries: entries.into_boxed_slice(), by_key }
+        Self { entries, by_key }
     }
 
     /// Returns where in `entries` the member at a place in canonical order stands.
@@ -193,7 +193,7 @@ impl<K: Into<Arc<str>>, V: Into<Value>> FromIterator<(K, V)> for Object {
     }
 }
 
-fn keep_last(entries: Vec<(Arc<str>, Value)>) -> Vec<(Arc<str>, Value)> {
+fn keep_last(entries: Vec<(Arc<str>, Value)>) -> Box<[(Arc<str>, Value)]> {
     let mut place = std::collections::BTreeMap::new();
     let mut kept: Vec<(Arc<str>, Value)> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
@@ -205,7 +205,7 @@ fn keep_last(entries: Vec<(Arc<str>, Value)>) -> Vec<(Arc<str>, Value)> {
             }
         }
     }
-    kept
+    kept.into_boxed_slice()
 }
 
 impl PartialEq for Object {
@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_repeated_key_is_an_error_that_names_the_later_member() {
-        let members = |keys: &[&str]| keys.iter().map(|key| (Arc::from(*key), Value::Null)).collect();
+        let members =
+            |keys: &[&str]| keys.iter().map(|key| (Arc::from(*key), Value::Null)).collect::<Vec<_>>();
         let error = Object::from_members(members(&["x", "b", "a", "b", "a"])).unwrap_err();
         assert_eq!((&*error.key, error.position), ("b", 3));
         assert!(Object::from_members(members(&["x", "b"])).is_ok());

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use crate::plain::plain_length;
 use crate::{Value, float};
 
 /// Returns the canonical bytes of `value`: members in byte order of their keys, no spaces, minimal escapes.
@@ -58,41 +59,13 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     loop {
-        let (plain, tail) = rest.split_at(plain_bytes(rest));
+        let (plain, tail) = rest.split_at(plain_length(rest));
         out.extend_from_slice(plain);
         let Some((special, tail)) = tail.split_first() else { break };
         write_escape(*special, out);
         rest = tail;
     }
     out.push(b'"');
-}
-
-/// Returns how many bytes stand before the first that is escaped.
-fn plain_bytes(bytes: &[u8]) -> usize {
-    const AT_ONCE: usize = 64;
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    // Without an early exit the compiler tests a whole chunk at once.
-    let is_plain = |chunk: &&[u8]| !chunk.iter().fold(false, |any, byte| any | is_special(byte));
-    let known = bytes.chunks_exact(AT_ONCE).take_while(is_plain).count() * AT_ONCE;
-    let mut rest = bytes.get(known..).unwrap_or_default();
-    while let Some((eight, behind)) = rest.split_first_chunk()
-        && !has_special(*eight)
-    {
-        rest = behind;
-    }
-    bytes.len() - rest.len() + rest.iter().position(is_special).unwrap_or(rest.len())
-}
-
-/// Returns whether one of eight bytes is escaped, without looking at them one by one.
-fn has_special(bytes: [u8; 8]) -> bool {
-    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
-    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    let word = u64::from_ne_bytes(bytes);
-    // Taking `limit` from a byte below 0x80 sets its top bit exactly when the byte is smaller. That may borrow from the
-    // byte above and mark it too, which changes nothing about whether there is one.
-    let has_below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & TOPS != 0;
-    let has = |byte: u8| has_below(word ^ (ONES * u64::from(byte)), 1);
-    has_below(word, 0x20) || has(b'"') || has(b'\\')
 }
 
 fn write_escape(byte: u8, out: &mut Vec<u8>) {

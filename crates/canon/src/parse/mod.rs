@@ -1,7 +1,7 @@
 //! The JSON reader: strict by default, lenient where a defect must be reported later than parsing.
 
 mod error;
-mod keys;
+mod interner;
 mod reader;
 mod text;
 

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use super::DEPTH_MAX;
 use super::error::{Defect, DefectKind, ParseError, ParseErrorKind as Kind, Position};
-use super::keys::Keys;
+use super::interner::Interner;
 use crate::number::InvalidInt;
 use crate::{Float, Int, JsonPointer, Object, Value};
 
-/// From this size on a document shares short texts: lists of many objects say the same few words over and over.
+/// The size from which a document shares short texts: lists of many objects repeat the same few words.
 const SHARING_BYTES_MIN: usize = 64 * 1024;
-/// The longest text that is shared. Longer ones are sentences, and seldom said twice.
+/// The longest text that is shared. Longer texts are sentences and seldom repeat.
 const SHARED_BYTES_MAX: usize = 24;
+/// The most digits an integer can have and certainly fit `i64`.
+const SMALL_DIGITS_MAX: usize = 18;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -19,16 +21,20 @@ pub(super) enum Mode {
     Lenient,
 }
 
-/// A failure on its way out; each level adds its token, innermost first.
-pub(super) struct Failure {
+/// A failure on its way out. Boxed: the results of successful reads stay small.
+pub(super) struct Failure(Box<Failed>);
+
+struct Failed {
     kind: Kind,
     offset: usize,
+    /// The path to the failure, innermost token first: each level adds its own.
     tokens: Vec<String>,
 }
 
 impl Failure {
+    #[cold]
     fn inside(mut self, token: impl ToString) -> Self {
-        self.tokens.push(token.to_string());
+        self.0.tokens.push(token.to_string());
         self
     }
 }
@@ -37,12 +43,18 @@ pub(super) struct Reader<'a> {
     text: &'a str,
     offset: usize,
     mode: Mode,
-    /// Where the reader is, kept only in lenient mode: defects need a pointer without unwinding.
+    /// The path to the value being read, in lenient mode only: a defect needs its pointer without unwinding.
     path: Vec<String>,
     defects: Vec<Defect>,
-    keys: Keys,
-    /// Short texts that are values, in documents where sharing them pays.
-    words: Option<Keys>,
+    keys: Interner,
+    /// Short texts that are values, in documents where sharing them saves memory.
+    words: Option<Interner>,
+    /// The members of all objects being read, outermost object first. One stack spares each object a growing list.
+    members: Vec<(Arc<str>, Value)>,
+    /// The offset of the key of each of `members`.
+    key_offsets: Vec<usize>,
+    /// The items of all lists being read, outermost list first.
+    items: Vec<Value>,
 }
 
 impl<'a> Reader<'a> {
@@ -56,8 +68,18 @@ impl<'a> Reader<'a> {
         if text.starts_with('\u{feff}') {
             return Err(at_start(Kind::ByteOrderMark, 0));
         }
-        let words = (text.len() >= SHARING_BYTES_MIN).then(Keys::new);
-        Ok(Self { text, offset: 0, mode, path: Vec::new(), defects: Vec::new(), keys: Keys::new(), words })
+        Ok(Self {
+            text,
+            offset: 0,
+            mode,
+            path: Vec::new(),
+            defects: Vec::new(),
+            keys: Interner::default(),
+            words: (text.len() >= SHARING_BYTES_MIN).then(Interner::default),
+            members: Vec::new(),
+            key_offsets: Vec::new(),
+            items: Vec::new(),
+        })
     }
 
     /// Reads the whole text as one value.
@@ -68,10 +90,10 @@ impl<'a> Reader<'a> {
         });
         match read {
             Ok(value) => Ok((value, self.defects)),
-            Err(failure) => Err(ParseError {
-                kind: failure.kind,
-                position: Position::find(self.text.as_bytes(), failure.offset),
-                pointer: JsonPointer::from_innermost_first(failure.tokens),
+            Err(Failure(failed)) => Err(ParseError {
+                kind: failed.kind,
+                position: Position::find(self.text.as_bytes(), failed.offset),
+                pointer: JsonPointer::from_innermost_first(failed.tokens),
             }),
         }
     }
@@ -83,10 +105,10 @@ impl<'a> Reader<'a> {
             Some(b'[') => self.array(depth + 1),
             Some(b'"') => {
                 let decoded = self.string()?;
-                if decoded.lone_surrogate.is_some() {
+                if decoded.has_lone_surrogate {
                     self.note(DefectKind::LoneSurrogate);
                 }
-                Ok(Value::String(self.shared(&decoded.text)))
+                Ok(Value::String(self.share(&decoded.text)))
             }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word("true", Value::Bool(true)),
@@ -98,10 +120,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps a text, together with an equal one that was read lately if it is short.
-    fn shared(&mut self, text: &str) -> Arc<str> {
+    /// Allocates a text, or shares the allocation of an equal one that was read before if it is short.
+    fn share(&mut self, text: &str) -> Arc<str> {
         match &mut self.words {
-            Some(words) if text.len() <= SHARED_BYTES_MAX => words.share(text),
+            Some(words) if text.len() <= SHARED_BYTES_MAX => words.intern(text),
             _ => text.into(),
         }
     }
@@ -116,24 +138,24 @@ impl<'a> Reader<'a> {
 
     fn array(&mut self, depth: usize) -> Result<Value, Failure> {
         self.enter(depth)?;
-        let mut items: Vec<Value> = Vec::new();
         self.skip_space();
         if self.peek() == Some(b']') {
             self.advance(1);
-            return Ok(Value::Array(items.into()));
+            return Ok(Value::Array([].into()));
         }
+        let first = self.items.len();
         loop {
-            let index = items.len();
+            let index = self.items.len() - first;
             self.push_path(|| index.to_string());
             let item = self.value(depth).map_err(|failure| failure.inside(index))?;
             self.pop_path();
-            items.push(item);
+            self.items.push(item);
             self.skip_space();
             match self.peek() {
                 Some(b',') => self.advance(1),
                 Some(b']') => {
                     self.advance(1);
-                    return Ok(Value::Array(items.into()));
+                    return Ok(Value::Array(self.items.drain(first..).collect()));
                 }
                 _ => return Err(self.unexpected("`,` or `]`")),
             }
@@ -142,26 +164,27 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, depth: usize) -> Result<Value, Failure> {
         self.enter(depth)?;
-        let mut members: Vec<(Arc<str>, Value)> = Vec::new();
-        let mut key_offsets: Vec<usize> = Vec::new();
         self.skip_space();
         if self.peek() == Some(b'}') {
             self.advance(1);
             return Ok(Object::new().into());
         }
+        let first = self.members.len();
         loop {
             self.skip_space();
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("a key in double quotes"));
             }
-            key_offsets.push(self.offset);
-            members.push(self.member(depth)?);
+            let key_offset = self.offset;
+            let member = self.member(depth)?;
+            self.members.push(member);
+            self.key_offsets.push(key_offset);
             self.skip_space();
             match self.peek() {
                 Some(b',') => self.advance(1),
                 Some(b'}') => {
                     self.advance(1);
-                    return self.finish_object(members, &key_offsets);
+                    return self.finish_object(first);
                 }
                 _ => return Err(self.unexpected("`,` or `}`")),
             }
@@ -170,9 +193,9 @@ impl<'a> Reader<'a> {
 
     fn member(&mut self, depth: usize) -> Result<(Arc<str>, Value), Failure> {
         let key = self.string()?;
-        let name = self.keys.share(&key.text);
+        let name = self.keys.intern(&key.text);
         self.push_path(|| name.to_string());
-        if key.lone_surrogate.is_some() {
+        if key.has_lone_surrogate {
             self.note(DefectKind::LoneSurrogateInKey);
         }
         self.skip_space();
@@ -185,26 +208,37 @@ impl<'a> Reader<'a> {
         Ok((name, value))
     }
 
-    fn finish_object(
-        &mut self,
-        members: Vec<(Arc<str>, Value)>,
-        key_offsets: &[usize],
-    ) -> Result<Value, Failure> {
+    /// Makes an object of the members from `first` on.
+    fn finish_object(&mut self, first: usize) -> Result<Value, Failure> {
         if self.mode == Mode::Lenient {
-            let count = members.len();
-            let object: Object = members.into_iter().collect();
+            let count = self.members.len() - first;
+            let object: Object = self.members.drain(first..).collect();
+            self.key_offsets.truncate(first);
             if object.len() < count {
                 self.note(DefectKind::DuplicateKey);
             }
             return Ok(object.into());
         }
-        Object::from_members(members).map(Value::Object).map_err(|duplicate| {
-            let offset = key_offsets.get(duplicate.position).copied().unwrap_or(self.offset);
+        let members: Box<[_]> = self.members.drain(first..).collect();
+        let object = Object::from_members(members).map_err(|duplicate| {
+            let offset = self.key_offsets.get(first + duplicate.position).copied().unwrap_or(self.offset);
             self.fail_at(offset, Kind::DuplicateKey(duplicate.key.clone())).inside(duplicate.key)
-        })
+        })?;
+        self.key_offsets.truncate(first);
+        Ok(Value::Object(object))
     }
 
     fn number(&mut self) -> Result<Value, Failure> {
+        match small_integer(self.rest().as_bytes()) {
+            Some((integer, length)) => {
+                self.advance(length);
+                Ok(integer.into())
+            }
+            None => self.any_number(),
+        }
+    }
+
+    fn any_number(&mut self) -> Result<Value, Failure> {
         let start = self.offset;
         if self.peek() == Some(b'-') {
             self.advance(1);
@@ -253,7 +287,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a non-finite number, or reports it and stands `0.5` in its place.
+    /// Refuses a non-finite number, or reports it and reads `0.5` in its place.
     fn non_finite(&mut self, length: usize) -> Result<Value, Failure> {
         if self.mode == Mode::Strict {
             return Err(self.fail(Kind::NonFinite));
@@ -282,10 +316,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    #[inline]
     fn skip_space(&mut self) {
-        let length =
-            self.rest().bytes().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        self.advance(length);
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.advance(1);
+        }
     }
 
     fn note(&mut self, kind: DefectKind) {
@@ -294,12 +329,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn push_path(&mut self, token: impl FnOnce() -> String) {
         if self.mode == Mode::Lenient {
             self.path.push(token());
         }
     }
 
+    #[inline]
     fn pop_path(&mut self) {
         self.path.pop();
     }
@@ -308,18 +345,22 @@ impl<'a> Reader<'a> {
         self.mode == Mode::Lenient
     }
 
+    #[inline]
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
+    #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.offset).copied()
     }
 
+    #[inline]
     pub(super) fn offset(&self) -> usize {
         self.offset
     }
 
+    #[inline]
     pub(super) fn advance(&mut self, bytes: usize) {
         self.offset += bytes;
     }
@@ -328,6 +369,7 @@ impl<'a> Reader<'a> {
         self.offset = offset;
     }
 
+    #[cold]
     pub(super) fn unexpected(&self, expected: &'static str) -> Failure {
         let kind = match self.rest().chars().next() {
             Some(found) => Kind::Unexpected { expected, found },
@@ -341,6 +383,27 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn fail_at(&self, offset: usize, kind: Kind) -> Failure {
-        Failure { kind, offset, tokens: Vec::new() }
+        Failure(Box::new(Failed { kind, offset, tokens: Vec::new() }))
     }
+}
+
+/// Reads an integer that fits `i64` for certain and returns its length; `None` for any other number.
+#[inline]
+fn small_integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let sign = bytes.len() - digits.len();
+    let mut value: i64 = 0;
+    let mut count = 0;
+    while let Some(digit @ b'0'..=b'9') = digits.get(count) {
+        if count == SMALL_DIGITS_MAX {
+            return None;
+        }
+        value = value * 10 + i64::from(digit - b'0');
+        count += 1;
+    }
+    let is_plain = match digits.get(count) {
+        Some(b'.' | b'e' | b'E') => false,
+        _ => count == 1 || (count > 1 && digits.first() != Some(&b'0')),
+    };
+    is_plain.then_some((if sign == 0 { value } else { -value }, sign + count))
 }

@@ -119,6 +119,37 @@ proptest::proptest! {
         let _ = parse(&bytes);
         let _ = parse_lenient(&bytes);
     }
+
+    #[test]
+    fn both_readers_agree_on_documents_without_defects(
+        text in r#"([ \n]|\[|\]|\{|\}|,|:|"a"|"b":|"\\n\\u00e9"|"\\ud83d\\ude00"|-?[0-9]{1,3}|1[0-9]{17,20}|0\.5e1|true|null){0,12}"#,
+    ) {
+        match (parse(text.as_bytes()), parse_lenient(text.as_bytes())) {
+            (Ok(strict), Ok(lenient)) => {
+                proptest::prop_assert_eq!(&lenient.defects, &[]);
+                proptest::prop_assert_eq!(strict, lenient.value);
+            }
+            (Err(strict), Ok(lenient)) => proptest::prop_assert!(!lenient.defects.is_empty(), "{}", strict),
+            (Err(_), Err(_)) => {}
+            (Ok(_), Err(lenient)) => proptest::prop_assert!(false, "{}", lenient),
+        }
+    }
+
+    #[test]
+    fn integers_of_any_length_are_read_exactly(text in "-?(0|[1-9][0-9]{0,24})") {
+        let read = parse(text.as_bytes()).unwrap();
+        proptest::prop_assert_eq!(read, crate::Value::Int(text.parse().unwrap()));
+        let read = parse(format!("[{text},{text} ]").as_bytes()).unwrap();
+        proptest::prop_assert_eq!(read.at(0), read.at(1));
+    }
+}
+
+#[test]
+fn nested_objects_keep_their_own_members_and_key_places() {
+    let value = parse(br#"{"b":{"y":[{"k":1},{"k":2}],"x":{}},"a":[[],[1,[2]]]}"#).unwrap();
+    assert_eq!(value.to_string(), r#"{"a":[[],[1,[2]]],"b":{"x":{},"y":[{"k":1},{"k":2}]}}"#);
+    let error = parse(br#"{"a":{"x":1},"b":[{"y":{"z":0},"w":1,"y":2}]}"#).unwrap_err();
+    assert_eq!((error.position.column, error.pointer.to_string().as_str()), (38, "/b/0/y"));
 }
 
 #[test]

@@ -1,40 +1,60 @@
 //! Strings: escapes, surrogate pairs, control characters.
 
+use std::borrow::Cow;
+
 use super::error::ParseErrorKind as Kind;
 use super::reader::{Failure, Reader};
+use crate::plain::plain_length;
 
-/// A decoded string, and whether half of a surrogate pair had to be replaced.
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) lone_surrogate: Option<u16>,
+/// A decoded string. One without escapes borrows from the document.
+pub(super) struct Text<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// Whether half of a surrogate pair was replaced.
+    pub(super) has_lone_surrogate: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     /// Reads a string whose opening quote is the next byte.
-    pub(super) fn string(&mut self) -> Result<Text, Failure> {
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<Text<'a>, Failure> {
         self.advance(1);
-        let mut decoded = Text { text: String::new(), lone_surrogate: None };
+        let plain = self.plain_run();
+        if self.peek() == Some(b'"') {
+            self.advance(1);
+            return Ok(Text { text: Cow::Borrowed(plain), has_lone_surrogate: false });
+        }
+        self.string_with_escapes(plain)
+    }
+
+    /// Reads the rest of a string that begins with `plain`, up to the first byte that is not plain.
+    #[cold]
+    fn string_with_escapes(&mut self, plain: &str) -> Result<Text<'a>, Failure> {
+        let mut decoded = Decoded { text: plain.to_owned(), has_lone_surrogate: false };
         loop {
-            let plain = self.rest().bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-            let Some(length) = plain else {
-                self.advance(self.rest().len());
-                return Err(self.fail(Kind::UnexpectedEnd { expected: "the end of a string" }));
-            };
-            decoded.text.push_str(self.rest().get(..length).unwrap_or_default());
-            self.advance(length);
             match self.peek() {
                 Some(b'"') => {
                     self.advance(1);
-                    return Ok(decoded);
+                    let Decoded { text, has_lone_surrogate } = decoded;
+                    return Ok(Text { text: Cow::Owned(text), has_lone_surrogate });
                 }
                 Some(b'\\') => self.escape(&mut decoded)?,
                 Some(control) => return Err(self.fail(Kind::ControlCharacter(control))),
                 None => return Err(self.fail(Kind::UnexpectedEnd { expected: "the end of a string" })),
             }
+            decoded.text.push_str(self.plain_run());
         }
     }
 
-    fn escape(&mut self, decoded: &mut Text) -> Result<(), Failure> {
+    /// Reads up to the next quote, backslash, control character or the end of the document.
+    #[inline]
+    fn plain_run(&mut self) -> &'a str {
+        let rest = self.rest();
+        let length = plain_length(rest.as_bytes());
+        self.advance(length);
+        rest.get(..length).unwrap_or_default()
+    }
+
+    fn escape(&mut self, decoded: &mut Decoded) -> Result<(), Failure> {
         let start = self.offset();
         self.advance(1);
         let plain = match self.peek() {
@@ -55,7 +75,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn unicode_escape(&mut self, start: usize, decoded: &mut Text) -> Result<(), Failure> {
+    fn unicode_escape(&mut self, start: usize, decoded: &mut Decoded) -> Result<(), Failure> {
         let unit = self.four_hex_digits()?;
         let character = match unit {
             0xd800..=0xdbff => self.low_surrogate(unit)?,
@@ -64,7 +84,7 @@ impl Reader<'_> {
         match character {
             Some(character) => decoded.text.push(character),
             None if self.is_lenient() => {
-                decoded.lone_surrogate = decoded.lone_surrogate.or(Some(unit));
+                decoded.has_lone_surrogate = true;
                 decoded.text.push(char::REPLACEMENT_CHARACTER);
             }
             None => return Err(self.fail_at(start, Kind::LoneSurrogate(unit))),
@@ -97,4 +117,10 @@ impl Reader<'_> {
             Ok(unit << 4 | digit)
         })
     }
+}
+
+/// A string with escapes that is being decoded.
+struct Decoded {
+    text: String,
+    has_lone_surrogate: bool,
 }

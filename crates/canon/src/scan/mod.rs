@@ -7,7 +7,6 @@
 
 mod key;
 mod number;
-mod plain;
 mod scanner;
 #[cfg(test)]
 mod tests;

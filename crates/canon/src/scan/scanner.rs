@@ -1,8 +1,8 @@
 //! Recursive descent that builds nothing. Depth is bounded, so recursion is too.
 
 use super::key::Key;
-use super::plain::plain_length;
 use super::{Member, NotCanonical, Proved, number};
+use crate::plain::plain_length;
 use crate::{DEPTH_MAX, write};
 
 pub(super) struct Scanner<'a, F> {
