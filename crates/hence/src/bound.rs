@@ -13,6 +13,7 @@ use hence_store::AttachmentName;
 
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 use crate::skills;
 use crate::target::Journal;
 
@@ -42,15 +43,14 @@ pub(crate) fn ready(
     if !binds(&document.value) {
         if !files.is_empty() {
             let message = format!("{name} binds no step to a capability, so it can call none");
-            let advice =
-                "name the capability of a step under `settings.bindings`, or leave --capabilities out";
-            return Err(CliError::new(Code::Refused, message).advise(advice));
+            let advice = hint::BIND_OR_LEAVE_CAPABILITIES_OUT;
+            return Err(CliError::new(Code::Refused, message).with_hint(advice));
         }
         return Ok(Ready { document, engine, means: None, attachments: problem(bytes) });
     }
     if profile.name != ProfileName::Strict {
         let message = format!("{name} binds steps to capabilities, which the compat profile does not know");
-        return Err(CliError::new(Code::Refused, message).advise("run it in the strict profile"));
+        return Err(CliError::new(Code::Refused, message).with_hint(hint::STRICT_PROFILE));
     }
     if files.is_empty() {
         let (engine, means) = equipped(engine, Library::built_in());
@@ -95,7 +95,7 @@ fn without(engine: Engine, journal: &Journal, files: &[String]) -> Result<Engine
         return Ok(engine);
     }
     let message = format!("run {} was made without declared capabilities", journal.name);
-    Err(CliError::new(Code::OtherCapabilities, message).advise("leave --capabilities out"))
+    Err(CliError::new(Code::OtherCapabilities, message).with_hint(hint::LEAVE_CAPABILITIES_OUT))
 }
 
 fn bound_problem(journal: &Journal) -> Option<Value> {

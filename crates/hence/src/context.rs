@@ -12,6 +12,7 @@ use crate::args::Args;
 use crate::error::CliError;
 pub(crate) use crate::escape::escape;
 use crate::escape::{escape_json, is_visible_json};
+use crate::hint::Hint;
 use crate::report::Text;
 
 /// How a command speaks and where it finds runs.
@@ -72,6 +73,11 @@ impl Context {
         }
     }
 
+    /// Gives advice after a report.
+    pub(crate) fn hint(&self, hint: Hint) {
+        self.say(format_args!("hint: {hint}"));
+    }
+
     /// Prints a report: as text for people, as JSON for programs.
     pub(crate) fn print<R: Text + Serialize>(&self, report: &R) -> Result<(), CliError> {
         // What is printed may be large, so no copy is made to end it with a line feed.
@@ -110,7 +116,7 @@ impl Context {
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(CliError::file("write", "standard output".as_ref(), &error))
+                Err(CliError::file("write", "standard output".as_ref(), error))
             }
             _ => Ok(()),
         }
@@ -122,7 +128,7 @@ impl Context {
                 code: error.code.as_str(),
                 message: &error.message,
                 findings: &error.findings,
-                hint: &error.hint,
+                hint: error.hint.as_str(),
             };
             talk(to_json(&ErrorReport { error: body }));
             return;
@@ -133,7 +139,10 @@ impl Context {
         for finding in &error.findings {
             talk(format_args!("  {}", escape(finding)));
         }
-        let hint = escape(&error.hint);
+        for cause in error.causes() {
+            talk(format_args!("  caused by: {}", escape(&cause)));
+        }
+        let hint = escape(error.hint.as_str());
         talk(format_args!("{cyan}hint{cyan:#}: {hint}; `hence explain {}` says more", error.code));
     }
 }

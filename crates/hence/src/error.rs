@@ -1,5 +1,7 @@
 //! Errors as a person meets them: code, what happened, the places, what to do next.
 
+use std::error::Error;
+use std::fmt::{self, Display};
 use std::path::Path;
 
 use hence_canon::ParseError;
@@ -11,10 +13,12 @@ use hence_store::{AppendError, DiskErrorKind, StoreError};
 
 use crate::code::Code;
 use crate::exit::Exit;
-use crate::hint;
+use crate::hint::{self, Hint};
 
 /// How much of a place in a document is shown.
 const POINTER_CHARACTERS_MAX: usize = 120;
+
+type Source = Box<dyn Error + Send + Sync>;
 
 /// An error that ends a command.
 #[derive(Debug)]
@@ -23,18 +27,67 @@ pub(crate) struct CliError {
     pub(crate) message: String,
     /// Single findings, each on a line of its own.
     pub(crate) findings: Vec<String>,
-    /// What to do next.
-    pub(crate) hint: String,
+    pub(crate) hint: Hint,
+    pub(crate) source: Option<Source>,
 }
 
 impl CliError {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), findings: Vec::new(), hint: hint::for_code(code) }
+        let message = message.into();
+        Self { code, message, findings: Vec::new(), hint: hint::for_code(code), source: None }
     }
 
-    /// Says what to do next in this very case.
-    pub(crate) fn advise(self, hint: impl Into<String>) -> Self {
-        Self { hint: hint.into(), ..self }
+    /// Creates an error with the message of its source.
+    pub(crate) fn from_error(code: Code, source: impl Into<Source>) -> Self {
+        let source = source.into();
+        Self::new(code, source.to_string()).with_source(source)
+    }
+
+    /// Creates an error with the message of its source, after the name of a place.
+    pub(crate) fn at(code: Code, place: impl Display, source: impl Into<Source>) -> Self {
+        let source = source.into();
+        Self::new(code, format!("{place}: {source}")).with_source(source)
+    }
+
+    /// Creates an error with the message of its source, after the name of a run.
+    pub(crate) fn of_run(code: Code, run: impl Display, source: impl Into<Source>) -> Self {
+        Self::at(code, format_args!("run {run}"), source)
+    }
+
+    /// Keeps the error that caused this one.
+    pub(crate) fn with_source(self, source: impl Into<Source>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+
+    /// Replaces the hint of the code by one that fits this case better, if there is one.
+    pub(crate) fn with_hint(self, hint: impl Into<Option<Hint>>) -> Self {
+        match hint.into() {
+            Some(hint) => Self { hint, ..self },
+            None => self,
+        }
+    }
+
+    pub(crate) fn with_findings(self, findings: impl IntoIterator<Item = impl ToString>) -> Self {
+        Self { findings: findings.into_iter().map(|finding| finding.to_string()).collect(), ..self }
+    }
+
+    /// Returns the causes that the message does not already contain, the nearest first.
+    pub(crate) fn causes(&self) -> Vec<String> {
+        let mut causes: Vec<String> = Vec::new();
+        let mut next = self.source();
+        while let Some(error) = next {
+            let cause = error.to_string();
+            // The message already names an error of the file system, in plainer words.
+            let is_known = error.is::<std::io::Error>()
+                || error.is::<std::sync::Arc<std::io::Error>>()
+                || self.message.contains(&cause)
+                || causes.iter().any(|known| known.contains(&cause));
+            if !is_known {
+                causes.push(cause);
+            }
+            next = error.source();
+        }
+        causes
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -87,7 +140,7 @@ impl CliError {
     }
 
     /// Names a file a person gave.
-    pub(crate) fn file(action: &str, path: &Path, error: &std::io::Error) -> Self {
+    pub(crate) fn file(action: &str, path: &Path, error: std::io::Error) -> Self {
         use std::io::ErrorKind;
         let reason = match error.kind() {
             ErrorKind::NotFound => "it does not exist".to_owned(),
@@ -98,51 +151,49 @@ impl CliError {
             ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
             _ => error.to_string(),
         };
-        Self::new(Code::File, format!("cannot {action} {}: {reason}", path.display()))
+        Self::new(Code::File, format!("cannot {action} {}: {reason}", path.display())).with_source(error)
     }
 
-    pub(crate) fn not_json(name: &str, error: &ParseError) -> Self {
+    pub(crate) fn not_json(name: &str, error: ParseError) -> Self {
         // The place of a document that is nested too deeply is itself too long to read; line and column are enough.
         let place = error.pointer.to_string();
-        let text = match place.char_indices().nth(POINTER_CHARACTERS_MAX) {
-            None => error.to_string(),
+        match place.char_indices().nth(POINTER_CHARACTERS_MAX) {
+            None => Self::at(Code::NotJson, name, error),
             Some((end, _)) => {
                 let start = place.get(..end).unwrap_or_default();
-                format!("{} at {} (`{start}…`)", error.kind, error.position)
+                let message = format!("{name}: {} at {} (`{start}…`)", error.kind, error.position);
+                Self::new(Code::NotJson, message)
             }
-        };
-        Self::new(Code::NotJson, format!("{name}: {text}"))
+        }
     }
 
     pub(crate) fn refused(name: &str, findings: &Findings) -> Self {
         let count = findings.iter().len();
         let things = if count == 1 { "finding" } else { "findings" };
-        let mut error = Self::new(Code::Refused, format!("{name} is refused: {count} {things}"));
-        error.findings = findings.iter().map(ToString::to_string).collect();
-        error
+        Self::new(Code::Refused, format!("{name} is refused: {count} {things}"))
+            .with_findings(findings.iter())
     }
 
     /// Names a record that cannot be read.
-    pub(crate) fn bad_record(run: &str, error: &ReadError) -> Self {
-        Self::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
+    pub(crate) fn bad_record(run: &str, error: ReadError) -> Self {
+        Self::of_run(Code::BadRecord, run, error).with_hint(hint::verify(run))
     }
 
     /// An operation on variables that a rule forbids: the code and the id of the rule go with it.
     pub(crate) fn variables(refusal: &hence_variables::Refusal) -> Self {
-        let mut error = Self::new(Code::Variables, refusal.to_string());
-        error.findings = vec![format!("{} (rule {})", refusal.code(), refusal.rule())];
-        error
+        let rule = format!("{} (rule {})", refusal.code(), refusal.rule());
+        Self::new(Code::Variables, refusal.to_string()).with_findings([rule])
     }
 
     pub(crate) fn resume(run: &str, error: ResumeError) -> Self {
         match error {
-            ResumeError::Read(error) => Self::bad_record(run, &error),
+            ResumeError::Read(error) => Self::bad_record(run, error),
             // A record that does not hold is none, whatever the problem says.
             ResumeError::Broken { .. } => {
-                Self::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
+                Self::of_run(Code::BadRecord, run, error).with_hint(hint::verify(run))
             }
             ResumeError::Diverged { .. } => {
-                Self::new(Code::Diverged, format!("run {run}: {error}")).advise(hint::verify(run))
+                Self::of_run(Code::Diverged, run, error).with_hint(hint::verify(run))
             }
             ResumeError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),
             ResumeError::Run(error) => Self::from(error),
@@ -151,19 +202,31 @@ impl CliError {
 
     pub(crate) fn resume_skill(run: &str, error: ResumeSkillError) -> Self {
         match error {
-            ResumeSkillError::Read(error) => Self::bad_record(run, &error),
-            ResumeSkillError::Run(error) => Self::new(Code::Refused, format!("run {run}: {error}")),
+            ResumeSkillError::Read(error) => Self::bad_record(run, error),
+            ResumeSkillError::Run(error) => Self::of_run(Code::Refused, run, error),
             ResumeSkillError::Kept { source: RecordedOutcomeError::Blob(error), .. } => error.into(),
-            other => Self::new(Code::Diverged, format!("run {run}: {other}")).advise(hint::verify(run)),
+            other => Self::of_run(Code::Diverged, run, other).with_hint(hint::verify(run)),
         }
     }
 
     pub(crate) fn replay(run: &str, error: ReplayError) -> Self {
         match error {
-            ReplayError::Read(error) => Self::bad_record(run, &error),
+            ReplayError::Read(error) => Self::bad_record(run, error),
             ReplayError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),
             ReplayError::Run(error) => error.into(),
         }
+    }
+}
+
+impl Display for CliError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl Error for CliError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
     }
 }
 
@@ -184,23 +247,20 @@ impl From<StoreError> for CliError {
             | StoreError::BlobTooLarge { .. } => Code::Blob,
             _ => Code::Disk,
         };
-        let made = Self::new(code, error.to_string());
-        match hint::for_store(&error) {
-            Some(hint) => made.advise(hint),
-            None => made,
-        }
+        let hint = hint::for_store(&error);
+        Self::from_error(code, error).with_hint(hint)
     }
 }
 
 impl From<AppendError> for CliError {
     fn from(error: AppendError) -> Self {
-        Self::new(Code::Disk, error.to_string())
+        Self::from_error(Code::Disk, error)
     }
 }
 
 impl From<BlobError> for CliError {
     fn from(error: BlobError) -> Self {
-        Self::new(Code::Blob, error.to_string())
+        Self::from_error(Code::Blob, error)
     }
 }
 
@@ -208,11 +268,9 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Blob(error) => error.into(),
-            RunError::Book(hence_engine::BookError::Gate(error)) => Self::new(Code::Gate, error.to_string()),
-            RunError::Stopped { .. } | RunError::Waiting { .. } => {
-                Self::new(Code::BoundStep, error.to_string())
-            }
-            other => Self::new(Code::Stopped, other.to_string()),
+            RunError::Book(hence_engine::BookError::Gate(error)) => Self::from_error(Code::Gate, error),
+            RunError::Stopped { .. } | RunError::Waiting { .. } => Self::from_error(Code::BoundStep, error),
+            other => Self::from_error(Code::Stopped, other),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 
 /// The most that is read of an answer: a note or a name, never content.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
@@ -22,8 +23,7 @@ impl Git {
 
     /// Asks something; no answer is not an error, a missing program is.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Option<String>, CliError> {
-        let output =
-            self.command(arguments).stdin(Stdio::null()).output().map_err(|error| missing(&error))?;
+        let output = self.command(arguments).stdin(Stdio::null()).output().map_err(missing)?;
         let text = String::from_utf8(output.stdout).ok().filter(|text| text.len() <= ANSWER_BYTES_MAX);
         let text = text.map(|text| text.trim_end_matches('\n').to_owned());
         Ok(text.filter(|text| output.status.success() && !text.is_empty()))
@@ -44,19 +44,19 @@ impl Git {
         let arguments = ["notes", "--ref", reference, "add", "--force", "--file", "-", commit];
         let mut command = self.command(&arguments);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = piped.spawn().map_err(|error| missing(&error))?;
+        let mut child = piped.spawn().map_err(missing)?;
         if let Some(mut input) = child.stdin.take() {
             // A git that ends early says why on stderr; that is what a person needs.
             let _ = input.write_all(text.as_bytes());
         }
-        let output = child.wait_with_output().map_err(|error| missing(&error))?;
+        let output = child.wait_with_output().map_err(missing)?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
         Err(CliError::new(Code::NotBound, format!("git could not write the note: {first}"))
-            .advise("mend what git says, or stamp the trace alone with --no-note"))
+            .with_hint(hint::FIX_GIT))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -68,7 +68,6 @@ impl Git {
     }
 }
 
-fn missing(error: &std::io::Error) -> CliError {
-    CliError::new(Code::NotBound, format!("the program git cannot be run: {error}"))
-        .advise("install git, or make sure it is on the PATH")
+fn missing(error: std::io::Error) -> CliError {
+    CliError::at(Code::NotBound, "the program git cannot be run", error).with_hint(hint::INSTALL_GIT)
 }

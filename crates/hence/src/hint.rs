@@ -1,130 +1,367 @@
-//! What to do next. The library explains; only this file advises.
+//! All advice the command line gives. The library explains; only this file advises.
+//!
+//! Only this file can make a [`Hint`], so advice written anywhere else does not compile.
+
+use std::borrow::Cow;
+use std::fmt;
 
 use hence_store::{Damage, DiskErrorKind, StoreError};
 
 use crate::code::Code;
+use crate::context::Context;
 use crate::escape::escape;
 
+/// A piece of advice: the next thing a person can do, without a full stop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Hint(Cow<'static, str>);
+
+impl Hint {
+    const fn fixed(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    const fn made(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
 /// Returns the advice that fits every case of a code.
-pub(crate) fn for_code(code: Code) -> String {
-    let text = match code {
-        Code::NotJson => "mend the document at that place",
-        Code::Refused => "mend what is listed and run it again; nothing was run or stored",
+pub(crate) const fn for_code(code: Code) -> Hint {
+    Hint::fixed(match code {
+        Code::NotJson => "fix the document at that place",
+        Code::Refused => "fix what is listed and run it again; nothing was run or stored",
         Code::NotAStore => "name another folder with --store, or use the version that wrote this one",
         Code::NoSuchRun => "`hence runs` lists the runs; --store names another folder",
         Code::Ambiguous => "give more of the id",
-        Code::Conflict => "choose another id with --trace-id; the stored run was not touched",
+        Code::Conflict => "choose another id with --trace-id; the stored run was not changed",
         Code::InUse => "wait for it, or end that process; a lock ends with the process that holds it",
-        Code::Damaged => "`hence verify RUN` says what still holds; `hence doctor` looks at the whole store",
+        Code::Damaged => {
+            "`hence verify RUN` shows which records still hold; `hence doctor` checks the whole store"
+        }
         Code::Disk => {
-            "make room or mend the folder, then `hence resume RUN`: what was reported as done is kept"
+            "free space or fix the folder, then `hence resume RUN`: everything reported as done is stored"
         }
-        Code::Blob => "`hence doctor` lists what is missing; import the bundle again to bring it back",
-        Code::BadRecord => "`hence verify RUN` says what holds up to there",
-        Code::Diverged => "`hence verify RUN` says where the record first breaks",
-        Code::Stopped => "mend the cause, then `hence resume RUN`",
-        Code::Capabilities => "mend what is listed; `hence schema capabilities` describes the file",
+        Code::Blob => "`hence doctor` lists what is missing; import the bundle again to restore it",
+        Code::BadRecord => "`hence verify RUN` shows which records hold up to there",
+        Code::Diverged => "`hence verify RUN` shows where the journal first breaks",
+        Code::Stopped => "fix the cause, then `hence resume RUN`",
+        Code::Capabilities => "fix what is listed; `hence schema capabilities` describes the file",
         Code::OtherCapabilities => {
-            "leave --capabilities out to go on with what the run was made with, which is kept beside it"
+            "leave --capabilities out to continue with the capabilities stored with the run"
         }
-        Code::NotAsked => "`hence why RUN` says what the run waits for",
-        Code::Answered => "`hence resume RUN` goes on with the first answer; nothing was changed",
-        Code::Answer => "nothing was kept; `hence why RUN` shows what is asked and what is allowed",
-        Code::Calls => {
-            "keep a copy of it before anything else; what is recorded in the journal is not touched by this"
-        }
-        Code::Nested => "mend that file, or name another with --skill; nothing was run or stored",
-        Code::Fork => "nothing was stored; `hence log RUN` lists the steps that are recorded",
-        Code::Interrupted => "`hence resume RUN` continues it; nothing that is done is done again",
-        Code::SecretMissing => "set what is listed and do it again; nothing was run",
-        Code::BoundStep => "mend the cause, then `hence resume RUN`: nothing was recorded for the step",
+        Code::NotAsked => "`hence why RUN` shows what the run waits for",
+        Code::Answered => "`hence resume RUN` continues with the first answer; nothing was changed",
+        Code::Answer => "nothing was stored; `hence why RUN` shows the question and the allowed answers",
+        Code::Calls => "copy the call log before anything else; the journal itself is not affected",
+        Code::Nested => "fix that file, or name another with --skill; nothing was run or stored",
+        Code::Fork => "nothing was stored; `hence log RUN` lists the recorded steps",
+        Code::Interrupted => "`hence resume RUN` continues it; recorded steps are not executed again",
+        Code::SecretMissing => "set what is listed and try again; nothing was run",
+        Code::BoundStep => "fix the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
         Code::Line => "`help` lists the commands",
         Code::Variables => {
-            "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show what is there"
+            "nothing was changed; `hence vars status RUN` and `hence vars list RUN` show the current values"
         }
-        Code::Document => "mend what is listed; nothing was stored",
+        Code::Document => "fix what is listed; nothing was stored",
         Code::Checkpoint => "`hence log RUN` shows the checkpoints; nothing was recorded",
         Code::Driven => "`hence vars list RUN` and `hence vars get RUN NAME` show what its steps wrote",
         Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
         Code::ReviewBroken => {
-            "`hence review status REVIEW` says how far it holds; nothing can be added to it"
+            "`hence review status REVIEW` shows up to which entry it holds; nothing can be added to it"
         }
-        Code::TraceUnchanged => "nothing was written; `hence trace show FILE` shows what is there",
-        Code::Scratch => "make room, or name a smaller folder with --with",
-        Code::NotBound => "nothing was written; `hence trace bind FILE --check` says how it stands",
-        Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows what is there",
-        Code::Policies => "mend the policies at that place; nothing was checked",
+        Code::TraceUnchanged => "nothing was written; `hence trace show FILE` shows the trace",
+        Code::Scratch => "free space, or name a smaller folder with --with",
+        Code::NotBound => "nothing was written; `hence trace bind FILE --check` shows the current binding",
+        Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows the state",
+        Code::Policies => "fix the policies at that place; nothing was checked",
         Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",
         Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
-        Code::Blocked => "mend the cause, then `hence resume RUN`",
+        Code::Blocked => "fix the cause, then `hence resume RUN`",
         Code::ApprovalBlocked => {
             "acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy"
         }
         Code::Gate => "name the policies the run pins, or leave --policy out",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",
-    };
-    text.to_owned()
+    })
 }
 
-/// Returns the advice that fits what a store said, where the code alone says too little.
-pub(crate) fn for_store(error: &StoreError) -> Option<String> {
+/// Returns the advice that fits an error of a store, where its code alone is too general.
+pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
     match error {
         StoreError::NotAStore { path, .. } if !path.exists() => {
-            Some("`hence run PROBLEM.json` makes the store; --store names another folder".to_owned())
+            Some(Hint::fixed("`hence run PROBLEM.json` creates the store; --store names another folder"))
         }
-        StoreError::Disk(error) => for_disk(&error.kind).map(str::to_owned),
-        StoreError::Damaged { reason: Damage::NoJournal, .. } => Some(
-            "put a copy of its journal back, or remove the run's folder; `hence doctor` looks at the whole store"
-                .to_owned(),
-        ),
-        StoreError::Damaged { run, .. } => Some(format!(
-            "`hence verify {}` says what still holds; `hence doctor` looks at the whole store",
-            word(run.as_str())
+        StoreError::Disk(error) => for_disk(&error.kind).map(Hint::fixed),
+        StoreError::Damaged { reason: Damage::NoJournal, .. } => Some(Hint::fixed(
+            "restore a copy of its journal, or remove the run's folder; `hence doctor` checks the whole store",
         )),
-        StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => Some(format!(
-            "the stored run was not touched: `hence log {}` shows it, --trace-id gives this one another id",
+        StoreError::Damaged { run, .. } => Some(Hint::made(format!(
+            "`hence verify {}` shows which records still hold; `hence doctor` checks the whole store",
             word(run.as_str())
-        )),
+        ))),
+        StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
+            Some(Hint::made(format!(
+                "the stored run was not changed: `hence log {}` shows it, --trace-id gives this one another id",
+                word(run.as_str())
+            )))
+        }
         _ => None,
     }
 }
 
-/// Returns the advice that fits what stood in the way on a disk.
+/// Returns the advice that fits an error of a disk.
 fn for_disk(kind: &DiskErrorKind) -> Option<&'static str> {
     match kind {
         DiskErrorKind::NotAFolder | DiskErrorKind::NotAFile => Some("name another folder with --store"),
-        DiskErrorKind::Missing => Some("make the folder above it, or name another folder with --store"),
+        DiskErrorKind::Missing => Some("create the parent folder, or name another folder with --store"),
         DiskErrorKind::PermissionDenied | DiskErrorKind::ReadOnly => {
-            Some("name a folder you may write with --store; commands that only read work as it is")
+            Some("name a folder you may write to with --store; commands that only read still work")
         }
         _ => None,
     }
 }
 
-/// Returns the advice to verify a run.
-pub(crate) fn verify(run: &str) -> String {
-    format!("`hence verify {}` says where the record first breaks", word(run))
+macro_rules! fixed {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        $($(#[$doc])* pub(crate) const $name: Hint = Hint::fixed($text);)*
+    };
 }
 
-/// Returns the advice to look at the records of a run.
-pub(crate) fn records(run: &str) -> String {
-    format!("`hence log {}` lists the records", word(run))
+// Ids, arguments and values.
+fixed! {
+    OTHER_ID = "choose another id";
+    OTHER_RUN_ID = "choose another id with --run-id";
+    OTHER_TRACE_ID = "choose another id with --trace-id";
+    OTHER_CHILD_ID = "choose another id for the child's run";
+    OTHER_ID_FOR_RUN = "choose another id for the run";
+    LEAVE_IT_OUT = "leave it out";
+    LEAVE_THEM_OUT = "leave them out";
+    LEAVE_CAPABILITIES_OUT = "leave --capabilities out";
+    BIND_OR_LEAVE_CAPABILITIES_OUT =
+        "name the capability of a step under `settings.bindings`, or leave --capabilities out";
+    NAME_CAPABILITIES = "name the file the run was started with: --capabilities FILE";
+    STRICT_PROFILE = "run it in the strict profile";
+    RUN_AGAIN_STRICT = "run the problem again with --profile strict";
+    NAME_PINNED_POLICIES = "name the policies it pins with --policy FILE|PACK";
+    LINT_POLICIES = "`hence policy lint FILE` lists every finding";
+    CHECK_ONE_BY_ONE = "check them one by one";
+    LARGE_VALUES = "keep large values outside the document and refer to them";
+    NOT_UTF8 = "values are texts or JSON; put other bytes into a file and refer to it with --type file_path";
+    GIVE_VALUE = "give the value, @FILE, or - for standard input";
+    TIME = "write a time as 2026-02-02T00:00:00Z";
+    NEW_FOLDER = "name a folder that does not exist yet";
+    STATE_POINTER = "write a place as /artifacts/verification/status";
+    MEMORY_PLACE =
+        "write a place as outputs.report; it begins with inputs, vars, outputs, frame, working, output or extensions";
 }
 
-/// Returns the advice to look at a whole state.
-pub(crate) fn places(run: &str) -> String {
-    format!("`hence state {}` shows what is there", word(run))
+// Lists and pages to look at.
+fixed! {
+    LIST_CODES = "`hence explain` lists all codes";
+    LIST_SCHEMAS = "`hence schema` lists the names";
+    LIST_PROMPT_COMMANDS = "`help` lists the commands";
+    LIST_POLICIES = "`hence policy list` lists the built-in ones; --policy names other files";
+    LIST_IMPORT_FORMATS = "`hence import --help` describes the formats";
+    LIST_VARIABLE_POSITIONS = "`hence vars checkpoints RUN` lists checkpoints, `hence log RUN` records";
+    LIST_VARIABLES_AT = "`hence vars list RUN --at STEP` shows the variables at that position";
+    NEITHER_FILE_NOR_RUN =
+        "no file has that name either; `hence runs` lists the runs, --store names another folder";
+    NOT_AN_INTERACTIVE_RUN = "name a run created by `hence vars init`";
+    NOT_AN_EXPORT = "name a folder created by `hence export`";
+    COMPARE_WITH_STORED = "the stored run was not changed; compare with `hence diff`";
+    REBUILD = "`hence doctor --rebuild` repairs what can be repaired without losing a record";
+    DAMAGE =
+        "`hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values";
 }
 
-/// Returns the advice to resume a run.
-pub(crate) fn resume(run: &str) -> String {
-    format!("`hence resume {}` continues it", word(run))
+// Skills and calls.
+fixed! {
+    FORK_EARLIER = "fork from that step or an earlier one";
+    ANSWER_BY_KEY = "name one of them by its key instead of the step";
+    GIVE_ANOTHER_ID = "give one of them another id";
+    NESTED_FILES = "a skill names files below its own folder; name others with --skill FILE";
 }
 
-/// Returns a command as it can be typed here, with the store it means.
-pub(crate) fn command(context: &crate::context::Context, words: &[&str]) -> String {
+// Traces and reviews.
+fixed! {
+    FIX_GIT = "fix what git reports, or stamp only the trace with --no-note";
+    INSTALL_GIT = "install git, or make sure it is on the PATH";
+    NO_DRAFT = "leave out --draft: a successor names the trace it replaces";
+    TRACE_ID_OR_DRAFT = "give the trace an id, or use --draft";
+    TRACE_ID_OR_NO_NOTE = "give the trace an id, or use --no-note";
+    OTHER_SUCCESSOR_ID = "choose another id with --id";
+    OTHER_RESIDUAL_ID = "choose another id with --residual-id";
+    REPOSITORY_WITH_COMMIT = "name a repository that has a commit with --repo";
+    ONE_TRACE_PER_COMMIT =
+        "a commit has one trace: create a successor (`hence trace residuals add`, `hence trace meta`), or commit first";
+    LIST_ARTIFACTS = "`hence trace show FILE` lists the artifacts";
+    LIST_PARTS = "`hence trace show FILE` lists the parts";
+    LIST_GAPS = "nothing was written; `hence trace residuals FILE` lists the gaps";
+    LIST_UNITS = "nothing was written; `hence trace meta list FILE` lists the units";
+    LIST_REPRODUCIBLE = "leave out --action to list those that do";
+    CHOOSE_REVIEW_ID = "choose an id with --id";
+    OTHER_REVIEW_ID = "choose another id with --id; the existing review was not changed";
+    NAME_AUTHOR = "name yourself with --author";
+    OPEN_REVIEW = "`hence review open TRACE` opens one; --store names another folder";
+    LIST_REVIEWS = "`hence review status` lists the reviews";
+}
+
+/// Returns advice around one shell word: what comes before it, the word, what comes after it.
+fn about(before: &str, name: &str, after: &str) -> Hint {
+    Hint::made(format!("{before}{}{after}", word(name)))
+}
+
+/// The advice to find where a journal breaks.
+pub(crate) fn verify(run: &str) -> Hint {
+    about("`hence verify ", run, "` shows where the journal first breaks")
+}
+
+/// The advice to list the records of a run.
+pub(crate) fn records(run: &str) -> Hint {
+    about("`hence log ", run, "` lists the records")
+}
+
+/// The advice to list the steps of a run.
+pub(crate) fn steps(run: &str) -> Hint {
+    about("`hence log ", run, "` lists its steps")
+}
+
+/// The advice to look at a whole state.
+pub(crate) fn places(run: &str) -> Hint {
+    about("`hence state ", run, "` shows the whole state")
+}
+
+/// The advice to look at a state without its large values.
+pub(crate) fn raw_state(run: &str) -> Hint {
+    about(
+        "`hence state ",
+        run,
+        " --raw` prints references as they are; importing the bundle again restores values",
+    )
+}
+
+/// The advice to continue a run.
+pub(crate) fn resume(run: &str) -> Hint {
+    about("`hence resume ", run, "` continues it")
+}
+
+/// The advice to continue a run after a fix.
+pub(crate) fn fix_and_resume(run: &str) -> Hint {
+    about("fix the cause, then `hence resume ", run, "` continues it")
+}
+
+/// The advice to continue a run in the store this command used.
+pub(crate) fn continue_with(context: &Context, run: &str) -> Hint {
+    Hint::made(format!("`{}` continues it", command(context, &["resume", run])))
+}
+
+/// The advice to continue a run whose journal ends with an unfinished append.
+pub(crate) fn resume_torn(run: &str) -> Hint {
+    about("`hence resume ", run, "` removes the unfinished append and continues")
+}
+
+/// The advice to ask what a run waits for.
+pub(crate) fn why_waiting(context: &Context, run: &str) -> Hint {
+    Hint::made(format!("`{}` shows what it waits for", command(context, &["why", run])))
+}
+
+/// The advice when policies block a run.
+pub(crate) fn blocked(run: &str) -> Hint {
+    let run = word(run);
+    Hint::made(format!(
+        "fix the cause, then `hence resume {run}`; `hence resume {run} --policy FILE` continues under other policies"
+    ))
+}
+
+/// The advice to compare a journal with a copy of it.
+pub(crate) fn compare_with_copy(target: &str) -> Hint {
+    about("a copy stored elsewhere shows what changed: `hence diff COPY ", target, "`")
+}
+
+/// The advice to compare a journal with its anchor.
+pub(crate) fn anchor(target: &str) -> Hint {
+    about(
+        "a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT ",
+        target,
+        "`",
+    )
+}
+
+/// The advice when a run is stored and only its copy is not.
+pub(crate) fn copy(run: &str) -> Hint {
+    about("the run is in the store; `hence export ", run, " DIR` writes it elsewhere")
+}
+
+/// The advice to name a journal inside a folder.
+pub(crate) fn folder(journal: &str) -> Hint {
+    about("to read the folder's journal, name its file: ", journal, "")
+}
+
+/// The advice to put a missing document next to a journal.
+pub(crate) fn put_next_to_journal(document: &str, file: &str) -> Hint {
+    Hint::made(format!("put the {document} next to the journal as {file}"))
+}
+
+/// The advice to find out why a skill cannot run.
+pub(crate) fn check(skill: &str) -> Hint {
+    about("`hence check ", skill, "` says why")
+}
+
+/// The advice to see the findings of a skill in their lines.
+pub(crate) fn check_lines(skill: &str) -> Hint {
+    about("`hence check ", skill, "` shows each finding at its line; nothing was run or stored")
+}
+
+/// The advice to fork from a step that the given policies allow.
+pub(crate) fn fork_earlier(step: &str) -> Hint {
+    Hint::made(format!("fork from `{step}` or an earlier step, or leave --policy out"))
+}
+
+/// The advice to ask what depends on a step, where a value was expected.
+pub(crate) fn impact(context: &Context, run: &str, step: &str) -> Hint {
+    let next = command(context, &["impact", run, step]);
+    Hint::made(format!("name what the step wrote; `{next}` shows what depends on it"))
+}
+
+/// The advice when a name is neither a file nor a pack.
+pub(crate) fn packs<const N: usize>(packs: [&str; N]) -> Hint {
+    Hint::made(format!("name a file, or one of the built-in packs: {}", packs.join(", ")))
+}
+
+/// The advice to name the file that belongs to a format.
+pub(crate) fn import_file(format: &str) -> Hint {
+    Hint::made(format!("`hence import {format} FILE`; - is standard input"))
+}
+
+/// The advice to list the parts of a review.
+pub(crate) fn review_parts(review: &str) -> Hint {
+    about("`hence review handoff ", review, "` lists them")
+}
+
+/// The advice to look at what is open in a review.
+pub(crate) fn open_items(review: &str) -> Hint {
+    about("`hence review handoff ", review, "` shows what is open")
+}
+
+/// The advice to check a review's journal.
+pub(crate) fn review_status(review: &str) -> Hint {
+    about("`hence review status ", review, "` shows up to which entry it holds")
+}
+
+/// Returns a command line that can be typed as it is, with the store this command used.
+pub(crate) fn command(context: &Context, words: &[&str]) -> String {
     let mut all = vec!["hence".to_owned()];
     if context.folder != std::path::Path::new(".hence") {
         all.extend(["--store".to_owned(), word(&context.folder.display().to_string())]);
@@ -133,53 +370,7 @@ pub(crate) fn command(context: &crate::context::Context, words: &[&str]) -> Stri
     all.join(" ")
 }
 
-/// The advice when policies block a run.
-pub(crate) fn blocked(run: &str) -> String {
-    let run = word(run);
-    format!(
-        "mend the cause, then `hence resume {run}`; `hence resume {run} --policy FILE` goes on by other policies"
-    )
-}
-
-/// The advice when a repair puts everything right.
-pub(crate) const REBUILD: &str =
-    "hint: `hence doctor --rebuild` mends what can be mended without losing a record";
-
-/// The advice when stored bytes are not what they were.
-pub(crate) const DAMAGE: &str = "hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back";
-
-/// The advice when a name is neither a file nor a run.
-pub(crate) const NEITHER_FILE_NOR_RUN: &str =
-    "no file has that name either; `hence runs` lists the runs, --store names another folder";
-
-/// The advice when no policy has an id.
-pub(crate) const POLICY_LIST: &str =
-    "`hence policy list` lists the built-in ones; --policy names other files";
-
-/// Returns the advice when a name is neither a file nor a pack.
-pub(crate) fn packs<const N: usize>(packs: [&str; N]) -> String {
-    format!("name a file, or one of the built-in packs: {}", packs.join(", "))
-}
-
-/// Returns the advice to name a journal inside a folder.
-pub(crate) fn folder(journal: &str) -> String {
-    format!("to read the folder's journal, name its file: {}", word(journal))
-}
-
-/// Returns the advice to look at a state without its large values.
-pub(crate) fn raw_state(run: &str) -> String {
-    format!(
-        "`hence state {} --raw` leaves references as they are; importing the bundle again brings values back",
-        word(run)
-    )
-}
-
-/// Returns the advice when a run is kept and only its copy is not.
-pub(crate) fn copy(run: &str) -> String {
-    format!("the run is kept in the store; `hence export {} DIR` writes it elsewhere", word(run))
-}
-
-/// Returns a word as a shell would read it back, with nothing in it that a terminal would obey.
+/// Returns a text quoted for a shell, with every control character escaped.
 pub(crate) fn word(text: &str) -> String {
     if escape(text) == text {
         hence_review::show::shell_word(text)
@@ -188,7 +379,7 @@ pub(crate) fn word(text: &str) -> String {
     }
 }
 
-/// Spells a character inside `$'…'`.
+/// Returns a character as it is written inside `$'…'`.
 fn ansi_c(c: char) -> String {
     match c {
         '\'' | '\\' => format!("\\{c}"),
@@ -202,7 +393,7 @@ mod tests {
     use super::word;
 
     #[test]
-    fn a_word_reads_back_as_it_was() {
+    fn a_quoted_word_is_read_back_unchanged_by_a_shell() {
         assert_eq!(word("refund-42"), "refund-42");
         assert_eq!(word("refund 42"), "'refund 42'");
         assert_eq!(word("it's"), r"'it'\''s'");

@@ -9,6 +9,7 @@ use hence_state::{Profile, Typing};
 
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 
 /// The largest document read from a file or standard input.
 ///
@@ -37,7 +38,7 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
     let read = if name == "-" {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
     } else {
-        let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, &error))?;
+        let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, error))?;
         // A file that says how large it is need not be read to be refused.
         let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len());
         if length > limit {
@@ -45,7 +46,7 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
         }
         file.take(limit + 1).read_to_end(&mut bytes)
     };
-    read.map_err(|error| CliError::file("read", path, &error))?;
+    read.map_err(|error| CliError::file("read", path, error))?;
     if bytes.len() as u64 > limit {
         return Err(too_large(path, limit));
     }
@@ -54,12 +55,12 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
 
 fn too_large(path: &Path, limit: u64) -> CliError {
     let message = format!("{} has more than {limit} bytes, the limit of a document", path.display());
-    CliError::new(Code::File, message).advise("keep large values outside and refer to them")
+    CliError::new(Code::File, message).with_hint(hint::LARGE_VALUES)
 }
 
 /// Reads a whole file, however large: journals are not documents.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
-    std::fs::read(path).map_err(|error| CliError::file("read", path, &error))
+    std::fs::read(path).map_err(|error| CliError::file("read", path, error))
 }
 
 /// Parses a problem the way its profile reads documents.
@@ -68,5 +69,5 @@ pub(crate) fn parse_problem(name: &str, bytes: &[u8], profile: &Profile) -> Resu
         Typing::Strict => parse(bytes).map(without_defects),
         Typing::Lax => parse_lenient(bytes),
     };
-    parsed.map_err(|error| CliError::not_json(shown_name(name), &error))
+    parsed.map_err(|error| CliError::not_json(shown_name(name), error))
 }

@@ -67,11 +67,11 @@ impl Journal {
         if path.is_dir() && path.join(bundle::JOURNAL).is_file() {
             let run = Self::of_run(context, name);
             let file = path.join(bundle::JOURNAL);
-            return run.map_err(|error| error.advise(hint::folder(&file.display().to_string())));
+            return run.map_err(|error| error.with_hint(hint::folder(&file.display().to_string())));
         }
         if !path.is_file() {
             return Self::of_run(context, name).map_err(|error| match error.code {
-                Code::NoSuchRun => error.advise(hint::NEITHER_FILE_NOR_RUN),
+                Code::NoSuchRun => error.with_hint(hint::NEITHER_FILE_NOR_RUN),
                 _ => error,
             });
         }
@@ -107,8 +107,7 @@ impl Journal {
     pub(crate) fn required_problem(&self) -> Result<Lenient, CliError> {
         self.parsed_problem()?.ok_or_else(|| {
             let message = format!("{}: its problem is not at hand", self.name);
-            CliError::new(Code::NoSuchPlace, message)
-                .advise(format!("put the problem beside the journal as {PROBLEM}"))
+            CliError::new(Code::NoSuchPlace, message).with_hint(hint::put_next_to_journal("problem", PROBLEM))
         })
     }
 }

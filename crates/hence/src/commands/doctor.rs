@@ -84,8 +84,8 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError
     context.print(&report)?;
     match gravity {
         Gravity::Harmless => return Ok(Exit::Yes),
-        Gravity::Repairable => context.say(hint::REBUILD),
-        Gravity::Damage => context.say(hint::DAMAGE),
+        Gravity::Repairable => context.hint(hint::REBUILD),
+        Gravity::Damage => context.hint(hint::DAMAGE),
     }
     Ok(if args.rebuild { Exit::Partial } else { Exit::No })
 }

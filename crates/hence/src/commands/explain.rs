@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, columns};
 
 /// Error codes and what they mean.
@@ -49,7 +50,7 @@ pub(super) fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, CliErro
             Some(code) => vec![report(code, Some(code.page()))],
             None => {
                 return Err(CliError::new(Code::NoSuchPlace, format!("no error code {text:?}"))
-                    .advise("`hence explain` lists all codes"));
+                    .with_hint(hint::LIST_CODES));
             }
         },
     };

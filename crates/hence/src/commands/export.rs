@@ -14,6 +14,7 @@ use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, pairs};
 use crate::sink::StoreBlobs;
 use crate::target;
@@ -48,10 +49,8 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
     let store = context.store()?;
     let run = target::find_run(&store, &args.run)?;
     let journal = whole_records(&run, store.journal_bytes(&run)?)?;
-    let head = read_tail(&journal)
-        .map_err(|error| CliError::new(Code::Damaged, format!("run {run}: {error}")))?
-        .head
-        .to_string();
+    let head =
+        read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, &run, error))?.head.to_string();
     // Everything is read before anything is written: a bundle that cannot be whole is not begun.
     for digest in referenced_blobs(&journal, &StoreBlobs(&store)) {
         store.blob(&digest)?;
@@ -78,28 +77,27 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
 fn make_folder(dir: &Path) -> Result<(), CliError> {
     if dir.exists() && !dir.is_dir() {
         let message = format!("cannot make the folder {}: there is a file of that name", dir.display());
-        return Err(CliError::new(Code::File, message).advise("name a folder that is not there yet"));
+        return Err(CliError::new(Code::File, message).with_hint(hint::NEW_FOLDER));
     }
-    std::fs::create_dir_all(dir).map_err(|error| CliError::file("make the folder", dir, &error))?;
-    let mut entries = std::fs::read_dir(dir).map_err(|error| CliError::file("list", dir, &error))?;
+    std::fs::create_dir_all(dir).map_err(|error| CliError::file("make the folder", dir, error))?;
+    let mut entries = std::fs::read_dir(dir).map_err(|error| CliError::file("list", dir, error))?;
     if entries.next().is_some() {
         let message = format!("{} is not empty, a bundle needs a folder of its own", dir.display());
-        return Err(CliError::new(Code::File, message).advise("name a folder that is not there yet"));
+        return Err(CliError::new(Code::File, message).with_hint(hint::NEW_FOLDER));
     }
     Ok(())
 }
 
 /// Leaves off an append that is under way or was interrupted: it was never acknowledged.
 fn whole_records(run: &RunId, mut journal: Vec<u8>) -> Result<Vec<u8>, CliError> {
-    let tail =
-        read_tail(&journal).map_err(|error| CliError::new(Code::Damaged, format!("run {run}: {error}")))?;
+    let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, run, error))?;
     journal.truncate(journal.len() - tail.torn_bytes);
     Ok(journal)
 }
 
 fn write(dir: &Path, path: &str, bytes: &[u8]) -> Result<BundleFile, CliError> {
     let full = dir.join(path);
-    std::fs::write(&full, bytes).map_err(|error| CliError::file("write", &full, &error))?;
+    std::fs::write(&full, bytes).map_err(|error| CliError::file("write", &full, error))?;
     Ok(BundleFile { path: path.to_owned(), sha256: Digest::of(bytes).to_string(), bytes: bytes.len() as u64 })
 }
 
@@ -109,6 +107,6 @@ fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<Bund
         return Ok(Vec::new());
     }
     let folder = dir.join(BLOBS);
-    std::fs::create_dir(&folder).map_err(|error| CliError::file("make the folder", &folder, &error))?;
+    std::fs::create_dir(&folder).map_err(|error| CliError::file("make the folder", &folder, error))?;
     digests.iter().map(|digest| write(dir, &format!("{BLOBS}/{digest}"), &store.blob(digest)?)).collect()
 }

@@ -14,6 +14,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 
 /// What `hence schema` knows of this command: bundles and logs are told in different words.
 pub(super) const SCHEMAS: &[Named] = &[("import", bundle_schema), ("import-log", log_schema)];
@@ -48,7 +49,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError
                 let words: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
                 let expected = format!("auto, bundle, {}", words.join(", "));
                 let message = format!("no format is called {:?}; expected one of {expected}", args.first);
-                CliError::new(Code::NoSuchPlace, message).advise("`hence import --help` tells them apart")
+                CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_IMPORT_FORMATS)
             })?;
             (kind, path.as_str())
         }
@@ -57,8 +58,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError
             let is_word_alone = kind(path).is_some() && !Path::new(path).exists();
             if is_word_alone {
                 let message = format!("expected a file after {path}, found nothing");
-                return Err(CliError::new(Code::NoSuchPlace, message)
-                    .advise(format!("`hence import {path} FILE`; - is standard input")));
+                return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::import_file(path)));
             }
             let is_file = path == "-" || Path::new(path).is_file();
             (if is_file { Kind::Log(None) } else { Kind::Bundle }, path)

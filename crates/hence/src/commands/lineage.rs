@@ -74,10 +74,7 @@ pub(super) fn blame(context: &Context, args: &BlameArgs) -> Result<Exit, CliErro
     let is_step = kept.prepared.skill().step(&args.place).is_some();
     let reference = reference(&args.place, "a place in the memory").map_err(|error| match is_step {
         // A step is no value; what became of it is another question.
-        true => {
-            let next = hint::command(context, &["impact", &journal.name, &args.place]);
-            error.advise(format!("name what the step wrote; `{next}` says what depends on it"))
-        }
+        true => error.with_hint(hint::impact(context, &journal.name, &args.place)),
         false => error,
     })?;
     let lineage = Lineage::of(kept.prepared.skill(), &outcomes);
@@ -114,8 +111,7 @@ fn reference(text: &str, expected: &str) -> Result<Reference, CliError> {
     };
     Reference::parse(&dotted).ok_or_else(|| {
         let message = format!("expected {expected}, found {text:?}");
-        CliError::new(Code::NoSuchPlace, message)
-            .advise("write a place as outputs.report; inputs, vars, outputs, frame, working, output and extensions begin one")
+        CliError::new(Code::NoSuchPlace, message).with_hint(hint::MEMORY_PLACE)
     })
 }
 

@@ -54,8 +54,7 @@ pub(super) fn checkpoint(context: &Context, args: &CheckpointArgs) -> Result<Exi
     if is_interactive(&journal)? {
         if args.at.is_some() {
             let message = "the variables of a state are named as they are now, without --at";
-            return Err(CliError::new(Code::Checkpoint, message)
-                .advise("`hence vars list RUN --at STEP` shows what was there"));
+            return Err(CliError::new(Code::Checkpoint, message).with_hint(hint::LIST_VARIABLES_AT));
         }
         let (name, if_mutation_count) = (args.name.as_str().into(), args.variables.if_mutation_count);
         let op = Op::Checkpoint(TakeCheckpoint { name, description: None, if_mutation_count });
@@ -88,7 +87,7 @@ impl VariablesArgs {
             return Ok(());
         }
         let message = "--state and --if-mutation-count are for runs of variables, and this is none";
-        Err(CliError::new(Code::Checkpoint, message).advise("leave them out"))
+        Err(CliError::new(Code::Checkpoint, message).with_hint(hint::LEAVE_THEM_OUT))
     }
 }
 
@@ -98,8 +97,7 @@ fn is_interactive(journal: &Journal) -> Result<bool, CliError> {
 
 fn last_record(journal: &Journal) -> Result<RecordIndex, CliError> {
     let tail = read_tail(&journal.bytes).map_err(|error| {
-        CliError::new(Code::BadRecord, format!("run {}: {error}", journal.name))
-            .advise(hint::verify(&journal.name))
+        CliError::of_run(Code::BadRecord, &journal.name, error).with_hint(hint::verify(&journal.name))
     })?;
     Ok(RecordIndex::new(tail.head.records.get().saturating_sub(1)))
 }
@@ -177,7 +175,7 @@ fn recorded(
         let run = run.map_err(|error| CliError::resume_skill(id.as_str(), error))?;
         let (run, index) = run.mark(mark, sink).map_err(|error| match error {
             SkillRunError::Book(error) => refused(id, error.into()),
-            other => CliError::new(Code::Stopped, other.to_string()),
+            other => CliError::from_error(Code::Stopped, other),
         })?;
         return Ok((run.state().status().to_string(), index));
     }
@@ -194,11 +192,10 @@ fn refused(id: &RunId, error: RunError) -> CliError {
     use hence_journal::FoldError;
     match error {
         RunError::Book(BookError::NoCheckpoints) => {
-            CliError::new(Code::Checkpoint, format!("run {id}: {error}"))
-                .advise("run the problem again with --profile strict")
+            CliError::of_run(Code::Checkpoint, id, error).with_hint(hint::RUN_AGAIN_STRICT)
         }
         RunError::Book(BookError::Fold { source: FoldError::Checkpoint(source), .. }) => {
-            CliError::new(Code::Checkpoint, format!("run {id}: {source}")).advise(hint::records(id.as_str()))
+            CliError::of_run(Code::Checkpoint, id, source).with_hint(hint::records(id.as_str()))
         }
         other => other.into(),
     }

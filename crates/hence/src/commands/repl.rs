@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::interactive::Session;
 use completion::Names;
 use editor::LineEditor;
@@ -42,7 +43,7 @@ pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> 
         return Ok(exit);
     }
     for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|error| CliError::file("read", "standard input".as_ref(), &error))?;
+        let line = line.map_err(|error| CliError::file("read", "standard input".as_ref(), error))?;
         if answer(context, &mut session, &line, &mut exit) == Next::End {
             break;
         }
@@ -82,7 +83,7 @@ fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<E
     let parsed = ReplLine::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        CliError::new(Code::Line, first).advise("`help` lists the commands")
+        CliError::new(Code::Line, first).with_hint(hint::LIST_PROMPT_COMMANDS)
     })?;
     // What others changed in the meantime is seen, too.
     session.refresh()?;

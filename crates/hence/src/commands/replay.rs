@@ -82,7 +82,7 @@ fn tell(context: &Context, args: &ReplayArgs, journal: &Journal, replay: Replay)
     let equal = replay.difference.is_none();
     context.print(&describe(&journal.name, replay))?;
     if !equal {
-        context.say(format!("hint: {}", hint::verify(&args.run)));
+        context.hint(hint::verify(&args.run));
     }
     Ok(if equal { Exit::Yes } else { Exit::No })
 }

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guard;
+use crate::hint;
 use crate::target::Journal;
 
 pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError> {
@@ -20,7 +21,7 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
     }
     if args.deadline.deadline.is_some() {
         let message = "--deadline is for skills, and this run has none";
-        return Err(CliError::new(crate::code::Code::Refused, message).advise("leave it out"));
+        return Err(CliError::new(crate::code::Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
     }
     problem(context, &journal, &args.capabilities.capabilities, amended.as_ref())
 }

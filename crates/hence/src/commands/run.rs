@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let (mut run, header) = Run::start(plan.clone())?;
     let blobs = crate::sink::StoreBlobs(&store);
     let gate = guard::open(header.line(), plan.problem(), Program::Reason(&engine), &blobs)
-        .map_err(|error| guard::refused(id.as_str(), &error))?;
+        .map_err(|error| guard::refused(id.as_str(), error))?;
     let first = guard::begin(&header, gate, &store, |sink| {
         run.install_policies(policies.as_ref().unwrap_or(&Value::Null), sink)?;
         Ok(())
@@ -117,9 +117,8 @@ fn begins_with(store: &FileStore, id: &RunId, header: &[u8]) -> bool {
 }
 
 fn run_id(trace_id: &str) -> Result<RunId, CliError> {
-    RunId::new(trace_id).map_err(|error| {
-        CliError::new(Code::Refused, error.to_string()).advise("choose another id with --trace-id")
-    })
+    RunId::new(trace_id)
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_TRACE_ID))
 }
 
 /// A run's program: the engine, what its bound steps call, and the plan.
@@ -166,7 +165,7 @@ pub(super) fn take_up(
             let blobs = crate::sink::StoreBlobs(store);
             let journal = store.journal_bytes(id)?;
             let gate = guard::open_behind(&journal, &problem, Program::Reason(engine), &blobs)
-                .map_err(|error| guard::refused(id.as_str(), &error))?;
+                .map_err(|error| guard::refused(id.as_str(), error))?;
             let owed = guard::owed(id.as_str(), run.policy_state(), &journal, &blobs)?;
             let going = Going { context, store, id, plan, means };
             going.go(*run, (opened.writer, gate), owed.iter().chain(amended), beginning)
@@ -234,8 +233,8 @@ pub(super) fn report(
             context.print(&report)?;
             let written = std::fs::write(path, store.journal_bytes(id)?);
             if let Err(error) = written {
-                let error = CliError::file("write", Path::new(path), &error);
-                context.report_error(&error.advise(hint::copy(id.as_str())));
+                let error = CliError::file("write", Path::new(path), error);
+                context.report_error(&error.with_hint(hint::copy(id.as_str())));
                 return Ok(Exit::Partial);
             }
         }

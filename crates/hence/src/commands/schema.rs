@@ -14,6 +14,7 @@ use crate::code::Code;
 use crate::context::{Context, ErrorReport};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::Text;
 
 /// A name, and how to make the schema of what is printed under it.
@@ -104,7 +105,7 @@ pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError
             Some((_, schema)) => SchemaReport::One(Box::new(schema())),
             None => {
                 return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))
-                    .advise("`hence schema` lists the names"));
+                    .with_hint(hint::LIST_SCHEMAS));
             }
         },
     };

@@ -54,8 +54,8 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
     let lines = Lines::of(&journal.bytes);
     let line = lines.get(index).unwrap_or_default();
     let record = parse(line).map_err(|error| {
-        CliError::new(Code::BadRecord, format!("run {}: record {index}: {error}", journal.name))
-            .advise(hint::verify(&journal.name))
+        CliError::of_run(Code::BadRecord, format_args!("{}: record {index}", journal.name), error)
+            .with_hint(hint::verify(&journal.name))
     })?;
     let output = match (recorded_output(&record), &journal.store) {
         (Some(output), Some(store)) => {
@@ -88,7 +88,7 @@ pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, 
             "run {}: expected a record below {total} or the name of a step, found {name:?}",
             journal.name
         );
-        CliError::new(Code::NoSuchPlace, message).advise(hint::records(&journal.name))
+        CliError::new(Code::NoSuchPlace, message).with_hint(hint::records(&journal.name))
     };
     if let Ok(index) = name.parse::<u64>() {
         return if index < total { Ok(RecordIndex::new(index)) } else { Err(nothing()) };

@@ -32,10 +32,12 @@ impl Text for StateReport {
 }
 
 pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError> {
-    let pointer: JsonPointer = args.pointer.as_deref().unwrap_or_default().parse().map_err(|error| {
-        CliError::new(Code::NoSuchPlace, format!("{error}"))
-            .advise("write a place as /artifacts/verification/status")
-    })?;
+    let pointer: JsonPointer = args
+        .pointer
+        .as_deref()
+        .unwrap_or_default()
+        .parse()
+        .map_err(|error| CliError::from_error(Code::NoSuchPlace, error).with_hint(hint::STATE_POINTER))?;
     let journal = Journal::of_run(context, &args.run)?;
     if args.cognition {
         let state = crate::skills::cognition(&journal)?;
@@ -52,7 +54,7 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
             Some(store) => give_back(&value, &StoreBlobs(store)),
             None => give_back(&value, &NoBlobs),
         }
-        .map_err(|error| error.advise(hint::raw_state(&journal.name)))?;
+        .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?;
     }
     print_part(context, &journal, &value, &pointer)
 }
@@ -66,7 +68,7 @@ fn print_part(
     let part = value.pointer(pointer).or_else(|| value.pointer(&by_step(value, pointer)?)).cloned();
     let Some(part) = part else {
         let message = format!("run {}: nothing is at {pointer} in the state", journal.name);
-        return Err(CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name)));
+        return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::places(&journal.name)));
     };
     context.print(&StateReport(Data(part)))?;
     Ok(Exit::Yes)

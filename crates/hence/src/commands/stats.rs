@@ -103,10 +103,10 @@ fn store_stats(context: &Context) -> Result<Exit, CliError> {
 fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     let journal = Journal::of_target(context, run)?;
     let (_, reader) =
-        Reader::open(&journal.bytes).map_err(|error| CliError::bad_record(&journal.name, &error))?;
+        Reader::open(&journal.bytes).map_err(|error| CliError::bad_record(&journal.name, error))?;
     let mut metrics = Metrics::default();
     for record in reader {
-        metrics.note(&record.map_err(|error| CliError::bad_record(&journal.name, &error))?);
+        metrics.note(&record.map_err(|error| CliError::bad_record(&journal.name, error))?);
     }
     context.print(&RunStats {
         run: journal.name,

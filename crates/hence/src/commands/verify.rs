@@ -71,7 +71,7 @@ enum Next {
 
 /// Says what to do next.
 fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report, next: Next) {
-    let target = hint::word(&args.target);
+    let target = &args.target;
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
     let is_resumable =
@@ -79,16 +79,12 @@ fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Repo
     let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
     let is_cut_perhaps = is_unfinished && is_bare;
     if is_resumable {
-        let why = if is_torn { "cuts an append that was never finished and goes on" } else { "goes on" };
-        context.say(format_args!("hint: `hence resume {target}` {why}"));
+        context.hint(if is_torn { hint::resume_torn(target) } else { hint::resume(target) });
     } else if !report.holds() && !is_cut_perhaps {
-        context
-            .say(format_args!("hint: a copy kept elsewhere shows what changed: `hence diff COPY {target}`"));
+        context.hint(hint::compare_with_copy(target));
     }
     if is_bare {
-        context.say(format_args!(
-            "hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT {target}`"
-        ));
+        context.hint(hint::anchor(target));
     }
 }
 

@@ -9,6 +9,7 @@ use hence_projection::policies_document;
 use crate::code::Code;
 use crate::commands::policies_named;
 use crate::error::CliError;
+use crate::hint;
 
 /// Reads the policies of files and packs; nothing when nothing is named.
 pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
@@ -23,15 +24,13 @@ pub(crate) fn given(names: &[String]) -> Result<Option<Value>, CliError> {
         wrong
             .extend(errors.map(|finding| format!("{}: policy {}: {finding}", names.join(", "), policy.id())));
     }
-    let refused = |message: String| {
-        CliError::new(Code::Policies, message).advise("`hence policy lint FILE` says everything")
-    };
+    let refused = |message: String| CliError::new(Code::Policies, message).with_hint(hint::LINT_POLICIES);
     match wrong.as_slice() {
         [] => Ok(Some(policies_document(set.policies()))),
         [one] => Err(refused(one.clone())),
         several => {
             let message = format!("{} cannot be enforced: {} findings", names.join(", "), several.len());
-            Err(CliError { findings: wrong, ..refused(message) })
+            Err(refused(message).with_findings(wrong))
         }
     }
 }
@@ -63,8 +62,7 @@ pub(crate) fn pin(name: &str, problem: &Value, policies: Option<&Value>) -> Resu
         (Some(pinned), given) => {
             let found = given.map_or("none".to_owned(), |given| given.short().to_string());
             let message = format!("{name}: the problem pins policies {}, given are {found}", pinned.short());
-            Err(CliError::new(Code::Gate, message)
-                .advise("name the policies it pins with --policy FILE|PACK"))
+            Err(CliError::new(Code::Gate, message).with_hint(hint::NAME_PINNED_POLICIES))
         }
         (None, Some(given)) => {
             let Some(object) = problem.as_object() else { return Ok(problem.clone()) };

@@ -93,7 +93,7 @@ pub(crate) fn owed(
     if policy_state.is_installed() {
         return Ok(None);
     }
-    first_installed(journal, blobs).map_err(|error| refused(run, &error))
+    first_installed(journal, blobs).map_err(|error| refused(run, error))
 }
 
 /// Returns a sink that asks the gate, where there is one.
@@ -108,7 +108,7 @@ pub(crate) fn guarded<'a, S: Sink + 'a>(sink: S, gate: Option<Box<dyn Gate + 'a>
 pub(crate) fn refuse_amendment(run: &str, amended: Option<&Value>) -> Result<(), CliError> {
     match amended {
         None => Ok(()),
-        Some(_) => Err(refused(run, &GateError::PolicyOrder(hence_engine::PolicyOrderError::NothingBlocked))),
+        Some(_) => Err(refused(run, GateError::PolicyOrder(hence_engine::PolicyOrderError::NothingBlocked))),
     }
 }
 
@@ -119,21 +119,16 @@ pub(crate) fn blocked(run: &str, blocked: &Blocked) -> CliError {
         step => format!("step {step}"),
     };
     let message = format!("run {run}: policies block {what} (record {})", blocked.index);
-    let mut error = CliError::new(Code::Blocked, message).advise(hint::blocked(run));
-    error.findings = blocked.errors.iter().map(|error| error.message.to_string()).collect();
-    error
+    let messages = blocked.errors.iter().map(|error| &error.message);
+    CliError::new(Code::Blocked, message).with_hint(hint::blocked(run)).with_findings(messages)
 }
 
 /// Policies that cannot be enforced.
-pub(crate) fn refused(run: &str, error: &GateError) -> CliError {
-    CliError::new(Code::Gate, format!("run {run}: {error}"))
+pub(crate) fn refused(run: &str, error: GateError) -> CliError {
+    CliError::of_run(Code::Gate, run, error)
 }
 
-/// Names what keeps a book from going on where it is about policies.
-pub(crate) fn refused_book(run: &str, error: &BookError) -> Option<CliError> {
-    match error {
-        BookError::Gate(error) => Some(refused(run, error)),
-        BookError::PolicyOrder { .. } => Some(CliError::new(Code::Gate, format!("run {run}: {error}"))),
-        _ => None,
-    }
+/// Returns whether a record was refused because of the run's policies.
+pub(crate) fn is_refusal(error: &BookError) -> bool {
+    matches!(error, BookError::Gate(_) | BookError::PolicyOrder { .. })
 }

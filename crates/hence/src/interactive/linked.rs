@@ -18,7 +18,7 @@ pub(crate) fn read(context: &Context, run: &str) -> Result<Option<Interactive>, 
         Err(StoreError::NoSuchRun { .. } | StoreError::NoSuchAttachment { .. }) => return Ok(None),
         outcome => outcome?,
     };
-    let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(run, &error))?;
+    let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(run, error))?;
     let journal = whole_lines(store.journal_bytes(&id)?);
     let loaded = Interactive::load(&journal, &without_defects(problem), &StoreBlobs(&store));
     loaded.map(Some).map_err(|error| CliError::resume(run, error))

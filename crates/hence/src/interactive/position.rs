@@ -6,6 +6,7 @@ use super::Session;
 use crate::code::Code;
 use crate::commands::find_record;
 use crate::error::CliError;
+use crate::hint;
 use crate::target::Journal;
 
 /// A position of a run, and the state that looks.
@@ -40,8 +41,7 @@ impl Position {
         };
         let record = find_record(&journal, name).map_err(|_| {
             let message = format!("{name:?} is neither a checkpoint of {state} nor a record of the run");
-            CliError::new(Code::NoSuchPlace, message)
-                .advise("`hence vars checkpoints RUN` lists checkpoints, `hence log RUN` records")
+            CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_VARIABLE_POSITIONS)
         })?;
         Ok(Self { then: Some(session.workspace_at(record)?), checkpoint: None, state })
     }

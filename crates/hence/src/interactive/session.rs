@@ -19,6 +19,7 @@ use super::{SharedScopes, StoreVariableFiles, linked};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
+use crate::hint;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::Kept;
 use crate::target::{Journal, find_run, problem_name};
@@ -100,8 +101,7 @@ impl<'a> Session<'a> {
         let variables = variables.map_err(|error| CliError::resume_skill(self.id.as_str(), error))?;
         let head = hence_journal::read_tail(&journal).map(|tail| tail.head);
         let head = head.map_err(|error| {
-            CliError::new(Code::BadRecord, format!("run {}: {error}", self.id))
-                .advise(crate::hint::verify(self.id.as_str()))
+            CliError::of_run(Code::BadRecord, &self.id, error).with_hint(hint::verify(self.id.as_str()))
         })?;
         Ok(Loaded::Skill(Box::new(SkillView { variables, head })))
     }
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
     fn not_loaded(&self, error: hence_engine::ResumeError) -> CliError {
         let not_interactive = matches!(error, hence_engine::ResumeError::Refused(_));
         let error = CliError::resume(self.id.as_str(), error);
-        if not_interactive { error.advise("name a run that `hence vars init` made") } else { error }
+        if not_interactive { error.with_hint(hint::NOT_AN_INTERACTIVE_RUN) } else { error }
     }
 
     /// Takes in what others recorded since.
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
         let mut reader = self.store.read_journal(&self.id, from)?;
         reader
             .read_to_end(&mut lines)
-            .map_err(|error| CliError::file("read", &self.store.journal_path(&self.id), &error))?;
+            .map_err(|error| CliError::file("read", &self.store.journal_path(&self.id), error))?;
         let caught_up = run.catch_up(&whole_lines(lines), &StoreBlobs(&self.store));
         caught_up.map_err(|error| CliError::resume(self.id.as_str(), error))?;
         self.run = Some(Loaded::Interactive(run));
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         let Some(sight) = workspace.sight(state) else { return Ok(None) };
         let mut taken = SharedScopes::take(self.context, sight.state(), op)?;
         if let Some(shared_scopes) = &mut taken {
-            shared_scopes.meet(sight).map_err(|error| CliError::new(Code::Disk, error.to_string()))?;
+            shared_scopes.meet(sight).map_err(|error| CliError::from_error(Code::Disk, error))?;
         }
         Ok(taken)
     }
@@ -321,7 +321,7 @@ pub(super) fn create_in(
     let (run, header) =
         Interactive::start(&request).map_err(|findings| CliError::refused("the new run", &findings))?;
     let id = RunId::new(run.problem().id())
-        .map_err(|error| CliError::new(Code::Refused, error.to_string()).advise("choose another id"))?;
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
     let mut sink = MemorySink::default();
     // A memory sink keeps everything.
     let _ = sink.append(&header);
@@ -333,6 +333,6 @@ pub(super) fn create_in(
     }
     let attachments = vec![(problem_name(), bytes)];
     let new = NewRun { id: id.clone(), attachments, lines: sink.journal };
-    store.create(new).map_err(|error| CliError::from(error).advise("choose another id for the run"))?;
+    store.create(new).map_err(|error| CliError::from(error).with_hint(hint::OTHER_ID_FOR_RUN))?;
     Ok((id, run, reply))
 }

@@ -117,8 +117,7 @@ impl SharedScopes {
 impl ScopeRun {
     fn read(store: &FileStore, scope: Scope, id: &RunId) -> Result<Self, CliError> {
         let problem = store.attachment(id, &problem_name())?;
-        let problem =
-            hence_canon::parse(&problem).map_err(|error| CliError::not_json(id.as_str(), &error))?;
+        let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(id.as_str(), error))?;
         let journal = whole_lines(store.journal_bytes(id)?);
         let run = Interactive::load(&journal, &without_defects(problem), &StoreBlobs(store));
         let run = run.map_err(|error| CliError::resume(id.as_str(), error))?;
@@ -165,8 +164,7 @@ fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
     let tree = state.tree().map(|tree| (Scope::Tree, tree.to_string()));
     let all = [Some((Scope::Global, "global".to_owned())), session, tree];
     let id = |(scope, name): (Scope, String)| {
-        let id =
-            RunId::new(&name).map_err(|error| CliError::new(crate::code::Code::Refused, error.to_string()));
+        let id = RunId::new(&name).map_err(|error| CliError::from_error(crate::code::Code::Refused, error));
         Ok((scope, id?))
     };
     all.into_iter().flatten().map(id).collect()

@@ -95,7 +95,7 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         Answer::Done(output) => Answer::Done(redactor.object(&output)),
         decision @ (Answer::Retry | Answer::Fail) => decision,
     };
-    history.check(&call.key, &answer).map_err(|error| refused(id.as_str(), &error))?;
+    history.check(&call.key, &answer).map_err(|error| refused(id.as_str(), error))?;
     let by = args.by.as_deref().map(Into::into);
     let report = AnswerReport {
         run: id.as_str().to_owned(),
@@ -114,7 +114,7 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     let entry = Entry::Answer { key: call.key.clone(), answer, by };
     Ledger::new(history, &log)
         .note(entry, Promise::Durable)
-        .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be kept: {error}")))?;
+        .map_err(|error| CliError::at(Code::Disk, "the answer could not be stored", error))?;
     drop((log, opened));
     if args.resume {
         return match &asker {
@@ -140,21 +140,16 @@ fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Re
         [call] => Ok((*call).clone()),
         [] if meant.is_empty() => {
             let message = format!("run {run}: nothing waits for an answer at {place}");
-            let why = hint::command(context, &["why", run]);
-            let mut error =
-                CliError::new(Code::NotAsked, message).advise(format!("`{why}` says what it waits for"));
             let waiting = history.calls().filter(|(_, standing)| is_open(standing));
-            error.findings =
-                waiting.map(|(call, _)| format!("waiting: {} ({})", call.step, call.key)).collect();
-            Err(error)
+            let waiting = waiting.map(|(call, _)| format!("waiting: {} ({})", call.step, call.key));
+            let hint = hint::why_waiting(context, run);
+            Err(CliError::new(Code::NotAsked, message).with_hint(hint).with_findings(waiting))
         }
-        [] => Err(refused(run, &RefusedAnswer::Answered(place.into()))),
+        [] => Err(refused(run, RefusedAnswer::Answered(place.into()))),
         several => {
             let message = format!("run {run}: {} calls of {place} wait for an answer", several.len());
-            let mut error = CliError::new(Code::NotAsked, message)
-                .advise("name one of them by its key in place of the step");
-            error.findings = several.iter().map(|call| call.key.to_string()).collect();
-            Err(error)
+            let keys = several.iter().map(|call| &call.key);
+            Err(CliError::new(Code::NotAsked, message).with_hint(hint::ANSWER_BY_KEY).with_findings(keys))
         }
     }
 }
@@ -174,7 +169,7 @@ fn read(
     }
     if let Some(output) = &args.done {
         let (name, bytes) = given("--done", output)?;
-        let output = match parse(&bytes).map_err(|error| CliError::not_json(&name, &error))? {
+        let output = match parse(&bytes).map_err(|error| CliError::not_json(&name, error))? {
             Value::Object(output) => output,
             other => {
                 let message = format!(
@@ -197,7 +192,7 @@ fn read(
         HUMAN_ASK => check_answer(&question, value),
         _ => Ok(()),
     };
-    let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, &error));
+    let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, error));
     // A text need not be quoted where only a text can be meant.
     let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
     let wants_more = ["options", "type", "schema"].iter().any(|key| question.get(key).is_some());
@@ -230,15 +225,11 @@ fn given(option: &str, text: &str) -> Result<(String, Vec<u8>), CliError> {
     }
 }
 
-fn refused(run: &str, error: &RefusedAnswer) -> CliError {
-    let code = match error {
-        RefusedAnswer::NotAsked(_) => Code::NotAsked,
-        RefusedAnswer::Answered(_) => Code::Answered,
-        RefusedAnswer::OtherKind { .. } => Code::Answer,
+fn refused(run: &str, error: RefusedAnswer) -> CliError {
+    let (code, hint) = match error {
+        RefusedAnswer::NotAsked(_) => (Code::NotAsked, None),
+        RefusedAnswer::Answered(_) => (Code::Answered, Some(hint::resume(run))),
+        RefusedAnswer::OtherKind { .. } => (Code::Answer, None),
     };
-    let made = CliError::new(code, format!("run {run}: {error}"));
-    match error {
-        RefusedAnswer::Answered(_) => made.advise(hint::resume(run)),
-        _ => made,
-    }
+    CliError::of_run(code, run, error).with_hint(hint)
 }

@@ -49,7 +49,7 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
         Err(error) => return Err(error.into()),
     };
     let mut history = CallHistory::read(&bytes)
-        .map_err(|error| CliError::new(Code::Calls, format!("run {id}: {CALLS}: {error}")))?;
+        .map_err(|error| CliError::of_run(Code::Calls, format_args!("{id}: {CALLS}"), error))?;
     let journal = store.journal_bytes(id)?;
     let problem = store.attachment(id, &problem_name()).ok().and_then(|bytes| parse(&bytes).ok());
     if problem.as_ref().and_then(Pinned::of_value).is_some() {

@@ -10,6 +10,7 @@ use hence_store::AttachmentName;
 use crate::args::skill::CapabilitiesArgs;
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 use crate::input;
 
 /// The attachment that holds what a run may call, and the folders that relative paths are taken from.
@@ -66,8 +67,8 @@ pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
     for file in files {
         let bytes = input::read_document(file)?;
         let name = input::shown_name(file).to_owned();
-        let document = hence_yaml::parse(&bytes)
-            .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))?;
+        let document =
+            hence_yaml::parse(&bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
         sources.push(Source { document: document.value().clone(), folder: folder_of(file)? });
         named.push(Named { name, document });
     }
@@ -80,7 +81,7 @@ fn folder_of(file: &str) -> Result<std::path::PathBuf, CliError> {
         Some(folder) if file != "-" && !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    folder.canonicalize().map_err(|error| CliError::file("open", folder, &error))
+    folder.canonicalize().map_err(|error| CliError::file("open", folder, error))
 }
 
 fn refused(files: &[Named], problems: &[SourceProblem]) -> CliError {
@@ -88,11 +89,9 @@ fn refused(files: &[Named], problems: &[SourceProblem]) -> CliError {
     let count = problems.len();
     let things = if count == 1 { "finding" } else { "findings" };
     let message = format!("{} is refused: {count} {things}", names.join(", "));
-    let mut error = CliError::new(Code::Capabilities, message);
     let mut findings: Vec<_> = problems.iter().map(|problem| finding(files, problem)).collect();
     findings.sort_by_key(|(place, _)| *place);
-    error.findings = findings.into_iter().map(|(_, text)| text).collect();
-    error
+    CliError::new(Code::Capabilities, message).with_findings(findings.into_iter().map(|(_, text)| text))
 }
 
 /// Returns a finding with its place, by which findings are told in the order of the files.
@@ -120,13 +119,12 @@ pub(crate) fn kept(declarations: &Declarations) -> Vec<u8> {
 /// Reads what was kept beside a run, which must be what the run pins.
 pub(crate) fn read_kept(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
     let other = |message: String| {
-        CliError::new(Code::OtherCapabilities, format!("{run}: {message}"))
-            .advise("name the file it was run with: --capabilities FILE")
+        CliError::new(Code::OtherCapabilities, format!("{run}: {message}")).with_hint(hint::NAME_CAPABILITIES)
     };
     let Some(bytes) = bytes else {
         return Err(other("the capabilities it was run with are not at hand".to_owned()));
     };
-    let document = parse(bytes).map_err(|error| CliError::not_json(CAPABILITIES, &error))?;
+    let document = parse(bytes).map_err(|error| CliError::not_json(CAPABILITIES, error))?;
     let source = |file: &Value| {
         let folder = file.get("folder")?.as_str()?.into();
         Some(Source { document: file.get("document")?.clone(), folder })
@@ -161,13 +159,12 @@ pub(crate) fn read_again(
                 pinned.short(),
                 found.short()
             );
-            let mut error = CliError::new(Code::OtherCapabilities, message);
-            error.findings = kept.map(|kept| differences(kept, &given)).unwrap_or_default();
-            Err(error)
+            let differences = kept.map(|kept| differences(kept, &given)).unwrap_or_default();
+            Err(CliError::new(Code::OtherCapabilities, message).with_findings(differences))
         }
         None => {
             let message = format!("run {run} was made without declared capabilities");
-            Err(CliError::new(Code::OtherCapabilities, message).advise("leave --capabilities out"))
+            Err(CliError::new(Code::OtherCapabilities, message).with_hint(hint::LEAVE_CAPABILITIES_OUT))
         }
     }
 }

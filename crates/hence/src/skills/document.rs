@@ -10,6 +10,7 @@ use hence_yaml::Document;
 
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 use crate::input;
 
 /// A skill document that has been read.
@@ -50,8 +51,7 @@ impl SkillDocument {
     /// Reads a skill and checks it against what is there to be called.
     pub(crate) fn read(name: &str, bytes: &[u8], library: &Library) -> Result<Self, CliError> {
         let name = input::shown_name(name).to_owned();
-        let document = hence_yaml::parse(bytes)
-            .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))?;
+        let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
         let reading = Skill::read(document.value());
         let mut problems = reading.problems;
         if let Some(skill) = &reading.skill {
@@ -79,22 +79,20 @@ impl SkillDocument {
         let errors: Vec<&Problem> =
             self.problems.iter().filter(|problem| problem.rule.severity() == Severity::Error).collect();
         let source = Canonical::of(self.document.value());
-        let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(&self.name, &error))?;
+        let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(&self.name, error))?;
         match super::prepare(&canonical, library) {
             Some(prepared) if errors.is_empty() => Ok((prepared, source)),
             _ => {
                 let things = if errors.len() == 1 { "finding" } else { "findings" };
                 let message = format!("{} is refused: {} {things}", self.name, errors.len());
-                let mut error = CliError::new(Code::Refused, message).advise(format!(
-                    "`hence check {}` shows each in its line; nothing was run or stored",
-                    crate::hint::word(&self.name)
-                ));
                 let line = |problem: &&Problem| {
                     let at = self.document.place(&problem.pointer).head().start;
                     format!("{}:{}: {}: {}", at.line, at.column, problem.rule, problem.message)
                 };
-                error.findings = errors.iter().map(line).collect();
-                Err(error)
+                let hint = hint::check_lines(&self.name);
+                Err(CliError::new(Code::Refused, message)
+                    .with_hint(hint)
+                    .with_findings(errors.iter().map(line)))
             }
         }
     }

@@ -150,8 +150,8 @@ fn print(going: &Going<'_>, report: &SkillRunReport, exit: Exit) -> Result<Exit,
         Some(path) => {
             context.print(report)?;
             if let Err(error) = std::fs::write(path, store.journal_bytes(id)?) {
-                let error = CliError::file("write", Path::new(path), &error);
-                context.report_error(&error.advise(hint::copy(id.as_str())));
+                let error = CliError::file("write", Path::new(path), error);
+                context.report_error(&error.with_hint(hint::copy(id.as_str())));
                 return Ok(Exit::Partial);
             }
         }

@@ -24,6 +24,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 use crate::{guard, input};
@@ -41,7 +42,7 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     };
     let outcomes = before.outcomes();
     let shared = shared_before(&origin.prepared, outcomes, &kept.prepared, &from)
-        .map_err(|error| refused(&journal.name, &error))?;
+        .map_err(|error| refused(&journal.name, error))?;
     let other = other_policies(args, &kept)?;
     let sharing = Sharing::of(&journal, shared, other)?;
     let asked = asked(args, &journal, &origin, &kept, &sharing)?;
@@ -49,9 +50,8 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused("the problem of the fork", &findings))?;
     let kept = Kept { problem: Arc::new(problem), ..kept };
-    let id = RunId::new(&asked.id).map_err(|error| {
-        CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
-    })?;
+    let id = RunId::new(&asked.id)
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
     let outcomes = outcomes.get(..shared).unwrap_or_default();
     secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, outcomes)?;
     let store = context.store()?;
@@ -62,7 +62,7 @@ pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError>
         let gate = guard::open(header.line(), problem, kept.program(), &blobs)?;
         Ok(Beginnings { journal: Vec::new(), kept: &blobs, gate })
     });
-    let (forked, sink) = begun.map_err(|error| refused(&journal.name, &error))?;
+    let (forked, sink) = begun.map_err(|error| refused(&journal.name, error))?;
     let Beginnings { journal: lines, gate, .. } = sink;
     let attachments = run::attachments(&kept, &value);
     let new = NewRun { id: id.clone(), attachments, lines };
@@ -169,15 +169,13 @@ impl Sharing {
     /// Reads what is shared. By its own policies it is judged as it was, blocked attempts and amendments included; by
     /// others the outcomes alone are judged anew.
     fn of(journal: &Journal, outcomes: usize, other: Option<Value>) -> Result<Self, CliError> {
-        let unread = |error: &dyn std::fmt::Display| {
-            CliError::new(Code::BadRecord, format!("{}: {error}", journal.name))
-        };
+        let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
         let whole = whole_records(&journal.bytes);
-        let effective = effective_records(whole).map_err(|error| unread(&error))?;
+        let effective = effective_records(whole).map_err(unread)?;
         let shared = shared_records(&effective, outcomes);
         let (record, hash) = match shared.last() {
             Some(last) => (last.index.get(), last.hash),
-            None => (0, Reader::open(whole).map_err(|error| unread(&error))?.0.hash),
+            None => (0, Reader::open(whole).map_err(unread)?.0.hash),
         };
         let read = |one: &EffectiveRecord| with_blobs(journal, |blobs| Carried::read(one, blobs));
         let carried: Vec<Carried> = match other {
@@ -187,7 +185,7 @@ impl Sharing {
                 [Ok(Carried::Policies(policies))].into_iter().chain(steps.map(read)).collect()
             }
         }
-        .map_err(|error| refused(&journal.name, &error))?;
+        .map_err(|error| refused(&journal.name, error))?;
         Ok(Self { carried, record, hash })
     }
 
@@ -231,16 +229,12 @@ impl Sink for Beginnings<'_> {
     }
 }
 
-fn refused(run: &str, error: &ForkError) -> CliError {
-    let made = CliError::new(Code::Fork, format!("run {run}: {error}"));
-    match error {
-        ForkError::NoSuchStep(_) | ForkError::NotReached { .. } => {
-            made.advise(format!("`hence log {}` lists its steps", crate::hint::word(run)))
-        }
-        ForkError::Differs { .. } => made.advise("fork from that step or an earlier one"),
-        ForkError::Blocked { step, .. } => {
-            made.advise(format!("fork from `{step}` or an earlier step, or leave --policy out"))
-        }
-        _ => made,
-    }
+fn refused(run: &str, error: ForkError) -> CliError {
+    let hint = match &error {
+        ForkError::NoSuchStep(_) | ForkError::NotReached { .. } => Some(hint::steps(run)),
+        ForkError::Differs { .. } => Some(hint::FORK_EARLIER),
+        ForkError::Blocked { step, .. } => Some(hint::fork_earlier(step)),
+        _ => None,
+    };
+    CliError::of_run(Code::Fork, run, error).with_hint(hint)
 }

@@ -87,7 +87,7 @@ fn document(name: &str, bytes: &[u8]) -> Result<Value, CliError> {
     let document = hence_yaml::parse(bytes);
     document
         .map(|document| document.value().clone())
-        .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))
+        .map_err(|error| CliError::at(Code::NotJson, name, error))
 }
 
 fn refused(message: String) -> CliError {

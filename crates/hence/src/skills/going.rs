@@ -74,7 +74,7 @@ impl Going<'_> {
         }
         let (journal, blobs) = (store.journal_bytes(id)?, StoreBlobs(store));
         let gate = guard::open_behind(&journal, &self.kept.problem, self.kept.program(), &blobs)
-            .map_err(|error| guard::refused(id.as_str(), &error))?;
+            .map_err(|error| guard::refused(id.as_str(), error))?;
         self.go(run, (opened.writer, gate), beginning)
     }
 
@@ -139,8 +139,8 @@ impl Going<'_> {
                 let records = run.head().records.get();
                 let message =
                     format!("run {} was stopped behind {records} records: {}", self.id, interrupt.reason());
-                let next = hint::command(self.context, &["resume", self.id.as_str()]);
-                Err(CliError::new(Code::Interrupted, message).advise(format!("`{next}` continues it")))
+                Err(CliError::new(Code::Interrupted, message)
+                    .with_hint(hint::continue_with(self.context, self.id.as_str())))
             }
         }
     }
@@ -149,14 +149,13 @@ impl Going<'_> {
 pub(super) fn stopped(id: &RunId, error: SkillRunError) -> CliError {
     match error {
         SkillRunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked),
-        SkillRunError::Book(ref book) if let Some(refused) = guard::refused_book(id.as_str(), book) => {
-            refused
-        }
+        SkillRunError::Book(book) if guard::is_refusal(&book) => CliError::of_run(Code::Gate, id, book),
         SkillRunError::Book(_)
         | SkillRunError::Outcome(_)
         | SkillRunError::Waiting(_)
-        | SkillRunError::CallLog(_) => CliError::new(Code::Stopped, error.to_string())
-            .advise(format!("mend the cause, then {}", hint::resume(id.as_str()))),
-        other => CliError::new(Code::Refused, other.to_string()),
+        | SkillRunError::CallLog(_) => {
+            CliError::from_error(Code::Stopped, error).with_hint(hint::fix_and_resume(id.as_str()))
+        }
+        other => CliError::from_error(Code::Refused, other),
     }
 }

@@ -85,15 +85,15 @@ impl Kept {
             .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
         let Some(skill) = &journal.skill else {
             let message = format!("{}: its skill is not at hand", journal.name);
-            let advice = format!("put the skill beside the journal as {SKILL}");
-            return Err(CliError::new(Code::NoSuchPlace, message).advise(advice));
+            let advice = hint::put_next_to_journal("skill", SKILL);
+            return Err(CliError::new(Code::NoSuchPlace, message).with_hint(advice));
         };
-        let document = parse(skill).map_err(|error| CliError::not_json(SKILL, &error))?;
+        let document = parse(skill).map_err(|error| CliError::not_json(SKILL, error))?;
         let shelf = Shelf::kept(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
         let mut library = library_pinned(journal, files, pinned.capabilities)?.with_skills(shelf.skills());
         let prepared = prepare(&document, &library).ok_or_else(|| {
             let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
-            CliError::new(Code::Refused, message).advise(format!("`hence check {SKILL}` says why"))
+            CliError::new(Code::Refused, message).with_hint(hint::check(SKILL))
         })?;
         secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
         Ok(Some(Self {
@@ -131,7 +131,7 @@ impl Kept {
         written: &mut Vec<u8>,
     ) -> Result<SkillReplay, CliError> {
         let gate = guard::open(journal, &self.problem, self.program(), blobs)
-            .map_err(|error| guard::refused(run, &error))?;
+            .map_err(|error| guard::refused(run, error))?;
         let Self { problem, prepared, source, library, .. } = self;
         let recorded = Recorded { journal, blobs, gate };
         hence_skills::replay(problem.clone(), prepared, source, library, recorded, written)
@@ -226,7 +226,7 @@ pub(crate) fn outcomes(journal: &Journal) -> Result<(Kept, Vec<StepOutcome>), Cl
 fn required(journal: &Journal) -> Result<Kept, CliError> {
     Kept::of(journal)?.ok_or_else(|| {
         let message = format!("{} is not a run of a skill", journal.name);
-        CliError::new(Code::NoSuchPlace, message).advise(hint::places(&journal.name))
+        CliError::new(Code::NoSuchPlace, message).with_hint(hint::places(&journal.name))
     })
 }
 

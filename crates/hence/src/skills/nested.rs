@@ -17,6 +17,7 @@ use super::{SkillDocument, attachment_name};
 use crate::args::skill::NestedArgs;
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 use crate::input;
 use crate::target::problem_name;
 
@@ -79,7 +80,7 @@ impl Shelf {
             }
             let name = root.join(&path).display().to_string();
             let bytes =
-                read_confined(&root, &path, FILE_BYTES_MAX).map_err(|error| unreadable(&name, &error))?;
+                read_confined(&root, &path, FILE_BYTES_MAX).map_err(|error| unreadable(&name, error))?;
             let document = shelf.add(&name, bytes)?;
             open.extend(named(&document, &root, path.parent().unwrap_or(Path::new(""))));
         }
@@ -88,19 +89,18 @@ impl Shelf {
 
     /// Takes a document in and returns it.
     fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<Value, CliError> {
-        let document = hence_yaml::parse(&bytes)
-            .map_err(|error| CliError::new(Code::NotJson, format!("{name}: {error}")))?;
+        let document = hence_yaml::parse(&bytes).map_err(|error| CliError::at(Code::NotJson, name, error))?;
         let value = document.value().clone();
         let source = Canonical::of(&value);
-        let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(name, &error))?;
+        let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(name, error))?;
         let Some(skill) = Skill::read(&canonical).skill else {
-            let advice = format!("`hence check {}` says why", crate::hint::word(name));
-            return Err(CliError::new(Code::Nested, format!("{name} is not a skill")).advise(advice));
+            let advice = hint::check(name);
+            return Err(CliError::new(Code::Nested, format!("{name} is not a skill")).with_hint(advice));
         };
         let id = skill.id.clone();
         if let Some(other) = self.0.get(&id).filter(|other| other.source.digest() != source.digest()) {
             let message = format!("{name} and {} are different skills with the id `{id}`", other.name);
-            return Err(CliError::new(Code::Nested, message).advise("give one of them another id"));
+            return Err(CliError::new(Code::Nested, message).with_hint(hint::GIVE_ANOTHER_ID));
         }
         let entry = OnShelf { name: name.to_owned(), bytes, skill: Arc::new(skill), source };
         self.0.insert(id, entry);
@@ -114,7 +114,7 @@ impl Shelf {
             return Ok(shelf);
         }
         let document = match bytes {
-            Some(bytes) => parse(bytes).map_err(|error| CliError::not_json(NESTED, &error))?,
+            Some(bytes) => parse(bytes).map_err(|error| CliError::not_json(NESTED, error))?,
             None => return Err(CliError::new(Code::Nested, format!("{run}: {NESTED} is not at hand"))),
         };
         for pin in pins {
@@ -175,10 +175,9 @@ fn named(document: &Value, root: &Path, folder: &Path) -> Vec<Open> {
     }
 }
 
-fn unreadable(name: &str, error: &ConfinedError) -> CliError {
-    let message = format!("cannot read the nested skill {name}: {error}");
-    let advice = "a skill names files below its own folder; name others with --skill FILE";
-    CliError::new(Code::Nested, message).advise(advice)
+fn unreadable(name: &str, error: ConfinedError) -> CliError {
+    let place = format_args!("cannot read the nested skill {name}");
+    CliError::at(Code::Nested, place, error).with_hint(hint::NESTED_FILES)
 }
 
 /// Keeps nested runs in the store of the run that nests them.

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guard;
+use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::{Journal, problem_name};
 
@@ -58,16 +59,15 @@ pub(crate) fn run(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exi
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
     let kept = Kept { problem: Arc::new(problem), prepared, source, library, shelf };
-    let id = RunId::new(&asked.id).map_err(|error| {
-        CliError::new(Code::Refused, error.to_string()).advise("choose another id with --run-id")
-    })?;
+    let id = RunId::new(&asked.id)
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
     let (mut run, header) =
         SkillRun::start(kept.problem.clone(), &kept.prepared, &kept.source, &kept.library)
             .map_err(|error| stopped(&id, error))?;
     let attachments = attachments(&kept, &value);
     let blobs = StoreBlobs(&store);
     let gate = guard::open(header.line(), &kept.problem, kept.program(), &blobs)
-        .map_err(|error| guard::refused(id.as_str(), &error))?;
+        .map_err(|error| guard::refused(id.as_str(), error))?;
     let first = guard::begin(&header, gate, &store, |sink| {
         let laid = run.install_policies(policies.as_ref().unwrap_or(&Value::Null), sink);
         laid.map(|_| ()).map_err(|error| stopped(&id, error))
@@ -152,9 +152,7 @@ fn asked(
         format!("{}-{}", skill.id, digest.to_string().chars().take(8).collect::<String>())
     });
     let created_at = match &args.now {
-        Some(text) => {
-            Timestamp::parse(text).map_err(|error| CliError::new(Code::Refused, format!("--now: {error}")))?
-        }
+        Some(text) => Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?,
         // A run that is there keeps its time, so that it is found again.
         None => stored_time(store, &id).unwrap_or_else(now),
     };

@@ -86,9 +86,7 @@ pub(super) fn require(
     }
     let count = missing.len();
     let things = if count == 1 { "secret is" } else { "secrets are" };
-    let mut error = CliError::new(Code::SecretMissing, format!("{count} {things} missing"));
-    error.findings = missing.iter().map(ToString::to_string).collect();
-    Err(error)
+    Err(CliError::new(Code::SecretMissing, format!("{count} {things} missing")).with_findings(&missing))
 }
 
 /// Adds what a step may call, gates and steps of nested skills included.

@@ -91,13 +91,13 @@ fn a_folder_that_holds_something_is_not_exported_into() {
     assert_snapshot!(world.refused(&["export", "refund-42", "out"]), @r"
     --- stderr
     error[E0401]: out is not empty, a bundle needs a folder of its own
-    hint: name a folder that is not there yet; `hence explain E0401` says more
+    hint: name a folder that does not exist yet; `hence explain E0401` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["export", "refund-42", "file"]), @r"
     --- stderr
     error[E0401]: cannot make the folder file: there is a file of that name
-    hint: name a folder that is not there yet; `hence explain E0401` says more
+    hint: name a folder that does not exist yet; `hence explain E0401` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["export", "nothing", "new"]), @r#"
@@ -217,7 +217,7 @@ fn a_manifest_that_lies_is_refused() {
     assert_snapshot!(refused(&world), @r"
     --- stderr
     error[E0401]: cannot open out/bundle.json: it does not exist
-    hint: name a folder that `hence export` made; `hence explain E0401` says more
+    hint: name a folder created by `hence export`; `hence explain E0401` says more
     [exit 2]
     ");
 }
@@ -232,7 +232,7 @@ fn a_bundle_of_another_run_of_that_id_changes_nothing() {
     assert_snapshot!(world.refused(&["import", "out"]), @r"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
-    hint: the stored run was not touched; compare with `hence diff`; `hence explain E0204` says more
+    hint: the stored run was not changed; compare with `hence diff`; `hence explain E0204` says more
     [exit 1]
     ");
 }

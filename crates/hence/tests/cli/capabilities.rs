@@ -60,22 +60,22 @@ fn a_run_goes_on_with_the_capabilities_it_was_made_with() {
     world.set_journal("old", header);
     let changed = COUNTING.replace("hello", "goodbye").replace("count.up", "count.down");
     world.write("capabilities.yaml", changed);
-    assert_snapshot!(world.refused(&["resume", "old", "--capabilities", "capabilities.yaml"]), @r#"
+    assert_snapshot!(world.refused(&["resume", "old", "--capabilities", "capabilities.yaml"]), @r"
     --- stderr
     error[E0321]: run old pins capabilities 0cd17b7f, the files given say ceb3c408
       capability `count.up` is not there any more
       capability `count.down` is new
-    hint: leave --capabilities out to go on with what the run was made with, which is kept beside it; `hence explain E0321` says more
+    hint: leave --capabilities out to continue with the capabilities stored with the run; `hence explain E0321` says more
     [exit 1]
-    "#);
-    assert_snapshot!(world.refused(&["replay", "old", "--capabilities", "capabilities.yaml"]), @r#"
+    ");
+    assert_snapshot!(world.refused(&["replay", "old", "--capabilities", "capabilities.yaml"]), @r"
     --- stderr
     error[E0321]: run old pins capabilities 0cd17b7f, the files given say ceb3c408
       capability `count.up` is not there any more
       capability `count.down` is new
-    hint: leave --capabilities out to go on with what the run was made with, which is kept beside it; `hence explain E0321` says more
+    hint: leave --capabilities out to continue with the capabilities stored with the run; `hence explain E0321` says more
     [exit 1]
-    "#);
+    ");
     // The copy beside the run is what it goes on with.
     assert_eq!(world.ask(&["resume", "old"]).code, 0, "{}", world.cli(&["resume", "old"]));
     assert!(world.journal("old") == whole);
@@ -95,12 +95,12 @@ fn a_run_without_its_capabilities_says_so() {
     let world = world();
     run(&world, "bare");
     std::fs::remove_file(world.path(".hence/runs/bare/capabilities.json")).unwrap();
-    assert_snapshot!(world.refused(&["resume", "bare"]), @r#"
+    assert_snapshot!(world.refused(&["resume", "bare"]), @r"
     --- stderr
     error[E0321]: bare: the capabilities it was run with are not at hand
-    hint: name the file it was run with: --capabilities FILE; `hence explain E0321` says more
+    hint: name the file the run was started with: --capabilities FILE; `hence explain E0321` says more
     [exit 1]
-    "#);
+    ");
     assert_eq!(world.ask(&["resume", "bare", "--capabilities", "capabilities.yaml"]).code, 0);
     world.write(".hence/runs/bare/capabilities.json", r#"{"files": []}"#);
     assert!(world.refused(&["resume", "bare"]).contains("E0321"));
@@ -121,7 +121,7 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
       capabilities.yaml:6:3: at `/capabilities/text.split`: `text.split` is the id of a built-in capability
       capabilities.yaml:6:3: at `/capabilities/text.split`: `description` is missing
       capabilities.yaml:7:5: at `/capabilities/text.split/provider`: `command` is a list that begins with a program
-    hint: mend what is listed; `hence schema capabilities` describes the file; `hence explain E0320` says more
+    hint: fix what is listed; `hence schema capabilities` describes the file; `hence explain E0320` says more
     [exit 1]
     "#);
     let checked = world.cli(&["check", "skill.yaml"]);

@@ -197,20 +197,20 @@ fn a_journal_that_is_missing_is_damage() {
     assert_snapshot!(world.refused(&["verify", "refund-42"]), @r"
     --- stderr
     error[E0206]: run refund-42 is damaged: it has no journal
-    hint: put a copy of its journal back, or remove the run's folder; `hence doctor` looks at the whole store; `hence explain E0206` says more
+    hint: restore a copy of its journal, or remove the run's folder; `hence doctor` checks the whole store; `hence explain E0206` says more
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
     error[E0206]: run refund-42 is damaged: it has no journal
-    hint: put a copy of its journal back, or remove the run's folder; `hence doctor` looks at the whole store; `hence explain E0206` says more
+    hint: restore a copy of its journal, or remove the run's folder; `hence doctor` checks the whole store; `hence explain E0206` says more
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["doctor"]), @r"
     looked at 1 runs and 0 blobs
     found: run refund-42: damaged: it has no journal
     --- stderr
-    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
+    hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
     [exit 1]
     ");
 }
@@ -224,13 +224,13 @@ fn a_problem_that_is_missing_stops_what_needs_it_and_nothing_else() {
     assert_snapshot!(world.refused(&["replay", "refund-42"]), @r"
     --- stderr
     error[E0403]: refund-42: its problem is not at hand
-    hint: put the problem beside the journal as problem.json; `hence explain E0403` says more
+    hint: put the problem next to the journal as problem.json; `hence explain E0403` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["state", "refund-42"]), @r"
     --- stderr
     error[E0403]: refund-42: its problem is not at hand
-    hint: put the problem beside the journal as problem.json; `hence explain E0403` says more
+    hint: put the problem next to the journal as problem.json; `hence explain E0403` says more
     [exit 2]
     ");
 }
@@ -272,7 +272,7 @@ fn a_blob_that_is_missing_or_altered_is_named() {
     }
     --- stderr
     error[E0208]: blob <digest> could not be read: blob <digest> is damaged: its 2 bytes have the digest <digest>
-    hint: `hence doctor` lists what is missing; import the bundle again to bring it back; `hence explain E0208` says more
+    hint: `hence doctor` lists what is missing; import the bundle again to restore it; `hence explain E0208` says more
     [exit 5]
     "#);
     assert_snapshot!(world.refused(&["doctor"]), @r"
@@ -280,20 +280,20 @@ fn a_blob_that_is_missing_or_altered_is_named() {
     found: blob <digest>: damaged, its bytes have the digest <digest>
     found: index: it is missing
     --- stderr
-    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
+    hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
     [exit 1]
     ");
     std::fs::remove_file(&blob).unwrap();
     assert_snapshot!(world.refused(&["state", "large"]), @r"
     --- stderr
     error[E0208]: blob <digest> is missing
-    hint: `hence state large --raw` leaves references as they are; importing the bundle again brings values back; `hence explain E0208` says more
+    hint: `hence state large --raw` prints references as they are; importing the bundle again restores values; `hence explain E0208` says more
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["export", "large", "out"]), @r"
     --- stderr
     error[E0208]: no blob <digest>
-    hint: `hence doctor` lists what is missing; import the bundle again to bring it back; `hence explain E0208` says more
+    hint: `hence doctor` lists what is missing; import the bundle again to restore it; `hence explain E0208` says more
     [exit 4]
     ");
     assert!(!world.path("out").exists(), "a bundle that cannot be whole is not begun");
@@ -302,7 +302,7 @@ fn a_blob_that_is_missing_or_altered_is_named() {
     looked at 1 runs and 0 blobs
     found: run large: blob <digest> is missing
     --- stderr
-    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
+    hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
     [exit 1]
     ");
     std::fs::write(&blob, bytes).unwrap();

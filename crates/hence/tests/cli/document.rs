@@ -18,25 +18,25 @@ fn text_that_is_not_json_is_refused_at_its_place() {
     assert_snapshot!(refusal("{\"version\": \"1.0.0\",\n  \"id\": }"), @r"
     --- stderr
     error[E0101]: problem.json: expected a JSON value, found '}' at line 2, column 9 (`/id`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal(""), @r"
     --- stderr
     error[E0101]: problem.json: expected a JSON value, found the end of the text at line 1, column 1
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal(b"{\"id\": \"\xff\"}"), @r"
     --- stderr
     error[E0101]: problem.json: text is not UTF-8 at line 1, column 9
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal("{} {}"), @r"
     --- stderr
     error[E0101]: problem.json: expected the end of the text, found '{' at line 1, column 4
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
 }
@@ -46,7 +46,7 @@ fn duplicate_keys_are_refused() {
     assert_snapshot!(refusal(r#"{"inputs": {"prompt": "a", "prompt": "b"}}"#), @r#"
     --- stderr
     error[E0101]: problem.json: key "prompt" occurs twice in one object at line 1, column 28 (`/inputs/prompt`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     "#);
 }
@@ -56,19 +56,19 @@ fn numbers_that_json_does_not_have_are_refused() {
     assert_snapshot!(refusal(r#"{"inputs": {"context": NaN}}"#), @r"
     --- stderr
     error[E0101]: problem.json: number is not finite at line 1, column 24 (`/inputs/context`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal(r#"{"inputs": {"context": -Infinity}}"#), @r"
     --- stderr
     error[E0101]: problem.json: number is not finite at line 1, column 25 (`/inputs/context`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal(r#"{"inputs": {"context": 1e999}}"#), @r"
     --- stderr
     error[E0101]: problem.json: number is not finite at line 1, column 24 (`/inputs/context`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
 }
@@ -78,13 +78,13 @@ fn lone_surrogates_are_refused() {
     assert_snapshot!(refusal(r#"{"id": "\ud800"}"#), @r"
     --- stderr
     error[E0101]: problem.json: \ud800 is half of a surrogate pair at line 1, column 9 (`/id`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal(r#"{"id": "\udc00\ud800"}"#), @r"
     --- stderr
     error[E0101]: problem.json: \udc00 is half of a surrogate pair at line 1, column 9 (`/id`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
 }
@@ -94,7 +94,7 @@ fn deep_nesting_is_refused() {
     assert_snapshot!(refusal("[".repeat(10_000)), @r"
     --- stderr
     error[E0101]: problem.json: nesting is deeper than 512 at line 1, column 513 (`/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0…`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
     let objects = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
@@ -123,21 +123,21 @@ fn wrong_types_are_all_listed_at_once() {
       settings.loop.end_step: expected a value, found none
       settings.loop.max_iterations: expected a value, found none
       settings.loop.stop_condition: expected a value, found none
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     "#);
     assert_snapshot!(refusal("[]"), @r"
     --- stderr
     error[E0102]: problem.json is refused: 1 finding
       expected a problem, which is an object, found list []
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     ");
     assert_snapshot!(refusal("null"), @r"
     --- stderr
     error[E0102]: problem.json is refused: 1 finding
       expected a problem, which is an object, found null
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     ");
 }
@@ -150,7 +150,7 @@ fn an_unknown_version_is_refused() {
     --- stderr
     error[E0102]: problem.json is refused: 1 finding
       version: expected a problem of version 1.x.y, found "2.0.0"
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     "#);
 }
@@ -163,7 +163,7 @@ fn an_unknown_policy_is_refused() {
     --- stderr
     error[E0102]: problem.json is refused: 1 finding
       settings.policy_profile: expected one of the policies default, found "no-such-policy"
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     "#);
 }
@@ -183,7 +183,7 @@ fn a_refusal_in_json_lists_the_same_findings() {
           "created_at: expected a value, found none",
           "inputs: expected a value, found none"
         ],
-        "hint": "mend what is listed and run it again; nothing was run or stored"
+        "hint": "fix what is listed and run it again; nothing was run or stored"
       }
     }
     [exit 1]
@@ -229,7 +229,7 @@ fn a_document_above_the_limit_is_refused_before_it_is_parsed() {
     assert_snapshot!(world.refused(&["run", "huge.json"]), @r"
     --- stderr
     error[E0401]: huge.json has more than 67108864 bytes, the limit of a document
-    hint: keep large values outside and refer to them; `hence explain E0401` says more
+    hint: keep large values outside the document and refer to them; `hence explain E0401` says more
     [exit 2]
     ");
     file.set_len(64 * 1024 * 1024).unwrap();

@@ -88,7 +88,7 @@ fn a_skill_stops_at_the_blocked_step_and_goes_on_once_the_cause_is_mended() {
     --- stderr
     error[E0603]: run r1: policies block step tests (record 2)
       policy tests-pass: action 2 (RunTests): `RunTests` holds; `completed` does not hold
-    hint: mend the cause, then `hence resume r1`; `hence resume r1 --policy FILE` goes on by other policies; `hence explain E0603` says more
+    hint: fix the cause, then `hence resume r1`; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
     [exit 1]
     ");
     assert!(!world.path("commits").exists(), "nothing was committed");
@@ -162,7 +162,7 @@ fn a_step_that_would_act_against_a_policy_is_not_executed() {
     --- stderr
     error[E0603]: run r1: policies block step commit (record 2)
       policy tests-before-commit: action 2 (GitCommit): `GitCommit` holds; no earlier action in scope of `P(RunTests ∧ completed)` satisfies `RunTests ∧ completed`
-    hint: mend the cause, then `hence resume r1`; `hence resume r1 --policy FILE` goes on by other policies; `hence explain E0603` says more
+    hint: fix the cause, then `hence resume r1`; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
     [exit 1]
     ");
     assert!(!world.path("commits").exists(), "the commit was blocked before it was made");
@@ -212,27 +212,27 @@ fn what_cannot_be_enforced_is_refused_before_anything_runs() {
     assert_snapshot!(world.refused(&["run", "problem.json", "--policy", "broken.json"]), @r"
     --- stderr
     error[E0601]: broken.json: policy b: expected a formula, found the end of the formula at column 3
-    hint: `hence policy lint FILE` says everything; `hence explain E0601` says more
+    hint: `hence policy lint FILE` lists every finding; `hence explain E0601` says more
     [exit 2]
     ");
     world.write("none.json", "[]");
     assert_snapshot!(world.refused(&["run", "problem.json", "--policy", "none.json"]), @r"
     --- stderr
     error[E0601]: none.json: no policies here; expected a policy, a list of policies, or an object with `policies`
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     world.write("twice.json", r#"{"id": "tests-pass", "formula": "F(x)"}"#);
     assert_snapshot!(world.refused(&[&RUN[..], &["--policy", "twice.json"]].concat()), @r"
     --- stderr
     error[E0601]: twice.json: policy `tests-pass` is already defined in release.toml, `/policy/0`
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["run", "problem.json", "--profile", "compat", "--policy", "records"]), @r"
     --- stderr
     error[E0102]: a run goes by policies in the strict profile only
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     ");
 }

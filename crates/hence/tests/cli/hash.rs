@@ -60,7 +60,7 @@ fn a_file_is_hashed_and_json_says_how() {
     assert_snapshot!(world.refused(&["hash", "bad.json"]), @r"
     --- stderr
     error[E0101]: bad.json: expected a JSON value, found ']' at line 1, column 7 (`/2`)
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
 }

@@ -85,7 +85,7 @@ fn a_damaged_record_hides_nothing_but_itself() {
     assert_snapshot!(world.refused(&["show", "refund-42", "1"]), @r"
     --- stderr
     error[E0301]: run refund-42: record 1: expected a JSON value, found 'n' at line 1, column 1
-    hint: `hence verify refund-42` says where the record first breaks; `hence explain E0301` says more
+    hint: `hence verify refund-42` shows where the journal first breaks; `hence explain E0301` says more
     [exit 1]
     ");
 }
@@ -155,7 +155,7 @@ fn the_state_is_shown_whole_in_part_and_at_any_record() {
     assert_snapshot!(world.refused(&["state", "refund-42", "/nothing/here"]), @r"
     --- stderr
     error[E0403]: run refund-42: nothing is at /nothing/here in the state
-    hint: `hence state refund-42` shows what is there; `hence explain E0403` says more
+    hint: `hence state refund-42` shows the whole state; `hence explain E0403` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["state", "refund-42", "status"]), @r#"
@@ -218,7 +218,7 @@ fn a_replay_says_whether_every_byte_is_equal() {
       differs in /initial_state_hash, /problem_spec_hash, /record_hash
       10 steps executed again, 0 results read from the journal
     --- stderr
-    hint: `hence verify refund-42` says where the record first breaks
+    hint: `hence verify refund-42` shows where the journal first breaks
     [exit 1]
     ");
 }

@@ -82,20 +82,20 @@ fn an_answer_is_checked_kept_once_and_recorded() {
     assert_snapshot!(world.refused(&["answer", "r", "approve", "--value", "maybe"]), @r#"
     --- stderr
     error[E0307]: step approve: expected one of "yes", "no", found "maybe"
-    hint: nothing was kept; `hence why RUN` shows what is asked and what is allowed; `hence explain E0307` says more
+    hint: nothing was stored; `hence why RUN` shows the question and the allowed answers; `hence explain E0307` says more
     [exit 1]
     "#);
     assert_snapshot!(world.refused(&["answer", "r", "prepare", "--value", "1"]), @r"
     --- stderr
     error[E0305]: run r: nothing waits for an answer at prepare
       waiting: approve (approve/0.0/call/human.ask/1)
-    hint: `hence why r` says what it waits for; `hence explain E0305` says more
+    hint: `hence why r` shows what it waits for; `hence explain E0305` says more
     [exit 1]
     ");
     assert_snapshot!(world.refused(&["answer", "r", "approve", "--retry"]), @r"
     --- stderr
     error[E0307]: run r: `approve/0.0/call/human.ask/1` waits for a value, found retry
-    hint: nothing was kept; `hence why RUN` shows what is asked and what is allowed; `hence explain E0307` says more
+    hint: nothing was stored; `hence why RUN` shows the question and the allowed answers; `hence explain E0307` says more
     [exit 1]
     ");
     assert_eq!(world.ask(&["answer", "r", "approve"]).code, 2, "an answer says something");
@@ -159,7 +159,7 @@ fn an_answer_may_come_from_a_file_and_questions_of_many_items_have_names() {
     error[E0305]: run r: 2 calls of approve wait for an answer
       approve/0.0/call/human.ask/1
       approve/0.1/call/human.ask/1
-    hint: name one of them by its key in place of the step; `hence explain E0305` says more
+    hint: name one of them by its key instead of the step; `hence explain E0305` says more
     [exit 1]
     ");
     let first = "approve/0.0/call/human.ask/1";
@@ -202,7 +202,7 @@ fn what_is_under_way_and_cannot_be_read_stops_the_run_with_a_name() {
     assert_snapshot!(world.refused(&["resume", "r"]), @r"
     --- stderr
     error[E0308]: run r: calls.ndjson: line 1 of the calls under way: expected intent, reply, question, answer, outcome, rolled_back or blocked in `kind`
-    hint: keep a copy of it before anything else; what is recorded in the journal is not touched by this; `hence explain E0308` says more
+    hint: copy the call log before anything else; the journal itself is not affected; `hence explain E0308` says more
     [exit 4]
     ");
     assert_eq!(json(&world, &["why", "r"])["standing"], "damaged");

@@ -98,7 +98,7 @@ fn arguments_that_cannot_be_are_listed_and_nothing_is_made() {
     error[E0102]: problem.json is refused: 2 findings
       engine_version: expected a semantic version such as 0.1.0, found "new"
       now: expected a UTC time such as 2026-02-02T00:00:00Z, found "yesterday"
-    hint: mend what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
+    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     "#);
     assert_snapshot!(world.refused(&["run", "problem.json", "--profile", "loose"]), @r#"
@@ -142,7 +142,7 @@ fn a_copy_that_cannot_be_written_leaves_the_run_kept_and_says_so() {
     record        .hence/runs/refund-42/trace.ndjson
     --- stderr
     error[E0401]: cannot write no/such/folder: it does not exist
-    hint: the run is kept in the store; `hence export refund-42 DIR` writes it elsewhere; `hence explain E0401` says more
+    hint: the run is in the store; `hence export refund-42 DIR` writes it elsewhere; `hence explain E0401` says more
     [exit 5]
     ");
     assert_eq!(world.ask(&["verify", "refund-42"]).code, 0);
@@ -186,7 +186,7 @@ fn another_problem_under_the_same_id_is_a_conflict() {
     assert_snapshot!(world.refused(&["run", "other.json"]), @r"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
-    hint: the stored run was not touched: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
+    hint: the stored run was not changed: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
     [exit 1]
     ");
     assert_snapshot!(world.refused(&["run", "other.json", "--json"]), @r#"
@@ -196,7 +196,7 @@ fn another_problem_under_the_same_id_is_a_conflict() {
         "code": "E0204",
         "message": "run refund-42 exists already with different content: journal differs",
         "findings": [],
-        "hint": "the stored run was not touched: `hence log refund-42` shows it, --trace-id gives this one another id"
+        "hint": "the stored run was not changed: `hence log refund-42` shows it, --trace-id gives this one another id"
       }
     }
     [exit 1]
@@ -239,7 +239,7 @@ fn the_compat_profile_runs_replays_and_verifies() {
     assert_snapshot!(world.refused(&["run", "problem.json"]), @r"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
-    hint: the stored run was not touched: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
+    hint: the stored run was not changed: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
     [exit 1]
     ");
 }
@@ -339,7 +339,7 @@ fn a_journal_of_another_problem_is_not_gone_on_with_and_keeps_its_torn_tail() {
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
     error[E0302]: run refund-42: record 0 does not follow from the plan: the header is not the one this problem and engine write
-    hint: `hence verify refund-42` says where the record first breaks; `hence explain E0302` says more
+    hint: `hence verify refund-42` shows where the journal first breaks; `hence explain E0302` says more
     [exit 1]
     ");
 }

@@ -127,7 +127,7 @@ fn resuming_needs_the_secrets_again_and_replaying_does_not() {
     error[E0322]: 2 secrets are missing
       the secret `TOKEN` is missing: the environment variable REGISTRY_TOKEN is not set
       the secret `inputs.password` is missing: the environment variable HENCE_SECRET_PASSWORD is not set
-    hint: set what is listed and do it again; nothing was run; `hence explain E0322` says more
+    hint: set what is listed and try again; nothing was run; `hence explain E0322` says more
     [exit 1]
     ");
     world.set_journal("s", &two);

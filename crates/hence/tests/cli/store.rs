@@ -10,11 +10,11 @@ fn without_a_store_every_reader_says_how_to_make_one() {
     assert_snapshot!(world.refused(&["runs"]), @r"
     --- stderr
     error[E0201]: .hence is not a store: expected a file `format`, found no folder
-    hint: `hence run PROBLEM.json` makes the store; --store names another folder; `hence explain E0201` says more
+    hint: `hence run PROBLEM.json` creates the store; --store names another folder; `hence explain E0201` says more
     [exit 4]
     ");
     for arguments in [["log", "x"], ["verify", "x"], ["resume", "x"], ["stats", "x"], ["replay", "x"]] {
-        assert!(world.refused(&arguments).contains("`hence run PROBLEM.json` makes the store"));
+        assert!(world.refused(&arguments).contains("`hence run PROBLEM.json` creates the store"));
     }
     assert!(!world.path(".hence").exists());
 }
@@ -87,7 +87,7 @@ fn folders_above_the_store_are_not_made() {
     assert_snapshot!(world.refused(&["run", "problem.json", "--store", "no/such/place"]), @r"
     --- stderr
     error[E0207]: cannot create no/such/place: it does not exist
-    hint: make the folder above it, or name another folder with --store; `hence explain E0207` says more
+    hint: create the parent folder, or name another folder with --store; `hence explain E0207` says more
     [exit 4]
     ");
 }
@@ -239,7 +239,7 @@ fn the_doctor_names_a_torn_tail_and_cuts_it_when_told_to() {
     looked at 1 runs and 0 blobs
     found: run refund-42: 6 bytes of an unfinished append at byte 9571
     --- stderr
-    hint: `hence doctor --rebuild` mends what can be mended without losing a record
+    hint: `hence doctor --rebuild` repairs what can be repaired without losing a record
     [exit 1]
     ");
     assert_eq!(world.journal("refund-42"), torn);
@@ -262,21 +262,21 @@ fn the_doctor_names_damage_and_leaves_it() {
     looked at 1 runs and 0 blobs
     found: run refund-42: damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
     --- stderr
-    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
+    hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["doctor", "--rebuild"]), @r"
     done: index: rebuilt from 1 journals
     found: run refund-42: damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
     --- stderr
-    hint: `hence verify RUN` says what of a run still holds; importing its bundle again brings lost values back
+    hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
     [exit 5]
     ");
     assert_eq!(world.journal("refund-42"), damaged);
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
     error[E0206]: run refund-42 is damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
-    hint: `hence verify refund-42` says what still holds; `hence doctor` looks at the whole store; `hence explain E0206` says more
+    hint: `hence verify refund-42` shows which records still hold; `hence doctor` checks the whole store; `hence explain E0206` says more
     [exit 4]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"

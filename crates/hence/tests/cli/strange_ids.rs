@@ -92,7 +92,7 @@ fn a_hint_can_be_typed_as_it_is_shown() {
       that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept elsewhere or a signature shows it
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT $'line\u000abreak'`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT $'line\u000abreak'`
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"

@@ -22,7 +22,7 @@ fn a_whole_run_holds_at_every_level_that_needs_no_anchor() {
       that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept elsewhere or a signature shows it
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT refund-42`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT refund-42`
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["verify", "refund-42", "--json"]), @r#"
@@ -141,7 +141,7 @@ fn levels_stop_where_they_are_told_to() {
       that running it again gives the same bytes
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT refund-42`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT refund-42`
     [exit 0]
     ");
 }
@@ -168,7 +168,7 @@ fn a_file_is_verified_alone_or_with_its_problem() {
       that running it again gives the same bytes
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT alone/copy.ndjson`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT alone/copy.ndjson`
     [exit 0]
     ");
     assert_eq!(world.ask(&["verify", "alone/copy.ndjson", "--problem", "problem.json"]).code, 0);
@@ -192,8 +192,8 @@ fn a_file_is_verified_alone_or_with_its_problem() {
       that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept elsewhere or a signature shows it
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a copy kept elsewhere shows what changed: `hence diff COPY alone/copy.ndjson`
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT alone/copy.ndjson`
+    hint: a copy stored elsewhere shows what changed: `hence diff COPY alone/copy.ndjson`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT alone/copy.ndjson`
     [exit 1]
     ");
     assert_snapshot!(world.refused(&["verify", "alone/copy.ndjson", "--problem", "nowhere.json"]), @r"
@@ -235,7 +235,7 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
       that running it again gives the same bytes
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT alone/cut.ndjson`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT alone/cut.ndjson`
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["verify", "alone/cut.ndjson", "--anchor", &head]), @r"
@@ -256,7 +256,7 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
       that running it again gives the same bytes
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a copy kept elsewhere shows what changed: `hence diff COPY alone/cut.ndjson`
+    hint: a copy stored elsewhere shows what changed: `hence diff COPY alone/cut.ndjson`
     [exit 1]
     ");
 }
@@ -304,7 +304,7 @@ fn a_recomputed_journal_holds_by_itself_and_fails_against_the_anchor() {
       that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept elsewhere or a signature shows it
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a head kept elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT refund-42`
+    hint: a head stored elsewhere shows a cut or rewritten journal: `hence verify --anchor HASH:COUNT refund-42`
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["verify", "refund-42", "--anchor", &head]), @r"
@@ -319,7 +319,7 @@ fn a_recomputed_journal_holds_by_itself_and_fails_against_the_anchor() {
     not shown by these checks:
       that recorded inputs, evidence and replies were true: a record proves what was written down
     --- stderr
-    hint: a copy kept elsewhere shows what changed: `hence diff COPY refund-42`
+    hint: a copy stored elsewhere shows what changed: `hence diff COPY refund-42`
     [exit 1]
     ");
     assert_eq!(world.ask(&["verify", "refund-42", "--problem", "problem.json"]).code, 1);

@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::input;
 use crate::report::{Text, pairs};
 
@@ -93,7 +94,7 @@ fn take_in(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, Cli
             Ok(true)
         }
         Err(error @ StoreError::RunConflict { .. }) => {
-            Err(CliError::from(error).advise("the stored run was not touched; compare with `hence diff`"))
+            Err(CliError::from(error).with_hint(hint::COMPARE_WITH_STORED))
         }
         Err(error) => Err(error.into()),
     }
@@ -124,7 +125,7 @@ fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {
 fn read_manifest(dir: &Path) -> Result<Manifest, CliError> {
     let path = dir.join(MANIFEST);
     let bytes = input::read_document(&path.to_string_lossy())
-        .map_err(|error| error.advise("name a folder that `hence export` made"))?;
+        .map_err(|error| error.with_hint(hint::NOT_AN_EXPORT))?;
     let manifest: Manifest = serde_json::from_slice(&bytes)
         .map_err(|error| bundle_error(&path, format!("not a manifest: {error}")))?;
     if manifest.format != FORMAT {
@@ -166,7 +167,7 @@ fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
     let path = plain_file(dir, relative)
         .ok_or_else(|| bundle_error(dir, format!("{:?} is not a plain file of the bundle", file.path)))?;
     // The size comes first: a file of another size is not read at all.
-    let size = std::fs::metadata(&path).map_err(|error| CliError::file("read", &path, &error))?.len();
+    let size = std::fs::metadata(&path).map_err(|error| CliError::file("read", &path, error))?.len();
     if size != file.bytes {
         let message = format!("{}: expected {} bytes, found {size}", file.path, file.bytes);
         return Err(bundle_error(dir, message));

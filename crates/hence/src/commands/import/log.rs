@@ -105,7 +105,7 @@ pub(super) fn run(
         ([], _) => return Err(nothing(name, args)),
         ([trace], None) => context.write(written(trace).as_bytes())?,
         ([trace], Some(path)) if !path.is_dir() => {
-            std::fs::write(path, written(trace)).map_err(|error| CliError::file("write", path, &error))?;
+            std::fs::write(path, written(trace)).map_err(|error| CliError::file("write", path, error))?;
             context.print(&report(vec![row(trace, path)]))?;
         }
         (traces, Some(folder)) => context.print(&report(into_folder(traces, folder)?))?,
@@ -118,10 +118,10 @@ pub(super) fn run(
 /// Reads a log piece by piece.
 fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format, Imported), CliError> {
     let path = Path::new(shown_name(name));
-    let unread = |error: std::io::Error| CliError::file("read", path, &error);
+    let unread = |error: std::io::Error| CliError::file("read", path, error);
     let mut source: Box<dyn Read> = match name {
         "-" => Box::new(std::io::stdin().lock()),
-        file => Box::new(std::fs::File::open(file).map_err(|error| CliError::file("open", path, &error))?),
+        file => Box::new(std::fs::File::open(file).map_err(|error| CliError::file("open", path, error))?),
     };
     let mut head = Vec::new();
     source.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut head).map_err(unread)?;
@@ -130,7 +130,7 @@ fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format
         None => recognised(name, &mut head, &mut source)?,
     };
     let mut importer = Importer::new(format);
-    importer.push(&head).map_err(|error| refused(name, &error))?;
+    importer.push(&head).map_err(|error| refused(name, error))?;
     drop(head);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -141,10 +141,10 @@ fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format
             Err(error) => return Err(unread(error)),
         };
         let bytes = chunk.get(..count).unwrap_or_default();
-        importer.push(bytes).map_err(|error| refused(name, &error))?;
+        importer.push(bytes).map_err(|error| refused(name, error))?;
     }
     let surroundings = Surroundings { working_directory: args.cwd.clone(), home: args.home.clone() };
-    let imported = importer.finish(&surroundings).map_err(|error| refused(name, &error))?;
+    let imported = importer.finish(&surroundings).map_err(|error| refused(name, error))?;
     Ok((format, imported))
 }
 
@@ -157,7 +157,7 @@ fn recognised(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<F
         let left = LOG_DOCUMENT_BYTES_MAX.saturating_sub(head.len()) as u64;
         let path = Path::new(shown_name(name));
         let read = source.take(left).read_to_end(head);
-        read.map_err(|error| CliError::file("read", path, &error))?;
+        read.map_err(|error| CliError::file("read", path, error))?;
         if let Some(format) = detect(head) {
             return Ok(format);
         }
@@ -174,8 +174,8 @@ fn recognised(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<F
     Err(CliError::new(Code::NotALog, message))
 }
 
-fn refused(name: &str, error: &ImportError) -> CliError {
-    CliError::new(Code::NotALog, format!("{}: {error}", shown_name(name)))
+fn refused(name: &str, error: ImportError) -> CliError {
+    CliError::at(Code::NotALog, shown_name(name), error)
 }
 
 fn nothing(name: &str, args: &ImportArgs) -> CliError {
@@ -189,9 +189,8 @@ fn nothing(name: &str, args: &ImportArgs) -> CliError {
 fn several(name: &str, traces: &[Value]) -> CliError {
     let message =
         format!("{} holds {} traces, and standard output takes one", shown_name(name), traces.len());
-    let mut error = CliError::new(Code::SeveralTraces, message);
-    error.findings = traces.iter().take(SKIPPED_SHOWN_MAX).map(|trace| text(trace, "trace_id")).collect();
-    error
+    let ids = traces.iter().take(SKIPPED_SHOWN_MAX).map(|trace| text(trace, "trace_id"));
+    CliError::new(Code::SeveralTraces, message).with_findings(ids)
 }
 
 fn text(trace: &Value, key: &str) -> String {
@@ -216,13 +215,13 @@ fn row(trace: &Value, path: &Path) -> TraceRow {
 
 /// Writes each trace into a folder, under a name made of its id.
 fn into_folder(traces: &[Value], folder: &Path) -> Result<Vec<TraceRow>, CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| CliError::file("make the folder", folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| CliError::file("make the folder", folder, error))?;
     let mut taken = BTreeSet::new();
     let mut rows = Vec::new();
     for trace in traces {
         let path = file_name(&text(trace, "trace_id"), &mut taken);
         let path = folder.join(path);
-        std::fs::write(&path, written(trace)).map_err(|error| CliError::file("write", &path, &error))?;
+        std::fs::write(&path, written(trace)).map_err(|error| CliError::file("write", &path, error))?;
         rows.push(row(trace, &path));
     }
     Ok(rows)

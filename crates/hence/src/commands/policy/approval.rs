@@ -39,7 +39,7 @@ pub(crate) fn approval_allowed(review: &Review) -> Result<(), CliError> {
     }
     let message =
         format!("{} of {} policies about gaps do not allow the approval", findings.len(), GATES.len());
-    Err(CliError { findings, ..CliError::new(Code::ApprovalBlocked, message) })
+    Err(CliError::new(Code::ApprovalBlocked, message).with_findings(findings))
 }
 
 /// Returns the trace as the review leaves it, approved.

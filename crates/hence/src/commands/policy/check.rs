@@ -16,6 +16,7 @@ use crate::data::Data;
 use crate::error::CliError;
 use crate::escape::escape_json;
 use crate::exit::Exit;
+use crate::hint;
 use crate::input;
 use crate::report::Text;
 
@@ -159,7 +160,7 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
     let policies = source::choose(&set, &args.only)?;
     if args.into.is_some() && args.traces.len() > 1 {
         let message = format!("--into takes one trace, found {}", args.traces.len());
-        return Err(CliError::new(Code::File, message).advise("check them one by one"));
+        return Err(CliError::new(Code::File, message).with_hint(hint::CHECK_ONE_BY_ONE));
     }
     let mut checked = Vec::new();
     for name in &args.traces {
@@ -168,7 +169,7 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         if let (Some(path), Some(trace)) = (&args.into, trace.as_object()) {
             let recorded = report.record_gaps_into(&with_policies(trace, &policies));
             let text = format!("{}\n", escape_json(&hence_canon::pretty(&recorded.into())));
-            std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+            std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
         }
         let residuals = if args.residuals { report.residuals() } else { Vec::new() };
         checked.push(Checked { file: input::shown_name(name).to_owned(), report, residuals });

@@ -146,7 +146,7 @@ fn searched(policy: &Policy) -> Result<Formula, String> {
 fn chosen(set: &PolicySet, args: &PolicyExplainArgs) -> Result<Vec<Policy>, CliError> {
     let mut policies: Vec<Policy> = source::choose(set, &args.only)?.into_iter().cloned().collect();
     for (index, text) in args.formula.iter().enumerate() {
-        let refused = |error| CliError::new(Code::Policies, format!("--formula {}: {error}", index + 1));
+        let refused = |error| CliError::at(Code::Policies, format_args!("--formula {}", index + 1), error);
         Formula::parse(text).map_err(refused)?;
         let id = PolicyId::new(&format!("--formula {}", index + 1)).expect("the text is not empty");
         policies.push(Policy::from_formula(&id, text));

@@ -77,9 +77,8 @@ fn write_members(members: &Object) -> Option<String> {
 }
 
 pub(super) fn run(context: &Context, args: &PolicyNewArgs) -> Result<Exit, CliError> {
-    let refused =
-        |error: &dyn std::fmt::Display| CliError::new(Code::Policies, format!("--formula: {error}"));
-    let formula = Formula::parse(&args.formula).map_err(|error| refused(&error))?;
+    let refused = |error| CliError::at(Code::Policies, "--formula", error);
+    let formula = Formula::parse(&args.formula).map_err(refused)?;
     let id = PolicyId::new(&args.id);
     let id = id.ok_or_else(|| CliError::new(Code::Policies, "the id of a policy must not be empty"))?;
     let policy = Policy::from_formula(&id, &args.formula);

@@ -116,7 +116,7 @@ pub(super) fn run(context: &Context, args: &PolicyShowArgs) -> Result<Exit, CliE
     let set = source::load_or_built_in(&args.sources)?;
     let Some(policy) = set.get(&args.id) else {
         let error = CliError::new(Code::NoSuchPlace, format!("no policy {:?}", args.id));
-        return Err(error.advise(hint::POLICY_LIST));
+        return Err(error.with_hint(hint::LIST_POLICIES));
     };
     context.print(&ShowReport::of(policy)?)?;
     Ok(Exit::Yes)

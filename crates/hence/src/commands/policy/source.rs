@@ -34,7 +34,7 @@ impl Notation {
 /// Loads policies from files and built-in packs; every id may occur once.
 pub(crate) fn load(names: &[String]) -> Result<PolicySet, CliError> {
     let documents: Result<Vec<Document>, CliError> = names.iter().map(|name| document(name)).collect();
-    PolicySet::load(&documents?).map_err(|error| refused(&error))
+    PolicySet::load(&documents?).map_err(refused)
 }
 
 /// Loads policies, all that are built in when nothing is named.
@@ -54,7 +54,7 @@ pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s 
         let found: Vec<&Policy> = set.get(id).into_iter().chain(members).collect();
         if found.is_empty() {
             let error = CliError::new(Code::NoSuchPlace, format!("no policy or pack {id:?}"));
-            return Err(error.advise(hint::POLICY_LIST));
+            return Err(error.with_hint(hint::LIST_POLICIES));
         }
         for policy in found {
             if chosen.iter().all(|known| known.id() != policy.id()) {
@@ -78,7 +78,7 @@ pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, 
         Ok((_, trace)) => Ok(trace),
         // Without such a run the name was meant as a file.
         Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
-            read_trace(name).map_err(|error| error.advise(hint::NEITHER_FILE_NOR_RUN))
+            read_trace(name).map_err(|error| error.with_hint(hint::NEITHER_FILE_NOR_RUN))
         }
         Err(error) => Err(error),
     }
@@ -108,7 +108,9 @@ fn document(name: &str) -> Result<Document, CliError> {
         return Ok(Document { name: name.to_owned(), value });
     }
     let bytes = input::read_document(name).map_err(|error| match error.code {
-        Code::File if !name.contains(['/', '.']) => error.advise(hint::packs(BUILT_IN.map(|(pack, _)| pack))),
+        Code::File if !name.contains(['/', '.']) => {
+            error.with_hint(hint::packs(BUILT_IN.map(|(pack, _)| pack)))
+        }
         _ => error,
     })?;
     let shown = input::shown_name(name);
@@ -117,19 +119,18 @@ fn document(name: &str) -> Result<Document, CliError> {
 }
 
 fn read_value(name: &str, bytes: &[u8], code: Code) -> Result<Value, CliError> {
-    let failed = |text: &dyn std::fmt::Display| CliError::new(code, format!("{name}: {text}"));
     match Notation::of(name) {
         Notation::Json => {
-            let refused = |error| CliError { code, ..CliError::not_json(name, &error) };
+            let refused = |error| CliError { code, ..CliError::not_json(name, error) };
             parse(bytes).map_err(refused)
         }
         Notation::Yaml => match hence_yaml::parse(bytes) {
             Ok(document) => Ok(document.value().clone()),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(CliError::at(code, name, error)),
         },
         Notation::Toml => match std::str::from_utf8(bytes) {
             Ok(text) => toml(name, text).map_err(|error| CliError { code, ..error }),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(CliError::at(code, name, error)),
         },
     }
 }
@@ -140,11 +141,10 @@ fn toml(name: &str, text: &str) -> Result<Value, CliError> {
         let text = error.to_string();
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
-        let findings = lines.map(|line| line.trim_end().to_owned()).collect();
-        CliError { findings, ..CliError::new(Code::Policies, format!("{name}: {first}")) }
+        CliError::new(Code::Policies, format!("{name}: {first}")).with_findings(lines.map(str::trim_end))
     })
 }
 
-fn refused(error: &LoadError) -> CliError {
-    CliError::new(Code::Policies, error.to_string())
+fn refused(error: LoadError) -> CliError {
+    CliError::from_error(Code::Policies, error)
 }

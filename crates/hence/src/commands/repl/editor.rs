@@ -28,7 +28,7 @@ impl LineEditor {
     pub(super) fn open() -> Result<Self, CliError> {
         let config = Config::builder().history_ignore_space(true).auto_add_history(true).build();
         let made = Editor::with_history(config.clone(), MemHistory::with_config(&config));
-        let mut editor = made.map_err(|error| failed(&error))?;
+        let mut editor = made.map_err(|error| failed(error))?;
         let place = history::place();
         let lines = place.as_deref().map(history::read).unwrap_or_default();
         for line in &lines {
@@ -50,7 +50,7 @@ impl LineEditor {
                 // A line that is given up is not the end.
                 Err(ReadlineError::Interrupted) => {}
                 Err(ReadlineError::Eof) => return Ok(None),
-                Err(error) => return Err(failed(&error)),
+                Err(error) => return Err(failed(error)),
             }
         }
     }
@@ -58,13 +58,13 @@ impl LineEditor {
     /// Writes down what may be written down.
     pub(super) fn close(self) -> Result<(), CliError> {
         let Some(place) = &self.place else { return Ok(()) };
-        history::write(place, &self.lines).map_err(|error| CliError::file("write", place, &error))
+        history::write(place, &self.lines).map_err(|error| CliError::file("write", place, error))
     }
 }
 
-fn failed(error: &ReadlineError) -> CliError {
+fn failed(error: ReadlineError) -> CliError {
     let error = std::io::Error::other(error.to_string());
-    CliError::file("read", "the terminal".as_ref(), &error)
+    CliError::file("read", "the terminal".as_ref(), error)
 }
 
 impl Completer for Names {

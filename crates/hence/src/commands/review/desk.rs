@@ -57,8 +57,7 @@ impl Desk {
             Ok(store) => Ok(Self { store }),
             Err(StoreError::NotAStore { path, .. }) if !path.exists() => {
                 let message = format!("{} holds no reviews", context.folder.display());
-                Err(CliError::new(Code::NoSuchRun, message)
-                    .advise("`hence review open TRACE` opens one; --store names another folder"))
+                Err(CliError::new(Code::NoSuchRun, message).with_hint(hint::OPEN_REVIEW))
             }
             Err(error) => Err(error.into()),
         }
@@ -96,7 +95,7 @@ impl Desk {
         self.store.find(name).map_err(|error| match error {
             StoreError::PrefixNotFound { prefix } => {
                 CliError::new(Code::NoSuchRun, format!("no review's id begins with {prefix:?}"))
-                    .advise("`hence review status` lists the reviews")
+                    .with_hint(hint::LIST_REVIEWS)
             }
             other => other.into(),
         })
@@ -144,11 +143,11 @@ fn refused(id: &RunId, review: &Review, refusal: &Refusal) -> CliError {
         error.findings =
             obstacles.iter().map(|found| format!("{}: {}", found.subject, found.reason)).collect();
     }
-    error.advise(format!("`hence review handoff {}` shows what is open", hint::word(id.as_str())))
+    error.with_hint(hint::open_items(id.as_str()))
 }
 
 fn broken_error(id: &RunId, broken: Option<&Broken>) -> CliError {
     let reason = broken.map_or_else(|| "it cannot be read".to_owned(), ToString::to_string);
     CliError::new(Code::ReviewBroken, format!("review {id} does not hold: {reason}"))
-        .advise(format!("`hence review status {}` says how far it holds", hint::word(id.as_str())))
+        .with_hint(hint::review_status(id.as_str()))
 }

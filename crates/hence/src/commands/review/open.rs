@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, pairs};
 
 /// A review that was opened.
@@ -52,7 +53,7 @@ pub(super) fn run(context: &Context, args: &ReviewOpenArgs) -> Result<Exit, CliE
     let review_id = args.id.clone().unwrap_or_else(|| trace_id.clone());
     let id = RunId::new(&review_id).map_err(|_| {
         CliError::new(Code::ReviewRefused, "the trace has no id that could name the review")
-            .advise("choose one with --id")
+            .with_hint(hint::CHOOSE_REVIEW_ID)
     })?;
     let content_hash = ContentHash::of(&trace);
     let header = ReviewHeader {
@@ -69,7 +70,7 @@ pub(super) fn run(context: &Context, args: &ReviewOpenArgs) -> Result<Exit, CliE
     desk.store.create(new).map_err(|error| match error {
         StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
             CliError::new(Code::ReviewRefused, format!("a review {run} is open already"))
-                .advise("choose another id with --id; the review there was not touched")
+                .with_hint(hint::OTHER_REVIEW_ID)
         }
         other => other.into(),
     })?;

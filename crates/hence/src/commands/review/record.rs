@@ -162,8 +162,7 @@ fn on_subject(
     record(context, &args.review, &args.stamp, |review| {
         let subject_type = review.subject(&args.id).ok_or_else(|| {
             let message = format!("no item, gap or comment has the id {:?}", args.id);
-            CliError::new(Code::NoSuchPlace, message)
-                .advise(format!("`hence review handoff {}` lists them", hint::word(&args.review)))
+            CliError::new(Code::NoSuchPlace, message).with_hint(hint::review_parts(&args.review))
         })?;
         let subject_id = args.id.as_str().into();
         Ok(event(SubjectEvent { subject_type, subject_id, note: text(&args.note), extra: Object::new() }))

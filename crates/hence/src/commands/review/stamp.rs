@@ -6,6 +6,7 @@ use hence_state::Timestamp;
 use crate::args::StampArgs;
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 
 /// Variables that name a person, the first that says something counts.
 const AUTHORS: [&str; 3] = ["HENCE_AUTHOR", "USER", "LOGNAME"];
@@ -17,10 +18,8 @@ pub(in crate::commands) fn given(args: &StampArgs) -> Result<(Option<String>, Op
 }
 
 fn time(given: &str) -> Result<String, CliError> {
-    let time = Timestamp::parse(given).map_err(|error| {
-        CliError::new(Code::ReviewRefused, format!("--now: {error}"))
-            .advise("write a time as 2026-02-02T00:00:00Z")
-    })?;
+    let time = Timestamp::parse(given)
+        .map_err(|error| CliError::at(Code::ReviewRefused, "--now", error).with_hint(hint::TIME))?;
     Ok(time.as_str().to_owned())
 }
 
@@ -30,7 +29,7 @@ pub(super) fn stamp(args: &StampArgs) -> Result<Stamp, CliError> {
         AUTHORS.iter().find_map(said)
     });
     let author = named.filter(|author| !author.trim().is_empty()).ok_or_else(|| {
-        CliError::new(Code::ReviewRefused, "nobody says who does this").advise("name yourself with --author")
+        CliError::new(Code::ReviewRefused, "nobody says who does this").with_hint(hint::NAME_AUTHOR)
     })?;
     let (at, time_source) = match &args.now {
         Some(given) => (time(given)?, TimeSource::Given),

@@ -9,6 +9,7 @@ use hence_store::{FileStore, RunId, RunWriter};
 
 use super::{Beginning, Ended, line, read_back};
 use crate::bound::{BoundCallees, Calling};
+use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::sink::StoreSink;
@@ -61,10 +62,7 @@ impl Going<'_> {
                 self.waiting(&history.unwrap_or_default(), beginning)
             }
             Err(RunError::Blocked(blocked)) => Err(guard::blocked(self.id.as_str(), &blocked)),
-            Err(error) => {
-                let next = format!("mend the cause, then {}", hint::resume(self.id.as_str()));
-                Err(CliError::from(error).advise(next))
-            }
+            Err(error) => Err(CliError::from(error).with_hint(hint::fix_and_resume(self.id.as_str()))),
         }
     }
 
@@ -80,8 +78,8 @@ impl Going<'_> {
 
 /// Names why the policies of a run stay as they are.
 fn not_amended(id: &RunId, error: RunError) -> CliError {
-    match &error {
-        RunError::Book(book) => guard::refused_book(id.as_str(), book).unwrap_or_else(|| error.into()),
-        _ => error.into(),
+    match error {
+        RunError::Book(book) if guard::is_refusal(&book) => CliError::of_run(Code::Gate, id, book),
+        other => other.into(),
     }
 }

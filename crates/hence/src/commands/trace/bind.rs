@@ -16,6 +16,7 @@ use crate::error::CliError;
 use crate::escape::{escape, escape_json};
 use crate::exit::Exit;
 use crate::git::Git;
+use crate::hint;
 use crate::report::{Text, pairs};
 
 /// Where the note of a commit is kept.
@@ -86,7 +87,7 @@ pub(super) fn run(context: &Context, args: &TraceBindArgs) -> Result<Exit, CliEr
     match &args.out {
         None => context.write(text.as_bytes())?,
         Some(path) => {
-            std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+            std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
             let report = report(&git, &stamped, Some(path))?;
             context.print(&report)?;
         }
@@ -123,7 +124,7 @@ fn report(git: &Git, trace: &Value, file: Option<&Path>) -> Result<BindReport, C
 fn place(git: &Git, folder: &Path) -> Result<CommitPlace, CliError> {
     let commit_sha = git.head()?.ok_or_else(|| {
         CliError::new(Code::NotBound, format!("{} has no commit to bind to", folder.display()))
-            .advise("name a repository that has a commit with --repo")
+            .with_hint(hint::REPOSITORY_WITH_COMMIT)
     })?;
     let repo = git.ask(&["remote", "get-url", "origin"])?.as_deref().and_then(repo_slug);
     let branch = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
@@ -131,12 +132,10 @@ fn place(git: &Git, folder: &Path) -> Result<CommitPlace, CliError> {
 }
 
 fn refused(error: BindError) -> CliError {
-    let made = CliError::new(Code::NotBound, error.to_string());
-    match error {
-        BindError::NoId => made.advise("give the trace an id, or use --no-note"),
-        BindError::Taken(_) | BindError::Changed { .. } => made.advise(
-            "a commit has one trace: make a successor (`hence trace residuals add`, `hence trace meta`), or commit first",
-        ),
-        _ => made,
-    }
+    let hint = match &error {
+        BindError::NoId => Some(hint::TRACE_ID_OR_NO_NOTE),
+        BindError::Taken(_) | BindError::Changed { .. } => Some(hint::ONE_TRACE_PER_COMMIT),
+        _ => None,
+    };
+    CliError::from_error(Code::NotBound, error).with_hint(hint)
 }

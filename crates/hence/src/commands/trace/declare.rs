@@ -12,6 +12,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 
 pub(super) fn add(context: &Context, args: &ResidualsAddArgs) -> Result<Exit, CliError> {
     let document = Document::required(&args.file)?;
@@ -32,17 +33,16 @@ pub(super) fn add(context: &Context, args: &ResidualsAddArgs) -> Result<Exit, Cl
         tags: Vec::new(),
         extra: Object::new(),
     };
-    let changed = declare_residual(&document.value, &residual).map_err(|error| refused(&error))?;
+    let changed = declare_residual(&document.value, &residual).map_err(refused)?;
     edit::write(context, &args.edit, &document.value, &changed, vec![id])
 }
 
 pub(super) fn derive(context: &Context, args: &ResidualsDeriveArgs) -> Result<Exit, CliError> {
     let document = Document::required(&args.file)?;
-    let (changed, ids) = declare_derived(&document.value).map_err(|error| refused(&error))?;
+    let (changed, ids) = declare_derived(&document.value).map_err(refused)?;
     if ids.is_empty() {
         let message = format!("{}: every gap that follows from the trace is declared", args.file);
-        return Err(CliError::new(Code::TraceUnchanged, message)
-            .advise("nothing was written; `hence trace residuals FILE` lists the gaps"));
+        return Err(CliError::new(Code::TraceUnchanged, message).with_hint(hint::LIST_GAPS));
     }
     edit::write(context, &args.edit, &document.value, &changed, ids)
 }
@@ -57,11 +57,11 @@ fn free_id(trace: &Trace) -> String {
     format!("r{number}")
 }
 
-fn refused(error: &DeclareError) -> CliError {
-    let made = CliError::new(Code::TraceUnchanged, error.to_string());
-    match error {
-        DeclareError::NoPart { .. } => made.advise("`hence trace show FILE` lists the parts"),
-        DeclareError::Taken(_) => made.advise("choose another id with --residual-id"),
-        _ => made,
-    }
+fn refused(error: DeclareError) -> CliError {
+    let hint = match &error {
+        DeclareError::NoPart { .. } => Some(hint::LIST_PARTS),
+        DeclareError::Taken(_) => Some(hint::OTHER_RESIDUAL_ID),
+        _ => None,
+    };
+    CliError::from_error(Code::TraceUnchanged, error).with_hint(hint)
 }

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::{escape, escape_json};
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, pairs};
 
 /// A changed trace that was written to a file.
@@ -62,13 +63,13 @@ pub(super) fn write(
         let (created_by, created_at) = given(&args.stamp)?;
         Succession::Successor(Successor { id: args.id.clone(), created_by, created_at })
     };
-    let document = succeed(before, changed, &how).map_err(|error| refused(&error))?;
+    let document = succeed(before, changed, &how).map_err(refused)?;
     let text = format!("{}\n", escape_json(&hence_canon::pretty(&document)));
     let Some(path) = &args.out else {
         context.write(text.as_bytes())?;
         return Ok(Exit::Yes);
     };
-    std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+    std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
     let old = Trace::read(before).trace_id().map(str::to_owned);
     context.print(&EditReport {
         file: path.display().to_string(),
@@ -81,12 +82,12 @@ pub(super) fn write(
     Ok(Exit::Yes)
 }
 
-fn refused(error: &SuccessionError) -> CliError {
-    let made = CliError::new(Code::TraceUnchanged, error.to_string());
-    match error {
-        SuccessionError::Bound => made.advise("leave out --draft: a successor names the trace it replaces"),
-        SuccessionError::NoId => made.advise("give the trace an id, or use --draft"),
-        SuccessionError::SameId(_) => made.advise("choose another id with --id"),
-        _ => made,
-    }
+fn refused(error: SuccessionError) -> CliError {
+    let hint = match &error {
+        SuccessionError::Bound => Some(hint::NO_DRAFT),
+        SuccessionError::NoId => Some(hint::TRACE_ID_OR_DRAFT),
+        SuccessionError::SameId(_) => Some(hint::OTHER_SUCCESSOR_ID),
+        _ => None,
+    };
+    CliError::from_error(Code::TraceUnchanged, error).with_hint(hint)
 }

@@ -71,7 +71,7 @@ pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, Cli
     match &args.out {
         None => context.write(text.as_bytes())?,
         Some(path) => {
-            std::fs::write(path, text).map_err(|error| CliError::file("write", path, &error))?;
+            std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
             context.print(&ExportReport {
                 run: name,
                 file: path.display().to_string(),
@@ -110,12 +110,11 @@ fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
     if path.extension().is_some_and(|ending| ending == "ndjson") {
         return Ok(true);
     }
-    let unread = |error: &std::io::Error| CliError::file("read", path, error);
-    let file = std::fs::File::open(path).map_err(|error| CliError::file("open", path, &error))?;
+    let file = std::fs::File::open(path).map_err(|error| CliError::file("open", path, error))?;
     let mut line = Vec::new();
     BufReader::new(file.take(HEADER_BYTES_MAX))
         .read_until(b'\n', &mut line)
-        .map_err(|error| unread(&error))?;
+        .map_err(|error| CliError::file("read", path, error))?;
     let header = parse(&line).ok();
     Ok(header.is_some_and(|header| header.get("record_hash").is_some()))
 }
@@ -154,9 +153,9 @@ fn refused(run: &str, error: ProjectError) -> CliError {
     match error {
         ProjectError::Blob(error) => error.into(),
         ProjectError::Read(error) => {
-            CliError::new(Code::BadRecord, format!("run {run}: {error}")).advise(hint::verify(run))
+            CliError::of_run(Code::BadRecord, run, error).with_hint(hint::verify(run))
         }
-        ProjectError::Policies(error) => crate::guard::refused(run, &error),
+        ProjectError::Policies(error) => crate::guard::refused(run, error),
         ProjectError::PolicyForm(error) => CliError::new(Code::NotATrace, error.to_string()),
         ProjectError::Problem(findings) => CliError::refused(&format!("the problem of run {run}"), &findings),
         ProjectError::OtherProblem { .. }
@@ -165,8 +164,8 @@ fn refused(run: &str, error: ProjectError) -> CliError {
         | ProjectError::Outcome { .. }
         | ProjectError::Diverged(_)
         | ProjectError::Event { .. } => {
-            CliError::new(Code::Diverged, format!("run {run}: {error}")).advise(hint::verify(run))
+            CliError::of_run(Code::Diverged, run, error).with_hint(hint::verify(run))
         }
-        other => CliError::new(Code::Damaged, format!("run {run}: {other}")).advise(hint::verify(run)),
+        other => CliError::of_run(Code::Damaged, run, other).with_hint(hint::verify(run)),
     }
 }

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, columns};
 
 /// The lineage of one artifact.
@@ -114,9 +115,7 @@ pub(super) fn run(context: &Context, args: &TraceLineageArgs) -> Result<Exit, Cl
     let (above, below) = (lineage.ancestors(artifact), lineage.descendants(artifact));
     if trace.artifact_by_id(artifact).is_none() && above.is_empty() && below.is_empty() {
         let message = format!("{}: no artifact has the id {artifact:?}", args.file);
-        return Err(
-            CliError::new(Code::NoSuchPlace, message).advise("`hence trace show FILE` lists the artifacts")
-        );
+        return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_ARTIFACTS));
     }
     let direction = match (args.up, args.down) {
         (true, _) => Direction::Up,

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, columns};
 
 /// The units of a trace.
@@ -138,7 +139,7 @@ fn change(
     make: impl FnOnce(&Value) -> Result<Value, CurateError>,
 ) -> Result<Exit, CliError> {
     let document = Document::required(file)?;
-    let changed = make(&document.value).map_err(|error| refused(&error))?;
+    let changed = make(&document.value).map_err(refused)?;
     edit::write(context, args, &document.value, &changed, units)
 }
 
@@ -179,7 +180,7 @@ fn derive(context: &Context, args: &MetaDeriveArgs) -> Result<Exit, CliError> {
         MetaBasis::Turns => UnitBasis::Turns,
     };
     let document = Document::required(&args.file)?;
-    let changed = curate::derive(&document.value, basis).map_err(|error| refused(&error))?;
+    let changed = curate::derive(&document.value, basis).map_err(refused)?;
     let ids = |value: &Value| -> Vec<String> {
         Trace::read(value).meta_actions().filter_map(|unit| unit.text("id").map(str::to_owned)).collect()
     };
@@ -187,13 +188,11 @@ fn derive(context: &Context, args: &MetaDeriveArgs) -> Result<Exit, CliError> {
     let made: Vec<String> = ids(&changed).into_iter().filter(|id| !before.contains(id)).collect();
     if made.is_empty() {
         let message = format!("{}: every action belongs to a unit", args.file);
-        return Err(CliError::new(Code::TraceUnchanged, message)
-            .advise("nothing was written; `hence trace meta list FILE` lists the units"));
+        return Err(CliError::new(Code::TraceUnchanged, message).with_hint(hint::LIST_UNITS));
     }
     edit::write(context, &args.edit, &document.value, &changed, made)
 }
 
-fn refused(error: &CurateError) -> CliError {
-    CliError::new(Code::TraceUnchanged, error.to_string())
-        .advise("nothing was written; `hence trace meta list FILE` lists the units")
+fn refused(error: CurateError) -> CliError {
+    CliError::from_error(Code::TraceUnchanged, error).with_hint(hint::LIST_UNITS)
 }

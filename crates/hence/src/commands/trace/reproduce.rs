@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape;
 use crate::exit::Exit;
+use crate::hint;
 use crate::report::{Text, one_line};
 use pipeline::{Ended, Limits, run_pipeline};
 use scratch::Scratch;
@@ -127,7 +128,7 @@ pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, 
     let mut found = candidates(&trace);
     if let Some(id) = args.action.iter().find(|id| !found.iter().any(|known| known.action_id == **id)) {
         return Err(CliError::new(Code::NoSuchPlace, format!("no action {id} says how to reproduce it"))
-            .advise("leave out --action to list those that do"));
+            .with_hint(hint::LIST_REPRODUCIBLE));
     }
     found.retain(|candidate| args.action.is_empty() || args.action.contains(&candidate.action_id));
     let rows = if args.run {

@@ -79,7 +79,7 @@ fn spills(session: &Session<'_>) -> Result<Vec<Spill>, CliError> {
 
 /// Writes a file whole: a crash leaves the old file or the new one.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let failed = |error: std::io::Error| CliError::file("write", path, &error);
+    let failed = |error: std::io::Error| CliError::file("write", path, error);
     let Some(folder) = path.parent() else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(failed)?;
     let mut name = path.file_name().unwrap_or_default().to_owned();

@@ -47,18 +47,17 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
 fn refused(name: &str, findings: Vec<String>) -> CliError {
     let count = findings.len();
     let things = if count == 1 { "finding" } else { "findings" };
-    let mut error = CliError::new(Code::Document, format!("{name} is refused: {count} {things}"));
-    error.findings = findings;
-    error
+    CliError::new(Code::Document, format!("{name} is refused: {count} {things}")).with_findings(findings)
 }
 
 fn parse(name: &str, bytes: &[u8]) -> Result<Document, CliError> {
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
     let value = match extension {
-        Some("yaml" | "yml") => hence_yaml::parse_value(bytes).map_err(|error| error.to_string()),
-        _ => hence_canon::parse(bytes).map_err(|error| error.to_string()),
+        Some("yaml" | "yml") => {
+            hence_yaml::parse_value(bytes).map_err(|error| CliError::at(Code::Document, name, error))?
+        }
+        _ => hence_canon::parse(bytes).map_err(|error| CliError::at(Code::Document, name, error))?,
     };
-    let value = value.map_err(|error| CliError::new(Code::Document, format!("{name}: {error}")))?;
     let lines = |verdict: Verdict| verdict.to_string().lines().map(str::to_owned).collect();
     Document::from_value(&value).map_err(|verdict| refused(name, lines(verdict)))
 }

@@ -12,6 +12,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::interactive::{Loaded, Session, create, linked};
 
 /// Spawns a child: the parent's run records it first, then its own run begins. A process that dies in between leaves a
@@ -20,10 +21,10 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs
     let parent = session.state(args.target.state)?;
     let prompt = value::text(&args.prompt)?;
     let id = RunId::new(&args.child)
-        .map_err(|error| CliError::new(Code::Refused, error.to_string()).advise("choose another id"))?;
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
     if exists(session, &id)? {
         return Err(CliError::new(Code::Conflict, format!("there is a run {id} already"))
-            .advise("choose another id for the child's run"));
+            .with_hint(hint::OTHER_CHILD_ID));
     }
     let child = match waiting_for_its_run(session, parent, id.as_str())? {
         Some(child) => child,

@@ -7,6 +7,7 @@ use hence_canon::{Value, parse};
 use crate::args::vars::{OriginArgs, ValueArgs};
 use crate::code::Code;
 use crate::error::CliError;
+use crate::hint;
 use crate::input;
 
 /// Reads a text: the argument itself, the content of `@FILE`, standard input for `-`. `@@x` is the text `@x`.
@@ -29,16 +30,14 @@ fn read(given: &str, file: fn(&str) -> Result<Vec<u8>, CliError>) -> Result<Stri
     let bytes = file(name)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::new(Code::File, format!("{name} is not UTF-8 at byte {at}")).advise(
-            "values are texts or JSON; keep other bytes in a file and refer to it with --type file_path",
-        )
+        CliError::new(Code::File, format!("{name} is not UTF-8 at byte {at}")).with_hint(hint::NOT_UTF8)
     })
 }
 
 /// Reads JSON from the same places.
 pub(super) fn json(given: &str) -> Result<Value, CliError> {
     let text = text(given)?;
-    parse(text.as_bytes()).map_err(|error| CliError::not_json("the value", &error))
+    parse(text.as_bytes()).map_err(|error| CliError::not_json("the value", error))
 }
 
 /// Reads a value by its type: texts and references as they are, everything else as JSON.
@@ -48,8 +47,7 @@ pub(super) fn typed(args: &ValueArgs) -> Result<(Value, Option<Arc<str>>), CliEr
         (None, None | Some("null")) => Value::Null,
         (None, Some(other)) => {
             let message = format!("expected a value of type {other}, found none");
-            return Err(CliError::new(Code::NoSuchPlace, message)
-                .advise("give the value, @FILE, or - for standard input"));
+            return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::GIVE_VALUE));
         }
         (Some(given), Some("number" | "boolean" | "json" | "array" | "null")) => json(given)?,
         // A type that does not exist is for the rules to refuse.

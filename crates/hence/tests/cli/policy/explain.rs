@@ -75,7 +75,7 @@ fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
     assert_snapshot!(world.refused(&["policy", "explain", "--formula", "G(a ->"]), @r"
     --- stderr
     error[E0601]: --formula 1: expected a formula, found the end of the formula at column 7
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["policy", "explain", "rules.toml", "--only", "nothing"]), @r#"

@@ -71,7 +71,7 @@ fn a_new_policy_says_which_examples_it_lacks_and_what_is_odd() {
     assert_snapshot!(world.refused(&["policy", "new", "x", "--formula", "G("]), @r"
     --- stderr
     error[E0601]: --formula: expected a formula, found the end of the formula at column 3
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["policy", "new", "x", "--formula", "F(Lint)", "--severity", "fatal"]), @r#"
@@ -84,7 +84,7 @@ fn a_new_policy_says_which_examples_it_lacks_and_what_is_odd() {
     assert_snapshot!(world.refused(&["policy", "new", " ", "--formula", "F(Lint)"]), @r"
     --- stderr
     error[E0601]: the id of a policy must not be empty
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
 }

@@ -25,7 +25,7 @@ fn what_is_no_trace_is_refused_not_passed() {
     assert_snapshot!(world.refused(&["policy", "check", "half.yaml", "--policy", "rules.toml"]), @r"
     --- stderr
     error[E0101]: half.yaml: unclosed bracket '[' at line 1, column 10
-    hint: mend the document at that place; `hence explain E0101` says more
+    hint: fix the document at that place; `hence explain E0101` says more
     [exit 1]
     ");
 }
@@ -39,13 +39,13 @@ fn policies_that_cannot_be_loaded_are_refused_with_their_place() {
     assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "none.json"]), @r"
     --- stderr
     error[E0601]: none.json: no policies here; expected a policy, a list of policies, or an object with `policies`
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "rules.toml", "--policy", "again.json"]), @r"
     --- stderr
     error[E0601]: again.json, `/0`: policy `tests-first` is already defined in rules.toml, `/policy/0`
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "half.toml"]), @r"
@@ -55,7 +55,7 @@ fn policies_that_cannot_be_loaded_are_refused_with_their_place() {
       1 | x = [1,
         |        ^
       unclosed array, expected `]`
-    hint: mend the policies at that place; nothing was checked; `hence explain E0601` says more
+    hint: fix the policies at that place; nothing was checked; `hence explain E0601` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "enginering"]), @r"

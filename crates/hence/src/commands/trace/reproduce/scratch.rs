@@ -33,10 +33,10 @@ impl Scratch {
         let scratch = Self { root: fresh()? };
         for name in ["work", "home"] {
             let path = scratch.root.join(name);
-            fs::create_dir(&path).map_err(|error| failed("make", &path, &error))?;
+            fs::create_dir(&path).map_err(|error| failed("make", &path, error))?;
         }
         if let Some(source) = with {
-            let source = fs::canonicalize(source).map_err(|error| CliError::file("open", source, &error))?;
+            let source = fs::canonicalize(source).map_err(|error| CliError::file("open", source, error))?;
             if !source.is_dir() {
                 let message = format!("expected a folder, found a file: {}", source.display());
                 return Err(CliError::new(Code::File, message));
@@ -88,28 +88,28 @@ fn fresh() -> Result<PathBuf, CliError> {
         let path = base.join(format!("hence-scratch-{}-{number}", std::process::id()));
         // Creating fails when the name is taken, by whomever: a folder somebody prepared is never used.
         match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return fs::canonicalize(&path).map_err(|error| failed("open", &path, &error)),
+            Ok(()) => return fs::canonicalize(&path).map_err(|error| failed("open", &path, error)),
             Err(error) => last = Some(error),
         }
     }
     let error = last.unwrap_or_else(|| std::io::ErrorKind::AlreadyExists.into());
-    Err(failed("make", &base, &error))
+    Err(failed("make", &base, error))
 }
 
 /// Copies files and folders; links and devices are left out, for they lead outside.
 fn copy(from: &Path, to: &Path, scratch: &Path, room: &mut Room) -> Result<(), CliError> {
-    let entries = fs::read_dir(from).map_err(|error| CliError::file("read", from, &error))?;
+    let entries = fs::read_dir(from).map_err(|error| CliError::file("read", from, error))?;
     for entry in entries {
-        let entry = entry.map_err(|error| CliError::file("read", from, &error))?;
+        let entry = entry.map_err(|error| CliError::file("read", from, error))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(|error| CliError::file("read", &source, &error))?;
+        let kind = entry.file_type().map_err(|error| CliError::file("read", &source, error))?;
         if kind.is_dir() && source != scratch {
-            fs::create_dir(&target).map_err(|error| failed("make", &target, &error))?;
+            fs::create_dir(&target).map_err(|error| failed("make", &target, error))?;
             copy(&source, &target, scratch, room)?;
         } else if kind.is_file() {
-            let bytes = entry.metadata().map_err(|error| CliError::file("read", &source, &error))?.len();
+            let bytes = entry.metadata().map_err(|error| CliError::file("read", &source, error))?.len();
             room.take(bytes)?;
-            fs::copy(&source, &target).map_err(|error| failed("copy", &source, &error))?;
+            fs::copy(&source, &target).map_err(|error| failed("copy", &source, error))?;
         }
     }
     Ok(())
@@ -128,8 +128,8 @@ impl Room {
     }
 }
 
-fn failed(action: &str, path: &Path, error: &std::io::Error) -> CliError {
-    CliError::new(Code::Scratch, format!("cannot {action} {}: {error}", path.display()))
+fn failed(action: &str, path: &Path, error: std::io::Error) -> CliError {
+    CliError::at(Code::Scratch, format_args!("cannot {action} {}", path.display()), error)
 }
 
 #[cfg(test)]
