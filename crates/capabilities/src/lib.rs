@@ -23,8 +23,8 @@
 mod action;
 mod amount;
 mod arguments;
-mod authorities;
 mod builtin;
+pub mod client;
 mod command;
 pub mod contract;
 mod data;
@@ -49,7 +49,6 @@ mod table;
 mod text;
 mod worker;
 
-pub use authorities::Authorities;
 pub use human::{HUMAN_ASK, check_answer};
 pub use library::Library;
 pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};

@@ -9,7 +9,6 @@ use hence_cognition::run::{CallError, Reply};
 
 use crate::failure::AskError;
 use crate::model::{Model, Question};
-use crate::secret::Secret;
 use crate::settings::ModelSettings;
 
 /// Language models: `kind: llm`.
@@ -57,11 +56,10 @@ struct Llm {
 impl Provider for Llm {
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let key = self.key.as_ref().map(|name| call.secrets.value(name)).transpose()?;
-        let key = key.map(|key| Secret::new(&*key));
         let question = Question {
             input: call.input,
             schema: call.output_schema,
-            key: key.as_ref(),
+            key: key.as_deref(),
             timeout: call.timeout,
             reply_bytes_max: call.output_bytes_max,
         };

@@ -10,8 +10,7 @@
 //! no chat and calls no tools. Settings name the secret that holds the key; the key itself comes with each
 //! question, goes into one header and shows in no message.
 //!
-//! The wire is [`genai`](https://docs.rs/genai)'s. What it cannot do is put a bound on the bytes it reads: a streamed
-//! reply (the default) is bounded while it comes, one delivered whole only once it is there.
+//! Requests go through the HTTP client of capabilities: every reply, whole or streamed, is bounded while it is read.
 //!
 //! ```
 //! use hence_canon::parse;
@@ -24,15 +23,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod api;
+mod client;
 mod decimal;
-mod exchange;
+mod events;
 mod failure;
 mod kind;
 mod model;
-mod patience;
 mod reply;
+mod retry;
 mod schema;
-mod secret;
 mod settings;
 mod template;
 mod usage;
@@ -40,11 +40,10 @@ mod usage;
 pub use decimal::{Cost, FRACTION_DIGITS_MAX, NotAPrice, Price, WHOLE_DIGITS_MAX};
 pub use failure::{AskError, FailureClass};
 pub use kind::LlmKind;
-pub use model::{Answer, Model, Question};
+pub use model::{Answer, KEY_BYTES_MIN, Model, Question};
 pub use reply::TEXT_MEMBER;
-pub use secret::{SECRET_BYTES_MIN, Secret};
 pub use settings::{
-    Api, Delivery, InvalidSettings, MAX_TOKENS_DEFAULT, ModelSettings, Patience, REPAIRS_DEFAULT,
-    REPAIRS_MAX, RETRIES_DEFAULT, RETRIES_MAX, SettingsProblem, Structure,
+    Api, Delivery, InvalidSettings, MAX_TOKENS_DEFAULT, ModelSettings, REPAIRS_DEFAULT, REPAIRS_MAX,
+    RETRIES_DEFAULT, RETRIES_MAX, RetryPolicy, SettingsProblem, Structure,
 };
 pub use usage::{Prices, Tokens};

@@ -1,37 +1,45 @@
-//! Asking a model: prompts, retries, judgement, repairs.
+//! Asking a model: prompts, retries, the check of its reply, repairs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use genai::chat::ChatMessage;
 use hence_canon::{Object, Value};
+use hence_capabilities::client::{HttpClient, block_on};
 
-use crate::exchange::{Line, MayPass, Said, Trouble};
+use crate::api::{Message, Role};
+use crate::client::{ModelClient, ModelReply, RequestError, Retry};
 use crate::failure::{AskError, FailureClass};
-use crate::patience::Next;
+use crate::retry::RetryDecision;
 use crate::schema::Shape;
-use crate::secret::Secret;
 use crate::settings::{InvalidSettings, ModelSettings, Structure};
 use crate::usage::{Tokens, report};
 use crate::{reply, template::NotGiven};
+
+/// The shortest key that is a secret: local servers accept any word, and no text could be kept free of it.
+pub const KEY_BYTES_MIN: usize = 8;
+
+/// The text that replaces a key in a message.
+const HIDDEN_KEY: &str = "[key]";
 
 /// A language model that can be asked.
 #[derive(Clone, Debug)]
 pub struct Model {
     settings: ModelSettings,
+    http: Arc<HttpClient>,
 }
 
-/// What a model is asked.
-#[derive(Clone, Copy, Debug)]
+/// One question to a model. It has no `Debug`, because it holds the key.
+#[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// What the prompts are filled from.
+    /// The values that fill the prompts.
     pub input: &'a Value,
-    /// What the reply must look like; without a schema it is taken in its own words.
+    /// The schema of the reply; without a schema the reply is taken as text.
     pub schema: Option<&'a Value>,
     /// The key, if the endpoint wants one.
-    pub key: Option<&'a Secret>,
-    /// How long the answer may take, with every retry and repair.
+    pub key: Option<&'a str>,
+    /// The time for the answer, with every retry and repair.
     pub timeout: Duration,
-    /// How many bytes of text a reply may have.
+    /// Most bytes of text in a reply.
     pub reply_bytes_max: u64,
 }
 
@@ -50,7 +58,9 @@ impl Model {
     /// # Errors
     /// [`InvalidSettings`] with everything that is wrong.
     pub fn read(settings: &Object) -> Result<Self, InvalidSettings> {
-        Ok(Self { settings: ModelSettings::read(settings)? })
+        let settings = ModelSettings::read(settings)?;
+        let http = HttpClient::new(settings.ca_file.as_deref().map(Into::into)).into();
+        Ok(Self { settings, http })
     }
 
     /// Returns the settings.
@@ -65,17 +75,16 @@ impl Model {
     pub fn ask(&self, question: &Question<'_>) -> Result<Answer, AskError> {
         let shape = question.schema.map(Shape::read).transpose();
         let shape = shape.map_err(|reason| failed(FailureClass::SchemaInvalid, reason))?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
-            .map_err(|error| failed(FailureClass::Unreachable, format!("no runtime for a call: {error}")))?;
-        let asked = runtime.block_on(async {
-            let asking = Asking::begin(&self.settings, question, shape.as_ref())?.answer();
-            let timed_out = Err(AskError::TimedOut(question.timeout));
-            tokio::time::timeout(question.timeout, asking).await.unwrap_or(timed_out)
+        let conversation = Conversation::begin(self, question, shape.as_ref());
+        let answer = conversation.and_then(|conversation| {
+            let answered = block_on(question.timeout, conversation.answer());
+            let timed_out = || Err(AskError::TimedOut(question.timeout));
+            answered.map_or_else(
+                |error| Err(failed(FailureClass::Unreachable, format!("no runtime for a call: {error}"))),
+                |answer| answer.unwrap_or_else(timed_out),
+            )
         });
-        // A lookup of a name cannot be broken off; nobody waits for it.
-        runtime.shutdown_background();
-        asked.map_err(|error| hide(error, question.key))
+        answer.map_err(|error| without_key(error, question.key))
     }
 }
 
@@ -83,63 +92,70 @@ fn failed(class: FailureClass, message: String) -> AskError {
     AskError::Failed { class, message }
 }
 
-fn hide(error: AskError, key: Option<&Secret>) -> AskError {
+/// Returns whether a text shows a key.
+fn shows_key(text: &str, key: &str) -> bool {
+    key.len() >= KEY_BYTES_MIN && text.contains(key)
+}
+
+fn without_key(error: AskError, key: Option<&str>) -> AskError {
     match (error, key) {
-        (AskError::Failed { class, message }, Some(key)) => failed(class, key.hidden_in(&message)),
+        (AskError::Failed { class, message }, Some(key)) if shows_key(&message, key) => {
+            failed(class, message.replace(key, HIDDEN_KEY))
+        }
         (error, _) => error,
     }
 }
 
-/// A call under way.
-struct Asking<'a> {
+/// The messages of one question so far, and what they cost.
+struct Conversation<'a> {
     settings: &'a ModelSettings,
     shape: Option<&'a Shape>,
-    key: Option<&'a Secret>,
-    line: Line<'a>,
+    key: Option<&'a str>,
+    client: ModelClient<'a>,
     system: Option<String>,
-    messages: Vec<ChatMessage>,
+    messages: Vec<Message>,
     replies: u64,
     tokens: Tokens,
 }
 
-impl<'a> Asking<'a> {
-    fn begin(
-        settings: &'a ModelSettings,
-        question: &Question<'a>,
-        shape: Option<&'a Shape>,
-    ) -> Result<Self, AskError> {
-        let input = question.input;
-        let unfit = |NotGiven(name)| {
+impl<'a> Conversation<'a> {
+    fn begin(model: &'a Model, question: &Question<'a>, shape: Option<&'a Shape>) -> Result<Self, AskError> {
+        let (settings, input) = (&model.settings, question.input);
+        let missing = |NotGiven(name)| {
             let message = format!("the prompt names `{name}`, which the input does not have");
             failed(FailureClass::InvalidInput, message)
         };
         let system =
-            settings.system.as_ref().map(|template| template.fill(input)).transpose().map_err(unfit)?;
-        let prompt = settings.prompt.fill(input).map_err(unfit)?;
-        let asking = Self {
+            settings.system.as_ref().map(|template| template.fill(input)).transpose().map_err(missing)?;
+        let prompt = settings.prompt.fill(input).map_err(missing)?;
+        let schema = shape.map(Shape::source);
+        let client = ModelClient::new(settings, &model.http, question.key, schema, question.reply_bytes_max);
+        Ok(Self {
             settings,
             shape,
             key: question.key,
-            line: Line::open(settings, question, shape).map_err(|trouble| about(settings, trouble))?,
+            client: client.map_err(|error| about(settings, error))?,
             system: with_shape(system, shape, settings.structure),
-            messages: vec![ChatMessage::user(prompt)],
+            messages: vec![Message { role: Role::User, text: prompt }],
             replies: 0,
             tokens: Tokens::default(),
-        };
-        Ok(asking)
+        })
     }
 
-    /// Asks until a reply is what it must look like, or often enough.
+    /// Asks until a reply fits the schema, or all repairs are used up.
     async fn answer(mut self) -> Result<Answer, AskError> {
         loop {
-            let said = self.exchange().await.map_err(|trouble| about(self.settings, trouble))?;
+            let reply = self.request().await.map_err(|error| about(self.settings, error))?;
             self.replies += 1;
-            self.tokens = self.tokens.plus(said.tokens);
-            if self.key.is_some_and(|key| key.is_in(&said.text)) {
-                let message = "the reply shows the key it was asked with".to_owned();
-                return Err(about(self.settings, Trouble::lasting(FailureClass::ReplyInvalid, message)));
+            self.tokens = self.tokens.plus(reply.tokens);
+            if self.key.is_some_and(|key| shows_key(&reply.text, key)) {
+                let message = "the reply shows the key it was asked with";
+                return Err(about(
+                    self.settings,
+                    RequestError::permanent(FailureClass::ReplyInvalid, message),
+                ));
             }
-            match reply::judge(&said.text, self.shape) {
+            match reply::judge(&reply.text, self.shape) {
                 Ok(output) => {
                     let meta = report(self.replies, self.tokens, self.settings.prices.as_ref());
                     return Ok(Answer { output, meta });
@@ -147,34 +163,35 @@ impl<'a> Asking<'a> {
                 Err(wrong) if self.replies > u64::from(self.settings.repairs) => {
                     return Err(self.given_up(&wrong));
                 }
-                Err(wrong) => self.messages.extend(repair(said.text, &wrong)),
+                Err(wrong) => self.messages.extend(repair(reply.text, &wrong)),
             }
         }
     }
 
-    /// Makes one request, again and again while its trouble may pass.
-    async fn exchange(&self) -> Result<Said, Trouble> {
+    /// Sends one request, and sends it again while its failure may pass.
+    async fn request(&self) -> Result<ModelReply, RequestError> {
         let mut failures = 0;
         loop {
-            let trouble = match self.line.exchange(self.system.as_deref(), &self.messages).await {
-                Ok(said) => return Ok(said),
-                Err(trouble) => trouble,
+            let error = match self.client.request(self.system.as_deref(), &self.messages).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
             };
-            let MayPass::Yes(asked) = trouble.may_pass else { return Err(trouble) };
+            let Retry::After(requested) = error.retry else { return Err(error) };
             failures += 1;
-            let Trouble { class, message, .. } = trouble;
-            match self.settings.patience.next(failures, asked) {
-                Next::Wait(wait) => tokio::time::sleep(wait).await,
-                Next::TriedEnough if failures == 1 => return Err(Trouble::lasting(class, message)),
-                Next::TriedEnough => {
-                    return Err(Trouble::lasting(class, format!("{message} ({failures} times in a row)")));
+            let RequestError { class, message, .. } = error;
+            let message = match self.settings.retry.decide(failures, requested) {
+                RetryDecision::Wait(wait) => {
+                    tokio::time::sleep(wait).await;
+                    continue;
                 }
-                Next::AskedTooMuch(wait) => {
-                    let longest = self.settings.patience.wait_max;
-                    let message = format!("{message}; it asks to wait {wait:?}, allowed are {longest:?}");
-                    return Err(Trouble::lasting(class, message));
+                RetryDecision::Exhausted if failures == 1 => message,
+                RetryDecision::Exhausted => format!("{message} ({failures} times in a row)"),
+                RetryDecision::WaitTooLong(wait) => {
+                    let longest = self.settings.retry.wait_max;
+                    format!("{message}; it asks to wait {wait:?}, allowed are {longest:?}")
                 }
-            }
+            };
+            return Err(RequestError::permanent(class, message));
         }
     }
 
@@ -184,13 +201,13 @@ impl<'a> Asking<'a> {
         let message = format!(
             "none of {replies} replies can be used ({input} tokens in, {output} out); of the last, {wrong}"
         );
-        about(self.settings, Trouble::lasting(FailureClass::ReplyInvalid, message))
+        about(self.settings, RequestError::permanent(FailureClass::ReplyInvalid, message))
     }
 }
 
-fn about(settings: &ModelSettings, trouble: Trouble) -> AskError {
-    let message = format!("model `{}` at {}: {}", settings.model, settings.endpoint, trouble.message);
-    failed(trouble.class, message)
+fn about(settings: &ModelSettings, error: RequestError) -> AskError {
+    let message = format!("model `{}` at {}: {}", settings.model, settings.endpoint, error.message);
+    failed(error.class, message)
 }
 
 /// Shows the schema in the system prompt where the provider does not hold the model to it.
@@ -200,17 +217,17 @@ fn with_shape(system: Option<String>, shape: Option<&Shape>, structure: Structur
     };
     let demand = format!(
         "Reply with one JSON object that satisfies this JSON Schema, and with nothing else:\n{}",
-        shape.schema()
+        shape.source()
     );
     Some(system.map_or_else(|| demand.clone(), |system| format!("{system}\n\n{demand}")))
 }
 
-/// What is said to a model whose reply cannot be used.
-fn repair(said: String, wrong: &str) -> [ChatMessage; 2] {
-    // Some endpoints refuse a turn without a word.
-    let said = if said.trim().is_empty() { "(nothing)".to_owned() } else { said };
+/// Returns the messages that ask for a corrected reply.
+fn repair(reply: String, wrong: &str) -> [Message; 2] {
+    // Some endpoints refuse an empty message.
+    let reply = if reply.trim().is_empty() { "(nothing)".to_owned() } else { reply };
     let demand = format!(
         "That reply cannot be used: {wrong}. Reply again with the whole JSON object, corrected, and with nothing else."
     );
-    [ChatMessage::assistant(said), ChatMessage::user(demand)]
+    [Message { role: Role::Assistant, text: reply }, Message { role: Role::User, text: demand }]
 }

@@ -15,7 +15,7 @@ const BREACH_CHARS_MAX: usize = 300;
 /// A JSON Schema, ready to judge replies.
 #[derive(Clone)]
 pub(crate) struct Shape {
-    schema: Arc<serde_json::Value>,
+    source: Value,
     validator: Arc<Validator>,
 }
 
@@ -31,17 +31,18 @@ impl Shape {
             }
             _ => return Err("a model gives an object, and the schema describes something else".to_owned()),
         };
-        let schema = plain(&schema.into()).map_err(|error| error.to_string())?;
+        let source = Value::from(schema);
+        let schema = plain(&source).map_err(|error| error.to_string())?;
         let validator = jsonschema::options()
             // A pattern cannot take longer than its text is long.
             .with_pattern_options(PatternOptions::regex())
             .build(&schema)
             .map_err(|error| error.to_string())?;
-        Ok(Self { schema: schema.into(), validator: validator.into() })
+        Ok(Self { source, validator: validator.into() })
     }
 
-    pub(crate) fn schema(&self) -> &serde_json::Value {
-        &self.schema
+    pub(crate) fn source(&self) -> &Value {
+        &self.source
     }
 
     /// Returns how a reply breaks the schema, if it does.
@@ -64,7 +65,7 @@ impl Shape {
 
 impl fmt::Debug for Shape {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.schema.fmt(formatter)
+        write!(formatter, "{}", self.source)
     }
 }
 

@@ -60,10 +60,10 @@ pub enum Delivery {
     Whole,
 }
 
-/// How often and how patiently a request is repeated.
+/// How often a request is repeated, and how long to wait before each repetition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Patience {
-    /// How many times it is repeated.
+pub struct RetryPolicy {
+    /// The number of repetitions.
     pub retries: u32,
     /// The first wait.
     pub wait: Duration,
@@ -94,8 +94,8 @@ pub struct ModelSettings {
     pub temperature: Option<f64>,
     /// The seed, if any is said.
     pub seed: Option<u64>,
-    /// How often and how patiently a request is repeated.
-    pub patience: Patience,
+    /// How often and after which waits a request is repeated.
+    pub retry: RetryPolicy,
     /// How many times a model is told what is wrong with its reply.
     pub repairs: u32,
     /// How replies are delivered.

@@ -25,16 +25,6 @@ impl Tokens {
             output: self.output.saturating_add(other.output),
         }
     }
-
-    pub(crate) fn of(usage: &genai::chat::Usage) -> Self {
-        let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
-        let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-        Self {
-            input: count(usage.prompt_tokens),
-            cached_input: count(cached),
-            output: count(usage.completion_tokens),
-        }
-    }
 }
 
 /// What a million tokens of each kind cost.

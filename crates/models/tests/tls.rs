@@ -8,7 +8,7 @@ mod server;
 use std::time::Duration;
 
 use hence_canon::{Object, parse};
-use hence_models::{AskError, FailureClass, Model, Question, Secret};
+use hence_models::{AskError, FailureClass, Model, Question};
 use server::{TlsServer, authority};
 
 const REPLY: &str = r#"{"id": "c1", "object": "chat.completion", "model": "m-1", "choices": [{"index": 0,
@@ -22,9 +22,10 @@ fn asked(server: &TlsServer, more: &str) -> Result<Object, AskError> {
         server.port
     );
     let model = Model::read(parse(settings.as_bytes()).unwrap().as_object().unwrap()).unwrap();
-    let (input, key) = (Object::new().into(), Secret::new("sk-123456789"));
+    let input = Object::new().into();
     let (timeout, reply_bytes_max) = (Duration::from_secs(10), 1000);
-    let question = Question { input: &input, schema: None, key: Some(&key), timeout, reply_bytes_max };
+    let question =
+        Question { input: &input, schema: None, key: Some("sk-123456789"), timeout, reply_bytes_max };
     model.ask(&question).map(|answer| answer.output)
 }
 

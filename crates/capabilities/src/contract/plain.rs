@@ -46,8 +46,9 @@ fn convert(value: &Value, pointer: &JsonPointer, large: Large<'_>) -> Option<ser
             Plain::Array(items.collect::<Option<_>>()?)
         }
         Value::Object(object) => {
+            // Sorted, so that no message depends on whether serde_json keeps the order of members.
             let members = object
-                .iter()
+                .iter_sorted()
                 .map(|(key, value)| Some((key.to_string(), convert(value, &pointer.child(key), large)?)));
             Plain::Object(members.collect::<Option<_>>()?)
         }

@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::{JsonPointer, Object, Value, parse};
-use reqwest::header::HeaderName;
-use reqwest::{Method, Url};
 
-use super::exchange::Exchange;
 use super::response::Gives;
 use super::template::{Part, Template};
 use super::{Body, Http, is_idempotent};
-use crate::authorities::Authorities;
+use crate::client::header::HeaderName;
+use crate::client::{HttpClient, Method, Url, is_loopback};
 use crate::provider::{Provider, ProviderKind};
 use crate::registry::Members;
 
@@ -71,7 +69,6 @@ impl ProviderKind for HttpKind {
         let retries = retries.unwrap_or(if may_repeat { RETRIES_DEFAULT } else { 0 });
         let base = members.base();
         let ca_file = members.text("ca_file").map(|file| base.join(&*file));
-        let exchange = Exchange::trusting(Authorities::new(ca_file));
         let url = url?;
         Some(Arc::new(Http {
             method,
@@ -83,7 +80,7 @@ impl ProviderKind for HttpKind {
             idempotency_header,
             retries,
             backoff,
-            exchange,
+            client: HttpClient::new(ca_file),
         }))
     }
 
@@ -154,11 +151,7 @@ fn url(members: &mut Members<'_, '_>) -> Option<Template> {
 fn is_open(template: &Template) -> bool {
     let Some(Part::Literal(base)) = template.parts().first() else { return true };
     let Ok(url) = Url::parse(base) else { return true };
-    let local = url.host_str().is_some_and(|host| {
-        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    });
-    url.scheme() != "https" && !local
+    url.scheme() != "https" && !is_loopback(&url)
 }
 
 fn templates(members: &mut Members<'_, '_>, key: &'static str) -> Vec<(Arc<str>, Template)> {

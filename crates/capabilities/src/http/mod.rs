@@ -1,6 +1,5 @@
 //! HTTP services: a request made from the input, a JSON response.
 
-mod exchange;
 mod kind;
 mod request;
 mod response;
@@ -12,10 +11,10 @@ use std::time::{Duration, Instant};
 use hence_canon::{Float, Object, Value};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{CallError, Reply};
-use reqwest::Method;
 
+use crate::client::header::{HeaderMap, HeaderName, RETRY_AFTER};
+use crate::client::{BodyError, HttpClient, HttpRequest, Method, Stage, TransportError, block_on};
 use crate::provider::{Provider, ProviderCall};
-use exchange::{Answer, Exchange, Trouble};
 pub(crate) use kind::HttpKind;
 use response::Gives;
 use template::Template;
@@ -28,16 +27,16 @@ struct Http {
     method: Method,
     url: Template,
     query: Vec<(Arc<str>, Template)>,
-    headers: Vec<(reqwest::header::HeaderName, Template)>,
+    headers: Vec<(HeaderName, Template)>,
     body: Body,
     gives: Gives,
     /// The header that names what is to be done, the same for every attempt.
-    idempotency_header: Option<reqwest::header::HeaderName>,
+    idempotency_header: Option<HeaderName>,
     /// How often a request is made again.
     retries: u64,
     /// The first wait between two attempts; each is twice the one before.
     backoff: Duration,
-    exchange: Exchange,
+    client: HttpClient,
 }
 
 /// What a request carries.
@@ -51,6 +50,44 @@ enum Body {
     Member(Arc<str>),
 }
 
+/// The response of a server.
+struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+/// An exchange without a usable response.
+enum ExchangeError {
+    /// Nothing was sent.
+    NotSent(String),
+    /// Something was sent, and no whole response came back.
+    Interrupted(String),
+    /// It took too long.
+    TimedOut,
+    /// The response is larger than allowed.
+    TooLarge,
+}
+
+impl From<TransportError> for ExchangeError {
+    fn from(error: TransportError) -> Self {
+        match error.stage {
+            Stage::Setup | Stage::Connect => Self::NotSent(error.to_string()),
+            Stage::Exchange => Self::Interrupted(error.to_string()),
+        }
+    }
+}
+
+impl From<BodyError> for ExchangeError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge => Self::TooLarge,
+            // The request went out, whatever stopped its response.
+            BodyError::Transport(error) => Self::Interrupted(error.to_string()),
+        }
+    }
+}
+
 impl Provider for Http {
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let started = Instant::now();
@@ -59,7 +96,7 @@ impl Provider for Http {
         loop {
             attempts += 1;
             let left = call.timeout.saturating_sub(started.elapsed());
-            let result = self.exchange.send(&request, left, call.output_bytes_max);
+            let result = self.exchange(&request, left, call.output_bytes_max);
             let wait = self.wait_before_next(attempts, &result);
             // A wait that would use up the time is not begun.
             match wait.filter(|wait| *wait < call.timeout.saturating_sub(started.elapsed())) {
@@ -71,19 +108,38 @@ impl Provider for Http {
 }
 
 impl Http {
+    /// Sends a request and reads the whole response, up to a limit.
+    fn exchange(
+        &self,
+        request: &HttpRequest,
+        timeout: Duration,
+        bytes_max: u64,
+    ) -> Result<Answer, ExchangeError> {
+        let exchange = async {
+            let mut response = self.client.send(request.clone()).await?;
+            let body = response.body(bytes_max).await?;
+            Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })
+        };
+        let answered =
+            block_on(timeout, exchange).map_err(|error| ExchangeError::NotSent(error.to_string()))?;
+        answered.unwrap_or(Err(ExchangeError::TimedOut))
+    }
+
     /// Returns whether making a request twice is the same as making it once.
     fn is_idempotent(&self) -> bool {
         is_idempotent(&self.method) || self.idempotency_header.is_some()
     }
 
     /// Returns how long to wait before the next attempt, if one is worth making.
-    fn wait_before_next(&self, attempts: u64, result: &Result<Answer, Trouble>) -> Option<Duration> {
+    fn wait_before_next(&self, attempts: u64, result: &Result<Answer, ExchangeError>) -> Option<Duration> {
         if attempts > self.retries || !self.is_idempotent() {
             return None;
         }
         let asked = match result {
-            Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => answer.retry_after_seconds,
-            Err(Trouble::NotSent(_) | Trouble::Interrupted(_)) => None,
+            Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => {
+                retry_after_seconds(&answer.headers)
+            }
+            Err(ExchangeError::NotSent(_) | ExchangeError::Interrupted(_)) => None,
             _ => return None,
         };
         let exponent = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
@@ -96,7 +152,7 @@ impl Http {
     /// Says what an exchange came to.
     fn judge(
         &self,
-        result: Result<Answer, Trouble>,
+        result: Result<Answer, ExchangeError>,
         call: &ProviderCall<'_>,
         attempts: u64,
     ) -> Result<Reply, CallError> {
@@ -117,13 +173,13 @@ impl Http {
                     failed(class, message)
                 })
             }
-            Err(Trouble::NotSent(message)) => Err(failed("HttpUnreachable", message)),
-            Err(Trouble::Interrupted(message)) => Err(self.after_sending("HttpInterrupted", message)),
-            Err(Trouble::TooLarge) => {
+            Err(ExchangeError::NotSent(message)) => Err(failed("HttpUnreachable", message)),
+            Err(ExchangeError::Interrupted(message)) => Err(self.after_sending("HttpInterrupted", message)),
+            Err(ExchangeError::TooLarge) => {
                 let message = format!("the response has more than {} bytes", call.output_bytes_max);
                 Err(self.after_sending("HttpOutputTooLarge", message))
             }
-            Err(Trouble::TimedOut) => {
+            Err(ExchangeError::TimedOut) => {
                 let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
                 let timed_out = CallError::TimedOut(seconds);
                 if self.is_idempotent() {
@@ -146,6 +202,11 @@ impl Http {
 /// Returns whether a method means the same when it is used twice.
 fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::PUT, Method::DELETE].contains(method)
+}
+
+/// Reads how many seconds a server wants to be left alone; a date would need a clock we share with it.
+fn retry_after_seconds(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
 }
 
 fn failed(class: &str, message: String) -> CallError {

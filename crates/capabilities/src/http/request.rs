@@ -2,27 +2,19 @@
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::run::CallError;
-use reqwest::Url;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::template::{Part, Template, Unfilled, percent_encoded, plain_member};
 use super::{Body, Http, failed};
+use crate::client::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use crate::client::{HttpRequest, Url};
 use crate::provider::ProviderCall;
 
 /// The class of a request that cannot be made from its input: trying again would not help.
 const INPUT_REFUSED: &str = "InputMappingError";
 
-/// A request that can be sent, and sent again.
-pub(super) struct Request {
-    pub(super) method: reqwest::Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Option<Vec<u8>>,
-}
-
 impl Http {
     /// Makes the request of a call.
-    pub(super) fn request(&self, call: &ProviderCall<'_>) -> Result<Request, CallError> {
+    pub(super) fn request(&self, call: &ProviderCall<'_>) -> Result<HttpRequest, CallError> {
         let mut headers = HeaderMap::new();
         let body = match &self.body {
             Body::None => None,
@@ -43,7 +35,7 @@ impl Http {
             headers.insert(name.clone(), header(name, call.idempotency_key)?);
         }
         let body = body.map(|value| Canonical::of(value).bytes().to_vec());
-        Ok(Request { method: self.method.clone(), url: self.url(call)?, headers, body })
+        Ok(HttpRequest { method: self.method.clone(), url: self.url(call)?, headers, body })
     }
 
     fn url(&self, call: &ProviderCall<'_>) -> Result<Url, CallError> {

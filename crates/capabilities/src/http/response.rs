@@ -1,9 +1,9 @@
 //! What a response means.
 
 use hence_canon::{Object, Value, parse};
-use reqwest::header::{CONTENT_TYPE, SET_COOKIE};
 
-use super::exchange::Answer;
+use super::Answer;
+use crate::client::header::{CONTENT_TYPE, SET_COOKIE};
 
 /// How much of a response that is a refusal is repeated in the message.
 const SAID_CHARACTERS_MAX: usize = 300;

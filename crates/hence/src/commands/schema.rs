@@ -82,11 +82,19 @@ fn capabilities_file() -> Schema {
     serde_json::from_str(&text).expect("a JSON Schema is an object")
 }
 
+/// Returns a schema with its members sorted. Without it their order would follow a feature of serde_json that any
+/// dependency can switch on.
+fn sorted(schema: Schema) -> serde_json::Value {
+    let mut schema = schema.to_value();
+    schema.sort_all_objects();
+    schema
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SchemaReport {
     Names(Vec<&'static str>),
-    One(Box<Schema>),
+    One(Box<serde_json::Value>),
 }
 
 impl Text for SchemaReport {
@@ -102,7 +110,7 @@ pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError
     let report = match &args.command {
         None => SchemaReport::Names(all().map(|(name, _)| *name).collect()),
         Some(command) => match all().find(|(name, _)| name == command) {
-            Some((_, schema)) => SchemaReport::One(Box::new(schema())),
+            Some((_, schema)) => SchemaReport::One(Box::new(sorted(schema()))),
             None => {
                 return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))
                     .with_hint(hint::LIST_SCHEMAS));

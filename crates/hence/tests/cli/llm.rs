@@ -88,6 +88,18 @@ fn a_step_asks_a_model_and_the_record_says_what_it_took() {
 }
 
 #[test]
+fn no_proxy_is_used_to_reach_this_machine() {
+    let proxy = Endpoint::with(vec![Voice::OpenAi.whole(GOOD)]);
+    let endpoint = Endpoint::with(vec![Voice::OpenAi.whole(GOOD)]);
+    let mut world = world(Voice::OpenAi, &endpoint.url(), "stream: false");
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        world = world.env(name, &proxy.url());
+    }
+    assert_eq!(world.ask(&RUN).code, 0);
+    assert_eq!((proxy.requests().len(), endpoint.requests().len()), (0, 1));
+}
+
+#[test]
 fn a_model_that_cannot_be_used_fails_its_step_with_a_class() {
     let never = || Voice::OpenAi.whole("never JSON");
     for (script, class) in [

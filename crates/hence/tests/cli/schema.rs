@@ -166,6 +166,28 @@ fn every_command_keeps_to_its_schema() {
 }
 
 #[test]
+fn schemas_are_printed_with_their_members_sorted() {
+    fn is_sorted(value: &hence_canon::Value) -> bool {
+        match value {
+            hence_canon::Value::Array(items) => items.iter().all(is_sorted),
+            hence_canon::Value::Object(object) => {
+                object.keys().is_sorted() && object.iter().all(|(_, value)| is_sorted(value))
+            }
+            _ => true,
+        }
+    }
+    let world = World::new();
+    for name in world.ask(&["schema", "--json"]).json().as_array().unwrap() {
+        for arguments in
+            [vec!["schema", name.as_str().unwrap()], vec!["schema", name.as_str().unwrap(), "--json"]]
+        {
+            let printed = hence_canon::parse(&world.ask(&arguments).stdout).unwrap();
+            assert!(is_sorted(&printed), "{name}");
+        }
+    }
+}
+
+#[test]
 fn refusals_keep_to_theirs() {
     let world = World::with_run("one");
     world.write("bad.json", "{\"id\": 1}").write("worse.json", "{");

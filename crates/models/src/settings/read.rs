@@ -7,8 +7,8 @@ use std::time::Duration;
 use hence_canon::{Object, Value};
 
 use super::{
-    Api, Delivery, MAX_TOKENS_DEFAULT, ModelSettings, Patience, REPAIRS_DEFAULT, REPAIRS_MAX,
-    RETRIES_DEFAULT, RETRIES_MAX, Structure, WAIT_DEFAULT, WAIT_MAX_DEFAULT,
+    Api, Delivery, MAX_TOKENS_DEFAULT, ModelSettings, REPAIRS_DEFAULT, REPAIRS_MAX, RETRIES_DEFAULT,
+    RETRIES_MAX, RetryPolicy, Structure, WAIT_DEFAULT, WAIT_MAX_DEFAULT,
 };
 use crate::decimal::Price;
 use crate::template::Template;
@@ -56,7 +56,7 @@ impl ModelSettings {
             max_tokens: reading.count("max_tokens", 1, u32::MAX, MAX_TOKENS_DEFAULT),
             temperature: reading.temperature(),
             seed: reading.seed(),
-            patience: reading.patience(),
+            retry: reading.retry(),
             repairs: reading.count("repairs", 0, REPAIRS_MAX, REPAIRS_DEFAULT),
             delivery: reading.delivery(),
             prices: reading.prices(),
@@ -117,7 +117,7 @@ impl<'a> Reading<'a> {
             Api::Anthropic => "https://api.anthropic.com/v1/",
         };
         let Some(text) = self.text("endpoint") else { return default.into() };
-        let Ok(mut url) = reqwest::Url::parse(text) else {
+        let Ok(mut url) = hence_capabilities::client::Url::parse(text) else {
             self.say("endpoint", "expected an address");
             return default.into();
         };
@@ -198,15 +198,16 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn patience(&mut self) -> Patience {
-        let default = Patience { retries: RETRIES_DEFAULT, wait: WAIT_DEFAULT, wait_max: WAIT_MAX_DEFAULT };
+    fn retry(&mut self) -> RetryPolicy {
+        let default =
+            RetryPolicy { retries: RETRIES_DEFAULT, wait: WAIT_DEFAULT, wait_max: WAIT_MAX_DEFAULT };
         let Some(value) = self.find("retries") else { return default };
         let Value::Object(object) = value else {
             self.say("retries", "expected an object with `max`, `wait_seconds` and `wait_seconds_max`");
             return default;
         };
         let mut inner = Reading { object, wrong: Vec::new() };
-        let read = Patience {
+        let read = RetryPolicy {
             retries: inner.count("max", 0, RETRIES_MAX, RETRIES_DEFAULT),
             wait: inner.seconds("wait_seconds", WAIT_DEFAULT),
             wait_max: inner.seconds("wait_seconds_max", WAIT_MAX_DEFAULT),

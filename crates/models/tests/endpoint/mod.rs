@@ -11,6 +11,8 @@ use std::time::Duration;
 pub(crate) enum Reaction {
     /// Sends a whole response.
     Reply { status: &'static str, headers: Vec<(&'static str, String)>, body: String },
+    /// Sends a whole JSON response in chunks of so many bytes.
+    Chunked { body: String, chunk_bytes: usize },
     /// Sends events in chunks of so many bytes, and ends the response properly or breaks it off.
     Stream { events: String, chunk_bytes: usize, end: End },
     /// Sends a response that goes on and on with the same piece, until the client has gone or the limit is reached.
@@ -104,6 +106,7 @@ fn serve(mut stream: TcpStream, reaction: &Reaction, shared: &Shared) {
     // A client that has gone away is its own business.
     let _ = match reaction {
         Reaction::Reply { status, headers, body } => reply(&mut stream, status, headers, body),
+        Reaction::Chunked { body, chunk_bytes } => chunked(&mut stream, body, *chunk_bytes),
         Reaction::Stream { events, chunk_bytes, end } => {
             stream_events(&mut stream, events, *chunk_bytes, *end)
         }
@@ -158,6 +161,13 @@ fn stream_events(stream: &mut TcpStream, events: &str, chunk: usize, end: End) -
         write_chunk(stream, piece)?;
     }
     if end == End::Proper { stream.write_all(b"0\r\n\r\n") } else { Ok(()) }
+}
+
+fn chunked(stream: &mut TcpStream, body: &str, chunk: usize) -> std::io::Result<()> {
+    let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n";
+    stream.write_all(format!("{head}transfer-encoding: chunked\r\n\r\n").as_bytes())?;
+    body.as_bytes().chunks(chunk).try_for_each(|piece| write_chunk(stream, piece))?;
+    stream.write_all(b"0\r\n\r\n")
 }
 
 fn endless(stream: &mut TcpStream, piece: &str, bytes_max: usize) -> std::io::Result<()> {

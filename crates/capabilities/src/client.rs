@@ -1,0 +1,253 @@
+//! The HTTP client of `http` capabilities and of language models.
+//!
+//! It follows no redirects, because a redirect would carry a secret to a host that nobody declared. It uses no proxy to
+//! reach this machine. It keeps no connection open after a call, and reads no more of a body than its caller allows.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::{Certificate, Client};
+pub use reqwest::{Method, StatusCode, Url, header};
+
+/// Most bytes of a file of certificates: the bundles of whole systems have a quarter of it.
+const CA_FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A client that trusts the system's certificate authorities and those of one file.
+#[derive(Debug, Default)]
+pub struct HttpClient {
+    ca_file: Option<PathBuf>,
+    direct: OnceLock<Client>,
+    proxied: OnceLock<Client>,
+}
+
+/// A request that can be sent, and sent again.
+#[derive(Clone)]
+pub struct HttpRequest {
+    /// The method.
+    pub method: Method,
+    /// The address.
+    pub url: Url,
+    /// The headers; those that carry a secret are marked as sensitive.
+    pub headers: header::HeaderMap,
+    /// The body.
+    pub body: Option<Vec<u8>>,
+}
+
+/// A response whose body is still to be read.
+#[derive(Debug)]
+pub struct HttpResponse(reqwest::Response);
+
+/// The stage of a request at which it failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// No client or no request could be made. Another attempt fails the same way.
+    Setup,
+    /// There was no connection, so nothing was sent.
+    Connect,
+    /// The request may have been sent, and no whole response came back.
+    Exchange,
+}
+
+/// A request without a whole response. The address is in no message: it may hold a secret.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}", .causes.join(": "))]
+pub struct TransportError {
+    /// The stage at which the request failed.
+    pub stage: Stage,
+    causes: Vec<String>,
+}
+
+/// A body that was not read to its end.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BodyError {
+    /// The body has more bytes than allowed; the rest was not read.
+    #[error("the body is larger than allowed")]
+    TooLarge,
+    /// The connection failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+impl TransportError {
+    fn setup(message: impl ToString) -> Self {
+        Self { stage: Stage::Setup, causes: vec![message.to_string()] }
+    }
+
+    fn of(error: reqwest::Error) -> Self {
+        let stage = match (error.is_builder(), error.is_connect()) {
+            (true, _) => Stage::Setup,
+            (false, true) => Stage::Connect,
+            (false, false) => Stage::Exchange,
+        };
+        let error = error.without_url();
+        let mut causes = vec![error.to_string()];
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            causes.push(cause.to_string());
+            source = cause.source();
+        }
+        Self { stage, causes }
+    }
+
+    /// Returns the deepest cause, which is the most telling one.
+    pub fn root_cause(&self) -> &str {
+        self.causes.last().map(String::as_str).unwrap_or_default()
+    }
+}
+
+impl HttpClient {
+    /// Makes a client that also trusts the authorities in a PEM file, which is read before the first request.
+    pub fn new(ca_file: Option<PathBuf>) -> Self {
+        Self { ca_file, ..Self::default() }
+    }
+
+    /// Sends a request and returns the response as soon as its headers are there.
+    ///
+    /// # Errors
+    /// [`TransportError`] when there is no response.
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+        let client = self.client_for(&request.url)?;
+        let mut builder = client.request(request.method, request.url).headers(request.headers);
+        if let Some(body) = request.body {
+            builder = builder.body(body);
+        }
+        builder.send().await.map(HttpResponse).map_err(TransportError::of)
+    }
+
+    fn client_for(&self, url: &Url) -> Result<&Client, TransportError> {
+        let cell = if is_loopback(url) { &self.direct } else { &self.proxied };
+        if let Some(client) = cell.get() {
+            return Ok(client);
+        }
+        // A provider that is installed already serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
+        let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
+        let builder = match &self.ca_file {
+            None => builder,
+            Some(file) => builder.tls_certs_merge(read_certificates(file)?),
+        };
+        let client = builder.build().map_err(TransportError::of)?;
+        Ok(cell.get_or_init(|| client))
+    }
+}
+
+impl HttpResponse {
+    /// Returns the status.
+    pub fn status(&self) -> StatusCode {
+        self.0.status()
+    }
+
+    /// Returns the headers.
+    pub fn headers(&self) -> &header::HeaderMap {
+        self.0.headers()
+    }
+
+    /// Returns the content type, or nothing where none is declared.
+    pub fn content_type(&self) -> &str {
+        let declared = self.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        declared.unwrap_or_default()
+    }
+
+    /// Returns the next bytes of the body, as many as are there.
+    ///
+    /// # Errors
+    /// [`TransportError`] when the body breaks off.
+    pub async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, TransportError> {
+        self.0.chunk().await.map_err(TransportError::of)
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    /// [`BodyError`] when it has more bytes than allowed, or breaks off.
+    pub async fn body(&mut self, bytes_max: u64) -> Result<Vec<u8>, BodyError> {
+        if self.0.content_length().is_some_and(|bytes| bytes > bytes_max) {
+            return Err(BodyError::TooLarge);
+        }
+        let body = self.body_start(bytes_max.saturating_add(1)).await?;
+        if body.len() as u64 > bytes_max { Err(BodyError::TooLarge) } else { Ok(body) }
+    }
+
+    /// Reads the beginning of the body, up to so many bytes.
+    ///
+    /// # Errors
+    /// [`TransportError`] when the body breaks off before.
+    pub async fn body_start(&mut self, bytes_max: u64) -> Result<Vec<u8>, TransportError> {
+        let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+        let mut body = Vec::new();
+        while body.len() < bytes_max {
+            let Some(chunk) = self.chunk().await? else { break };
+            let chunk = chunk.as_ref();
+            body.extend_from_slice(chunk.get(..bytes_max - body.len()).unwrap_or(chunk));
+        }
+        Ok(body)
+    }
+}
+
+/// Runs a future on this thread; `None` when it does not end in time.
+///
+/// # Errors
+/// The error of the system when there can be no runtime.
+pub fn block_on<T>(timeout: Duration, future: impl Future<Output = T>) -> std::io::Result<Option<T>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(async { tokio::time::timeout(timeout, future).await });
+    // The lookup of a name cannot be cancelled, and must not be waited for.
+    runtime.shutdown_background();
+    Ok(result.ok())
+}
+
+/// Returns whether a URL is served by this machine: nothing can read or redirect what is sent there.
+pub fn is_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| {
+        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    })
+}
+
+fn read_certificates(file: &Path) -> Result<Vec<Certificate>, TransportError> {
+    let failed = |reason: &dyn std::fmt::Display| {
+        TransportError::setup(format!("ca_file {}: {reason}", file.display()))
+    };
+    let bytes = read_limited(file).map_err(|error| failed(&error))?;
+    let certificates = Certificate::from_pem_bundle(&bytes).map_err(|error| failed(&error))?;
+    if certificates.is_empty() { Err(failed(&"it holds no certificate")) } else { Ok(certificates) }
+}
+
+fn read_limited(file: &Path) -> Result<Vec<u8>, std::io::Error> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)?.take(CA_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > CA_FILE_BYTES_MAX {
+        return Err(std::io::Error::other(format!("it has more than {CA_FILE_BYTES_MAX} bytes")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ca_file_at_the_limit_is_read_and_one_byte_more_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        for (more, is_read) in [(0, true), (1, false)] {
+            std::fs::write(&file, vec![b'\n'; usize::try_from(CA_FILE_BYTES_MAX).unwrap() + more]).unwrap();
+            assert_eq!(read_limited(&file).is_ok(), is_read);
+        }
+    }
+
+    #[test]
+    fn loopback_is_this_machine_and_nothing_that_looks_like_it() {
+        let local = |url: &str| is_loopback(&Url::parse(url).unwrap());
+        for url in ["http://localhost/", "http://127.0.0.1:8080/v1", "https://127.9.9.9/", "http://[::1]:1/"]
+        {
+            assert!(local(url), "{url}");
+        }
+        for url in ["http://localhost.example.org/", "http://10.0.0.1/", "http://127.0.0.1.example.org/"] {
+            assert!(!local(url), "{url}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The client of one endpoint: a request, and a reply read within its limits.
+
+use std::time::Duration;
+
+use hence_canon::{Value, parse};
+use hence_capabilities::client::header::HeaderMap;
+use hence_capabilities::client::{
+    BodyError, HttpClient, HttpRequest, HttpResponse, Method, Stage, StatusCode, TransportError, Url,
+};
+use jiff::Timestamp;
+
+use crate::api::{Message, PartialReply, Progress};
+use crate::events::{EventReader, EventTooLong};
+use crate::failure::{FailureClass, excerpt};
+use crate::retry::requested_wait;
+use crate::settings::{Api, Delivery, ModelSettings};
+use crate::usage::Tokens;
+
+/// Most bytes of the body of an error that are read. People are shown far less.
+const ERROR_BYTES_MAX: u64 = 64 * 1024;
+
+/// How many bytes of JSON one byte of text can take, written as `\u0000`.
+const ESCAPED_BYTES_MAX: u64 = 6;
+
+/// Most bytes of a reply besides its text: names, ids, counts.
+const ENVELOPE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A whole reply of a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ModelReply {
+    pub(crate) text: String,
+    pub(crate) tokens: Tokens,
+}
+
+/// A request without a usable reply.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct RequestError {
+    pub(crate) class: FailureClass,
+    pub(crate) message: String,
+    pub(crate) retry: Retry,
+}
+
+/// Whether the same request may succeed later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Retry {
+    Never,
+    /// It may, perhaps after the wait that the endpoint asks for.
+    After(Option<Duration>),
+}
+
+impl RequestError {
+    pub(crate) fn permanent(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), retry: Retry::Never }
+    }
+
+    pub(crate) fn transient(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), retry: Retry::After(None) }
+    }
+
+    /// Reports a reply that is not what its API promises.
+    pub(crate) fn malformed(cause: &str) -> Self {
+        let message = format!("the endpoint's reply cannot be understood: {}", excerpt(cause));
+        Self::transient(FailureClass::Unavailable, message)
+    }
+
+    /// Reports an error that an endpoint puts into a stream instead of a status.
+    pub(crate) fn in_stream(error: &Value) -> Self {
+        let message = format!("the endpoint reports an error: {}", error_text(&error.to_string()));
+        Self::transient(FailureClass::Unavailable, message)
+    }
+
+    fn too_large(reply_bytes_max: u64) -> Self {
+        let message = format!("the reply has more than {reply_bytes_max} bytes");
+        Self::permanent(FailureClass::ReplyTooLarge, message)
+    }
+
+    fn of_transport(error: &TransportError) -> Self {
+        let cause = excerpt(error.root_cause());
+        match error.stage {
+            Stage::Setup => {
+                Self::permanent(FailureClass::Unreachable, format!("cannot reach the endpoint: {cause}"))
+            }
+            Stage::Connect => Self::transient(FailureClass::Unreachable, format!("no connection: {cause}")),
+            Stage::Exchange => {
+                Self::transient(FailureClass::Unreachable, format!("the connection broke: {cause}"))
+            }
+        }
+    }
+
+    fn of_status(status: StatusCode, body: &[u8], headers: &HeaderMap) -> Self {
+        let reason = status.canonical_reason().unwrap_or("unknown");
+        let body = error_text(&String::from_utf8_lossy(body));
+        let colon = if body.is_empty() { "" } else { ": " };
+        let message = format!("the endpoint answers {} {reason}{colon}{body}", status.as_u16());
+        let class = match status.as_u16() {
+            401 | 403 => FailureClass::Unauthorized,
+            429 => FailureClass::RateLimited,
+            408 | 500.. => FailureClass::Unavailable,
+            _ => FailureClass::RequestRefused,
+        };
+        let retry = match class {
+            FailureClass::RateLimited | FailureClass::Unavailable => {
+                Retry::After(requested_wait(headers, Timestamp::now()))
+            }
+            _ => Retry::Never,
+        };
+        Self { class, message, retry }
+    }
+}
+
+/// Returns the message in the body of an error, which both APIs put in the same place.
+fn error_text(body: &str) -> String {
+    let value = parse(body.as_bytes()).ok();
+    let message = value.as_ref().and_then(|value| {
+        let inner = value.get("error").and_then(|error| error.get("message"));
+        inner.or_else(|| value.get("message"))?.as_str()
+    });
+    excerpt(message.unwrap_or(body))
+}
+
+/// A client of one model's endpoint.
+pub(crate) struct ModelClient<'a> {
+    settings: &'a ModelSettings,
+    http: &'a HttpClient,
+    url: Url,
+    headers: HeaderMap,
+    schema: Option<&'a Value>,
+    reply_bytes_max: u64,
+}
+
+impl<'a> ModelClient<'a> {
+    /// Prepares requests; a schema is one that the provider holds the model to.
+    pub(crate) fn new(
+        settings: &'a ModelSettings,
+        http: &'a HttpClient,
+        key: Option<&str>,
+        schema: Option<&'a Value>,
+        reply_bytes_max: u64,
+    ) -> Result<Self, RequestError> {
+        let refused = |reason: &dyn std::fmt::Display| {
+            RequestError::permanent(FailureClass::Unreachable, format!("cannot reach the endpoint: {reason}"))
+        };
+        let url = url_below(&settings.endpoint, settings.api).map_err(|error| refused(&error))?;
+        let headers = settings.api.headers(key).map_err(|error| refused(&error))?;
+        Ok(Self { settings, http, url, headers, schema, reply_bytes_max })
+    }
+
+    /// Sends one request and reads its reply to the end.
+    pub(crate) async fn request(
+        &self,
+        system: Option<&str>,
+        messages: &[Message],
+    ) -> Result<ModelReply, RequestError> {
+        let body = self.settings.api.request(self.settings, self.schema, system, messages);
+        let request = HttpRequest {
+            method: Method::POST,
+            url: self.url.clone(),
+            headers: self.headers.clone(),
+            body: Some(Value::from(body).to_string().into_bytes()),
+        };
+        let sent = self.http.send(request).await;
+        let mut response = sent.map_err(|error| RequestError::of_transport(&error))?;
+        if !response.status().is_success() {
+            // An error whose body breaks off is still that error.
+            let body = response.body_start(ERROR_BYTES_MAX).await.unwrap_or_default();
+            return Err(RequestError::of_status(response.status(), &body, response.headers()));
+        }
+        let reply = match self.settings.delivery {
+            Delivery::Whole => self.read_whole(response).await?,
+            Delivery::Streamed => self.read_stream(response).await?,
+        };
+        self.check_end(&reply)?;
+        Ok(ModelReply { text: reply.text, tokens: reply.tokens })
+    }
+
+    /// Returns how many bytes a whole reply, or one event of a stream, may have.
+    fn json_bytes_max(&self) -> u64 {
+        self.reply_bytes_max.saturating_mul(ESCAPED_BYTES_MAX).saturating_add(ENVELOPE_BYTES_MAX)
+    }
+
+    async fn read_whole(&self, mut response: HttpResponse) -> Result<PartialReply, RequestError> {
+        let body = response.body(self.json_bytes_max()).await.map_err(|error| match error {
+            BodyError::TooLarge => RequestError::too_large(self.reply_bytes_max),
+            BodyError::Transport(error) => RequestError::of_transport(&error),
+        })?;
+        let content_type = response.content_type();
+        if !content_type.starts_with("application/json") {
+            return Err(RequestError::malformed(&format!("its content type is {content_type:?}")));
+        }
+        let body = parse(&body).map_err(|error| RequestError::malformed(&error.to_string()))?;
+        let reply = self.settings.api.read_reply(&body).map_err(RequestError::malformed)?;
+        self.check_size(&reply)?;
+        Ok(reply)
+    }
+
+    async fn read_stream(&self, mut response: HttpResponse) -> Result<PartialReply, RequestError> {
+        let mut events = EventReader::new(self.json_bytes_max());
+        let mut reply = PartialReply::default();
+        loop {
+            let chunk = response.chunk().await.map_err(|error| RequestError::of_transport(&error))?;
+            let ended = chunk.is_none();
+            match chunk {
+                Some(chunk) => events
+                    .push(chunk.as_ref())
+                    .map_err(|EventTooLong| RequestError::too_large(self.reply_bytes_max))?,
+                None => events.finish(),
+            }
+            while let Some(event) = events.next() {
+                let progress = self.settings.api.read_event(&event, &mut reply)?;
+                self.check_size(&reply)?;
+                if progress == Progress::Ended {
+                    return Ok(reply);
+                }
+            }
+            if ended {
+                let message = "the reply broke off before its end";
+                return Err(RequestError::transient(FailureClass::Unreachable, message));
+            }
+        }
+    }
+
+    fn check_size(&self, reply: &PartialReply) -> Result<(), RequestError> {
+        if reply.text.len() as u64 <= self.reply_bytes_max {
+            return Ok(());
+        }
+        Err(RequestError::too_large(self.reply_bytes_max))
+    }
+
+    fn check_end(&self, reply: &PartialReply) -> Result<(), RequestError> {
+        match reply.stop_reason.as_deref() {
+            Some("length" | "max_tokens" | "model_length" | "model_context_window_exceeded") => {
+                let max = self.settings.max_tokens;
+                let message = format!("the reply was cut at {max} tokens, its `max_tokens`");
+                Err(RequestError::permanent(FailureClass::ReplyCut, message))
+            }
+            Some(reason @ ("content_filter" | "refusal")) => {
+                let message = format!("the model declines: {reason}");
+                Err(RequestError::permanent(FailureClass::Declined, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the address of an API below an endpoint; a query of the endpoint is kept.
+fn url_below(endpoint: &str, api: Api) -> Result<Url, impl std::fmt::Display + use<>> {
+    let mut url = Url::parse(endpoint)?;
+    let path = format!("{}{}", url.path(), api.path());
+    url.set_path(&path);
+    Ok::<_, <Url as std::str::FromStr>::Err>(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_stays_below_its_endpoint() {
+        for (endpoint, expected) in [
+            ("https://h/v1/", "https://h/v1/chat/completions"),
+            ("https://h:8443/v1/?api-version=2", "https://h:8443/v1/chat/completions?api-version=2"),
+            ("http://h//other.example/v1/", "http://h//other.example/v1/chat/completions"),
+            ("http://h/http://other.example/", "http://h/http://other.example/chat/completions"),
+        ] {
+            let url = url_below(endpoint, Api::OpenAi).map_err(|error| error.to_string()).unwrap();
+            assert_eq!(url.as_str(), expected);
+            assert_eq!(url.host_str(), Some("h"));
+        }
+    }
+}
