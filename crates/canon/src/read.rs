@@ -42,6 +42,9 @@ use std::sync::Arc;
 
 use crate::{JsonPointer, Object, Value};
 
+/// The most characters of a value that a message repeats, so that a finding stays a line.
+const VALUE_CHARACTERS_MAX: usize = 60;
+
 /// One defect of a document. `R` names the broken rule; readers with rules of their own put their own type there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding<R = Rule> {
@@ -118,6 +121,17 @@ impl<R> Finding<R> {
         match &self.found {
             Found::Unstated => self.expected.to_string(),
             found => format!("expected {}, found {found}", self.expected),
+        }
+    }
+
+    /// Returns the message with the beginning of the found value: for documents that hold no secrets.
+    pub fn message_with_value(&self) -> String {
+        match &self.found {
+            Found::Value(value) if !value.is_null() => {
+                let text: String = value.to_string().chars().take(VALUE_CHARACTERS_MAX).collect();
+                format!("{} {text}", self.message())
+            }
+            _ => self.message(),
         }
     }
 }
@@ -518,6 +532,10 @@ mod tests {
         assert_eq!(told(reader.optional_bool("b")).1, "at `/b`: expected true or false, found string");
         assert_eq!(told(Reader::new(&Value::Null)).1, "expected an object, found null");
         assert_eq!(reader.finding("t", "it is odd").to_string(), "at `/t`: it is odd");
+        let finding = Finding::expected("a list", &Value::from("x"));
+        assert_eq!(finding.message_with_value(), "expected a list, found string \"x\"");
+        let finding = Finding::expected("a list", &Value::Null);
+        assert_eq!(finding.message_with_value(), "expected a list, found null");
     }
 
     #[test]

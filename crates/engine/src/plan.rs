@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hence_canon::Int;
 use hence_journal::Sealed;
 use hence_state::{
-    Category, Clock, ClockRule, FieldPath, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile,
-    ProfileName, Stage, Timestamp, Typing,
+    Clock, ClockRule, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile, ProfileName, Stage,
+    Timestamp, Typing,
 };
 
 use crate::book::{Book, BookError, BookStart};
@@ -118,7 +118,7 @@ fn check(
         findings.extend(time_left(clock, steps.len() as u64));
     }
     // Stages in order; within a stage, the order in which a reader meets the findings.
-    findings.sort_by_key(|finding| finding.stage);
+    findings.sort_by_key(|finding| finding.rule.stage);
     match (Findings::some(findings), problem, steps, clock, engine_version) {
         (None, Some(problem), Some(steps), Some(clock), Some(engine_version)) => Ok(Plan {
             trace_id: trace_id(request, &problem),
@@ -166,11 +166,7 @@ fn clock(request: &Request, problem: &ProblemSpec, now: Option<Timestamp>) -> Re
 }
 
 fn finding(stage: Stage, path: &[&str], message: String) -> Finding {
-    finding_at(stage, path.iter().fold(FieldPath::root(), |path, token| path.child(token)), message)
-}
-
-pub(crate) fn finding_at(stage: Stage, path: FieldPath, message: String) -> Finding {
-    Finding { stage, category: Category::ValueError, path, message }
+    hence_state::finding(stage, path.iter().collect(), message)
 }
 
 /// Makes a finding about which program is to run.

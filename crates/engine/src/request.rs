@@ -1,7 +1,7 @@
 //! What a caller asks for: a problem and how to run it.
 
 use hence_canon::{Defect, JsonPointer, Lenient, Object, Value};
-use hence_state::{Category, FieldPath, Finding, Profile, Stage, Timestamp, Typing, Version};
+use hence_state::{Finding, Profile, Stage, Timestamp, Typing, Version, finding};
 
 /// The version this engine writes into headers unless told otherwise.
 pub const ENGINE_VERSION: &str = "0.1.0";
@@ -87,19 +87,14 @@ impl Request {
         // The lax reader lets one line feed pass here and refuses it when the first result is made.
         let trimmed = now.strip_suffix('\n').filter(|_| self.profile.typing == Typing::Lax);
         if trimmed.is_some_and(|now| Timestamp::is_valid(now, Typing::Lax)) {
-            finding.stage = Stage::StepResult;
+            finding.rule.stage = Stage::StepResult;
         }
         Err(finding)
     }
 }
 
 pub(crate) fn args_finding(argument: &str, message: impl Into<String>) -> Finding {
-    Finding {
-        stage: Stage::Args,
-        category: Category::ValueError,
-        path: FieldPath::root().child(argument),
-        message: message.into(),
-    }
+    finding(Stage::Args, JsonPointer::root().child(argument), message)
 }
 
 /// Returns the defects inside a member, as seen from that member.

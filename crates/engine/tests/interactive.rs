@@ -14,7 +14,7 @@ use hence_engine::{
 };
 use hence_journal::verify::{Completeness, Level, Outcome, Report};
 use hence_journal::{RecordIndex, read_tail};
-use hence_state::Profile;
+use hence_state::{Profile, dotted};
 use hence_variables::{
     Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Rollback, Set, SpillFile, StateId, Status,
     StorePath, TakeCheckpoint,
@@ -230,10 +230,10 @@ fn a_temporary_variable_ends_by_the_runs_clock_and_its_end_is_recorded() {
 fn the_two_kinds_of_runs_refuse_each_others_problems() {
     let mut world = World::new();
     let findings = Engine::new().plan(&Request::of_value(world.problem.clone(), Profile::STRICT)).map(|_| ());
-    assert_eq!(findings.unwrap_err().first().path.to_string(), "settings.skill");
+    assert_eq!(dotted(&findings.unwrap_err().first().pointer), "settings.skill");
     let plain = Request::of_value(support::problem("null", 0), Profile::STRICT);
     let findings = Interactive::start(&plain).map(|_| ()).unwrap_err();
-    assert_eq!(findings.first().path.to_string(), "settings.skill.id");
+    assert_eq!(dotted(&findings.first().pointer), "settings.skill.id");
     let compat = Request::of_value(world.problem.clone(), Profile::COMPAT);
     assert!(Interactive::start(&compat).is_err());
     let (_, header) = Run::start(Engine::new().plan(&plain).unwrap()).unwrap();

@@ -171,7 +171,7 @@ impl CliError {
         let count = findings.iter().len();
         let things = if count == 1 { "finding" } else { "findings" };
         Self::new(Code::Refused, format!("{name} is refused: {count} {things}"))
-            .with_findings(findings.iter())
+            .with_findings(findings.lines())
     }
 
     /// Names a record that cannot be read.

@@ -151,7 +151,7 @@ impl Fold {
     pub fn roll_back(&mut self, name: &Arc<str>, to: RecordIndex, at: &Timestamp) -> Result<(), FoldError> {
         self.checkpoints.check_return(name, to)?;
         let kept = self.kept.get(&to).ok_or(FoldError::NotKept(to))?;
-        self.state = Some(kept.clone().taken_up(self.state(), at)?);
+        self.state = Some(kept.clone().restored_after(self.state(), at)?);
         Ok(())
     }
 

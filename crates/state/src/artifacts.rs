@@ -1,4 +1,4 @@
-//! What steps have produced.
+//! The outputs of the steps of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub struct Artifacts {
     later_by_key: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
-/// An output and where it comes from; listed as such when its key had an output before.
+/// An output of a repeated step.
 #[derive(Clone, Debug)]
 pub struct Produced {
-    /// The key whose newest value this became.
+    /// The key that the output belongs under.
     pub key: Arc<str>,
     /// The step.
     pub step: Arc<str>,
@@ -81,7 +81,7 @@ impl Artifacts {
         keys
     }
 
-    /// Returns where the list of later outputs stands among the keys.
+    /// Returns the position of the list of later outputs among the keys.
     pub(crate) fn iterations_position(&self) -> usize {
         self.first.partition_point(|(key, _)| &**key < ITERATIONS_KEY)
     }
@@ -90,7 +90,7 @@ impl Artifacts {
         self.first.binary_search_by(|(present, _)| (**present).cmp(key))
     }
 
-    /// Takes an output in under the rule of the run's profile and says where it went.
+    /// Inserts an output under the rule of the run's profile and returns its place.
     pub fn insert(&mut self, rule: ArtifactRule, produced: Produced) -> Placement {
         match (self.find(&produced.key), rule) {
             (Err(at), _) => {
@@ -112,13 +112,13 @@ impl Artifacts {
     }
 }
 
-/// Where an output went.
+/// The place of an inserted output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// It is the first of its key, at this position among the keys.
+    /// The output is the first of its key, at this position among the keys.
     First(usize),
-    /// It replaced the one at this position.
+    /// The output replaced the one at this position.
     Overwritten(usize),
-    /// It was appended to the list of later outputs.
+    /// The output was appended to the list of later outputs.
     Later,
 }

@@ -1,8 +1,8 @@
-//! Time as the caller gives it: the same inputs make the same times.
+//! The logical clock of a run: the same inputs make the same times.
 
 use crate::Timestamp;
 
-/// What one mutation adds to a ticking clock.
+/// The seconds that one mutation adds to a ticking clock.
 pub const TICK_SECONDS: u64 = 1;
 
 /// A deterministic clock. Mutation `k` of a run happens at `at(k)`; 0 is the run's creation.
@@ -11,11 +11,11 @@ pub const TICK_SECONDS: u64 = 1;
 /// have seen undisturbed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// The same time for ever: what the compat profile uses.
+    /// The same time for every mutation, as in the compat profile.
     Frozen(Timestamp),
     /// The start plus [`TICK_SECONDS`] for each mutation.
     Ticking(Timestamp),
-    /// Times listed by the caller, each after the one before.
+    /// Times listed by the caller, in increasing order.
     Given(Vec<Timestamp>),
 }
 
@@ -25,15 +25,15 @@ pub enum ClockError {
     /// The listed times are used up.
     #[error("the clock was given {given} times, mutation {mutation} needs one more")]
     Exhausted {
-        /// How many times were listed.
+        /// The number of listed times.
         given: usize,
-        /// The mutation that has none.
+        /// The mutation that has no time.
         mutation: u64,
     },
     /// The calendar ends at 9999-12-31.
     #[error("mutation {mutation} after {start} lies beyond the year 9999")]
     OutOfRange {
-        /// Where the clock started.
+        /// The first time of the clock.
         start: Timestamp,
         /// The mutation that has no time.
         mutation: u64,
@@ -43,26 +43,26 @@ pub enum ClockError {
     NotIncreasing {
         /// The time before.
         earlier: Timestamp,
-        /// The time that should lie after it.
+        /// The time that should come after it.
         later: Timestamp,
     },
 }
 
 impl Clock {
-    /// Makes a clock that stands still.
+    /// Creates a clock that never moves.
     pub fn frozen(at: Timestamp) -> Self {
         Self::Frozen(at)
     }
 
-    /// Makes a clock that moves by [`TICK_SECONDS`] per mutation.
+    /// Creates a clock that moves by [`TICK_SECONDS`] per mutation.
     pub fn ticking(start: Timestamp) -> Self {
         Self::Ticking(start)
     }
 
-    /// Makes a clock from a list of times.
+    /// Creates a clock from a list of times.
     ///
     /// # Errors
-    /// [`ClockError::NotIncreasing`] when a time does not lie after the one before.
+    /// [`ClockError::NotIncreasing`] when a time does not come after the one before.
     pub fn given(times: Vec<Timestamp>) -> Result<Self, ClockError> {
         for pair in times.windows(2) {
             if let [earlier, later] = pair

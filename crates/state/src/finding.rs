@@ -1,10 +1,11 @@
-//! What is wrong with a document, place by place.
+//! Findings in a problem: the stage at which a request is refused and the category of the broken rule.
 
 use std::fmt;
 
 use hence_canon::JsonPointer;
+use hence_canon::read::{self, Found};
 
-/// When a request is refused. Stages are passed in this order.
+/// The stage at which a request is refused. Stages are passed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stage {
     /// The problem is not an object.
@@ -13,7 +14,7 @@ pub enum Stage {
     Schema,
     /// The loop's settings make no loop.
     LoopRules,
-    /// The run's own arguments.
+    /// An argument of the run breaks its rule.
     Args,
     /// No policy has that name.
     Policy,
@@ -50,7 +51,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// The kind of a finding, in the words of the schema.
+/// The category of a finding, in the words of the schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the words are the documentation")]
 pub enum Category {
@@ -100,59 +101,30 @@ impl Category {
     }
 }
 
-/// A place in a document, written with dots: `settings.verification_paths.1.name`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct FieldPath(Vec<String>);
-
-impl FieldPath {
-    /// Returns the path of the whole document.
-    pub fn root() -> Self {
-        Self::default()
-    }
-
-    /// Returns the path of a member or item.
-    #[must_use]
-    pub fn child(&self, token: impl fmt::Display) -> Self {
-        let mut tokens = self.0.clone();
-        tokens.push(token.to_string());
-        Self(tokens)
-    }
-
-    /// Returns the same place as a JSON pointer.
-    pub fn pointer(&self) -> JsonPointer {
-        self.0.iter().collect()
-    }
-}
-
-impl fmt::Display for FieldPath {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0.join("."))
-    }
-}
-
-/// One thing that is wrong.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// When it is noticed.
+/// The rule that a finding is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// The stage at which the rule is checked.
     pub stage: Stage,
-    /// What kind it is.
+    /// The category of the rule.
     pub category: Category,
-    /// Where it is.
-    pub path: FieldPath,
-    /// What was expected and found.
-    pub message: String,
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.0.is_empty() {
-            true => out.write_str(&self.message),
-            false => write!(out, "{}: {}", self.path, self.message),
-        }
-    }
+/// One defect of a request.
+pub type Finding = read::Finding<Rule>;
+
+/// Reports a broken rule that the schema does not know, in a sentence.
+pub fn finding(stage: Stage, pointer: JsonPointer, message: impl Into<String>) -> Finding {
+    let rule = Rule { stage, category: Category::ValueError };
+    Finding { pointer, ..Finding::new(rule, message.into(), Found::Unstated) }
 }
 
-/// Everything that is wrong with a document, in the order a reader meets it. Never empty.
+/// Writes a pointer with dots, as the schema does: `settings.verification_paths.1.name`.
+pub fn dotted(pointer: &JsonPointer) -> String {
+    pointer.tokens().collect::<Vec<_>>().join(".")
+}
+
+/// All defects of a request, in the order of the schema. Never empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Findings(Vec<Finding>);
 
@@ -167,7 +139,7 @@ impl Findings {
         Self(vec![finding])
     }
 
-    /// Returns the finding a reader meets first.
+    /// Returns the first finding.
     pub fn first(&self) -> &Finding {
         self.0.first().expect("findings are never empty")
     }
@@ -176,14 +148,19 @@ impl Findings {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Finding> {
         self.0.iter()
     }
+
+    /// Iterates over the findings as lines: the dotted place and the message.
+    pub fn lines(&self) -> impl ExactSizeIterator<Item = String> {
+        self.0.iter().map(|finding| match finding.pointer.is_root() {
+            true => finding.message_with_value(),
+            false => format!("{}: {}", dotted(&finding.pointer), finding.message_with_value()),
+        })
+    }
 }
 
 impl fmt::Display for Findings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().enumerate().try_for_each(|(position, finding)| {
-            let separator = if position == 0 { "" } else { "; " };
-            write!(out, "{separator}{finding}")
-        })
+        out.write_str(&self.lines().collect::<Vec<_>>().join("; "))
     }
 }
 

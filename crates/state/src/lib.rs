@@ -1,12 +1,12 @@
-//! What a run is about and where it stands: the problem, the state, the result of a step — and [`State::apply`], the
-//! one function that turns a state and a result into the next state.
+//! The problem of a run, its state and the results of its steps — and [`State::apply`], the one function that turns a
+//! state and a result into the next state.
 //!
-//! - [`ProblemSpec`] is decoded once, with every rule checked and every finding reported; what is hashed is the
-//!   document as it was given.
+//! - [`ProblemSpec`] is decoded once, with every rule checked and every finding reported; the hash covers the
+//!   original document.
 //! - [`State`] moves through its four statuses by methods that consume it, so that a forbidden transition does not
 //!   compile; [`ReasoningState`] is the same thing where the status is only known at run time.
-//! - [`StepResult`] says what a step did: success with an output, failure with errors, or a skip.
-//! - [`Profile`] names the few rules in which the public Python engine differs from the documents.
+//! - [`StepResult`] is the outcome of a step: success with an output, failure with errors, or a skip.
+//! - [`Profile`] lists the rules in which the public Python engine differs from the documents.
 //!
 //! It does no I/O and reads no clock: time enters through a [`Clock`] that the caller supplies.
 //!
@@ -29,28 +29,20 @@
 //! ```
 
 mod artifacts;
-mod blank;
 mod clock;
-mod digits;
-mod document;
-mod error;
 mod finding;
-mod metadata;
 mod problem;
 mod profile;
 mod result;
+mod schema;
 mod state;
+mod text;
 mod timestamp;
 mod version;
-mod walk;
 
 pub use artifacts::{Artifacts, ITERATIONS_KEY, Placement, Produced};
-pub use blank::{collapse_blank, is_blank};
 pub use clock::{Clock, ClockError, TICK_SECONDS};
-pub use document::check_state;
-pub use error::{POLICY_VIOLATION, StepError};
-pub use finding::{Category, FieldPath, Finding, Findings, Stage};
-pub use metadata::Metadata;
+pub use finding::{Category, Finding, Findings, Rule, Stage, dotted, finding};
 pub use problem::{
     Binding, BindingInput, BindingMember, LoopSettings, MaxSteps, ModelRequest, NESTING_MAX, Operator,
     ProblemSpec, Settings, StopCondition, VerificationPath,
@@ -59,10 +51,11 @@ pub use profile::{
     ArtifactRule, ClockRule, CompletionRule, EvidenceRule, HeaderRule, LargeValueRule, LoopFailureRule,
     LoopLimitRule, Profile, ProfileName, StepIndexRule, Typing, UnknownProfile,
 };
-pub use result::{Outcome, RESULT_VERSION, StepResult, StepStatus};
+pub use result::{Outcome, POLICY_VIOLATION, RESULT_VERSION, StepError, StepResult, StepStatus};
 pub use state::{
-    Applied, ApplyError, Completed, Failed, Pending, Phase, ReasoningState, Refused, Running, STATE_VERSION,
-    State, Status, StepIndex,
+    Applied, ApplyError, Completed, Failed, Metadata, Pending, Phase, ReasoningState, Refused, Running,
+    STATE_VERSION, State, Status, StepIndex,
 };
+pub use text::{collapse_blank, is_blank};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use version::{InvalidVersion, Version};

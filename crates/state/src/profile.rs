@@ -1,34 +1,34 @@
-//! The two profiles: the documents as written, and the public engine as it is.
+//! The two profiles: `strict` follows the documents, `compat` follows the public Python engine.
 //!
-//! One engine runs both. Whatever differs is a switch here, named after the rule; nothing else may ask for the name.
+//! One engine runs both. Every difference is a rule in [`Profile`]; no other code may decide by the profile's name.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which rules a run follows. Chosen when the run is created and named in its header.
+/// The rules a run follows, chosen when the run is created and named in its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// The name in the header.
     pub name: ProfileName,
-    /// How values of the problem are typed.
+    /// The typing of values of the problem.
     pub typing: Typing,
-    /// What the header carries.
+    /// The members of the header.
     pub header: HeaderRule,
-    /// What time does between mutations.
+    /// The movement of time between mutations.
     pub clock: ClockRule,
-    /// What a repeated step does to its artifact.
+    /// The effect of a repeated step on its artifact.
     pub artifacts: ArtifactRule,
-    /// Which results count.
+    /// The results that advance the step index.
     pub step_index: StepIndexRule,
-    /// How evidence enters the state.
+    /// The form of evidence in the state.
     pub evidence: EvidenceRule,
-    /// Where completion is recorded.
+    /// The record of completion.
     pub completion: CompletionRule,
-    /// Where the failure of an exhausted loop is recorded.
+    /// The record that carries the failure of an exhausted loop.
     pub loop_limit: LoopLimitRule,
-    /// Whether a loop decides after a failed step.
+    /// The rule for a loop whose last step failed.
     pub loop_failure: LoopFailureRule,
-    /// What happens to outputs over the inline limit.
+    /// The treatment of outputs over the inline limit.
     pub large_values: LargeValueRule,
 }
 
@@ -41,7 +41,7 @@ pub enum ProfileName {
     Compat,
 }
 
-/// How values of the problem are typed.
+/// The typing of values of the problem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Typing {
     /// A boolean is a boolean, a time exists, a version is SemVer.
@@ -50,25 +50,25 @@ pub enum Typing {
     Lax,
 }
 
-/// What the header carries.
+/// The members of the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderRule {
     /// `index`, `profile` and `clock`.
     Marked,
-    /// Only what the public engine writes.
+    /// Only the members that the public engine writes.
     Bare,
 }
 
-/// What time does between mutations.
+/// The movement of time between mutations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockRule {
-    /// It moves, so that `updated_at` changes on every mutation.
+    /// Time moves, so that `updated_at` changes on every mutation.
     Moving,
-    /// It stands still.
+    /// Time stands still.
     Frozen,
 }
 
-/// What a repeated step does to its artifact.
+/// The effect of a repeated step on its artifact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArtifactRule {
     /// The first output stays; later ones are appended to a list.
@@ -77,7 +77,7 @@ pub enum ArtifactRule {
     Overwrite,
 }
 
-/// Which results advance the step index.
+/// The results that advance the step index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepIndexRule {
     /// Every result.
@@ -86,7 +86,7 @@ pub enum StepIndexRule {
     Successes,
 }
 
-/// How evidence enters the state.
+/// The form of evidence in the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EvidenceRule {
     /// As a list of objects, a batch per iteration.
@@ -95,7 +95,7 @@ pub enum EvidenceRule {
     Whole,
 }
 
-/// Where completion is recorded.
+/// The record of completion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CompletionRule {
     /// In a last record, so that the completed state is hashed.
@@ -104,7 +104,7 @@ pub enum CompletionRule {
     Unrecorded,
 }
 
-/// Where the failure of an exhausted loop is recorded.
+/// The record that carries the failure of an exhausted loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopLimitRule {
     /// In the control record's own state.
@@ -113,7 +113,7 @@ pub enum LoopLimitRule {
     InStep,
 }
 
-/// Whether a loop decides after its last step failed.
+/// The rule for a loop whose last step failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopFailureRule {
     /// The run ends with the failed step.
@@ -122,12 +122,12 @@ pub enum LoopFailureRule {
     StillDecides,
 }
 
-/// What happens to outputs over the inline limit.
+/// The treatment of outputs over the inline limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LargeValueRule {
-    /// They are kept by their digest and referenced.
+    /// They are stored as blobs and referenced by their digest.
     Referenced,
-    /// They stay in the record.
+    /// They are part of the record.
     Inline,
 }
 

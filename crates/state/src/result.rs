@@ -1,18 +1,18 @@
-//! The result of a step.
+//! The result of a step, and the errors it can carry.
 
 use std::sync::{Arc, LazyLock};
 
 use hence_canon::{Canonical, Digest, Object, ObjectWriter, Value};
 
-use crate::{POLICY_VIOLATION, StepError, Timestamp};
+use crate::Timestamp;
 
-/// The version of the result's form.
+/// The version of the result document.
 pub const RESULT_VERSION: &str = "1.0.0";
 
-/// The version as results share it.
+/// The version, shared by all results.
 static VERSION: LazyLock<Arc<str>> = LazyLock::new(|| RESULT_VERSION.into());
 
-/// What a step did. The only thing that changes a state.
+/// The outcome of one step with its times and hashes. Only results change a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepResult {
     version: Arc<str>,
@@ -22,18 +22,18 @@ pub struct StepResult {
     started_at: Timestamp,
     finished_at: Timestamp,
     outcome: Outcome,
-    /// Members this version does not know, kept for the ones that do.
+    /// Members that this version does not know, preserved for those that do.
     others: Object,
 }
 
-/// How a step ended. Success has no errors, failure has no output.
+/// The end of a step. Success has no errors, failure has no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It produced an output.
+    /// The step produced an output.
     Success(Canonical),
-    /// It produced errors.
+    /// The step produced errors.
     Failed(Vec<StepError>),
-    /// It had nothing to do.
+    /// The step had nothing to do.
     Skipped,
 }
 
@@ -80,7 +80,7 @@ impl Outcome {
         }
     }
 
-    /// Returns whether policies blocked the step: it failed, and every error says so.
+    /// Returns whether policies blocked the step: every error has the code [`POLICY_VIOLATION`].
     pub fn is_blocked(&self) -> bool {
         matches!(self, Self::Failed(errors) if !errors.is_empty()
             && errors.iter().all(|error| &*error.code == POLICY_VIOLATION))
@@ -94,7 +94,7 @@ impl Outcome {
 }
 
 impl StepResult {
-    /// Makes the result of a step that was given `input`.
+    /// Creates the result of a step that read `input`.
     pub fn new(
         step: impl Into<Arc<str>>,
         input: &Value,
@@ -114,13 +114,13 @@ impl StepResult {
         }
     }
 
-    /// Puts other members beside the outcome.
+    /// Returns the result with these members that the document does not know.
     #[must_use]
-    pub fn beside(self, others: Object) -> Self {
+    pub fn with_others(self, others: Object) -> Self {
         Self { others, ..self }
     }
 
-    /// Takes a result back from a record, with the hashes it claims.
+    /// Restores a result from a record, with the hashes the record claims.
     #[expect(clippy::too_many_arguments, reason = "one argument per member of the record")]
     pub fn restore(
         version: impl Into<Arc<str>>,
@@ -136,15 +136,15 @@ impl StepResult {
         Self { version, step, input_hash, output_hash, started_at, finished_at, outcome, others }
     }
 
-    /// Returns the result with a member of its own beside those of the form.
+    /// Returns the result with one more member that the document does not know.
     #[must_use]
     pub fn with_other(self, key: &str, value: impl Into<Value>) -> Self {
         Self { others: self.others.with(key, value), ..self }
     }
 
-    /// Returns the result as if the step had ended otherwise.
+    /// Returns the result with another outcome.
     #[must_use]
-    pub fn ending_in(self, outcome: Outcome) -> Self {
+    pub fn with_outcome(self, outcome: Outcome) -> Self {
         Self { output_hash: outcome.output_hash(), outcome, ..self }
     }
 
@@ -153,12 +153,12 @@ impl StepResult {
         &self.step
     }
 
-    /// Returns the hash of what the step was given.
+    /// Returns the hash of the step's input.
     pub fn input_hash(&self) -> Digest {
         self.input_hash
     }
 
-    /// Returns the hash of what the step produced, as the result claims it.
+    /// Returns the hash of the step's output, as the result claims it.
     pub fn output_hash(&self) -> Digest {
         self.output_hash
     }
@@ -173,12 +173,12 @@ impl StepResult {
         &self.finished_at
     }
 
-    /// Returns how the step ended.
+    /// Returns the outcome.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Returns the members this version does not know.
+    /// Returns the members that this version does not know.
     pub fn others(&self) -> &Object {
         &self.others
     }
@@ -188,7 +188,7 @@ impl StepResult {
         self.write(ObjectWriter::new()).finish()
     }
 
-    /// Writes the members, in the order of their keys. Others come first: none of them can be taken for a known one.
+    /// Writes the members in the order of their keys. Unknown ones come first; none has the key of a known one.
     pub fn write<'a>(&self, writer: ObjectWriter<'a>) -> ObjectWriter<'a> {
         let other = |writer: ObjectWriter<'a>, (key, value): (&Arc<str>, &Value)| {
             writer.value(key.to_string(), value)
@@ -207,5 +207,52 @@ impl StepResult {
             .text("status", self.outcome.status().as_str())
             .text("step", &self.step)
             .text("version", &self.version)
+    }
+}
+
+/// The code of the errors of a result that a policy blocked. Only the engine sets it.
+pub const POLICY_VIOLATION: &str = "policy_violation";
+
+/// An entry of the state's append-only list of errors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepError {
+    /// A stable word for programs.
+    pub code: Arc<str>,
+    /// A sentence for people.
+    pub message: Arc<str>,
+    /// The step it belongs to, when the record does not name it.
+    pub step: Option<Arc<str>>,
+}
+
+impl StepError {
+    /// Creates an error without a step.
+    pub fn new(code: impl Into<Arc<str>>, message: impl Into<Arc<str>>) -> Self {
+        Self { code: code.into(), message: message.into(), step: None }
+    }
+
+    /// Names the step.
+    #[must_use]
+    pub fn in_step(self, step: impl Into<Arc<str>>) -> Self {
+        Self { step: Some(step.into()), ..self }
+    }
+
+    /// Reads an error: an object with texts `code` and `message`, perhaps a text `step`, and nothing else.
+    pub fn decode(value: &Value) -> Option<Self> {
+        let object = value.as_object()?;
+        let text = |key: &str| object.get(key).and_then(Value::as_str).map(Arc::from);
+        let step = match object.get("step") {
+            None => None,
+            Some(_) => Some(text("step")?),
+        };
+        let members = if step.is_some() { 3 } else { 2 };
+        (object.len() == members).then_some(Self { code: text("code")?, message: text("message")?, step })
+    }
+}
+
+impl From<&StepError> for Value {
+    fn from(error: &StepError) -> Self {
+        let members = [("code", &error.code), ("message", &error.message)];
+        let step = error.step.iter().map(|step| ("step", step));
+        members.into_iter().chain(step).map(|(key, text)| (key, text.clone())).collect::<Object>().into()
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::Typing;
-use crate::digits::decimal_digit;
+use crate::text::decimal_digit;
 
-/// A semantic version, kept as it was written.
+/// A semantic version, in its original spelling.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version {
     text: Arc<str>,
@@ -31,7 +31,7 @@ impl Version {
         Ok(Self { text: text.into(), major: Some(parsed.major) })
     }
 
-    /// Reads three numbers with dots in digits of any script, and perhaps one line feed behind them.
+    /// Reads three numbers with dots in digits of any script, with or without a line feed at the end.
     ///
     /// # Errors
     /// [`InvalidVersion`] for any other text.
@@ -59,12 +59,12 @@ impl Version {
         }
     }
 
-    /// Returns the first number, if it is not beyond reason.
+    /// Returns the first number, if it fits 64 bits.
     pub fn major(&self) -> Option<u64> {
         self.major
     }
 
-    /// Returns the text as it was written.
+    /// Returns the original text.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::{Object, Value};
-use hence_state::{Binding, FieldPath, Finding, Settings, Stage};
+use hence_state::{Binding, Finding, Settings, Stage, finding};
 
-use crate::plan::finding_at;
 use crate::{Determinism, Step};
 use step::BoundStep;
 
@@ -143,5 +142,5 @@ fn bind_one(
 
 fn refused(binding: &Binding, member: Option<&str>, message: String) -> Finding {
     let path = ["settings", "bindings", &binding.step].into_iter().chain(member);
-    finding_at(Stage::Policy, path.fold(FieldPath::root(), |path, token| path.child(token)), message)
+    finding(Stage::Policy, path.collect(), message)
 }

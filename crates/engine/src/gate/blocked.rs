@@ -31,7 +31,7 @@ impl Blocked {
 /// Turns a result into one that says what blocks it, and keeps how the step ended.
 pub(crate) fn block(result: StepResult, judgement: Judgement) -> StepResult {
     let ended = ending(result.outcome());
-    let blocked = result.ending_in(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
+    let blocked = result.with_outcome(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
     blocked.with_other(POLICY_MEMBER, judgement.remarks.into_iter().collect::<Value>())
 }
 
@@ -41,7 +41,7 @@ const NOT_STARTED: &str = "not_started";
 /// Turns a result nobody has into one that says what keeps the step from being executed.
 pub(crate) fn block_unstarted(result: StepResult, judgement: Judgement) -> StepResult {
     let ended = Object::from_iter([("status", NOT_STARTED)]);
-    let blocked = result.ending_in(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
+    let blocked = result.with_outcome(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
     blocked.with_other(POLICY_MEMBER, judgement.remarks.into_iter().collect::<Value>())
 }
 

@@ -14,7 +14,8 @@ impl Run {
     pub(super) fn execute(&mut self, step: &dyn Step, sink: &mut dyn Sink) -> Result<Event, RunError> {
         let (started_at, finished_at) = self.book.next_times()?;
         let (input, Recorded { outcome, others }) = self.outcome(step, sink)?;
-        let result = StepResult::new(step.name(), &input, started_at, finished_at, outcome).beside(others);
+        let result =
+            StepResult::new(step.name(), &input, started_at, finished_at, outcome).with_others(others);
         let result = self.book.judge(result, sink)?;
         if self.book.policy_state().is_pinned() && result.outcome().is_blocked() {
             return self.keep_blocked(step, result, sink);

@@ -119,10 +119,10 @@ fn wrong_types_are_all_listed_at_once() {
       inputs.goals: expected a list, found string "choose"
       settings.max_steps: expected an integer, found string "many"
       settings.loop.enabled: expected true or false, found string "yes"
-      settings.loop.start_step: expected a value, found none
-      settings.loop.end_step: expected a value, found none
-      settings.loop.max_iterations: expected a value, found none
-      settings.loop.stop_condition: expected a value, found none
+      settings.loop.start_step: expected a value, found nothing
+      settings.loop.end_step: expected a value, found nothing
+      settings.loop.max_iterations: expected a value, found nothing
+      settings.loop.stop_condition: expected a value, found nothing
     hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     "#);
@@ -180,8 +180,8 @@ fn a_refusal_in_json_lists_the_same_findings() {
         "message": "problem.json is refused: 3 findings",
         "findings": [
           "id: expected a string, found integer 7",
-          "created_at: expected a value, found none",
-          "inputs: expected a value, found none"
+          "created_at: expected a value, found nothing",
+          "inputs: expected a value, found nothing"
         ],
         "hint": "fix what is listed and run it again; nothing was run or stored"
       }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Int, Object, Value};
+use hence_canon::read::Found;
+use hence_canon::{Int, JsonPointer, Object, Value};
 
-use crate::blank::is_blank;
-use crate::walk::{Number, Presence, Walk, expected};
-use crate::{Category, FieldPath, Stage, StepError, Typing};
+use crate::schema::{Node, Number, SchemaReader};
+use crate::text::is_blank;
+use crate::{Category, Stage, StepError, Typing};
 
 /// A loop: repeat the steps from one to another until a condition is met.
 #[derive(Clone, Debug)]
@@ -129,16 +130,18 @@ struct Draft<'v> {
     value: &'v Value,
 }
 
-pub(super) fn decode_loop(walk: &mut Walk<'_>, settings: &Object, path: &FieldPath) -> Option<LoopSettings> {
-    let value = walk.member(settings, path, "loop", Presence::Optional)?;
-    let path = path.child("loop");
-    let object = walk.object(value, &path, Category::ModelType)?;
-    let draft = draft(walk, object, &path)?;
+pub(super) fn read_loop(
+    reader: &mut SchemaReader<'_>,
+    value: &Value,
+    path: &JsonPointer,
+) -> Option<LoopSettings> {
+    let node = reader.model(value, path)?;
+    let draft = read_draft(reader, &node)?;
     // The loop's own rules are judged after the schema of the whole document; a disabled loop has none.
     if draft.enabled == &Value::Bool(false) || is_false_number(draft.enabled) {
         return None;
     }
-    rules(walk, draft, &path)
+    check_rules(reader, draft, path)
 }
 
 /// `0` and `0.0` disable a loop without being booleans.
@@ -146,102 +149,93 @@ fn is_false_number(value: &Value) -> bool {
     loosely_equal(value, &Value::Bool(false)) && !matches!(value, Value::Bool(_))
 }
 
-fn draft<'v>(walk: &mut Walk<'_>, object: &'v Object, path: &FieldPath) -> Option<Draft<'v>> {
-    let mark = walk.mark();
-    let enabled = walk.member(object, path, "enabled", Presence::Required);
-    if let Some(enabled) = enabled {
-        walk.boolean(enabled, &path.child("enabled"));
-    }
-    let start_step = required_text(walk, object, path, "start_step");
-    let end_step = required_text(walk, object, path, "end_step");
-    let max_raw = walk.member(object, path, "max_iterations", Presence::Required);
-    let max_iterations = max_raw.and_then(|value| {
-        walk.integer_above(value, &path.child("max_iterations"), 0, Category::GreaterThanEqual)
+fn read_draft<'v>(reader: &mut SchemaReader<'_>, node: &Node<'v>) -> Option<Draft<'v>> {
+    let mark = reader.mark();
+    let enabled = reader.required(node, "enabled", |reader, value, path| {
+        reader.boolean(value, path);
+        Some(value)
     });
-    let condition = walk.member(object, path, "stop_condition", Presence::Required);
-    let condition = condition.and_then(|value| stop_condition(walk, value, &path.child("stop_condition")));
-    walk.no_others(object, path, &["enabled", "start_step", "end_step", "max_iterations", "stop_condition"]);
-    if !walk.clean_since(mark) {
+    let start_step = reader.required(node, "start_step", SchemaReader::non_empty_text);
+    let end_step = reader.required(node, "end_step", SchemaReader::non_empty_text);
+    let max_iterations = reader.required(node, "max_iterations", |reader, value, path| {
+        Some((reader.integer_above(value, path, 0, Category::GreaterThanEqual)?, value))
+    });
+    let condition = reader.required(node, "stop_condition", read_stop_condition);
+    reader.refuse_unknown(node, &["enabled", "start_step", "end_step", "max_iterations", "stop_condition"]);
+    if !reader.clean_since(mark) {
         return None;
     }
-    let (path, operator, value) = condition?;
+    let ((max_iterations, max_raw), (path, operator, value)) = (max_iterations?, condition?);
     Some(Draft {
         enabled: enabled?,
         start_step: start_step?,
         end_step: end_step?,
-        max_iterations: max_iterations?,
-        max_raw: max_raw?,
+        max_iterations,
+        max_raw,
         path,
         operator,
         value,
     })
 }
 
-fn required_text(walk: &mut Walk<'_>, object: &Object, path: &FieldPath, key: &str) -> Option<Arc<str>> {
-    let value = walk.member(object, path, key, Presence::Required)?;
-    walk.some_text(value, &path.child(key))
-}
-
 /// Reads path, operator and value; the operator is `None` for the words the schema knows and no engine runs.
-fn stop_condition<'v>(
-    walk: &mut Walk<'_>,
+fn read_stop_condition<'v>(
+    reader: &mut SchemaReader<'_>,
     value: &'v Value,
-    path: &FieldPath,
+    path: &JsonPointer,
 ) -> Option<(Arc<str>, Option<Operator>, &'v Value)> {
-    let object = walk.object(value, path, Category::ModelType)?;
-    let target = required_text(walk, object, path, "path");
+    let node = reader.model(value, path)?;
+    let target = reader.required(&node, "path", SchemaReader::non_empty_text);
     let mut words: Vec<(&str, Option<Operator>)> =
         Operator::WORDS.iter().map(|(word, operator)| (*word, Some(*operator))).collect();
-    if walk.typing == Typing::Lax {
+    if reader.typing == Typing::Lax {
         words.extend(["contains", "not_contains", "in", "not_in"].map(|word| (word, None)));
     }
-    let operator = walk.member(object, path, "operator", Presence::Required);
-    let operator = operator.and_then(|word| walk.word(word, &path.child("operator"), &words));
-    let constant = object.get("value");
-    if constant.is_none() {
-        walk.report(&path.child("value"), Category::Missing, "expected a value, found none");
-    }
-    walk.no_others(object, path, &["path", "operator", "value"]);
+    let operator = reader.required(&node, "operator", |reader, value, path| reader.word(value, path, &words));
+    let constant = reader.required(&node, "value", |_, value, _| Some(value));
+    reader.refuse_unknown(&node, &["path", "operator", "value"]);
     Some((target?, operator?, constant?))
 }
 
 /// The rules an enabled loop must meet beyond its schema.
-fn rules(walk: &mut Walk<'_>, draft: Draft<'_>, path: &FieldPath) -> Option<LoopSettings> {
-    let mark = walk.mark();
-    let mut report = |tokens: &[&str], message: String| {
-        let path = tokens.iter().fold(path.clone(), |path, token| path.child(token));
-        walk.report_at(Stage::LoopRules, &path, Category::ValueError, message);
+fn check_rules(reader: &mut SchemaReader<'_>, draft: Draft<'_>, path: &JsonPointer) -> Option<LoopSettings> {
+    let mark = reader.mark();
+    let mut report = |tokens: &[&str], expected: String, found: Option<&Value>| {
+        let place = path.join(&tokens.iter().collect());
+        let found = found.map_or(Found::Unstated, |value| Found::Value(value.clone()));
+        reader.add(Stage::LoopRules, &place, Category::ValueError, expected, found);
     };
     if !matches!(draft.enabled, Value::Bool(_)) {
-        report(&["enabled"], expected("true or false", draft.enabled));
+        report(&["enabled"], "true or false".to_owned(), Some(draft.enabled));
     }
     for (key, text) in [("start_step", &draft.start_step), ("end_step", &draft.end_step)] {
         if is_blank(text) {
-            report(&[key], "expected the name of a step, found only white space".to_owned());
+            report(&[key], "expected the name of a step, found only white space".to_owned(), None);
         }
     }
     if matches!(draft.max_iterations, Number::Text | Number::Whole(_)) {
-        report(&["max_iterations"], expected("an integer", draft.max_raw));
+        report(&["max_iterations"], "an integer".to_owned(), Some(draft.max_raw));
     }
     if !draft.path.starts_with("artifacts.") {
         let message = format!("expected a path that starts with `artifacts.`, found {:?}", draft.path);
-        report(&["stop_condition", "path"], message);
+        report(&["stop_condition", "path"], message, None);
     }
     match (draft.operator, draft.value) {
         (None, _) => report(
             &["stop_condition", "operator"],
             "expected one of equals, not_equals, gt, gte, lt, lte".to_owned(),
+            None,
         ),
         (Some(operator), Value::Int(_)) if operator.compares_order() => {}
         (Some(operator), value) if operator.compares_order() => {
-            report(&["stop_condition", "value"], expected("an integer to compare with", value));
+            report(&["stop_condition", "value"], "an integer to compare with".to_owned(), Some(value));
         }
         (Some(_), Value::String(_) | Value::Int(_) | Value::Bool(_)) => {}
         (Some(_), value) => {
-            report(&["stop_condition", "value"], expected("a string, an integer or a boolean", value));
+            report(&["stop_condition", "value"], "a string, an integer or a boolean".to_owned(), Some(value));
         }
     }
-    if !walk.clean_since(mark) {
+    if !reader.clean_since(mark) {
         return None;
     }
     let (max_iterations, max_iterations_text) = match draft.max_iterations {

@@ -1,16 +1,16 @@
-//! Settings: how a run is to go about its problem.
+//! The settings of a problem.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use hence_canon::{Digest, Int, Object, Value};
+use hence_canon::{Digest, Int, JsonPointer, Value};
 
 use super::LoopSettings;
-use super::binding::{Binding, decode_bindings, decode_capabilities};
-use super::loop_settings::decode_loop;
-use crate::blank::is_blank;
-use crate::walk::{Number, Presence, Walk, expected};
-use crate::{Category, FieldPath, Typing};
+use super::binding::{Binding, read_bindings};
+use super::loop_settings::read_loop;
+use crate::schema::{Node, Number, SchemaReader};
+use crate::text::is_blank;
+use crate::{Category, Typing};
 
 /// The settings of a problem; everything has a default.
 #[derive(Clone, Debug, Default)]
@@ -25,17 +25,17 @@ pub struct Settings {
     pub policy_profile: Option<Arc<str>>,
     /// The model profile, for the record.
     pub model_profile: Option<Arc<str>>,
-    /// A model to write the synthesis, when one is asked for and named.
+    /// The model that writes the synthesis, when one is requested and named.
     pub model: Option<ModelRequest>,
-    /// Named ways to verify.
+    /// Named ways to verify the result.
     pub verification_paths: Vec<VerificationPath>,
     /// The loop, when enabled.
     pub loop_settings: Option<LoopSettings>,
-    /// Steps that capabilities carry out. The compat profile knows none.
+    /// Steps that capabilities execute. The compat profile has none.
     pub bindings: Vec<Binding>,
-    /// The digest of the declarations of what bound steps may call.
+    /// The digest of the declared capabilities that bound steps may call.
     pub capabilities: Option<Digest>,
-    /// The digest of the policies every step must keep; strict typing only.
+    /// The digest of the policies every step must follow; strict typing only.
     pub policies: Option<Digest>,
 }
 
@@ -48,7 +48,7 @@ pub enum MaxSteps {
     Text,
 }
 
-/// A language model that is to write the synthesis.
+/// A language model that writes the synthesis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelRequest {
     /// The provider's name.
@@ -66,121 +66,101 @@ pub struct VerificationPath {
     pub evidence_required: Option<bool>,
 }
 
-pub(super) fn decode_settings(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Settings {
-    let mark = walk.mark();
+pub(super) fn read_settings(
+    reader: &mut SchemaReader<'_>,
+    value: &Value,
+    path: &JsonPointer,
+) -> Option<Settings> {
+    let node = &reader.model(value, path)?;
+    let mark = reader.mark();
     let mut settings = Settings {
-        evidence_required: flag(walk, object, path, "evidence_required"),
-        max_steps: max_steps(walk, object, path),
-        policy_profile: profile_text(walk, object, path, "policy_profile"),
-        model_profile: profile_text(walk, object, path, "model_profile"),
+        evidence_required: read_flag(reader, node, "evidence_required"),
+        max_steps: reader.optional(node, "max_steps", read_max_steps),
+        policy_profile: reader.optional(node, "policy_profile", SchemaReader::text),
+        model_profile: reader.optional(node, "model_profile", SchemaReader::text),
         ..Settings::default()
     };
-    let provider = provider(walk, object, path);
-    let name = profile_text(walk, object, path, "model_name");
-    framework(walk, object, path);
-    let generate = flag(walk, object, path, "structured_generation");
-    settings.verification_paths = verification_paths(walk, object, path);
-    settings.loop_settings = decode_loop(walk, object, path);
-    if walk.typing == Typing::Strict {
-        settings.evidence_batch = evidence_batch(walk, object, path);
-        settings.bindings = decode_bindings(walk, object, path);
-        settings.capabilities = decode_capabilities(walk, object, path);
-        settings.policies = policies(walk, object, path);
+    let provider = reader.optional(node, "model_provider", read_provider);
+    let name = reader.optional(node, "model_name", SchemaReader::text);
+    // Both accepted words run the same engine; others are refused.
+    let frameworks = [("native", ()), ("langgraph", ())];
+    reader.optional(node, "orchestration_framework", |reader, value, path| {
+        reader.word(value, path, &frameworks)
+    });
+    let generate = read_flag(reader, node, "structured_generation");
+    let paths = reader.optional(node, "verification_paths", |reader, value, path| {
+        Some(reader.items(value, path, read_verification_path))
+    });
+    settings.verification_paths = paths.unwrap_or_default();
+    settings.loop_settings = reader.optional(node, "loop", read_loop);
+    if reader.typing == Typing::Strict {
+        settings.evidence_batch = reader.optional(node, "evidence_batch", read_evidence_batch);
+        settings.bindings = reader.optional(node, "bindings", read_bindings).unwrap_or_default();
+        settings.capabilities = reader.optional(node, "capabilities", |reader, value, path| {
+            let (pin, digest) = reader.pin(value, path, "a SHA-256 in hex")?;
+            reader.refuse_unknown(&pin, &["sha256"]);
+            digest
+        });
+        // Policies are pinned by their content, never by a name.
+        settings.policies = reader.optional(node, "policies", |reader, value, path| {
+            reader.pin(value, path, "64 lower-case hex digits")?.1
+        });
     }
-    if walk.schema_holds_since(mark) {
-        profiles_are_not_blank(walk, &settings, name.as_ref(), path);
+    if reader.schema_holds_since(mark) {
+        profiles_are_not_blank(reader, &settings, name.as_ref(), path);
     }
     if generate && let (Some(provider), Some(name)) = (provider, name) {
         settings.model = Some(ModelRequest { provider, name });
     }
-    settings
+    Some(settings)
 }
 
-fn flag(walk: &mut Walk<'_>, object: &Object, path: &FieldPath, key: &str) -> bool {
-    let value = walk.member(object, path, key, Presence::Optional);
-    value.and_then(|value| walk.boolean(value, &path.child(key))).unwrap_or(false)
+fn read_flag(reader: &mut SchemaReader<'_>, node: &Node<'_>, key: &str) -> bool {
+    reader.optional(node, key, SchemaReader::boolean).unwrap_or(false)
 }
 
-fn max_steps(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Option<MaxSteps> {
-    let value = walk.member(object, path, "max_steps", Presence::Optional)?;
-    let number = walk.integer_above(value, &path.child("max_steps"), 0, Category::GreaterThan)?;
-    Some(match number {
+fn read_max_steps(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer) -> Option<MaxSteps> {
+    Some(match reader.integer_above(value, path, 0, Category::GreaterThan)? {
         Number::Int(int) | Number::Whole(int) => MaxSteps::Number(int),
         Number::Bool(flag) => MaxSteps::Number(Int::from(i64::from(flag))),
         Number::Text => MaxSteps::Text,
     })
 }
 
-fn evidence_batch(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Option<NonZeroU64> {
-    let value = walk.member(object, path, "evidence_batch", Presence::Optional)?;
-    walk.integer_above(value, &path.child("evidence_batch"), 0, Category::GreaterThan)?;
+fn read_evidence_batch(
+    reader: &mut SchemaReader<'_>,
+    value: &Value,
+    path: &JsonPointer,
+) -> Option<NonZeroU64> {
+    reader.integer_above(value, path, 0, Category::GreaterThan)?;
     // A batch beyond u64 is a batch of everything.
     Some(value.as_u64().and_then(NonZeroU64::new).unwrap_or(NonZeroU64::MAX))
 }
 
-/// Policies are pinned by what they say, never by a name.
-fn policies(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Option<Digest> {
-    let value = walk.member(object, path, "policies", Presence::Optional)?;
-    let path = path.child("policies");
-    let pin = walk.object(value, &path, Category::ModelType)?;
-    let digest = walk.member(pin, &path, "sha256", Presence::Required)?;
-    let path = path.child("sha256");
-    let text = walk.text(digest, &path)?;
-    match text.parse() {
-        Ok(digest) => Some(digest),
-        Err(_) => {
-            walk.report(&path, Category::ValueError, expected("64 lower-case hex digits", digest));
-            None
-        }
+fn read_provider(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer) -> Option<Arc<str>> {
+    match reader.typing {
+        Typing::Strict => reader.non_empty_text(value, path),
+        Typing::Lax => reader.word(value, path, &[("litellm", "litellm")]).map(Arc::from),
     }
 }
 
-fn profile_text(walk: &mut Walk<'_>, object: &Object, path: &FieldPath, key: &str) -> Option<Arc<str>> {
-    let value = walk.member(object, path, key, Presence::Optional)?;
-    walk.text(value, &path.child(key))
-}
-
-fn provider(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Option<Arc<str>> {
-    let value = walk.member(object, path, "model_provider", Presence::Optional)?;
-    let path = path.child("model_provider");
-    match walk.typing {
-        Typing::Strict => walk.some_text(value, &path),
-        Typing::Lax => walk.word(value, &path, &[("litellm", "litellm")]).map(Arc::from),
-    }
-}
-
-/// Both accepted words run the same engine; others are refused.
-fn framework(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) {
-    if let Some(value) = walk.member(object, path, "orchestration_framework", Presence::Optional) {
-        walk.word(value, &path.child("orchestration_framework"), &[("native", ()), ("langgraph", ())]);
-    }
-}
-
-fn verification_paths(walk: &mut Walk<'_>, object: &Object, path: &FieldPath) -> Vec<VerificationPath> {
-    let Some(value) = walk.member(object, path, "verification_paths", Presence::Optional) else {
-        return Vec::new();
-    };
-    let path = path.child("verification_paths");
-    let items = walk.list(value, &path).unwrap_or_default();
-    let decode = |(index, item)| verification_path(walk, item, &path.child(index));
-    items.iter().enumerate().filter_map(decode).collect()
-}
-
-fn verification_path(walk: &mut Walk<'_>, item: &Value, path: &FieldPath) -> Option<VerificationPath> {
-    let object = walk.object(item, path, Category::ModelType)?;
-    let name = walk.member(object, path, "name", Presence::Required);
-    let name = name.and_then(|name| walk.some_text(name, &path.child("name")));
-    let evidence = walk.member(object, path, "evidence_required", Presence::Optional);
-    let evidence_required = evidence.and_then(|value| walk.boolean(value, &path.child("evidence_required")));
-    walk.no_others(object, path, &["name", "evidence_required"]);
+fn read_verification_path(
+    reader: &mut SchemaReader<'_>,
+    value: &Value,
+    path: &JsonPointer,
+) -> Option<VerificationPath> {
+    let node = reader.model(value, path)?;
+    let name = reader.required(&node, "name", SchemaReader::non_empty_text);
+    let evidence_required = reader.optional(&node, "evidence_required", SchemaReader::boolean);
+    reader.refuse_unknown(&node, &["name", "evidence_required"]);
     Some(VerificationPath { name: name?, evidence_required })
 }
 
 fn profiles_are_not_blank(
-    walk: &mut Walk<'_>,
+    reader: &mut SchemaReader<'_>,
     settings: &Settings,
     name: Option<&Arc<str>>,
-    path: &FieldPath,
+    path: &JsonPointer,
 ) {
     let texts = [
         ("policy_profile", settings.policy_profile.as_ref()),
@@ -189,9 +169,9 @@ fn profiles_are_not_blank(
     ];
     for (key, text) in texts {
         if let Some(text) = text.filter(|text| is_blank(text)) {
-            let message = expected(&format!("a non-blank {key}"), &Value::String(text.clone()));
-            walk.report(path, Category::ValueError, message);
-            if walk.typing == Typing::Lax {
+            let found = Value::String(text.clone());
+            reader.mismatch(path, Category::ValueError, format!("a non-blank {key}"), &found);
+            if reader.typing == Typing::Lax {
                 return;
             }
         }

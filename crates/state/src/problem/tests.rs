@@ -1,7 +1,7 @@
 use hence_canon::{parse, parse_lenient};
 
 use super::*;
-use crate::{Category, Stage};
+use crate::{Category, Stage, dotted};
 
 fn spec(members: &str) -> String {
     format!(
@@ -15,7 +15,7 @@ fn refuse(json: &str, profile: &Profile) -> Findings {
 
 fn first(json: &str) -> (Stage, Category, String) {
     let findings = refuse(json, &Profile::COMPAT);
-    (findings.first().stage, findings.first().category, findings.first().path.to_string())
+    (findings.first().rule.stage, findings.first().rule.category, dotted(&findings.first().pointer))
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_strict_reading_reports_everything_at_once() {
             "context":{"evidence":[{},1]}},"settings":{"evidence_required":"yes","max_steps":7.0,"loop":{"enabled":1}}}"#,
         &Profile::STRICT,
     );
-    let paths: Vec<String> = findings.iter().map(|finding| finding.path.to_string()).collect();
+    let paths: Vec<String> = findings.iter().map(|finding| dotted(&finding.pointer)).collect();
     assert_eq!(
         paths,
         [
@@ -129,7 +129,9 @@ fn a_document_without_canonical_form_is_refused_last_in_lax_reading() {
     let lenient = |json: &str| {
         let findings =
             ProblemSpec::decode_lenient(&parse_lenient(json.as_bytes()).unwrap(), &Profile::COMPAT);
-        findings.map(|_| ()).map_err(|findings| (findings.first().stage, findings.first().path.to_string()))
+        findings
+            .map(|_| ())
+            .map_err(|findings| (findings.first().rule.stage, dotted(&findings.first().pointer)))
     };
     assert_eq!(lenient(&spec(r#","extra":NaN"#)), Err((Stage::Hashing, "extra".into())));
     assert_eq!(lenient(&spec("").replace("\"r\"", r#""\ud800""#)), Err((Stage::Schema, "id".into())));
@@ -141,7 +143,7 @@ fn a_problem_nests_up_to_its_limit_and_no_deeper() {
     let nested = |depth: usize| spec(&format!(",\"x\":{}{}", "[".repeat(depth - 1), "]".repeat(depth - 1)));
     assert!(ProblemSpec::decode(&parse(nested(NESTING_MAX).as_bytes()).unwrap(), &Profile::STRICT).is_ok());
     let refused = refuse(&nested(NESTING_MAX + 1), &Profile::STRICT);
-    assert_eq!(refused.first().message, "problem nests 501 deep, limit is 500");
+    assert_eq!(refused.first().message(), "problem nests 501 deep, limit is 500");
 }
 
 proptest::proptest! {
@@ -160,7 +162,7 @@ fn policies_are_pinned_by_a_digest() {
         let json = spec(&format!(r#","settings":{{"policies":{pin}}}"#));
         ProblemSpec::decode(&parse(json.as_bytes()).unwrap(), &Profile::STRICT)
             .map(|problem| problem.settings().policies)
-            .map_err(|findings| findings.first().path.to_string())
+            .map_err(|findings| dotted(&findings.first().pointer))
     };
     let digest = hence_canon::Digest::of(b"x");
     assert_eq!(read(&format!(r#"{{"sha256":"{digest}"}}"#)), Ok(Some(digest)));

@@ -13,14 +13,14 @@ use crate::{
 /// A state after a result: still running, or failed by it.
 #[derive(Debug)]
 pub enum Applied {
-    /// The run goes on.
+    /// The run continues.
     Running(State<Running>),
-    /// The result ended it.
+    /// The result failed the run.
     Failed(State<Failed>),
 }
 
 impl Applied {
-    /// Returns the state if the run goes on.
+    /// Returns the state if the run continues.
     pub fn running(self) -> Option<State<Running>> {
         match self {
             Self::Running(state) => Some(state),
@@ -35,12 +35,12 @@ impl Applied {
 pub struct Refused {
     /// The untouched state.
     pub state: State<Running>,
-    /// Why.
+    /// The broken rule.
     #[source]
     pub error: ApplyError,
 }
 
-/// Why a result cannot be applied.
+/// The rules a result or a mutation can break.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
@@ -49,9 +49,9 @@ pub enum ApplyError {
     OutputHash {
         /// The step.
         step: Arc<str>,
-        /// What the result says.
+        /// The hash in the result.
         expected: Digest,
-        /// What the output hashes to.
+        /// The hash of the output.
         found: Digest,
     },
     /// The result finished before it started.
@@ -59,17 +59,17 @@ pub enum ApplyError {
     TimeReversed {
         /// The step.
         step: Arc<str>,
-        /// When it started.
+        /// The start of the step.
         started: Timestamp,
-        /// When it finished.
+        /// The end of the step.
         finished: Timestamp,
     },
     /// `updated_at` would not move.
     #[error("a mutation at {found} does not come after the last one at {last}")]
-    TimeStandsStill {
-        /// When the state last changed.
+    TimeNotAdvanced {
+        /// The time of the last mutation.
         last: Timestamp,
-        /// When it should change now.
+        /// The time of this mutation.
         found: Timestamp,
     },
     /// A failed result without errors, or an error without code or message.
@@ -83,7 +83,7 @@ pub enum ApplyError {
     TooDeep {
         /// The step.
         step: Arc<str>,
-        /// How deep it nests.
+        /// The nesting of the output.
         found: usize,
     },
     /// A step that uses the key of the list of later outputs.
@@ -103,32 +103,32 @@ impl State<Running> {
         if let Err(error) = self.core.check(key, result) {
             return Err(Refused { state: self, error });
         }
-        self.core.take_in(key, result);
-        // What policies blocked has not happened, so the run has not failed: it stands before the same step.
-        let stands = result.outcome().is_blocked() && self.core.problem.settings().policies.is_some();
+        self.core.apply_checked(key, result);
+        // A blocked step has not happened, so the run has not failed: the same step comes next.
+        let blocked = result.outcome().is_blocked() && self.core.problem.settings().policies.is_some();
         Ok(match result.outcome() {
-            Outcome::Failed(_) if !stands => Applied::Failed(self.into_phase()),
+            Outcome::Failed(_) if !blocked => Applied::Failed(self.into_phase()),
             _ => Applied::Running(self.into_phase()),
         })
     }
 
-    /// Ends the run well.
+    /// Completes the run.
     ///
     /// # Errors
     /// [`Refused`] with the untouched state when `at` does not move time.
     pub fn complete(mut self, at: &Timestamp) -> Result<State<Completed>, Refused> {
-        match self.core.touch(at) {
+        match self.core.set_updated_at(at) {
             Ok(()) => Ok(self.into_phase()),
             Err(error) => Err(Refused { state: self, error }),
         }
     }
 
-    /// Ends the run because of something no step is to blame for, such as a loop that met its limit.
+    /// Fails the run for a reason outside its steps, such as a loop that reached its limit.
     ///
     /// # Errors
     /// [`Refused`] with the untouched state when `at` does not move time.
     pub fn fail(mut self, error: StepError, at: &Timestamp) -> Result<State<Failed>, Refused> {
-        match self.core.touch(at) {
+        match self.core.set_updated_at(at) {
             Ok(()) => {
                 self.core.errors.push(error);
                 Ok(self.into_phase())
@@ -139,19 +139,19 @@ impl State<Running> {
 }
 
 impl<P: super::Phase> State<P> {
-    /// Makes this the state after a mutation at `last`, changed at `at`.
-    pub(super) fn take_up(&mut self, last: &Timestamp, at: &Timestamp) -> Result<(), ApplyError> {
+    /// Moves time from `last`, when the run last changed, to `at`.
+    pub(super) fn set_time_after(&mut self, last: &Timestamp, at: &Timestamp) -> Result<(), ApplyError> {
         self.core.metadata.updated_at = last.clone();
-        self.core.touch(at)?;
-        self.core.relay_end();
+        self.core.set_updated_at(at)?;
+        self.core.invalidate_tail();
         Ok(())
     }
 }
 
 impl State<Failed> {
-    /// Adds what else went wrong at the same time, as the compat profile does at a loop's limit.
+    /// Adds another error, as the compat profile does at a loop's limit.
     #[must_use]
-    pub fn also(mut self, error: StepError) -> Self {
+    pub fn with_error(mut self, error: StepError) -> Self {
         self.core.errors.push(error);
         self.into_phase()
     }
@@ -188,19 +188,19 @@ impl Core {
     fn check_time(&self, at: &Timestamp) -> Result<(), ApplyError> {
         let last = &self.metadata.updated_at;
         if self.profile.clock == ClockRule::Moving && !at.is_after(last) {
-            return Err(ApplyError::TimeStandsStill { last: last.clone(), found: at.clone() });
+            return Err(ApplyError::TimeNotAdvanced { last: last.clone(), found: at.clone() });
         }
         Ok(())
     }
 
-    fn touch(&mut self, at: &Timestamp) -> Result<(), ApplyError> {
+    fn set_updated_at(&mut self, at: &Timestamp) -> Result<(), ApplyError> {
         self.check_time(at)?;
         self.metadata.updated_at = at.clone();
         Ok(())
     }
 
-    /// Takes a checked result in.
-    fn take_in(&mut self, key: &str, result: &StepResult) {
+    /// Applies a result that was checked.
+    fn apply_checked(&mut self, key: &str, result: &StepResult) {
         self.metadata.updated_at = result.finished_at().clone();
         let before = self.step_index;
         let counts = self.profile.step_index == StepIndexRule::EveryResult
@@ -213,9 +213,9 @@ impl Core {
                 let (key, step, output) = (key.into(), result.step().clone(), output.clone());
                 let produced = Produced { key, step, step_index: before, output };
                 match self.artifacts.insert(self.profile.artifacts, produced) {
-                    Placement::First(at) => self.lay_first(at),
-                    Placement::Overwritten(at) => self.lay_overwritten(at),
-                    Placement::Later => self.lay_later(),
+                    Placement::First(at) => self.insert_first(at),
+                    Placement::Overwritten(at) => self.replace_first(at),
+                    Placement::Later => self.append_later(),
                 }
             }
             Outcome::Failed(errors) => self.errors.extend(errors.iter().cloned()),

@@ -1,6 +1,6 @@
 //! The canonical form of a state as parts, so that hashing it costs what has changed.
 //!
-//! Canonical order puts `artifacts` first and everything that changes with each step behind it:
+//! Canonical order puts `artifacts` first and everything that changes with each step after it, in the tail:
 //!
 //! ```text
 //! {"artifacts":{ … one part per artifact, one per later output … },
@@ -13,45 +13,45 @@ use hence_canon::{Canonical, Digest, Part, PartedDigest, write_string, write_tex
 use super::{Core, STATE_VERSION};
 use crate::ITERATIONS_KEY;
 
-/// Parts behind the artifacts.
-const END_PARTS: usize = 2;
-/// What the first of them takes as a rule, the problem left out.
-const END_ROOM: usize = 256;
+/// The number of parts after the artifacts.
+const TAIL_PARTS: usize = 2;
+/// The usual size of the first of them, without the problem.
+const TAIL_BYTES: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     parts: PartedDigest,
-    end: End,
+    tail: Tail,
 }
 
-/// Whether the parts behind the artifacts say what the state says.
+/// Whether the parts after the artifacts match the state.
 ///
-/// They change with every mutation, and a journal that is folded back asks for few of the states on the way.
+/// They change with every mutation, but folding a journal asks for the hash of few states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum End {
+enum Tail {
     #[default]
-    Laid,
+    Fresh,
     Stale,
 }
 
 impl Core {
     pub(super) fn digest(&mut self) -> Digest {
-        self.lay_end();
+        self.refresh_tail();
         self.layout.parts.digest()
     }
 
     pub(super) fn canonical(&self) -> Canonical {
-        if self.layout.end == End::Stale {
-            let mut laid = self.clone();
-            laid.lay_end();
-            return laid.canonical();
+        if self.layout.tail == Tail::Stale {
+            let mut fresh = self.clone();
+            fresh.refresh_tail();
+            return fresh.canonical();
         }
         Canonical::from_canonical(&self.layout.parts.bytes())
             .expect("the parts are canonical and in canonical order")
     }
 
-    /// Lays all parts anew.
-    pub(super) fn relay(&mut self) {
+    /// Writes all parts again.
+    pub(super) fn rebuild(&mut self) {
         let mut parts = PartedDigest::new();
         parts.push(Part::literal(*br#"{"artifacts":{"#));
         for (position, key) in self.artifacts.keys().into_iter().enumerate() {
@@ -65,33 +65,31 @@ impl Core {
                 parts.push(Part::with_value(key_prefix(key, position), output.clone()));
             }
         }
-        let [middle, end] = self.end_parts();
-        parts.push(middle);
-        parts.push(end);
-        self.layout = Layout { parts, end: End::Laid };
+        self.tail_parts().into_iter().for_each(|part| parts.push(part));
+        self.layout = Layout { parts, tail: Tail::Fresh };
     }
 
-    /// Takes note that the parts behind the artifacts have changed.
-    pub(super) fn relay_end(&mut self) {
-        self.layout.end = End::Stale;
+    /// Marks the parts after the artifacts as changed.
+    pub(super) fn invalidate_tail(&mut self) {
+        self.layout.tail = Tail::Stale;
     }
 
-    fn lay_end(&mut self) {
-        if self.layout.end == End::Laid {
+    fn refresh_tail(&mut self) {
+        if self.layout.tail == Tail::Fresh {
             return;
         }
-        self.layout.end = End::Laid;
-        let at = self.layout.parts.len() - END_PARTS;
-        let [middle, end] = self.end_parts();
+        self.layout.tail = Tail::Fresh;
+        let at = self.layout.parts.len() - TAIL_PARTS;
+        let [middle, end] = self.tail_parts();
         self.layout.parts.replace(at, middle);
         self.layout.parts.replace(at + 1, end);
     }
 
-    /// Lays a new artifact that stands at `position` among the first outputs.
-    pub(super) fn lay_first(&mut self, position: usize) {
-        // A new first member takes the opening's place and gives its neighbour a comma: all is rehashed anyway.
+    /// Inserts the part of a new artifact at `position` among the first outputs.
+    pub(super) fn insert_first(&mut self, position: usize) {
+        // A new first member moves its neighbour behind a comma, so everything is hashed again anyway.
         if position == 0 {
-            return self.relay();
+            return self.rebuild();
         }
         let part = self.artifact_part(position);
         if let Some((at, part)) = part {
@@ -99,18 +97,18 @@ impl Core {
         }
     }
 
-    /// Lays an artifact that was overwritten.
-    pub(super) fn lay_overwritten(&mut self, position: usize) {
+    /// Replaces the part of an artifact that was overwritten.
+    pub(super) fn replace_first(&mut self, position: usize) {
         if let Some((at, part)) = self.artifact_part(position) {
             self.layout.parts.replace(at, part);
         }
     }
 
-    /// Lays the newest of the later outputs.
-    pub(super) fn lay_later(&mut self) {
+    /// Appends the part of the newest of the later outputs.
+    pub(super) fn append_later(&mut self) {
         let (count, position) = (self.artifacts.later().len(), self.artifacts.iterations_position());
         if count == 1 && position == 0 {
-            return self.relay();
+            return self.rebuild();
         }
         let Some(newest) = self.artifacts.later().last() else { return };
         let opening = 1 + position;
@@ -123,17 +121,17 @@ impl Core {
         }
     }
 
-    /// Returns the part of the first output at `position`, and where among all parts it belongs.
+    /// Returns the part of the first output at `position`, and its place among all parts.
     fn artifact_part(&self, position: usize) -> Option<(usize, Part)> {
         let (key, output) = self.artifacts.iter().nth(position)?;
-        let behind_iterations = !self.artifacts.later().is_empty() && &**key > ITERATIONS_KEY;
-        let iterations = if behind_iterations { self.artifacts.later().len() + 2 } else { 0 };
-        let member = position + usize::from(behind_iterations);
+        let after_iterations = !self.artifacts.later().is_empty() && &**key > ITERATIONS_KEY;
+        let iterations = if after_iterations { self.artifacts.later().len() + 2 } else { 0 };
+        let member = position + usize::from(after_iterations);
         Some((1 + position + iterations, Part::with_value(key_prefix(key, member), output.clone())))
     }
 
-    fn end_parts(&self) -> [Part; END_PARTS] {
-        let mut middle = Vec::with_capacity(END_ROOM);
+    fn tail_parts(&self) -> [Part; TAIL_PARTS] {
+        let mut middle = Vec::with_capacity(TAIL_BYTES);
         middle.extend_from_slice(b"},\"assumptions\":");
         write_texts(&self.assumptions, &mut middle);
         middle.extend_from_slice(b",\"constraints\":");

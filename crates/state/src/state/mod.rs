@@ -10,19 +10,19 @@ mod tests;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Digest};
+use hence_canon::{Canonical, Digest, write_string};
 
 pub use apply::{Applied, ApplyError, Refused};
 use layout::Layout;
 pub use reasoning::ReasoningState;
 pub use status::{Completed, Failed, Pending, Phase, Running, Status};
 
-use crate::{Artifacts, Metadata, ProblemSpec, Profile, StepError, Timestamp};
+use crate::{Artifacts, ProblemSpec, Profile, StepError, Timestamp};
 
-/// The version of the state's form.
+/// The version of the state document.
 pub const STATE_VERSION: &str = "1.0.0";
 
-/// How many results a state has taken in.
+/// The number of results that a state has applied.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct StepIndex(u64);
 
@@ -44,7 +44,43 @@ impl std::fmt::Display for StepIndex {
     }
 }
 
-/// A state whose status is part of its type.
+/// The metadata of a state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Metadata {
+    /// The id of the run.
+    pub trace_id: Arc<str>,
+    /// The routing policy asked for.
+    pub policy_profile: Option<Arc<str>>,
+    /// The model profile asked for.
+    pub model_profile: Option<Arc<str>>,
+    /// When the problem was stated.
+    pub created_at: Timestamp,
+    /// When the state last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Metadata {
+    /// Writes the canonical form directly, because it is hashed again after every step.
+    fn write(&self, out: &mut Vec<u8>) {
+        let members = [
+            ("{\"created_at\":", Some(self.created_at.as_str())),
+            (",\"model_profile\":", self.model_profile.as_deref()),
+            (",\"policy_profile\":", self.policy_profile.as_deref()),
+            (",\"trace_id\":", Some(&*self.trace_id)),
+            (",\"updated_at\":", Some(self.updated_at.as_str())),
+        ];
+        for (opening, text) in members {
+            out.extend_from_slice(opening.as_bytes());
+            match text {
+                Some(text) => write_string(text, out),
+                None => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b'}');
+    }
+}
+
+/// The state of a run, with its status as part of the type.
 ///
 /// There are no setters. A state changes by being consumed: [`start`](State::start), [`apply`](State::apply),
 /// [`complete`](State::complete), [`fail`](State::fail) — and each exists only where the documents allow it.
@@ -71,7 +107,7 @@ struct Core {
 }
 
 impl State<Pending> {
-    /// Makes the state of a run that has not begun.
+    /// Creates the state of a run that has not begun.
     pub fn new(
         problem: Arc<ProblemSpec>,
         trace_id: impl Into<Arc<str>>,
@@ -98,7 +134,7 @@ impl State<Pending> {
             metadata,
             layout: Layout::default(),
         });
-        core.relay();
+        core.rebuild();
         Self::wrap(core)
     }
 
@@ -117,7 +153,7 @@ impl<P: Phase> State<P> {
     fn into_phase<Q: Phase>(self) -> State<Q> {
         let mut core = self.core;
         core.status = Q::STATUS;
-        core.relay_end();
+        core.invalidate_tail();
         State::wrap(core)
     }
 
@@ -131,12 +167,12 @@ impl<P: Phase> State<P> {
         &self.core.profile
     }
 
-    /// Returns how many results were taken in.
+    /// Returns the number of results applied.
     pub fn step_index(&self) -> StepIndex {
         self.core.step_index
     }
 
-    /// Returns what steps have produced.
+    /// Returns the outputs of the steps.
     pub fn artifacts(&self) -> &Artifacts {
         &self.core.artifacts
     }
@@ -151,12 +187,12 @@ impl<P: Phase> State<P> {
         &self.core.metadata
     }
 
-    /// Returns the status as a word.
+    /// Returns the status.
     pub fn status(&self) -> Status {
         P::STATUS
     }
 
-    /// Returns the digest of the canonical form. Costs what has changed since it was last asked.
+    /// Returns the digest of the canonical form. The cost depends on what has changed since the last call.
     pub fn digest(&mut self) -> Digest {
         self.core.digest()
     }

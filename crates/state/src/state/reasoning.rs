@@ -1,4 +1,4 @@
-//! A state whose status is known at run time only, as when it is read back from a journal.
+//! A state whose status is known only at run time, as when it is read from a journal.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ macro_rules! with_state {
 }
 
 impl ReasoningState {
-    /// Returns the state as one that takes results, or as it was when its run has ended.
+    /// Returns the state as one that accepts results.
     ///
     /// # Errors
     /// The state itself, when it is failed or completed.
@@ -90,18 +90,18 @@ impl ReasoningState {
                 Ok(state) => Ok(Self::Failed(state)),
                 Err(refused) => Err((Self::Running(refused.state), Some(refused.error))),
             },
-            Self::Failed(state) => Ok(Self::Failed(state.also(error))),
+            Self::Failed(state) => Ok(Self::Failed(state.with_error(error))),
             other => Err((other, None)),
         }
     }
 
-    /// Returns this earlier state as the one that follows `present`: everything is as it was, and time goes on.
+    /// Returns this earlier state as the one that follows `present`: a rollback changes nothing but the time.
     ///
     /// # Errors
     /// [`ApplyError`] when `at` does not move time.
-    pub fn taken_up(mut self, present: &Self, at: &Timestamp) -> Result<Self, ApplyError> {
+    pub fn restored_after(mut self, present: &Self, at: &Timestamp) -> Result<Self, ApplyError> {
         let last = present.metadata().updated_at.clone();
-        with_state!(&mut self, state => state.take_up(&last, at))?;
+        with_state!(&mut self, state => state.set_time_after(&last, at))?;
         Ok(self)
     }
 
@@ -120,12 +120,12 @@ impl ReasoningState {
         with_state!(self, state => state.profile())
     }
 
-    /// Returns how many results were taken in.
+    /// Returns the number of results applied.
     pub fn step_index(&self) -> StepIndex {
         with_state!(self, state => state.step_index())
     }
 
-    /// Returns what steps have produced.
+    /// Returns the outputs of the steps.
     pub fn artifacts(&self) -> &Artifacts {
         with_state!(self, state => state.artifacts())
     }

@@ -9,7 +9,7 @@ pub enum Status {
     Pending,
     /// Steps are running.
     Running,
-    /// A step or a loop failed; nothing follows.
+    /// A step or a loop failed; no record follows.
     Failed,
     /// Every step ran.
     Completed,
@@ -44,7 +44,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A status as a type. Sealed: the documents know four.
+/// A status as a type. Sealed: the state document has four.
 pub trait Phase: sealed::Sealed {
     /// The status.
     const STATUS: Status;

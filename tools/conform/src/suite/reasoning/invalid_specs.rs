@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hence_canon::{Value, parse_lenient};
 use hence_engine::{Engine, Request};
-use hence_state::{Finding, Profile, Stage};
+use hence_state::{Finding, Profile, Stage, dotted};
 
 use crate::data::{DataError, ndjson, text};
 use crate::report::Report;
@@ -22,16 +22,16 @@ fn check(expect: &Value, request: &str) -> Result<(), String> {
     let document = parse_lenient(request.as_bytes()).map_err(|error| error.to_string())?;
     let finding = refusal(&document).ok_or("accepted")?;
     let expected = |key: &str| expect.get(key).and_then(Value::as_str);
-    if expected("stage") != Some(finding.stage.as_str()) {
+    if expected("stage") != Some(finding.rule.stage.as_str()) {
         return Err(format!("stage: expected {:?}, found {finding:?}", expected("stage")));
     }
-    if finding.stage != Stage::Schema {
+    if finding.rule.stage != Stage::Schema {
         return Ok(());
     }
-    if expected("schema_error_type").is_some_and(|category| category != finding.category.as_str()) {
+    if expected("schema_error_type").is_some_and(|category| category != finding.rule.category.as_str()) {
         return Err(format!("category: expected {:?}, found {finding:?}", expected("schema_error_type")));
     }
-    if expected("schema_path").is_some_and(|path| path != finding.path.to_string()) {
+    if expected("schema_path").is_some_and(|path| path != dotted(&finding.pointer)) {
         return Err(format!("path: expected {:?}, found {finding:?}", expected("schema_path")));
     }
     Ok(())

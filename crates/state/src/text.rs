@@ -1,4 +1,20 @@
-//! Decimal digits of any script, which the lax profile accepts wherever it expects a digit.
+//! White space and digits as the public Python engine sees them.
+
+/// Returns whether a character is white space: Unicode's White_Space plus the four ASCII separators.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
+/// Returns whether a text is empty or only white space.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_space)
+}
+
+/// Returns `text` with every run of white space turned into one space and none at the ends.
+pub fn collapse_blank(text: &str) -> String {
+    let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
 
 /// The zero of each run of ten decimal digits (general category Nd, Unicode 14), in order.
 const ZEROS: &[u32] = &[
@@ -10,7 +26,7 @@ const ZEROS: &[u32] = &[
     0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Returns the value of a decimal digit of any script.
+/// Returns the value of a decimal digit of any script, which lax typing accepts wherever it expects a digit.
 pub(crate) fn decimal_digit(character: char) -> Option<u8> {
     if character.is_ascii() {
         return character.to_digit(10).and_then(|digit| u8::try_from(digit).ok());
@@ -24,6 +40,17 @@ pub(crate) fn decimal_digit(character: char) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn separators_count_as_space_and_zero_width_characters_do_not() {
+        assert_eq!(collapse_blank("\u{1c} a\u{a0}\u{3000}b\t\n c\u{1f}"), "a b c");
+        for space in ["\u{85}", "\u{1680}", "\u{2000}", "\u{2028}", "\u{202f}", "\u{205f}", ""] {
+            assert!(is_blank(space), "{space:?}");
+        }
+        for visible in ["\u{200b}", "\u{200d}", "\u{2060}", "\u{feff}", "\u{180e}", "\0"] {
+            assert!(!is_blank(visible), "{visible:?}");
+        }
+    }
 
     #[test]
     fn digits_of_any_script_have_their_value() {

@@ -1,24 +1,26 @@
-//! Reading single members: what each type accepts under each typing, and what is said when it does not.
+//! The types of the problem's schema: what each accepts under each typing, and the finding when it does not.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use hence_canon::{Defect, DefectKind, Float, Int, Object, Value};
+use hence_canon::read::Found;
+use hence_canon::{Defect, DefectKind, Digest, Float, Int, JsonPointer, Object, Value};
 
-use crate::blank::is_blank;
-use crate::{Category, FieldPath, Finding, Stage, Timestamp, Typing};
+use crate::text::is_blank;
+use crate::{Category, Finding, Rule, Stage, Timestamp, Typing};
 
-/// A walk over a document that collects findings in the order of the schema.
-pub(crate) struct Walk<'a> {
+/// A reader of one document that collects findings in the order of the schema.
+pub(crate) struct SchemaReader<'a> {
     pub(crate) typing: Typing,
     defects: &'a [Defect],
     findings: Vec<Finding>,
 }
 
-/// Whether a member may be absent or null.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
-    Required,
-    Optional,
+/// An object of the document and its place.
+#[derive(Clone)]
+pub(crate) struct Node<'v> {
+    pub(crate) object: &'v Object,
+    pub(crate) path: JsonPointer,
 }
 
 /// An integer as the document spelled it.
@@ -42,26 +44,50 @@ impl Number {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'v> Node<'v> {
+    pub(crate) fn pointer_to(&self, key: &str) -> JsonPointer {
+        self.path.child(key)
+    }
+}
+
+impl<'a> SchemaReader<'a> {
     pub(crate) fn new(typing: Typing, defects: &'a [Defect]) -> Self {
         Self { typing, defects, findings: Vec::new() }
     }
 
-    pub(crate) fn report(&mut self, path: &FieldPath, category: Category, message: impl Into<String>) {
-        self.report_at(Stage::Schema, path, category, message);
+    /// Reports a broken rule of the schema in a sentence.
+    pub(crate) fn report(
+        &mut self,
+        path: &JsonPointer,
+        category: Category,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        self.add(Stage::Schema, path, category, message, Found::Unstated);
     }
 
-    pub(crate) fn report_at(
+    /// Reports a value that the schema does not accept.
+    pub(crate) fn mismatch(
+        &mut self,
+        path: &JsonPointer,
+        category: Category,
+        expected: impl Into<Cow<'static, str>>,
+        found: &Value,
+    ) {
+        self.add(Stage::Schema, path, category, expected, Found::Value(found.clone()));
+    }
+
+    pub(crate) fn add(
         &mut self,
         stage: Stage,
-        path: &FieldPath,
+        path: &JsonPointer,
         category: Category,
-        message: impl Into<String>,
+        expected: impl Into<Cow<'static, str>>,
+        found: Found,
     ) {
-        self.findings.push(Finding { stage, category, path: path.clone(), message: message.into() });
+        self.findings.push(Finding::new(Rule { stage, category }, expected, found).under(path));
     }
 
-    /// Returns a mark; [`clean_since`](Self::clean_since) tells whether anything was found after it.
+    /// Returns how many findings there are; [`clean_since`](Self::clean_since) tells whether any followed.
     pub(crate) fn mark(&self) -> usize {
         self.findings.len()
     }
@@ -70,69 +96,87 @@ impl<'a> Walk<'a> {
         self.findings.len() == mark
     }
 
-    /// Returns whether the schema holds since the mark, whatever a loop's own rules say.
+    /// Returns whether the schema holds since the mark; a loop's own rules may not.
     pub(crate) fn schema_holds_since(&self, mark: usize) -> bool {
-        !self.findings.iter().skip(mark).any(|finding| finding.stage == Stage::Schema)
+        !self.findings.iter().skip(mark).any(|finding| finding.rule.stage == Stage::Schema)
     }
 
     pub(crate) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 
-    /// Returns a member; reports a required one that is absent.
-    pub(crate) fn member<'v>(
+    /// Reads a member; an absent one is a finding.
+    pub(crate) fn required<'v, T>(
         &mut self,
-        object: &'v Object,
-        path: &FieldPath,
+        node: &Node<'v>,
         key: &str,
-        presence: Presence,
-    ) -> Option<&'v Value> {
-        match object.get(key) {
-            Some(Value::Null) if presence == Presence::Optional => None,
-            Some(value) => Some(value),
+        read: impl FnOnce(&mut Self, &'v Value, &JsonPointer) -> Option<T>,
+    ) -> Option<T> {
+        let path = node.pointer_to(key);
+        match node.object.get(key) {
+            Some(value) => read(self, value, &path),
             None => {
-                if presence == Presence::Required {
-                    self.report(&path.child(key), Category::Missing, "expected a value, found none");
-                }
+                self.add(Stage::Schema, &path, Category::Missing, "a value", Found::Nothing);
                 None
             }
         }
     }
 
-    pub(crate) fn object<'v>(
+    /// Reads a member that may be absent or null.
+    pub(crate) fn optional<'v, T>(
         &mut self,
-        value: &'v Value,
-        path: &FieldPath,
-        category: Category,
-    ) -> Option<&'v Object> {
-        let object = value.as_object();
-        if object.is_none() {
-            self.report(path, category, expected("an object", value));
-        }
-        object
+        node: &Node<'v>,
+        key: &str,
+        read: impl FnOnce(&mut Self, &'v Value, &JsonPointer) -> Option<T>,
+    ) -> Option<T> {
+        let value = node.object.get(key).filter(|value| !value.is_null())?;
+        read(self, value, &node.pointer_to(key))
     }
 
-    pub(crate) fn list<'v>(&mut self, value: &'v Value, path: &FieldPath) -> Option<&'v [Value]> {
-        let items = value.as_array();
-        if items.is_none() {
-            self.report(path, Category::ListType, expected("a list", value));
+    /// Reads an object whose members the schema knows.
+    pub(crate) fn model<'v>(&mut self, value: &'v Value, path: &JsonPointer) -> Option<Node<'v>> {
+        self.object(value, path, Category::ModelType)
+    }
+
+    /// Reads an object with any members.
+    pub(crate) fn dict<'v>(&mut self, value: &'v Value, path: &JsonPointer) -> Option<Node<'v>> {
+        self.object(value, path, Category::DictType)
+    }
+
+    fn object<'v>(&mut self, value: &'v Value, path: &JsonPointer, category: Category) -> Option<Node<'v>> {
+        if let Value::Object(object) = value {
+            return Some(Node { object, path: path.clone() });
         }
-        items
+        self.mismatch(path, category, "an object", value);
+        None
+    }
+
+    /// Reads the items of a list that can be read.
+    pub(crate) fn items<'v, T>(
+        &mut self,
+        value: &'v Value,
+        path: &JsonPointer,
+        mut read: impl FnMut(&mut Self, &'v Value, &JsonPointer) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(items) = value.as_array() else {
+            self.mismatch(path, Category::ListType, "a list", value);
+            return Vec::new();
+        };
+        let item = |(index, item)| read(self, item, &path.child(index));
+        items.iter().enumerate().filter_map(item).collect()
     }
 
     /// Reads any text.
-    pub(crate) fn text(&mut self, value: &Value, path: &FieldPath) -> Option<Arc<str>> {
-        match value {
-            Value::String(text) => Some(text.clone()),
-            other => {
-                self.report(path, Category::StringType, expected("a string", other));
-                None
-            }
+    pub(crate) fn text(&mut self, value: &Value, path: &JsonPointer) -> Option<Arc<str>> {
+        if let Value::String(text) = value {
+            return Some(text.clone());
         }
+        self.mismatch(path, Category::StringType, "a string", value);
+        None
     }
 
     /// Reads a text of at least one character.
-    pub(crate) fn some_text(&mut self, value: &Value, path: &FieldPath) -> Option<Arc<str>> {
+    pub(crate) fn non_empty_text(&mut self, value: &Value, path: &JsonPointer) -> Option<Arc<str>> {
         let text = self.text(value, path)?;
         if self.has_defect(path, DefectKind::LoneSurrogate) {
             self.report(path, Category::StringUnicode, "expected text, found half of a surrogate pair");
@@ -149,39 +193,44 @@ impl<'a> Walk<'a> {
         Some(text)
     }
 
-    pub(crate) fn timestamp(&mut self, value: &Value, path: &FieldPath) -> Option<Timestamp> {
+    pub(crate) fn timestamp(&mut self, value: &Value, path: &JsonPointer) -> Option<Timestamp> {
         let text = self.text(value, path)?;
-        let parsed = match self.typing {
-            Typing::Strict => Timestamp::parse(&text),
-            Typing::Lax => Timestamp::parse_lax(&text),
-        };
-        if let Err(error) = &parsed {
-            self.report(path, Category::StringPatternMismatch, error.to_string());
-        }
-        parsed.ok()
+        let parsed = Timestamp::parse_as(&text, self.typing);
+        parsed.map_err(|error| self.report(path, Category::StringPatternMismatch, error.to_string())).ok()
+    }
+
+    /// Reads an object whose member `sha256` pins a document by its digest.
+    pub(crate) fn pin<'v>(
+        &mut self,
+        value: &'v Value,
+        path: &JsonPointer,
+        expected: &'static str,
+    ) -> Option<(Node<'v>, Option<Digest>)> {
+        let pin = self.model(value, path)?;
+        let digest = self.required(&pin, "sha256", |reader, value, path| {
+            let text = reader.text(value, path)?;
+            text.parse().map_err(|_| reader.mismatch(path, Category::ValueError, expected, value)).ok()
+        });
+        Some((pin, digest))
     }
 
     /// Reads one of a few words.
     pub(crate) fn word<T: Copy>(
         &mut self,
         value: &Value,
-        path: &FieldPath,
+        path: &JsonPointer,
         words: &[(&str, T)],
     ) -> Option<T> {
         let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            self.report(
-                path,
-                Category::LiteralError,
-                expected(&format!("one of {}", known.join(", ")), value),
-            );
+            self.mismatch(path, Category::LiteralError, format!("one of {}", known.join(", ")), value);
         }
         found.map(|(_, meaning)| *meaning)
     }
 
     /// Reads a boolean and returns how the engine uses it: by truth of the raw value.
-    pub(crate) fn boolean(&mut self, value: &Value, path: &FieldPath) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, value: &Value, path: &JsonPointer) -> Option<bool> {
         let category = match (self.typing, value) {
             (_, Value::Bool(flag)) => return Some(*flag),
             (Typing::Strict, _) => Category::BoolType,
@@ -199,7 +248,7 @@ impl<'a> Walk<'a> {
             },
             (Typing::Lax, _) => Category::BoolType,
         };
-        self.report(path, category, expected("true or false", value));
+        self.mismatch(path, category, "true or false", value);
         None
     }
 
@@ -207,19 +256,19 @@ impl<'a> Walk<'a> {
     pub(crate) fn integer_above(
         &mut self,
         value: &Value,
-        path: &FieldPath,
+        path: &JsonPointer,
         floor: i64,
         category: Category,
     ) -> Option<Number> {
         let number = match self.number(value) {
             Ok(number) => number,
             Err(category) => {
-                self.report(path, category, expected("an integer", value));
+                self.mismatch(path, category, "an integer", value);
                 return None;
             }
         };
         if number.value(value.as_str()) <= Int::from(floor) {
-            self.report(path, category, expected(&format!("an integer above {floor}"), value));
+            self.mismatch(path, category, format!("an integer above {floor}"), value);
             return None;
         }
         Some(number)
@@ -241,27 +290,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reports members that an object of a closed shape must not have.
-    pub(crate) fn no_others(&mut self, object: &Object, path: &FieldPath, known: &[&str]) {
-        for key in object.keys().filter(|key| !known.contains(&&***key)) {
+    /// Refuses members that the schema does not know.
+    pub(crate) fn refuse_unknown(&mut self, node: &Node<'_>, known: &[&str]) {
+        for key in node.object.keys().filter(|key| !known.contains(&&***key)) {
             let message = format!("unknown member, expected only {}", known.join(", "));
-            self.report(&path.child(key), Category::ExtraForbidden, message);
+            self.report(&node.pointer_to(key), Category::ExtraForbidden, message);
         }
     }
 
-    fn has_defect(&self, path: &FieldPath, kind: DefectKind) -> bool {
-        let pointer = path.pointer();
-        self.defects.iter().any(|defect| defect.kind == kind && defect.pointer == pointer)
+    fn has_defect(&self, path: &JsonPointer, kind: DefectKind) -> bool {
+        self.defects.iter().any(|defect| defect.kind == kind && defect.pointer == *path)
     }
-}
-
-/// Says what was expected and what stands there, shortened to a line.
-pub(crate) fn expected(what: &str, found: &Value) -> String {
-    if matches!(found, Value::Null) {
-        return format!("expected {what}, found null");
-    }
-    let text: String = found.to_string().chars().take(60).collect();
-    format!("expected {what}, found {} {text}", found.kind())
 }
 
 fn is_boolean_word(text: &str) -> bool {
@@ -296,15 +335,4 @@ fn parse_digits(text: &str) -> Option<Int> {
     let plain = digits.replace('_', "");
     let significant = plain.trim_start_matches('0');
     if significant.is_empty() { Some(Int::from(0i64)) } else { format!("{sign}{significant}").parse().ok() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_found_is_named_by_kind_and_value_and_null_once() {
-        assert_eq!(expected("a list", &Value::from("x")), "expected a list, found string \"x\"");
-        assert_eq!(expected("a list", &Value::Null), "expected a list, found null");
-    }
 }
