@@ -8,22 +8,22 @@ use crate::lint::Finding;
 use crate::policy::Policy;
 use crate::verdict::{Verdict, judge};
 
-/// What makes a check fail, besides a failed policy of severity error, which always does.
+/// The verdicts that fail a check, besides failed policies of severity error, which always do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum FailOn {
-    /// Nothing else.
+    /// No others.
     #[default]
     Error,
-    /// A failed policy of severity warning, too.
+    /// Also failed policies of severity warning.
     Warning,
-    /// A policy without a verdict, too.
+    /// Also policies without a verdict.
     Unknown,
 }
 
-/// How to read what the language text leaves open.
+/// Choices that the definition of the language leaves open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Which reading of `S`.
+    /// The reading of `S`.
     pub since: SinceReading,
 }
 
@@ -34,24 +34,24 @@ pub struct Report {
     pub trace_id: Option<String>,
     /// One verdict per policy, in the order of the policies.
     pub verdicts: Vec<Verdict>,
-    /// What is wrong or odd about the policies themselves, by the place of the policy.
+    /// The findings about the policies themselves, with the index of the policy.
     pub findings: Vec<(usize, Finding)>,
-    /// Why the trace could not be judged at all, in which case every verdict is `unknown`.
+    /// The defect because of which the trace could not be judged; every verdict is then `unknown`.
     pub defect: Option<TraceDefect>,
 }
 
-/// How many verdicts there are of each kind. Vacuous ones are not compliance and stand apart.
+/// The number of verdicts of each kind. Vacuous ones are not compliance, so they are counted apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     /// Policies that applied and were satisfied.
     pub proven: usize,
     /// Policies that were violated.
     pub failed: usize,
-    /// Policies that had nothing to say about this trace.
+    /// Policies that did not apply to this trace.
     pub vacuous: usize,
     /// Policies without a verdict.
     pub unknown: usize,
-    /// Verdicts of any kind that rest on words looked for in texts.
+    /// Verdicts that rest on words searched for in texts.
     pub heuristic: usize,
 }
 
@@ -77,7 +77,7 @@ pub fn check<'p>(trace: &Value, policies: impl IntoIterator<Item = &'p Policy>, 
     }
 }
 
-/// Checks a trace that was made ready before.
+/// Checks a prepared trace.
 pub fn check_subject<'p>(
     subject: &Subject,
     policies: impl IntoIterator<Item = &'p Policy>,
@@ -123,7 +123,7 @@ impl Report {
         summary
     }
 
-    /// Returns whether the trace passes the gate. The answer does not depend on how the report is shown.
+    /// Returns whether the trace passes.
     pub fn passes(&self, fail_on: FailOn) -> bool {
         let broken_policy = self.findings.iter().any(|(_, finding)| finding.is_error());
         let blocked = self.verdicts.iter().any(|verdict| match verdict.status {
@@ -145,10 +145,10 @@ impl Report {
             let id = record.get("policy_id").and_then(Value::as_str);
             self.verdicts.iter().any(|verdict| Some(verdict.policy_id.as_str()) == id)
         };
-        let kept = trace.get("policy_evaluations").and_then(Value::as_array).unwrap_or(&[]).iter();
-        let kept = kept.filter(|record| !judged(record)).cloned();
+        let others = trace.get("policy_evaluations").and_then(Value::as_array).unwrap_or(&[]).iter();
+        let others = others.filter(|record| !judged(record)).cloned();
         let records: Value =
-            kept.chain(self.verdicts.iter().map(|verdict| verdict.record().into())).collect();
+            others.chain(self.verdicts.iter().map(|verdict| verdict.record().into())).collect();
         trace.with("policy_evaluations", records)
     }
 
@@ -212,7 +212,7 @@ impl std::fmt::Display for Verdict {
 
 impl Report {
     /// Returns a residual for each policy that failed or could not be decided: source `policy_derived`, open, located
-    /// at the first action that violates it, or at the policy. What had nothing to say leaves no gap.
+    /// at the first action that violates it, or at the policy. A policy that passed or did not apply leaves no gap.
     pub fn residuals(&self) -> Vec<Object> {
         self.verdicts.iter().filter_map(residual).collect()
     }
@@ -225,9 +225,9 @@ impl Report {
         let id = |residual: &Value| residual.get("residual_id").cloned();
         let ours: Vec<Option<Value>> =
             self.verdicts.iter().map(|verdict| Some(Value::from(residual_id(verdict)))).collect();
-        let kept = recorded.get("residuals").and_then(Value::as_array).unwrap_or(&[]).iter();
-        let kept = kept.filter(|residual| !ours.contains(&id(residual))).cloned();
-        let all: Value = kept.chain(gaps.into_iter().map(Value::from)).collect();
+        let others = recorded.get("residuals").and_then(Value::as_array).unwrap_or(&[]).iter();
+        let others = others.filter(|residual| !ours.contains(&id(residual))).cloned();
+        let all: Value = others.chain(gaps.into_iter().map(Value::from)).collect();
         recorded.with("residuals", all)
     }
 }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_did_not_pass_leaves_a_gap_and_recording_twice_changes_nothing() {
+    fn only_failed_and_undecided_policies_leave_a_gap_and_recording_twice_changes_nothing() {
         let policies = [
             policy("failed", "G(GitCommit → P(RunTests))"),
             policy("passed", "F(GitCommit)"),

@@ -45,12 +45,12 @@ pub mod eval;
 pub mod formula;
 pub mod lint;
 pub mod monitor;
+pub mod named_check;
 pub mod policy;
 #[cfg(test)]
 mod sample;
 pub mod search;
 pub mod show;
-pub mod structural;
 pub mod verdict;
 pub mod vocabulary;
 

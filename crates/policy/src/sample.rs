@@ -39,7 +39,7 @@ fn relation(text: &str) -> Expr {
     Formula::parse(text).unwrap().expr().clone()
 }
 
-/// What is random about one action.
+/// The random choices of one action.
 #[derive(Clone, Debug)]
 struct Draft {
     kind: usize,

@@ -4,7 +4,7 @@ use hence_review::vocabulary::{
     ActionCategory, ActionType, ArtifactType, CoSimulationStatus, ConformanceStatus, VerificationStatus,
 };
 
-use crate::structural::Structural;
+use crate::named_check::NamedCheck;
 
 /// The meaning of a name used as a formula.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ pub enum Atom {
     /// `end_event`: the trace has an outcome.
     EndEvent,
     /// A named check of the whole trace.
-    Structural(Structural),
+    NamedCheck(NamedCheck),
     /// An unknown CamelCase name: compared literally with the type of the action.
     ForeignType,
     /// Any other word: searched for in the texts of the action, which is reported as a guess.
@@ -53,7 +53,7 @@ impl Atom {
             .or_else(|| ActionType::from_word(name).map(Self::ActionType))
             .or_else(|| PACK_TYPES.contains(&name).then_some(Self::PackType))
             .or_else(|| ArtifactType::from_word(name).map(Self::ArtifactType))
-            .or_else(|| Structural::from_name(name).map(Self::Structural))
+            .or_else(|| NamedCheck::from_name(name).map(Self::NamedCheck))
             .unwrap_or(if name.starts_with(|first: char| first.is_ascii_uppercase()) {
                 Self::ForeignType
             } else {
@@ -90,35 +90,12 @@ fn fixed(name: &str) -> Option<Atom> {
 
 /// Action types of the well-known packs. `SourceCode` and `Plan` are artifact types too; as atoms they name
 /// actions.
+#[rustfmt::skip]
 const PACK_TYPES: &[&str] = &[
-    "GitPush",
-    "Deploy",
-    "ToolCall",
-    "Retrieve",
-    "Compute",
-    "Draft",
-    "Release",
-    "Decision",
-    "Output",
-    "Incident",
-    "Recommendation",
-    "Distribution",
-    "Plan",
-    "SystemRequirement",
-    "HLR",
-    "LLR",
-    "SourceCode",
-    "Test",
-    "Change",
-    "ProblemReport",
-    "DerivedRequirement",
-    "CoverageAnalysis",
-    "AccomplishmentSummary",
-    "StaticAnalysis",
-    "Deviation",
-    "ComplianceSummary",
-    "Directive",
-    "Finding",
+    "GitPush", "Deploy", "ToolCall", "Retrieve", "Compute", "Draft", "Release", "Decision", "Output",
+    "Incident", "Recommendation", "Distribution", "Plan", "SystemRequirement", "HLR", "LLR", "SourceCode",
+    "Test", "Change", "ProblemReport", "DerivedRequirement", "CoverageAnalysis", "AccomplishmentSummary",
+    "StaticAnalysis", "Deviation", "ComplianceSummary", "Directive", "Finding",
 ];
 
 /// The kind of value a function returns.
@@ -217,23 +194,11 @@ impl Function {
 }
 
 /// The lists every trace may have. After `∈`, any other name is a list too if the trace has that key.
+#[rustfmt::skip]
 const TRACE_LISTS: &[&str] = &[
-    "actions",
-    "artifacts",
-    "comments",
-    "execution_environments",
-    "files_modified",
-    "goals",
-    "high_stakes_paths",
-    "meta_actions",
-    "policies",
-    "policy_evaluations",
-    "reference_artifacts",
-    "reference_models",
-    "residuals",
-    "review_items",
-    "telemetry",
-    "trace_links",
+    "actions", "artifacts", "comments", "execution_environments", "files_modified", "goals",
+    "high_stakes_paths", "meta_actions", "policies", "policy_evaluations", "reference_artifacts",
+    "reference_models", "residuals", "review_items", "telemetry", "trace_links",
 ];
 
 /// Returns whether every trace may have a list of that name.
@@ -242,30 +207,11 @@ pub(crate) fn is_trace_list(name: &str) -> bool {
 }
 
 /// Fields of an action that a formula can use without a variable before them.
+#[rustfmt::skip]
 pub(crate) const ACTION_FIELDS: &[&str] = &[
-    "agent",
-    "category",
-    "decision_basis",
-    "derived_from",
-    "detail",
-    "evidence",
-    "execution",
-    "id",
-    "inputs",
-    "label",
-    "meta_action_id",
-    "observations",
-    "options",
-    "outputs",
-    "rationale",
-    "reproducibility",
-    "request",
-    "result",
-    "result_summary",
-    "supporting_inputs",
-    "tags",
-    "target_artifact_id",
-    "timestamp",
+    "agent", "category", "decision_basis", "derived_from", "detail", "evidence", "execution", "id", "inputs",
+    "label", "meta_action_id", "observations", "options", "outputs", "rationale", "reproducibility",
+    "request", "result", "result_summary", "supporting_inputs", "tags", "target_artifact_id", "timestamp",
     "type",
 ];
 
@@ -285,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_told_apart_by_their_first_letter() {
+    fn unknown_names_are_distinguished_by_their_first_letter() {
         assert_eq!(Atom::of("CertificationRun"), Atom::ForeignType);
         assert_eq!(Atom::of("certification_run"), Atom::Custom);
     }

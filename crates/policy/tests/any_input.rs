@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn any_object_can_be_offered_to_a_monitor(
+    fn any_object_can_be_proposed_to_a_monitor(
         steps in proptest::collection::vec((any_value(), proptest::collection::vec(any_value(), 0..3)), 0..5),
     ) {
         let set = &*BUILT_IN;

@@ -1,4 +1,4 @@
-//! What `check` says about small traces.
+//! The verdicts of `check` on small traces.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -93,7 +93,7 @@ fn terms_functions_and_sets_are_evaluated() {
 }
 
 #[test]
-fn a_failure_names_who_and_what_and_why() {
+fn a_failure_names_its_actions_elements_and_reason() {
     let found = verdict("G(GitCommit → ∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open)", CHANGE);
     assert_eq!(found.violating.action_ids, [3]);
     assert_eq!(found.violating.residual_ids, ["r1".into()]);
@@ -106,7 +106,7 @@ fn a_failure_names_who_and_what_and_why() {
 }
 
 #[test]
-fn explanations_say_where_was_looked() {
+fn explanations_name_the_actions_searched() {
     let cases = [
         (
             "G(GitCommit → P_chain(RunTests))",
@@ -144,7 +144,7 @@ fn a_rule_that_was_never_triggered_is_not_compliance() {
 }
 
 #[test]
-fn what_cannot_be_decided_is_unknown_and_says_why() {
+fn an_undecidable_formula_is_unknown_with_a_reason() {
     for (formula, reason) in [
         ("G(", "expected a formula, found the end of the formula at column 3"),
         ("F(EditFile) F(Lint)", "expected an operator or the end of the formula, found `F` at column 13"),
@@ -274,7 +274,7 @@ fn verdicts_are_recorded_in_the_trace_once_per_policy() {
 }
 
 #[test]
-fn text_and_json_say_the_same() {
+fn the_line_and_the_json_of_a_verdict_agree() {
     let report = report("G(GitCommit → P(Lint))", CHANGE);
     assert_eq!(
         report.verdicts[0].to_string(),
@@ -305,7 +305,7 @@ fn a_rule_over_everything_before_costs_only_where_it_is_triggered() {
 }
 
 #[test]
-fn what_a_trace_holds_cannot_change_what_a_word_means() {
+fn a_trace_cannot_change_the_meaning_of_a_word() {
     let trace = r#"{"Open": [], "signed_off": ["x"], "spans": {}, "actions": [{"id": 1, "type": "Lint"}],
         "residuals": [{"residual_id": "r1", "severity": "critical"}]}"#;
     assert_eq!(status("∀ r ∈ residuals . r.status ≠ Open", trace), Failed);

@@ -1,4 +1,4 @@
-//! What a person can type after `hence import`.
+//! Arguments of `hence import`.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ Formats:
   otlp                             OpenTelemetry spans: JSON, JSON lines or protobuf
   openinference                    spans with the attributes of OpenInference
   langfuse                         traces or observations of Langfuse
-  auto                             whichever of these the file is
-  bundle                           a folder that `hence export` made
+  auto                             detect which of these the file is
+  bundle                           a folder that `hence export` wrote
 
-Without FORMAT a folder is a bundle, and a file is recognised by what it holds.
+Without FORMAT a folder is a bundle, and the format of a file is detected from its content.
 
 Example: hence import claude-code session.jsonl --out trace.json
          hence import auto spans.pb
@@ -26,19 +26,19 @@ Example: hence import claude-code session.jsonl --out trace.json
 #[derive(ClapArgs)]
 #[command(override_usage = USAGE, after_help = FORMATS)]
 pub(crate) struct ImportArgs {
-    /// What it is, or the file or folder itself
+    /// The format, or the file or folder itself
     #[arg(value_name = "FORMAT")]
     pub(crate) first: String,
     /// The file, - for standard input, or the folder of a bundle
     #[arg(value_name = "FILE")]
     pub(crate) second: Option<String>,
-    /// Write the trace there [default: standard output]; a folder for a log of several traces
+    /// The file to write the trace to [default: standard output]; a folder for a log of several traces
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Take only the trace of this id
+    /// Import only the trace of this id
     #[arg(long, value_name = "ID")]
     pub(crate) trace: Option<String>,
-    /// The folder the session ran in; paths inside it become relative [default: what the log says]
+    /// The folder the session ran in; paths inside it become relative [default: the one in the log]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<String>,
     /// The home folder of the session; paths inside it begin with ~

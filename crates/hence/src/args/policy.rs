@@ -1,4 +1,4 @@
-//! What a person can type after `hence policy`.
+//! Arguments of `hence policy`.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use hence_review::vocabulary::PolicySeverity;
 
 #[derive(Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Check traces against policies: what holds, what is broken, by which action and why
+    /// Check traces against policies, with an explanation of every violation
     Check(PolicyCheckArgs),
     /// List policies by pack
     List(PolicyListArgs),
-    /// Show what a policy says, in both alphabets
+    /// Show a policy, with its formula in both alphabets
     Show(PolicyShowArgs),
-    /// Say what is wrong or odd about policies before any trace is seen
+    /// Report errors and doubtful parts of policies
     Lint(PolicySourcesArgs),
     /// Run policies on their own examples
     Test(PolicySourcesArgs),
     /// Show a shortest trace that violates each policy, and one that satisfies them all
     Explain(PolicyExplainArgs),
-    /// Write a policy to begin with, with examples that show what its formula means
+    /// Write a first version of a policy, with examples that show the meaning of its formula
     New(PolicyNewArgs),
 }
 
-/// How verdicts are written.
+/// The formats of verdicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum VerdictFormat {
     /// For people
@@ -39,7 +39,7 @@ pub(crate) enum VerdictFormat {
     Github,
 }
 
-/// What fails a check.
+/// The verdicts that fail a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum FailOnArg {
     /// Failed policies of severity error
@@ -72,7 +72,7 @@ impl FailOnArg {
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence policy check trace.json --policy engineering --policy rules.toml\n\n\
-    A run is checked as the trace it becomes: hence policy check vendor-choice --policy records\n\n\
+    A run is checked by its trace: hence policy check vendor-choice --policy records\n\n\
     Exit codes: 0 passes, 1 does not, 2 usage; the same in every format")]
 pub(crate) struct PolicyCheckArgs {
     /// Traces as JSON or YAML, - for standard input, or runs
@@ -84,16 +84,16 @@ pub(crate) struct PolicyCheckArgs {
     /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
-    /// What makes the check fail; each includes the one before it
+    /// The verdicts that fail the check; each value includes the ones before it
     #[arg(long, default_value = "error", value_name = "WHAT")]
     pub(crate) fail_on: FailOnArg,
-    /// How to write the verdicts [default: text, or json with --json]
+    /// The format of the verdicts [default: text, or json with --json]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<VerdictFormat>,
     /// Show the gaps that failed and undecided policies leave: residuals of source policy_derived
     #[arg(long)]
     pub(crate) residuals: bool,
-    /// Write the trace there with its verdicts and these gaps recorded in it; for one trace
+    /// Write the trace to a file, with its verdicts and gaps; for one trace only
     #[arg(long, value_name = "FILE")]
     pub(crate) into: Option<PathBuf>,
 }
@@ -111,7 +111,7 @@ pub(crate) struct PolicyListArgs {
 pub(crate) struct PolicyShowArgs {
     /// The policy's id
     pub(crate) id: String,
-    /// Where to look for it: a file of policies or a built-in pack; may be repeated [default: all built-in packs]
+    /// The file of policies or built-in pack to search; may be repeated [default: all built-in packs]
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) sources: Vec<String>,
 }
@@ -134,7 +134,7 @@ pub(crate) struct PolicyExplainArgs {
     /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
-    /// A formula to explain besides; may be repeated
+    /// A formula to explain as well; may be repeated
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Vec<String>,
 }
@@ -146,13 +146,13 @@ pub(crate) struct PolicyExplainArgs {
 pub(crate) struct PolicyNewArgs {
     /// The policy's id
     pub(crate) id: String,
-    /// What it says, exactly, in either alphabet
+    /// The formula, in either alphabet
     #[arg(long)]
     pub(crate) formula: String,
-    /// What it says, in plain language
+    /// The meaning of the policy in plain language
     #[arg(long, value_name = "TEXT")]
     pub(crate) statement: Option<String>,
-    /// How much a failure matters
+    /// The severity of a failure
     #[arg(long, default_value = "warning", value_name = "info|warning|error")]
     pub(crate) severity: PolicySeverity,
 }

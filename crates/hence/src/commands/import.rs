@@ -1,4 +1,4 @@
-//! `hence import`: a log as a trace, or a bundle into the store.
+//! `hence import`: convert a log to a trace, or import a bundle into the store.
 
 mod bundle;
 mod log;
@@ -6,7 +6,6 @@ mod log;
 use std::path::Path;
 
 use hence_review::import::Format;
-use schemars::Schema;
 
 use super::schema::{Named, schema_of};
 use crate::args::ImportArgs;
@@ -16,21 +15,14 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::hint;
 
-/// What `hence schema` knows of this command: bundles and logs are told in different words.
-pub(super) const SCHEMAS: &[Named] = &[("import", bundle_schema), ("import-log", log_schema)];
+/// The schemas of this command: bundles and logs have different reports.
+pub(super) const SCHEMAS: &[Named] =
+    &[("import", schema_of::<bundle::ImportReport>), ("import-log", schema_of::<log::LogReport>)];
 
-fn bundle_schema() -> Schema {
-    schema_of::<bundle::ImportReport>()
-}
-
-fn log_schema() -> Schema {
-    schema_of::<log::LogReport>()
-}
-
-/// What a person calls the kind of thing to import.
+/// The kind of import.
 enum Kind {
     Bundle,
-    /// A log, of a format or of whichever it is.
+    /// A log of a format, or of a format to be detected.
     Log(Option<Format>),
 }
 

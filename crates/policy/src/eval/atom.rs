@@ -32,9 +32,11 @@ impl<'t> ActionFacts<'t> {
             Atom::ToolArtifactType => self.is_or_makes_word(name),
             // An exit code of zero tells that a command ended, not that it succeeded, so `completed` needs the
             // summary too; a stated failure overrules any summary.
-            Atom::Completed => self.ended_well() != Some(false) && self.summary_says(&["pass", "completed"]),
+            Atom::Completed => {
+                self.ended_well() != Some(false) && self.summary_contains(&["pass", "completed"])
+            }
             Atom::Failed => {
-                self.ended_well().map_or_else(|| self.summary_says(&["fail"]), |ended_well| !ended_well)
+                self.ended_well().map_or_else(|| self.summary_contains(&["fail"]), |ended_well| !ended_well)
             }
             Atom::Verification(status) => {
                 self.status_in(ReasoningSlot::VerificationResult) == Some(status.as_str())
@@ -48,7 +50,7 @@ impl<'t> ActionFacts<'t> {
             Atom::EndEvent => has_ended(self.trace),
             Atom::Custom => searched_text(self.action).contains(&needle(name)),
             // Named checks look at the whole trace; the evaluator answers them before it asks here.
-            Atom::Structural(_) => false,
+            Atom::NamedCheck(_) => false,
         }
     }
 
@@ -89,7 +91,7 @@ impl<'t> ActionFacts<'t> {
         })
     }
 
-    fn summary_says(&self, words: &[&str]) -> bool {
+    fn summary_contains(&self, words: &[&str]) -> bool {
         let summary = self.action.result_summary().unwrap_or("").to_lowercase();
         words.iter().any(|word| summary.contains(word))
     }

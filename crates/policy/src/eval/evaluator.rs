@@ -8,7 +8,7 @@ use super::datum::Datum;
 use super::subject::Subject;
 use super::truth::{self, Bits, PastState, SinceReading, Truth};
 use crate::formula::{Binary, Expr, Quantifier, Scope, Term, Unary, Word};
-use crate::structural::{self, Structural};
+use crate::named_check::{self, NamedCheck};
 use crate::vocabulary::Atom;
 
 /// The work one evaluation may do, in answers about single positions.
@@ -189,7 +189,7 @@ impl<'t> Evaluator<'t> {
         Ok(match atom {
             Atom::StartEvent => Truth::Constant(has_started(subject.trace())),
             Atom::EndEvent => Truth::Constant(has_ended(subject.trace())),
-            Atom::Structural(check) => self.structural(check)?,
+            Atom::NamedCheck(check) => self.structural(check)?,
             _ if subject.is_empty() => Truth::Constant(false),
             Atom::Action => Truth::Constant(true),
             Atom::Custom => Truth::Varying(subject.texts().containing(word.as_str())),
@@ -204,10 +204,10 @@ impl<'t> Evaluator<'t> {
         })
     }
 
-    fn structural(&mut self, check: Structural) -> Result<Truth, Undecided> {
+    fn structural(&mut self, check: NamedCheck) -> Result<Truth, Undecided> {
         match check.formula() {
             Some(formula) => Ok((*self.truth(formula.expr())?).clone()),
-            None => Ok(Truth::Constant(!structural::check(check, self.subject).is_violated())),
+            None => Ok(Truth::Constant(!named_check::check(check, self.subject).is_violated())),
         }
     }
 

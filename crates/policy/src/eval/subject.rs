@@ -153,9 +153,9 @@ pub enum TraceDefect {
         list: &'static str,
         /// The id, as written.
         id: String,
-        /// Where it occurs first.
+        /// The index of its first occurrence.
         first: usize,
-        /// Where it occurs again.
+        /// The index of its second occurrence.
         second: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Where a formula holds: a bit per position, and the temporal operators over such bits.
+//! The positions where a formula holds, as bitsets, and the temporal operators over them.
 
 use crate::formula::Binary;
 

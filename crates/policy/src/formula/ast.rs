@@ -101,7 +101,7 @@ pub enum Expr {
     Binary(Binary, Box<Expr>, Box<Expr>),
     /// `∀ x ∈ set . φ`
     Quantified {
-        /// How many elements must satisfy the body.
+        /// The number of elements that must satisfy the body.
         quantifier: Quantifier,
         /// The bound variable.
         variable: Word,
@@ -114,7 +114,7 @@ pub enum Expr {
     Count {
         /// The formula whose positions are counted.
         of: Box<Expr>,
-        /// How the count is compared with the bound.
+        /// The comparison of the count with the bound.
         comparison: Comparison,
         /// The bound.
         bound: u64,
@@ -293,7 +293,7 @@ pub enum Quantifier {
 
 /// A comparison of two terms, or of a count with a bound.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are clear")]
 pub enum Comparison {
     Equal,
     NotEqual,

@@ -6,12 +6,12 @@ use super::parse::{FORMULA_BYTES_MAX, FORMULA_DEPTH_MAX};
 
 /// A formula that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at {place}")]
+#[error("{kind} at {location}")]
 pub struct SyntaxError {
     /// The kind of error.
     pub kind: SyntaxErrorKind,
     /// The location in the text.
-    pub place: Place,
+    pub location: Location,
 }
 
 /// The kinds of syntax errors.
@@ -42,7 +42,7 @@ pub enum SyntaxErrorKind {
     /// A token that the grammar does not allow there.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What the grammar allows there.
+        /// The tokens the grammar allows there.
         expected: &'static str,
         /// The token found.
         found: String,
@@ -51,7 +51,7 @@ pub enum SyntaxErrorKind {
 
 /// A location in the text of a formula.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct Location {
     /// Byte offset, from 0.
     pub offset: usize,
     /// Line, from 1.
@@ -60,7 +60,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Place {
+impl Location {
     /// Returns the location of byte `offset` in `text`.
     pub fn find(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Nearly every formula is one line; its number would tell nothing.
         match self.line {

@@ -7,7 +7,7 @@ mod print;
 mod token;
 
 pub use ast::{Binary, Comparison, Expr, Quantifier, Scope, Term, Unary, Word};
-pub use error::{Place, SyntaxError, SyntaxErrorKind};
+pub use error::{Location, SyntaxError, SyntaxErrorKind};
 pub use parse::{FORMULA_BYTES_MAX, FORMULA_DEPTH_MAX, Formula};
 pub use print::Alphabet;
 

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use super::token::{Sign, Token, tokenize};
 use super::{
-    Alphabet, Binary, Comparison, Expr, Place, Quantifier, SyntaxError, SyntaxErrorKind, Term, Unary, Word,
+    Alphabet, Binary, Comparison, Expr, Location, Quantifier, SyntaxError, SyntaxErrorKind, Term, Unary, Word,
 };
 
-/// How deep operators may nest.
+/// The greatest nesting of operators.
 ///
 /// Everything that walks a formula recurses, so this bounds the stack. Formulas people write nest below ten.
 pub const FORMULA_DEPTH_MAX: usize = 64;
 
-/// How deep the parser itself may recurse. One operator takes at most four steps down (operator, parenthesis,
+/// The greatest recursion of the parser. One operator takes at most four steps down (operator, parenthesis,
 /// atom, set), so every tree that is not too high can be printed and read again.
 pub(super) const NESTING_MAX: usize = 4 * FORMULA_DEPTH_MAX;
 
-/// How long the text of a formula may be. Formulas people write stay below one kilobyte.
+/// The greatest length of a formula. Formulas people write stay below one kilobyte.
 pub const FORMULA_BYTES_MAX: usize = 64 * 1024;
 
 /// A parsed formula: its text and its tree, which nests at most [`FORMULA_DEPTH_MAX`] deep.
@@ -34,7 +34,7 @@ impl Formula {
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         if text.len() > FORMULA_BYTES_MAX {
             let kind = SyntaxErrorKind::TooLong { found: text.len() };
-            return Err(SyntaxError { kind, place: Place::find(text, FORMULA_BYTES_MAX) });
+            return Err(SyntaxError { kind, location: Location::find(text, FORMULA_BYTES_MAX) });
         }
         let mut parser = Parser { text, tokens: tokenize(text)?, at: 0, nesting: 0 };
         if parser.sign() == &Sign::End {
@@ -63,8 +63,8 @@ impl Formula {
     }
 
     /// Returns the location of byte `offset`, for messages about a [`Word`](super::Word) of the tree.
-    pub fn place(&self, offset: usize) -> Place {
-        Place::find(&self.text, offset)
+    pub fn location(&self, offset: usize) -> Location {
+        Location::find(&self.text, offset)
     }
 }
 
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
     }
 
     fn fail(&self, kind: SyntaxErrorKind) -> SyntaxError {
-        SyntaxError { kind, place: Place::find(self.text, self.offset()) }
+        SyntaxError { kind, location: Location::find(self.text, self.offset()) }
     }
 
     fn unexpected(&self, expected: &'static str) -> SyntaxError {

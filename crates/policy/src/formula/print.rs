@@ -1,8 +1,8 @@
-//! Tree → text: what [`Formula::parse`](super::Formula::parse) reads back as the same tree.
+//! Tree → text, which [`Formula::parse`](super::Formula::parse) reads back as the same tree.
 
 use super::{Comparison, Expr, Quantifier, Term};
 
-/// Which signs to write.
+/// The two alphabets of formulas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alphabet {
     /// `∧ ∨ ¬ → ∀ ∈ ≠ ∅`
@@ -11,7 +11,7 @@ pub enum Alphabet {
     Ascii,
 }
 
-/// How tightly the place where a part stands binds; a part that binds looser gets parentheses.
+/// The binding strength of the context of a part; a part that binds looser gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Iff,
@@ -132,7 +132,7 @@ impl Printer {
         }
     }
 
-    /// Writes an operand of `<->`: there a quantifier binds like the loosest operator yet must not swallow the rest.
+    /// Writes an operand of `<->`, where a quantifier needs parentheses because its body extends to the right end.
     fn quantifier_aside(&mut self, expr: &Expr, place: Binding) {
         match expr {
             Expr::Quantified { .. } => self.parenthesised(expr),

@@ -1,6 +1,6 @@
 //! Text → tokens. Every character belongs to a token or is an error; only white space is skipped.
 
-use super::{Comparison, Place, Quantifier, SyntaxError, SyntaxErrorKind};
+use super::{Comparison, Location, Quantifier, SyntaxError, SyntaxErrorKind};
 
 /// A token and the byte offset where it starts.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,57 +37,30 @@ pub(super) enum Sign<'a> {
 impl Sign<'_> {
     /// Returns how error messages write the token.
     pub(super) fn describe(&self) -> String {
-        let sign = match self {
-            Self::Word(word) => return format!("`{word}`"),
-            Self::Int(value) => return format!("`{value}`"),
-            Self::Text(text) => return format!("{text:?}"),
-            Self::End => return "the end of the formula".to_owned(),
-            Self::Not => "¬",
-            Self::And => "∧",
-            Self::Or => "∨",
-            Self::Implies => "→",
-            Self::Iff => "<->",
-            Self::Quantifier(Quantifier::All) => "∀",
-            Self::Quantifier(Quantifier::Some) => "∃",
-            Self::Quantifier(Quantifier::One) => "∃!",
-            Self::In => "∈",
-            Self::Comparison(Comparison::Equal) => "=",
-            Self::Comparison(Comparison::NotEqual) => "≠",
-            Self::Comparison(Comparison::AtLeast) => "≥",
-            Self::Comparison(Comparison::AtMost) => "≤",
-            Self::Comparison(Comparison::Above) => ">",
-            Self::Comparison(Comparison::Below) => "<",
-            Self::Empty => "∅",
-            Self::Open => "(",
-            Self::Close => ")",
-            Self::OpenBrace => "{",
-            Self::CloseBrace => "}",
-            Self::Comma => ",",
-            Self::Dot => ".",
-            Self::Bar => "|",
-        };
-        format!("`{sign}`")
+        match self {
+            Self::Word(word) => format!("`{word}`"),
+            Self::Int(value) => format!("`{value}`"),
+            Self::Text(text) => format!("{text:?}"),
+            Self::End => "the end of the formula".to_owned(),
+            sign => {
+                let spelling = SIGNS.iter().find(|(_, known)| known == sign).map(|(spelling, _)| spelling);
+                format!("`{}`", spelling.unwrap_or(&""))
+            }
+        }
     }
 }
 
-/// Tokens by spelling. A longer spelling precedes its own prefixes.
+/// Tokens by spelling. Of several spellings the first is the one that messages use; a longer spelling precedes every
+/// prefix of it.
+#[rustfmt::skip]
 const SIGNS: &[(&str, Sign<'static>)] = &[
-    ("<->", Sign::Iff),
-    ("↔", Sign::Iff),
-    ("->", Sign::Implies),
-    ("→", Sign::Implies),
-    ("&&", Sign::And),
-    ("/\\", Sign::And),
-    ("∧", Sign::And),
-    ("||", Sign::Or),
-    ("\\/", Sign::Or),
-    ("∨", Sign::Or),
-    ("!=", Sign::Comparison(Comparison::NotEqual)),
-    ("≠", Sign::Comparison(Comparison::NotEqual)),
-    (">=", Sign::Comparison(Comparison::AtLeast)),
-    ("≥", Sign::Comparison(Comparison::AtLeast)),
-    ("<=", Sign::Comparison(Comparison::AtMost)),
-    ("≤", Sign::Comparison(Comparison::AtMost)),
+    ("<->", Sign::Iff), ("↔", Sign::Iff),
+    ("→", Sign::Implies), ("->", Sign::Implies),
+    ("∧", Sign::And), ("&&", Sign::And), ("/\\", Sign::And),
+    ("∨", Sign::Or), ("||", Sign::Or), ("\\/", Sign::Or),
+    ("≠", Sign::Comparison(Comparison::NotEqual)), ("!=", Sign::Comparison(Comparison::NotEqual)),
+    ("≥", Sign::Comparison(Comparison::AtLeast)), (">=", Sign::Comparison(Comparison::AtLeast)),
+    ("≤", Sign::Comparison(Comparison::AtMost)), ("<=", Sign::Comparison(Comparison::AtMost)),
     (">", Sign::Comparison(Comparison::Above)),
     ("<", Sign::Comparison(Comparison::Below)),
     ("=", Sign::Comparison(Comparison::Equal)),
@@ -96,15 +69,9 @@ const SIGNS: &[(&str, Sign<'static>)] = &[
     ("∃", Sign::Quantifier(Quantifier::Some)),
     ("∈", Sign::In),
     ("∅", Sign::Empty),
-    ("¬", Sign::Not),
-    ("!", Sign::Not),
-    ("(", Sign::Open),
-    (")", Sign::Close),
-    ("{", Sign::OpenBrace),
-    ("}", Sign::CloseBrace),
-    (",", Sign::Comma),
-    (".", Sign::Dot),
-    ("|", Sign::Bar),
+    ("¬", Sign::Not), ("!", Sign::Not),
+    ("(", Sign::Open), (")", Sign::Close), ("{", Sign::OpenBrace), ("}", Sign::CloseBrace),
+    (",", Sign::Comma), (".", Sign::Dot), ("|", Sign::Bar),
 ];
 
 /// Splits `text` into tokens, the last of which is [`Sign::End`].
@@ -118,7 +85,7 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<Token<'_>>, SyntaxError> {
             tokens.push(Token { sign: Sign::End, offset });
             return Ok(tokens);
         };
-        let fail = |kind| SyntaxError { kind, place: Place::find(text, offset) };
+        let fail = |kind| SyntaxError { kind, location: Location::find(text, offset) };
         let (sign, length) = if first.is_ascii_alphabetic() || first == '_' {
             word(rest)
         } else if first.is_ascii_digit() {

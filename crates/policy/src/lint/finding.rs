@@ -4,7 +4,7 @@ use std::fmt;
 
 use hence_review::validate::Severity;
 
-use crate::formula::{Binary, Expr, Place, Scope, SyntaxError, Unary};
+use crate::formula::{Binary, Expr, Location, Scope, SyntaxError, Unary};
 use crate::vocabulary::Atom;
 
 /// One defect of a policy, or one thing in it that may not mean what its author meant.
@@ -13,7 +13,7 @@ pub struct Finding {
     /// The kind of finding.
     pub kind: FindingKind,
     /// The location in the formula, for findings about one word.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
 }
 
 impl Finding {
@@ -32,14 +32,14 @@ impl Finding {
 impl From<FindingKind> for Finding {
     /// Makes a finding about the policy as a whole.
     fn from(kind: FindingKind) -> Self {
-        Self { kind, place: None }
+        Self { kind, location: None }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Some(place) => write!(out, "{} at {place}", self.kind),
+        match self.location {
+            Some(location) => write!(out, "{} at {location}", self.kind),
             None => self.kind.fmt(out),
         }
     }
@@ -182,7 +182,7 @@ impl LanguageLevel {
                 let is_set = |term| matches!(term, &Call { .. } | &Comprehension { .. } | &List(_));
                 if is_set(left) || is_set(right) { Self::Structural } else { Self::PureTemporal }
             }
-            Expr::Atom(word) if matches!(Atom::of(word.as_str()), Atom::Structural(_)) => Self::Structural,
+            Expr::Atom(word) if matches!(Atom::of(word.as_str()), Atom::NamedCheck(_)) => Self::Structural,
             Expr::Unary(Unary::Previously(scope) | Unary::Historically(scope), _) if *scope != Scope::All => {
                 Self::ScopedTemporal
             }

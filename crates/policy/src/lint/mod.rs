@@ -7,7 +7,7 @@ mod shape;
 pub use finding::{Finding, FindingKind, LanguageLevel};
 
 use crate::formula::Formula;
-use crate::structural::Structural;
+use crate::named_check::NamedCheck;
 
 /// Lints a formula. Findings are in the order of the text, errors and warnings mixed.
 ///
@@ -15,11 +15,11 @@ use crate::structural::Structural;
 pub fn lint(formula: &Formula) -> Vec<Finding> {
     let mut findings = Vec::new();
     // The named checks are evaluated as a whole, so their parts need not mean anything alone.
-    if Structural::recognise(formula.expr()).is_none() {
+    if NamedCheck::recognise(formula.expr()).is_none() {
         names::lint(formula, &mut findings);
         shape::lint(formula, &mut findings);
     }
-    findings.sort_by_key(|finding| finding.place);
+    findings.sort_by_key(|finding| finding.location);
     findings.dedup();
     findings
 }

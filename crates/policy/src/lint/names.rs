@@ -17,8 +17,8 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn report(&mut self, word: &Word, kind: impl Fn(String) -> FindingKind) {
-        let place = Some(self.formula.place(word.offset()));
-        self.findings.push(Finding { kind: kind(word.to_string()), place });
+        let location = Some(self.formula.location(word.offset()));
+        self.findings.push(Finding { kind: kind(word.to_string()), location });
     }
 
     fn is_bound(&self, word: &Word) -> bool {
@@ -152,7 +152,7 @@ impl Names<'_> {
             single => Some(single),
         };
         let Some(Expr::Member { element: Term::Word(variable), .. }) = first else {
-            self.findings.push(Finding { kind: FindingKind::NoRange(whole.to_string()), place: None });
+            self.findings.push(FindingKind::NoRange(whole.to_string()).into());
             return;
         };
         self.bound.push(variable.clone());

@@ -1,6 +1,6 @@
 use super::*;
 
-fn said(text: &str) -> Vec<String> {
+fn messages(text: &str) -> Vec<String> {
     let formula = Formula::parse(text).unwrap();
     lint(&formula).iter().map(ToString::to_string).collect()
 }
@@ -16,23 +16,23 @@ fn level(text: &str) -> LanguageLevel {
 
 #[test]
 fn a_plain_rule_has_no_findings() {
-    assert_eq!(said("G(GitCommit → P(RunTests ∧ completed))"), [""; 0]);
-    assert_eq!(said("∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open"), [""; 0]);
+    assert_eq!(messages("G(GitCommit → P(RunTests ∧ completed))"), [""; 0]);
+    assert_eq!(messages("∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open"), [""; 0]);
 }
 
 #[test]
-fn guesses_are_named_with_their_place() {
+fn guesses_are_reported_with_their_location() {
     assert_eq!(
-        said("G(GitPush → ¬force)"),
+        messages("G(GitPush → ¬force)"),
         [
             "`force` is not a standard atom; it is looked for in the texts of actions, which is a guess at column 14"
         ]
     );
-    assert!(said("F(Frobnicate)")[0].starts_with("`Frobnicate` is not a standard type"));
+    assert!(messages("F(Frobnicate)")[0].starts_with("`Frobnicate` is not a standard type"));
 }
 
 #[test]
-fn what_has_no_meaning_is_an_error() {
+fn a_formula_without_meaning_is_an_error() {
     for text in [
         "F(approver_2 ≠ approver_1)",
         "∀ r ∈ residuals . r",
@@ -42,7 +42,7 @@ fn what_has_no_meaning_is_an_error() {
         "F(Frob(proved))",
         "files_modified = {target(b) | G(b)}",
     ] {
-        assert!(errors(text) > 0, "{text}: {:?}", said(text));
+        assert!(errors(text) > 0, "{text}: {:?}", messages(text));
     }
     assert_eq!(errors("G(∀ x ∈ inputs(a) . x ∈ outputs(a))"), 0);
     assert_eq!(errors("F(request.path = \"x\")"), 0);
@@ -50,23 +50,23 @@ fn what_has_no_meaning_is_an_error() {
 }
 
 #[test]
-fn rules_that_say_nothing_are_found() {
+fn vacuous_rules_are_found() {
     assert!(
-        said("G(EditFile ∧ GitCommit → P(RunTests))").iter().any(|text| text.contains("can never occur"))
+        messages("G(EditFile ∧ GitCommit → P(RunTests))").iter().any(|text| text.contains("can never occur"))
     );
-    assert!(said("G(EditFile → RunTests ∨ ¬RunTests)").iter().any(|text| text.contains("always holds")));
-    assert!(said("count(EditFile) ≥ 0").iter().any(|text| text.starts_with("every action satisfies")));
-    assert!(said("F(EditFile ∧ EditFile)").iter().any(|text| text.contains("is repeated")));
-    assert!(said("F(EditFile ∧ GitCommit)").iter().any(|text| text.starts_with("no action can satisfy")));
+    assert!(messages("G(EditFile → RunTests ∨ ¬RunTests)").iter().any(|text| text.contains("always holds")));
+    assert!(messages("count(EditFile) ≥ 0").iter().any(|text| text.starts_with("every action satisfies")));
+    assert!(messages("F(EditFile ∧ EditFile)").iter().any(|text| text.contains("is repeated")));
+    assert!(messages("F(EditFile ∧ GitCommit)").iter().any(|text| text.starts_with("no action can satisfy")));
 }
 
 #[test]
 fn operators_in_odd_places_are_found() {
-    assert!(said("G(ReadFile → G(Lint))")[0].starts_with("`G` inside `G`"));
-    assert!(said("P(ReadFile)")[0].starts_with("`P` stands outside"));
-    assert!(said("Lint S_last ReadFile")[0].starts_with("`S_last` stands outside"));
-    assert!(said("F(X Lint)")[0].starts_with("`X` is rarely meant"));
-    assert_eq!(said("count(P(Lint)) ≤ 3"), [""; 0]);
+    assert!(messages("G(ReadFile → G(Lint))")[0].starts_with("`G` inside `G`"));
+    assert!(messages("P(ReadFile)")[0].starts_with("`P` stands outside"));
+    assert!(messages("Lint S_last ReadFile")[0].starts_with("`S_last` stands outside"));
+    assert!(messages("F(X Lint)")[0].starts_with("`X` is rarely meant"));
+    assert_eq!(messages("count(P(Lint)) ≤ 3"), [""; 0]);
 }
 
 #[test]

@@ -192,7 +192,7 @@ pub(crate) fn check_present(expr: &Expr) -> Result<(), NotMonitorable> {
     match expr {
         Expr::Atom(word) => match Atom::of(word.as_str()) {
             Atom::EndEvent => Err(NotMonitorable::Future(expr.to_string())),
-            Atom::Structural(_) => whole(),
+            Atom::NamedCheck(_) => whole(),
             _ => Ok(()),
         },
         Expr::Quantified { set, body, .. } => {

@@ -72,7 +72,7 @@ fn a_dropped_offer_leaves_no_trace() {
 }
 
 #[test]
-fn what_needs_the_future_or_the_whole_trace_is_deferred() {
+fn policies_that_need_the_future_or_the_whole_trace_are_deferred() {
     let policies = [
         policy("future", "G(EditFile → F(RunTests))"),
         policy("until", "EditFile U RunTests"),
@@ -103,7 +103,7 @@ fn taken_ids_are_refused() {
 }
 
 #[test]
-fn what_the_type_alone_decides_is_certain() {
+fn a_violation_decided_by_the_type_alone_is_certain() {
     let certain = |formula: &str| {
         let policies = [policy("p", formula)];
         let mut monitor = start(&policies);

@@ -6,8 +6,8 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 use super::program::{NotMonitorable, PartId, Program, Values};
 use crate::eval::{Evaluator, SinceReading, Subject};
 use crate::formula::{Binary, Comparison, Expr, Scope, Unary};
+use crate::named_check::NamedCheck;
 use crate::policy::{Policy, PolicyId, Selector};
-use crate::structural::Structural;
 use crate::vocabulary::Atom;
 
 /// A demand of a policy on the actions of a trace.
@@ -48,7 +48,7 @@ impl WatchedPolicy {
             return Err(NotMonitorable::Invalid(error.to_string()));
         }
         let rule = policy.rule().map_err(|fault| NotMonitorable::Invalid(fault.to_string()))?;
-        if Structural::recognise(rule.expr()).is_some() {
+        if NamedCheck::recognise(rule.expr()).is_some() {
             return Err(NotMonitorable::WholeTrace(rule.expr().to_string()));
         }
         let selector =

@@ -49,7 +49,7 @@ pub enum LoadErrorKind {
     DuplicateId {
         /// The id.
         id: PolicyId,
-        /// Where it was defined first.
+        /// The document and location of the first definition.
         first: String,
     },
     /// A pack that lists a policy no document defines.
@@ -212,11 +212,10 @@ impl PolicySet {
     }
 }
 
-/// Policies that belong together.
+/// A group of policies.
 #[derive(Clone, Debug)]
 pub struct Pack {
     id: String,
-    source: Object,
     members: Vec<PolicyId>,
 }
 
@@ -224,7 +223,7 @@ impl Pack {
     /// Reads the header of a pack; `None` if it has no id.
     pub(super) fn read(source: &Object) -> Option<Self> {
         let id = source.get("id").and_then(Value::as_str)?.to_owned();
-        Some(Self { id, source: source.without("policies").without("policy"), members: Vec::new() })
+        Some(Self { id, members: Vec::new() })
     }
 
     pub(super) fn with_members(self, members: Vec<PolicyId>) -> Self {
@@ -234,16 +233,6 @@ impl Pack {
     /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
-    }
-
-    /// Returns the name, or else the id.
-    pub fn name(&self) -> &str {
-        self.source.get("name").and_then(Value::as_str).unwrap_or(&self.id)
-    }
-
-    /// Returns the header with all its members.
-    pub fn source(&self) -> &Object {
-        &self.source
     }
 
     /// Returns the ids of its policies.
@@ -391,7 +380,7 @@ mod toml_tests {
     }
 
     #[test]
-    fn a_fault_says_where() {
+    fn an_error_names_its_line() {
         assert!(parse_toml("a = [1,\nb = ]").unwrap_err().to_string().contains("line 2"));
         assert!(parse_toml("a = nan").is_err());
     }

@@ -22,7 +22,7 @@ pub struct Example {
 /// An error in an example.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("example {index} of `{policy}`: {fault}")]
-pub struct ExampleFault {
+pub struct ExampleError {
     /// The policy.
     pub policy: String,
     /// Its index among the examples.
@@ -44,8 +44,8 @@ impl Policy {
     /// Reads the examples the policy brings.
     ///
     /// # Errors
-    /// [`ExampleFault`] for an example that is not one.
-    pub fn examples(&self) -> Result<Vec<Example>, ExampleFault> {
+    /// [`ExampleError`] for an example that is not one.
+    pub fn examples(&self) -> Result<Vec<Example>, ExampleError> {
         let items = self.source().get("example").or_else(|| self.source().get("examples"));
         let items = items.and_then(Value::as_array).unwrap_or(&[]);
         items.iter().enumerate().map(|(index, item)| self.example(index, item)).collect()
@@ -54,8 +54,8 @@ impl Policy {
     /// Runs the policy on its own examples.
     ///
     /// # Errors
-    /// [`ExampleFault`] for an example that is not one.
-    pub fn test(&self) -> Result<Vec<ExampleOutcome>, ExampleFault> {
+    /// [`ExampleError`] for an example that is not one.
+    pub fn test(&self) -> Result<Vec<ExampleOutcome>, ExampleError> {
         Ok(self.examples()?.into_iter().map(|example| self.run(example)).collect())
     }
 
@@ -73,9 +73,9 @@ impl Policy {
         ExampleOutcome { about: example.about, difference }
     }
 
-    fn example(&self, index: usize, item: &Value) -> Result<Example, ExampleFault> {
+    fn example(&self, index: usize, item: &Value) -> Result<Example, ExampleError> {
         let fault =
-            |fault: &str| ExampleFault { policy: self.id().to_string(), index, fault: fault.to_owned() };
+            |fault: &str| ExampleError { policy: self.id().to_string(), index, fault: fault.to_owned() };
         let object = item.as_object().ok_or_else(|| fault("expected an object"))?;
         let expect = object.get("expect").and_then(Value::as_str).and_then(EvaluationStatus::from_word);
         let expect =

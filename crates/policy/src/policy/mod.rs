@@ -9,7 +9,7 @@ mod selector;
 pub use document::{
     BUILT_IN, Document, LoadError, LoadErrorKind, Pack, PolicySet, TomlError, built_in, parse_toml,
 };
-pub use example::{Example, ExampleFault, ExampleOutcome};
-pub use object::{Policy, PolicyId, Style};
-pub use rule::{Rule, RuleFault};
-pub use selector::{Glob, Selector, SelectorFault};
+pub use example::{Example, ExampleError, ExampleOutcome};
+pub use object::{Policy, PolicyId};
+pub use rule::{Rule, RuleError};
+pub use selector::{Glob, Selector, SelectorError};

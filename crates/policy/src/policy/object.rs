@@ -6,13 +6,13 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_review::vocabulary::{PolicyScope, PolicySeverity};
 
-use super::rule::{Rule, RuleFault};
-use super::selector::{Selector, SelectorFault};
+use super::rule::{Rule, RuleError};
+use super::selector::{Selector, SelectorError};
 use crate::lint::{Finding, FindingKind, LanguageLevel, lint};
 
 /// The two styles of policy objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Style {
+enum Style {
     /// As the specification writes it: `policy_id`, and every required member present.
     Specification,
     /// As galleries and packs write it: `id`, and defaults for what is missing.
@@ -26,8 +26,8 @@ pub struct Policy {
     id: PolicyId,
     style: Style,
     source: Object,
-    rule: Result<Rule, RuleFault>,
-    selector: Result<Option<Selector>, SelectorFault>,
+    rule: Result<Rule, RuleError>,
+    selector: Result<Option<Selector>, SelectorError>,
 }
 
 impl Policy {
@@ -55,11 +55,6 @@ impl Policy {
     /// Returns the id.
     pub fn id(&self) -> &PolicyId {
         &self.id
-    }
-
-    /// Returns the style of the object.
-    pub fn style(&self) -> Style {
-        self.style
     }
 
     /// Returns the object with all its members.
@@ -90,16 +85,16 @@ impl Policy {
     /// Returns the formula and the words it defines.
     ///
     /// # Errors
-    /// [`RuleFault`] when it is missing or cannot be read.
-    pub fn rule(&self) -> Result<&Rule, &RuleFault> {
+    /// [`RuleError`] when it is missing or cannot be read.
+    pub fn rule(&self) -> Result<&Rule, &RuleError> {
         self.rule.as_ref()
     }
 
     /// Returns the selector, if the policy has one.
     ///
     /// # Errors
-    /// [`SelectorFault`] when it cannot be read.
-    pub fn selector(&self) -> Result<Option<&Selector>, &SelectorFault> {
+    /// [`SelectorError`] when it cannot be read.
+    pub fn selector(&self) -> Result<Option<&Selector>, &SelectorError> {
         self.selector.as_ref().map(Option::as_ref)
     }
 
@@ -139,9 +134,9 @@ impl Policy {
     fn lint_rule(&self) -> Vec<Finding> {
         let rule = match &self.rule {
             Ok(rule) => rule,
-            Err(RuleFault::Missing) => return vec![FindingKind::MissingMember("formula").into()],
-            Err(RuleFault::Syntax(error)) => return vec![FindingKind::Syntax(error.clone()).into()],
-            Err(RuleFault::Definition { word, fault }) => {
+            Err(RuleError::Missing) => return vec![FindingKind::MissingMember("formula").into()],
+            Err(RuleError::Syntax(error)) => return vec![FindingKind::Syntax(error.clone()).into()],
+            Err(RuleError::Definition { word, fault }) => {
                 let (member, found) = (format!("predicates.{word}"), fault.clone());
                 let expected = "a formula".to_owned();
                 return vec![FindingKind::InvalidMember { member, found, expected }.into()];

@@ -20,7 +20,7 @@ pub struct Rule {
 /// Errors of a policy's formula or definitions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum RuleFault {
+pub enum RuleError {
     /// No formula, or one that is not a text.
     #[error("the policy has no formula")]
     Missing,
@@ -41,14 +41,14 @@ impl Rule {
     /// Reads `formula` and `predicates` of a policy object.
     ///
     /// # Errors
-    /// [`RuleFault`] for anything that is missing or cannot be parsed.
-    pub fn read(source: &Object) -> Result<Self, RuleFault> {
-        let text = source.get("formula").and_then(Value::as_str).ok_or(RuleFault::Missing)?;
+    /// [`RuleError`] for anything that is missing or cannot be parsed.
+    pub fn read(source: &Object) -> Result<Self, RuleError> {
+        let text = source.get("formula").and_then(Value::as_str).ok_or(RuleError::Missing)?;
         let formula = Formula::parse(text)?;
         let mut definitions = BTreeMap::new();
         let defined = source.get("predicates").filter(|value| !value.is_null());
         if let Some(defined) = defined {
-            let fault = |word: &str, fault: String| RuleFault::Definition { word: word.to_owned(), fault };
+            let fault = |word: &str, fault: String| RuleError::Definition { word: word.to_owned(), fault };
             let object =
                 defined.as_object().ok_or_else(|| fault("*", "`predicates` must be an object".to_owned()))?;
             for (word, meaning) in object.iter() {

@@ -20,7 +20,7 @@ pub struct Selector {
 /// An error in a selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`applies_when{path}` is {found}; expected {expected}")]
-pub struct SelectorFault {
+pub struct SelectorError {
     /// The member, as `.key`, or empty for the selector itself.
     pub path: String,
     /// The value found.
@@ -33,9 +33,9 @@ impl Selector {
     /// Reads a selector.
     ///
     /// # Errors
-    /// [`SelectorFault`] for a member that is unknown or not a text: a condition is never dropped.
-    pub fn read(value: &Value) -> Result<Self, SelectorFault> {
-        let fault = |path: &str, found: &Value, expected| SelectorFault {
+    /// [`SelectorError`] for a member that is unknown or not a text: a condition is never dropped.
+    pub fn read(value: &Value) -> Result<Self, SelectorError> {
+        let fault = |path: &str, found: &Value, expected| SelectorError {
             path: path.to_owned(),
             found: found.kind().to_string(),
             expected,
@@ -59,7 +59,7 @@ impl Selector {
                     }
                 }
                 _ => {
-                    return Err(SelectorFault {
+                    return Err(SelectorError {
                         path,
                         found: "unknown".to_owned(),
                         expected: "action_type, artifact_type, artifact_role, category, path_matches or path_matches_any",

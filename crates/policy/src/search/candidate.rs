@@ -151,7 +151,7 @@ impl Mentions {
             Atom::CoSimulation(found) => status("cosimulation", found.as_str()),
             Atom::HighStakesPath => self.high_stakes = true,
             Atom::Custom => drop(self.words.insert(name.replace('_', " "))),
-            Atom::Structural(_) => return Err(NotSearchable::WholeTrace(name)),
+            Atom::NamedCheck(_) => return Err(NotSearchable::WholeTrace(name)),
         }
         Ok(())
     }

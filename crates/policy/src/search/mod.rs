@@ -63,7 +63,7 @@ pub enum NotSearchable {
     #[error("the formula mentions so much that there are more than {CANDIDATES_MAX} candidate actions")]
     TooManyCandidates,
     /// The evaluator does not confirm the trace found.
-    #[error("the trace found for `{0}` does not stand up to evaluation")]
+    #[error("the trace found for `{0}` is not confirmed by evaluation")]
     Unconfirmed(String),
 }
 

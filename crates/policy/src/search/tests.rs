@@ -42,7 +42,7 @@ fn scopes_are_searched_too() {
 }
 
 #[test]
-fn what_always_holds_has_no_violation_of_any_length() {
+fn a_tautology_has_no_violation_of_any_length() {
     for text in ["G(EditFile → EditFile)", "G(P(EditFile) → ¬H(¬EditFile))", "F(EditFile) ∨ G(¬EditFile)"]
     {
         assert_eq!(violation(text), Found::Nothing, "{text}");
@@ -50,7 +50,7 @@ fn what_always_holds_has_no_violation_of_any_length() {
 }
 
 #[test]
-fn a_budget_beyond_the_bound_is_said_to_be_so() {
+fn a_budget_beyond_the_bound_is_reported_as_such() {
     assert!(matches!(violation("count(ToolCall) ≤ 1000"), Found::NothingWithin { length: LENGTH_MAX, .. }));
 }
 
@@ -61,13 +61,13 @@ fn policies_that_agree_are_satisfied_by_a_trace_that_triggers_them_all() {
 }
 
 #[test]
-fn policies_that_exclude_each_other_are_found_out() {
+fn policies_that_exclude_each_other_are_found() {
     assert_eq!(together(&["G(Deploy → P(Approve))", "G(¬Approve)"]), Found::Nothing);
     assert_eq!(together(&["F(Deploy)", "count(Deploy) < 1"]), Found::Nothing);
 }
 
 #[test]
-fn what_is_not_searched_says_so() {
+fn formulas_outside_the_searched_fragment_are_refused() {
     for text in ["∀ r ∈ residuals . r.status = Open", "G(P(F(EditFile)))", "data_flow_integrity"] {
         assert!(shortest_violation(&Formula::parse(text).unwrap()).is_err(), "{text}");
     }

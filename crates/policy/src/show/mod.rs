@@ -10,8 +10,8 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 use crate::check::{FailOn, Report};
 use crate::verdict::Verdict;
 
-/// Writes one command per policy that failed or has no verdict, and per policy that cannot be read; `file` is
-/// where the trace lies.
+/// Writes one command per policy that failed or has no verdict, and per policy that cannot be read; `file` is the path
+/// of the trace.
 pub fn github(report: &Report, file: &str) -> String {
     let mut lines = String::new();
     let mut command = |kind: &str, id: &str, text: &str| {
@@ -43,10 +43,10 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Makes a report one test suite called `name`.
+/// Makes a test suite called `name` from a report.
 ///
-/// The form knows no warnings: a failed policy that does not fail the check is a skipped case that says so, as
-/// is one that did not apply. A policy without a verdict is a case in error.
+/// JUnit has no warnings: a failed policy that does not fail the check is a skipped case with a message, and so is one
+/// that did not apply. A policy without a verdict is a case in error.
 pub fn junit(report: &Report, name: &str, fail_on: FailOn) -> Suite {
     let case = |verdict: &Verdict| {
         let note = verdict.note().unwrap_or_default();
@@ -77,7 +77,7 @@ fn blocks(verdict: &Verdict, fail_on: FailOn) -> bool {
     !alone.passes(fail_on)
 }
 
-/// Writes a report as a SARIF log; `file` is where the trace lies.
+/// Writes a report as a SARIF log; `file` is the path of the trace.
 pub fn sarif(report: &Report, file: &str) -> Value {
     let rule = |verdict: &Verdict| SarifRule {
         id: verdict.policy_id.to_string(),

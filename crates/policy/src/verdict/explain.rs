@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::eval::{Datum, Evaluator, Subject, Undecided};
 use crate::formula::{Binary, Expr, Quantifier, Scope, Unary};
-use crate::structural::Outcome;
+use crate::named_check::Outcome;
 
 /// The number of steps of an explanation. Deeper ones would explain the formula, not the failure.
 const STEPS_MAX: usize = 8;
@@ -90,11 +90,23 @@ struct Explainer<'e, 't> {
 }
 
 impl Explainer<'_, '_> {
-    fn add(&mut self, at: usize, found: String) {
+    /// Adds a step about the action at a position.
+    fn add(&mut self, at: usize, found: String) -> Result<(), Undecided> {
+        let action = action_ref(self.evaluator.subject(), at);
+        self.add_step(Step { action, found })
+    }
+
+    /// Adds a step about the whole trace.
+    fn add_for_trace(&mut self, found: String) -> Result<(), Undecided> {
+        self.add_step(Step { action: None, found })
+    }
+
+    /// Adds a step, unless there are enough; every branch of an explanation ends with one.
+    fn add_step(&mut self, step: Step) -> Result<(), Undecided> {
         if self.steps.len() < STEPS_MAX {
-            let action = action_ref(self.evaluator.subject(), at);
-            self.steps.push(Step { action, found });
+            self.steps.push(step);
         }
+        Ok(())
     }
 
     fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
@@ -108,31 +120,20 @@ impl Explainer<'_, '_> {
             (Expr::And(parts), false) | (Expr::Or(parts), true) => self.first(parts, at, value),
             (Expr::Or(parts), false) => {
                 let names: Vec<String> = parts.iter().map(|part| format!("`{part}`")).collect();
-                self.add(at, format!("none of {} holds", names.join(", ")));
-                Ok(())
+                self.add(at, format!("none of {} holds", names.join(", ")))
             }
             (Expr::Implies(left, right), false) => {
-                self.add(at, format!("`{left}` holds"));
+                self.add(at, format!("`{left}` holds"))?;
                 self.explain(right, at, false)
             }
             (Expr::Unary(operator, inner), _) => self.unary(*operator, inner, expr, at, value),
             (Expr::Binary(operator, left, right), false) => self.binary(*operator, left, right, at),
             (Expr::Count { of, bound, .. }, _) => {
                 let count = self.evaluator.truth(of)?.bits(self.evaluator.len()).count();
-                self.add_for_trace(format!("`{of}` holds {count} times, and the bound is {bound}"));
-                Ok(())
+                self.add_for_trace(format!("`{of}` holds {count} times, and the bound is {bound}"))
             }
             (Expr::Quantified { .. }, _) => self.quantified(expr, at, value),
-            _ => {
-                self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
-                Ok(())
-            }
-        }
-    }
-
-    fn add_for_trace(&mut self, found: String) {
-        if self.steps.len() < STEPS_MAX {
-            self.steps.push(Step { action: None, found });
+            _ => self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" })),
         }
     }
 
@@ -163,24 +164,17 @@ impl Explainer<'_, '_> {
                 }
             }
             (Unary::Finally, false) if at == 0 => {
-                self.add_for_trace(format!("no action satisfies `{inner}` ({len} looked at)"));
-                Ok(())
+                self.add_for_trace(format!("no action satisfies `{inner}` ({len} looked at)"))
             }
-            (Unary::Finally, false) => {
-                self.add(
-                    at,
-                    format!("neither it nor a later action satisfies `{inner}` ({} looked at)", len - at),
-                );
-                Ok(())
-            }
-            (Unary::Next, false) if at + 1 >= len => {
-                self.add(at, "there is no next action".to_owned());
-                Ok(())
-            }
+            (Unary::Finally, false) => self.add(
+                at,
+                format!("neither it nor a later action satisfies `{inner}` ({} looked at)", len - at),
+            ),
+            (Unary::Next, false) if at + 1 >= len => self.add(at, "there is no next action".to_owned()),
             (Unary::Next, _) => self.explain(inner, at + 1, value),
             (Unary::Previously(scope), false) => {
                 let looked = if scope == Scope::All { format!(" ({at} looked at)") } else { String::new() };
-                self.add(at, format!("no earlier action{} satisfies `{inner}`{looked}", within(scope)));
+                self.add(at, format!("no earlier action{} satisfies `{inner}`{looked}", within(scope)))?;
                 self.nearest(scope, inner, at)
             }
             (Unary::Previously(scope), true) | (Unary::Historically(scope), false) => {
@@ -189,10 +183,7 @@ impl Explainer<'_, '_> {
                     None => Ok(()),
                 }
             }
-            _ => {
-                self.add(at, format!("`{whole}` holds"));
-                Ok(())
-            }
+            _ => self.add(at, format!("`{whole}` holds")),
         }
     }
 
@@ -224,7 +215,7 @@ impl Explainer<'_, '_> {
         let Expr::And(parts) = inner else { return Ok(()) };
         let Some(first) = parts.first() else { return Ok(()) };
         let Some(place) = self.earlier(scope, first, at, true)? else { return Ok(()) };
-        self.add(place, format!("`{first}` holds"));
+        self.add(place, format!("`{first}` holds"))?;
         self.first(parts, place, false)
     }
 
@@ -245,15 +236,13 @@ impl Explainer<'_, '_> {
             (Binary::Since, Some(_)) => format!("`{left}` has not held since `{right}`"),
             (Binary::Since, None) => format!("no earlier action satisfies `{right}` ({at} looked at)"),
         };
-        self.add(at, found);
-        Ok(())
+        self.add(at, found)
     }
 
     fn quantified(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
         let Expr::Quantified { quantifier, variable, set, body } = expr else { return Ok(()) };
         let Some(set) = set else {
-            self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
-            return Ok(());
+            return self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));
         };
         let wanted = *quantifier != Quantifier::All;
         let found = self.evaluator.elements_where(variable, set, body, at, wanted)?;
@@ -264,8 +253,7 @@ impl Explainer<'_, '_> {
             (Quantifier::All, None) => format!("`{body}` holds for every element of `{set}`"),
             (_, None) => format!("`{body}` holds for no element of `{set}`"),
         };
-        self.add_for_trace(text);
-        Ok(())
+        self.add_for_trace(text)
     }
 }
 

@@ -6,8 +6,8 @@ use super::explain::{Explanation, explain_failure};
 use super::{Verdict, Witnesses};
 use crate::eval::{Evaluator, Truth, Undecided, any_word};
 use crate::formula::{Expr, Quantifier, Unary};
+use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};
-use crate::structural::{self, Outcome, Structural};
 use crate::vocabulary::Atom;
 
 /// The number of offending elements a verdict names. More would tell a reader nothing new.
@@ -90,11 +90,11 @@ fn is_atom(expr: &Expr, name: &str) -> bool {
 }
 
 fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
-    let expr = match Structural::recognise(rule.expr()) {
+    let expr = match NamedCheck::recognise(rule.expr()) {
         Some(check) => match check.formula() {
             Some(formula) => formula.expr(),
             None => {
-                fill_in(&structural::check(check, evaluator.subject()), evaluator, verdict);
+                fill_in(&named_check::check(check, evaluator.subject()), evaluator, verdict);
                 return Ok(());
             }
         },

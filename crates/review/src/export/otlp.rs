@@ -2,18 +2,18 @@
 
 use hence_canon::{Digest, Object, Value};
 
-use crate::import::instant;
+use crate::import::parse_time;
 use crate::wire::{Action, MetaAction, Trace};
 
 /// Nanoseconds in a millisecond.
 const MILLI_NANOS: i64 = 1_000_000;
 
-/// Writes a trace as spans: one for the whole, one per unit of intent, one per action.
+/// Writes a trace as spans: one for the trace, one per unit of intent, one per action.
 ///
-/// Ids follow from the id of the trace. An action without a time starts when the one before it did.
+/// Ids are derived from the id of the trace. An action without a valid time starts when the action before it did.
 pub fn otlp_json(trace: &Trace) -> Value {
     let ids = Ids::of(trace);
-    let beginning = trace.entry().text("timestamp").and_then(instant::parse).unwrap_or(0);
+    let beginning = trace.entry().text("timestamp").and_then(parse_time).unwrap_or(0);
     let name = trace.trigger().and_then(|trigger| trigger.text("description").map(str::to_owned));
     let mut about = vec![attribute("gen_ai.operation.name", "invoke_agent")];
     let model = trace.entry().text("model").filter(|model| !["none", "unknown", ""].contains(model));
@@ -55,7 +55,7 @@ pub fn otlp_json(trace: &Trace) -> Value {
 }
 
 fn time_of(action: &Action) -> Option<i64> {
-    action.text("timestamp").and_then(instant::parse)
+    action.text("timestamp").and_then(parse_time)
 }
 
 /// Ids of spans, made from the ids of the trace.
@@ -83,7 +83,7 @@ fn attribute(key: &str, text: &str) -> Value {
     Object::from_iter([("key", Value::from(key)), ("value", value.into())]).into()
 }
 
-/// A list of texts keeps names apart that hold a comma.
+/// Makes an attribute with a list of texts, because names may have commas.
 fn list(key: &str, texts: impl Iterator<Item = impl AsRef<str>>) -> Value {
     let item = |text: &str| Value::from(Object::from_iter([("stringValue", text)]));
     let values: Vec<Value> = texts.map(|text| item(text.as_ref())).collect();

@@ -61,7 +61,7 @@ fn pair(left: (&str, &str), right: (&str, &str)) -> Object {
     Object::from_iter([left, right])
 }
 
-/// Relations have names of their own in PROV-JSON; blank ones say that nobody refers to them.
+/// Numbers relations with the blank names that PROV-JSON gives to relations nobody refers to.
 fn numbered(prefix: &str, relations: Vec<Object>) -> Value {
     let named = relations.into_iter().enumerate();
     named.map(|(index, relation)| (format!("_:{prefix}{}", index + 1), relation)).collect::<Object>().into()
@@ -71,7 +71,7 @@ fn entity_id(id: &str) -> String {
     format!("trace:artifact/{}", local(id))
 }
 
-/// Spells an id so that it is the end of an address: everything but plain letters is written in percent.
+/// Percent-encodes an id for the end of a URN.
 fn local(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~@/".contains(&byte);
     id.bytes()

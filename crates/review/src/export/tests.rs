@@ -60,3 +60,22 @@ fn spans_can_be_imported_again_with_the_same_flow() {
     assert_eq!(at(trace, "/meta_actions/1/title"), "all".into());
     assert_eq!(at(trace, "/meta_actions/1/status"), "partial".into());
 }
+
+#[test]
+fn a_date_that_does_not_exist_is_no_time() {
+    let action = |id: u64, at: &str| format!(r#"{{"id": {id}, "type": "ReadFile", "timestamp": "{at}"}}"#);
+    let actions = [
+        action(1, "2026-02-28T00:00:01Z"),
+        action(2, "2026-02-31T00:00:00Z"),
+        action(3, "2026-03-03T00:00:00Z"),
+    ];
+    let document = format!(r#"{{"trace_id": "t", "actions": [{}]}}"#, actions.join(", "));
+    let spans = otlp_json(&Trace::read(&parse(document.as_bytes()).unwrap()));
+    let start = |place: usize| {
+        at(&spans, &format!("/resourceSpans/0/scopeSpans/0/spans/{place}/startTimeUnixNano")).to_string()
+    };
+    assert_eq!(
+        [start(1), start(2), start(3)],
+        ["\"1772236801000000000\"", "\"1772236801000000000\"", "\"1772496000000000000\""]
+    );
+}

@@ -1,6 +1,6 @@
 //! One acceptance item against the trace.
 
-use crate::import::instant;
+use crate::import::parse_time;
 use crate::lineage::Answers;
 use crate::vocabulary::{
     AcceptanceKind, AcceptanceStatus, ArtifactType, EvaluationStatus, ResidualStatus, TargetType,
@@ -40,8 +40,8 @@ pub(super) fn resolve(trace: &Trace, answers: &Answers<'_>, item: &AcceptanceIte
         Some(answer) => (answer.status, answer.evidence, answer.at),
         None => (item.authored_status(), None, None),
     };
-    let authored = item.text("authored_at").and_then(instant::parse);
-    let shown = at.as_deref().and_then(instant::parse);
+    let authored = item.text("authored_at").and_then(parse_time);
+    let shown = at.as_deref().and_then(parse_time);
     let retrofitted = status == AcceptanceStatus::Done
         && authored.zip(shown).is_some_and(|(authored, shown)| authored > shown);
     let id = item.id().unwrap_or("").to_owned();

@@ -1,4 +1,4 @@
-//! Artifacts a session implies: versions of files, results of tests, commits.
+//! Artifacts that a session implies: versions of files, results of tests, commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,33 +8,33 @@ use crate::vocabulary::{ActionType, ActivityType, ArtifactType};
 
 use super::text::base_name;
 
-/// Makes artifacts as actions come by.
+/// Makes artifacts from actions, in their order.
 #[derive(Default)]
-pub(super) struct Workshop {
+pub(super) struct ArtifactBuilder {
     pub(super) artifacts: Vec<Value>,
     /// The newest version of each file.
     versions: BTreeMap<String, String>,
-    /// Files edited since the last commit, in the order of their first edit, and the same to look one up.
+    /// Files edited since the last commit, in the order of their first edit, and as a set for lookups.
     working_order: Vec<String>,
     working_set: BTreeSet<String>,
 }
 
-/// The file an action touched, and what it became.
+/// The file an action touched, and its new name if it was renamed.
 pub(super) struct Touched<'a> {
     pub(super) file: Option<&'a str>,
     pub(super) renamed_to: Option<&'a str>,
 }
 
-/// What an action consumed and produced.
+/// The artifacts an action consumed and produced.
 #[derive(Default)]
 pub(super) struct Exchange {
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
 }
 
-impl Workshop {
-    /// Takes an action with its file, label and result.
-    pub(super) fn take(
+impl ArtifactBuilder {
+    /// Adds the artifacts of an action with its file, label and result.
+    pub(super) fn add_action(
         &mut self,
         action_type: ActionType,
         action_id: usize,
@@ -77,7 +77,7 @@ impl Workshop {
         Exchange { inputs: Vec::new(), outputs: vec![id] }
     }
 
-    /// The file under its new name was made from the one under its old name.
+    /// Makes the file under its new name from the one under its old name.
     fn rename(&mut self, action_id: usize, file: &str, to: &str) -> Exchange {
         let inputs: Vec<String> = self.versions.remove(file).into_iter().collect();
         let id = self.add(action_id, ArtifactType::SourceCode, base_name(to), &inputs, None);

@@ -1,4 +1,4 @@
-//! From a session to a trace.
+//! Session → trace.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use hence_canon::{Digest, Object, Value};
 
 use crate::vocabulary::{ActionCategory, ActionType, EvidenceType, GatewayType, MetaStatus};
 
-use super::artifacts::{Touched, Workshop};
-use super::session::{ActionEvent, Decision, Ending, Event, Session, WHOLE_CHARS_KEPT};
+use super::artifacts::{ArtifactBuilder, Touched};
+use super::session::{ActionEvent, Decision, Ending, Event, Session, WHOLE_TEXT_CHARS_MAX};
 use super::text::{relative, shorten};
 use super::units::{Unit, units};
 use super::{Format, Surroundings};
@@ -29,7 +29,7 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
             .or_else(|| session.working_directory.clone()),
         home: surroundings.home.clone(),
     };
-    let mut workshop = Workshop::default();
+    let mut artifacts = ArtifactBuilder::default();
     let actions: Vec<Built> = session
         .events
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
             _ => None,
         })
         .enumerate()
-        .map(|(place, action)| build(action, place + 1, &surroundings, &mut workshop))
+        .map(|(place, action)| build(action, place + 1, &surroundings, &mut artifacts))
         .collect();
     let units = units(&session.events, |place| {
         actions.get(place).map(|built| built.rationale.clone()).unwrap_or_default()
@@ -69,7 +69,7 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
         ("actions", actions_with_units(actions, &units)),
         ("meta_actions", meta_actions),
         ("outcome", outcome(&session)),
-        ("artifacts", workshop.artifacts.into()),
+        ("artifacts", artifacts.artifacts.into()),
         ("reproducibility", reproducibility()),
         ("metrics", Object::from_iter([("total_actions", counts.0), ("meta_action_count", counts.1)]).into()),
     ]);
@@ -112,7 +112,7 @@ fn reproducibility() -> Value {
     Object::from_iter([("status", "partially_reproducible"), ("notes", notes)]).into()
 }
 
-/// Members of an object that is not finished; every change to an [`Object`] would make a new one.
+/// Members of an unfinished object: every change to an [`Object`] would make a new one.
 type Members = Vec<(&'static str, Value)>;
 
 /// An action of the trace, before it is placed in a unit.
@@ -123,7 +123,12 @@ struct Built {
     outputs: Vec<String>,
 }
 
-fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: &mut Workshop) -> Built {
+fn build(
+    event: &ActionEvent,
+    id: usize,
+    surroundings: &Surroundings,
+    artifacts: &mut ArtifactBuilder,
+) -> Built {
     let file = event.file.as_deref().map(|file| relative(file, surroundings));
     let label = label(event, file.as_deref());
     let rationale = match event.rationale.as_deref().filter(|text| !text.trim().is_empty()) {
@@ -132,13 +137,13 @@ fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: 
     };
     let result = event.outcome.as_ref().and_then(|outcome| {
         let text = shorten(&outcome.text, RESULT_CHARS_MAX);
-        // A tool that says nothing has no result to show, unless it failed.
-        let said = !text.is_empty() || outcome.failed;
-        said.then(|| if outcome.failed { format!("ERROR: {text}") } else { text })
+        // A tool without output has no result to show, unless it failed.
+        let has_result = !text.is_empty() || outcome.failed;
+        has_result.then(|| if outcome.failed { format!("ERROR: {text}") } else { text })
     });
     let renamed = event.renamed_to.as_deref().map(|file| relative(file, surroundings));
     let touched = Touched { file: file.as_deref(), renamed_to: renamed.as_deref() };
-    let exchange = workshop.take(event.action_type, id, &touched, &label, result.as_deref());
+    let exchange = artifacts.add_action(event.action_type, id, &touched, &label, result.as_deref());
     let decided = event.decision.as_ref().map(|decision| decided(decision, event));
     let (type_word, category) = match &decided {
         Some((gateway, _)) => (gateway.as_str(), ActionCategory::Gateway),
@@ -155,8 +160,8 @@ fn build(event: &ActionEvent, id: usize, surroundings: &Surroundings, workshop: 
         ("evidence", evidence(event, file.as_deref())),
     ];
     match (&event.command, decided) {
-        // The answer to a question tells more than the tool that asked.
-        (_, Some((_, told))) => members.extend(told),
+        // The answer to a question matters more than the tool that asked.
+        (_, Some((_, members_of_decision))) => members.extend(members_of_decision),
         (Some(command), None) => members.extend(of_command(command, result.as_deref())),
         (None, None) if matches!(event.action_type, ActionType::Reasoning(_)) => {
             members.push(("execution", Object::from_iter([("tool", event.tool.as_str())]).into()));
@@ -209,8 +214,8 @@ fn of_command(command: &str, result: Option<&str>) -> Members {
     let execution = Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]);
     let mut members =
         vec![("detail", Value::from(shorten(command, DETAIL_CHARS_MAX))), ("execution", execution.into())];
-    // A command that is not kept whole cannot be run again.
-    if command.chars().count() > WHOLE_CHARS_KEPT {
+    // A command that is not stored whole cannot be run again.
+    if command.chars().count() > WHOLE_TEXT_CHARS_MAX {
         return members;
     }
     let clean = super::redact::redact(command);
@@ -226,7 +231,7 @@ fn of_command(command: &str, result: Option<&str>) -> Members {
     members
 }
 
-/// A question to the user is a gateway: its options, the chosen one, and the answer in words.
+/// Describes a question to the user as a gateway: its options, the chosen one, and the answer in words.
 fn decided(decision: &Decision, event: &ActionEvent) -> (GatewayType, Members) {
     let answer = event.outcome.as_ref().map_or("", |outcome| outcome.text.trim());
     let is_chosen = |option: &String| !answer.is_empty() && answer.contains(option.as_str());
@@ -243,11 +248,11 @@ fn decided(decision: &Decision, event: &ActionEvent) -> (GatewayType, Members) {
     let option = |(label, chosen): (&str, bool)| {
         Object::from_iter([("label", Value::from(label)), ("chosen", chosen.into())])
     };
-    let told = vec![
+    let members = vec![
         ("detail", Value::from(shorten(&detail, DETAIL_CHARS_MAX))),
         ("options", options.into_iter().map(option).collect()),
     ];
-    (gateway, told)
+    (gateway, members)
 }
 
 fn actions_with_units(actions: Vec<Built>, units: &[Unit]) -> Value {

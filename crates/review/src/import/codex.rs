@@ -4,20 +4,19 @@ use hence_canon::{Value, parse};
 
 use crate::vocabulary::ActivityType;
 
-use super::claude::block_text;
-use super::command::Reading;
-use super::session::{ActionEvent, Ending, Session, TaskStatus, ToolOutcome};
+use super::json::{JsonExt, block_text};
+use super::session::{ActionEvent, Ending, Reading, Session, ToolOutcome};
 
-/// Takes one row in.
+/// Reads one row of a log.
 pub(super) fn row(session: &mut Session, row: &Value) {
-    let word = |key: &str| row.get(key).and_then(Value::as_str);
+    let word = |key: &str| row.text(key);
     Session::set_once(&mut session.started_at, word("timestamp"));
     // Older files hold bare items without an envelope.
     let (kind, payload) = match (word("type"), row.get("payload")) {
         (Some(kind), Some(payload)) => (kind, payload),
         _ => ("response_item", row),
     };
-    let text = |key: &str| payload.get(key).and_then(Value::as_str);
+    let text = |key: &str| payload.text(key);
     match kind {
         "session_meta" => {
             Session::set_once(&mut session.id, text("id"));
@@ -28,7 +27,7 @@ pub(super) fn row(session: &mut Session, row: &Value) {
             Session::set_once(&mut session.working_directory, text("cwd"));
         }
         "response_item" => item(session, payload, word("timestamp")),
-        // Event messages repeat the items; only how a turn ended is said nowhere else.
+        // Event messages repeat the items, except for the end of a turn.
         "event_msg" if text("type") == Some("turn_aborted") => session.ending = Ending::Interrupted,
         "event_msg" if text("type") == Some("error") => session.ending = Ending::Aborted,
         _ => {}
@@ -36,18 +35,18 @@ pub(super) fn row(session: &mut Session, row: &Value) {
 }
 
 fn item(session: &mut Session, item: &Value, at: Option<&str>) {
-    let word = |key: &str| item.get(key).and_then(Value::as_str);
+    let word = |key: &str| item.text(key);
     let call = word("call_id");
     match word("type") {
         Some("message") => {
-            let text = block_text(item.get("content").unwrap_or(&Value::Null));
+            let text = block_text(item.member("content"));
             match word("role") {
                 Some("user") if !is_injected(&text) => session.directive(&text),
                 Some("assistant") => session.reasoning(&text),
                 _ => {}
             }
         }
-        Some("reasoning") => session.reasoning(&block_text(item.get("summary").unwrap_or(&Value::Null))),
+        Some("reasoning") => session.reasoning(&block_text(item.member("summary"))),
         Some("function_call") => {
             let arguments = parse(word("arguments").unwrap_or("").as_bytes()).unwrap_or_default();
             called(session, word("name").unwrap_or(""), &arguments, call, at);
@@ -68,13 +67,13 @@ fn item(session: &mut Session, item: &Value, at: Option<&str>) {
             session.action(event, None);
         }
         Some("function_call_output" | "custom_tool_call_output") => {
-            session.outcome(call.unwrap_or(""), outcome(item.get("output").unwrap_or(&Value::Null)));
+            session.outcome(call.unwrap_or(""), outcome(item.member("output")));
         }
         _ => {}
     }
 }
 
-/// Context the program adds to what the user said begins with a tag of its own.
+/// Returns whether a message is context added by the program, which begins with a tag.
 fn is_injected(text: &str) -> bool {
     let text = text.trim_start();
     [
@@ -91,11 +90,7 @@ fn is_injected(text: &str) -> bool {
 
 fn called(session: &mut Session, name: &str, arguments: &Value, call: Option<&str>, at: Option<&str>) {
     if name == "update_plan" {
-        let plan = arguments.get("plan").and_then(Value::as_array).unwrap_or(&[]);
-        return session.whole_plan(plan.iter().filter_map(|entry| {
-            let status = entry.get("status").and_then(Value::as_str).and_then(TaskStatus::from_word);
-            Some((entry.get("step")?.as_str()?.to_owned(), status.unwrap_or(TaskStatus::Pending)))
-        }));
+        return session.whole_plan(arguments.list("plan"), &["step"]);
     }
     let mut events = tool(name, arguments);
     for event in &mut events {
@@ -109,7 +104,7 @@ fn called(session: &mut Session, name: &str, arguments: &Value, call: Option<&st
 }
 
 fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
-    let word = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let word = |key: &str| arguments.text(key);
     let command = command_of(arguments);
     match (name, command) {
         ("apply_patch", _) => patch(arguments.as_str().or_else(|| word("input")).unwrap_or("")),
@@ -131,7 +126,7 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
     }
 }
 
-/// A command is a text, or a list whose shell wrapper says nothing.
+/// Returns the command, which is a text, or a list that may begin with a shell.
 fn command_of(arguments: &Value) -> Option<String> {
     let command = arguments.get("command").or_else(|| arguments.get("cmd"))?;
     if let Some(text) = command.as_str() {
@@ -171,7 +166,7 @@ fn patch(text: &str) -> Vec<ActionEvent> {
     events
 }
 
-/// Outputs are text, or JSON in text with the exit code beside it.
+/// Reads an output, which is a text, or JSON in a text with an exit code next to it.
 fn outcome(output: &Value) -> ToolOutcome {
     let parsed = output
         .as_str()
@@ -187,8 +182,8 @@ fn outcome(output: &Value) -> ToolOutcome {
     };
     let metadata =
         value.get("metadata").and_then(|metadata| metadata.get("exit_code")).and_then(Value::as_i64);
-    let told = ToolOutcome::of_text(&text);
-    let exit_code = metadata.or(told.exit_code);
+    let outcome = ToolOutcome::of_text(&text);
+    let exit_code = metadata.or(outcome.exit_code);
     let refused = value.get("success").and_then(Value::as_bool) == Some(false);
-    ToolOutcome { failed: refused || exit_code.is_some_and(|code| code != 0), exit_code, ..told }
+    ToolOutcome { failed: refused || exit_code.is_some_and(|code| code != 0), exit_code, ..outcome }
 }

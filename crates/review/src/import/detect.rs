@@ -2,11 +2,12 @@
 
 use hence_canon::{Value, parse};
 
+use super::json::JsonExt;
 use super::{Format, protobuf};
 
-/// How many rows are looked at before a log counts as unknown.
+/// The rows examined before a log counts as unknown.
 const ROWS_LOOKED_AT: usize = 200;
-/// How many members or words are named to somebody who has to decide.
+/// The members or words listed in a description.
 const NAMED_MAX: usize = 8;
 
 /// Recognises the format of a log by its beginning: rows up to the last whole line, or the whole document.
@@ -20,7 +21,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     found.or_else(|| protobuf::document(bytes).map(|_| Format::Otlp))
 }
 
-/// Says what was seen of a log whose format nobody recognises.
+/// Describes the content of a log of unknown format.
 pub fn describe(bytes: &[u8]) -> String {
     let named = |words: Vec<String>| {
         let more = if words.len() > NAMED_MAX { ", …" } else { "" };
@@ -44,7 +45,7 @@ pub fn describe(bytes: &[u8]) -> String {
         _ => {
             let mut types: Vec<String> = Vec::new();
             for row in &rows {
-                let word = row.get("type").and_then(Value::as_str).unwrap_or("(no type)").to_owned();
+                let word = row.text("type").unwrap_or("(no type)").to_owned();
                 if !types.contains(&word) {
                     types.push(word);
                 }
@@ -89,7 +90,7 @@ fn is_langfuse(value: &Value) -> bool {
 }
 
 fn of_row(row: &Value) -> Option<Format> {
-    let word = |key: &str| row.get(key).and_then(Value::as_str);
+    let word = |key: &str| row.text(key);
     if let Some(format) = of_telemetry(row) {
         return Some(format);
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use super::instant;
-use super::span::{Export, Span, Work, trace};
+use super::json::JsonExt;
+use super::span::{Export, Span, Work, parse_time, trace};
 use super::text::shorten;
 use super::{Format, ImportError};
 
@@ -16,7 +16,7 @@ const RESULT_CHARS_MAX: usize = 160;
 
 pub(super) fn traces(document: &Value) -> Result<Vec<Value>, ImportError> {
     let mut collected = Collected::default();
-    collected.take(document)?;
+    collected.add_document(document)?;
     Ok(collected.traces())
 }
 
@@ -29,8 +29,8 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    /// Takes in a trace with its observations, a list of either, or one observation.
-    pub(super) fn take(&mut self, document: &Value) -> Result<(), ImportError> {
+    /// Adds a trace with its observations, a list of either, or one observation.
+    pub(super) fn add_document(&mut self, document: &Value) -> Result<(), ImportError> {
         let whole = |trace: &Value| trace.get("observations").and_then(Value::as_array).is_some();
         let list = document.as_array().or_else(|| document.get("data")?.as_array());
         if whole(document) {
@@ -70,7 +70,7 @@ impl Collected {
         }
     }
 
-    /// Makes the traces: those that came whole, then one per trace id of single observations.
+    /// Makes the traces: first the complete ones, then one per trace id of single observations.
     pub(super) fn traces(mut self) -> Vec<Value> {
         let mut traces: Vec<Value> = self.whole.into_iter().map(trace).collect();
         traces.extend(self.order.iter().filter_map(|id| self.by_id.remove(id)).map(trace));
@@ -91,11 +91,11 @@ fn empty(id: &str) -> Export {
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+    value.text(key).filter(|text| !text.trim().is_empty())
 }
 
 fn export(head: &Value) -> Export {
-    let observations = head.get("observations").and_then(Value::as_array).unwrap_or(&[]);
+    let observations = head.list("observations");
     let id = text(head, "id").or_else(|| observations.iter().find_map(|found| text(found, "traceId")));
     let user = text(head, "userId");
     let summary = head.get("output").and_then(shown).map(|text| shorten(&text, RATIONALE_CHARS_MAX));
@@ -107,7 +107,7 @@ fn export(head: &Value) -> Export {
     }
 }
 
-/// Shows an input or output: text as it is, anything else as JSON.
+/// Returns an input or output as text; other values are written as JSON.
 fn shown(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -123,7 +123,7 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
     let name = text(raw, "name").unwrap_or(kind).to_owned();
     let id = text(raw, "id").unwrap_or("").to_owned();
     let (start, end) =
-        (text(raw, "startTime").and_then(instant::parse), text(raw, "endTime").and_then(instant::parse));
+        (text(raw, "startTime").and_then(parse_time), text(raw, "endTime").and_then(parse_time));
     let tool = metadata("ponens.tool").or_else(|| metadata("tool.name"));
     let work = match (tool.is_some(), kind) {
         (true, _) => Work::ToolCall,

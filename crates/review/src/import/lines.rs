@@ -1,39 +1,39 @@
-//! Logs of one JSON object per line, taken in as they come.
+//! Logs of one JSON object per line, read piece by piece.
 
 use hence_canon::{Value, parse};
 
-/// The longest line that is read. Agents write whole files into a line, so it is large; a longer one is skipped and
-/// reported, and costs no memory.
+/// The longest line that is read. Agents write whole files into a line, so the limit is large; a longer line is
+/// skipped and reported, and costs no memory.
 pub const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// How many skipped lines are told one by one; the others are counted.
-pub const SKIPPED_LINES_TOLD: usize = 1000;
+/// The number of skipped lines that are listed; the others are counted.
+pub const SKIPPED_LINES_LISTED: usize = 1000;
 
 /// A line that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedLine {
     /// The number of the line, from 1.
     pub line: usize,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Cuts what comes in into lines and reads each. A torn line loses itself alone.
+/// Splits bytes into lines and reads each. A torn line affects no other line.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of an unfinished line.
     begun: Vec<u8>,
-    /// Whether that line is longer than is read.
+    /// Whether that line is longer than the limit.
     overlong: bool,
     line: usize,
-    /// How many lines were of use.
+    /// The number of usable lines.
     used: usize,
     pub(super) skipped: Vec<SkippedLine>,
     pub(super) skipped_count: usize,
 }
 
 impl Lines {
-    /// Takes bytes in and hands every object to `each`, which says why it cannot use one.
+    /// Reads bytes and passes every object to `each`, which returns the reason if it cannot use one.
     pub(super) fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Value) -> Result<(), String>) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
@@ -49,7 +49,7 @@ impl Lines {
         self.begin(bytes);
     }
 
-    /// Reads what is left behind the last line feed.
+    /// Reads the bytes after the last line feed.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Value) -> Result<(), String>) {
         if !self.begun.is_empty() || self.overlong {
             let last = std::mem::take(&mut self.begun);
@@ -77,7 +77,7 @@ impl Lines {
         let used = match parse(line) {
             Ok(row @ Value::Object(_)) => each(row),
             Ok(other) => Err(format!("expected an object, found {}", other.kind())),
-            // The position is one in the log: its line is told beside it.
+            // The skipped line is reported with its number, so the column is enough.
             Err(error) => Err(format!("{} at column {}", error.kind, error.position.column)),
         };
         match used {
@@ -94,7 +94,7 @@ impl Lines {
 
     fn skip(&mut self, reason: String) {
         self.skipped_count += 1;
-        if self.skipped.len() < SKIPPED_LINES_TOLD {
+        if self.skipped.len() < SKIPPED_LINES_LISTED {
             self.skipped.push(SkippedLine { line: self.line, reason });
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn however_bytes_come_the_lines_are_the_same() {
+    fn lines_do_not_depend_on_how_bytes_are_split() {
         let log = b"{\"a\":1}\n\n  \n[2]\n{\"b\":\n{\"c\":3}\r\n{\"d\":4}";
         let (rows, lines) = read(log, log.len());
         assert_eq!(rows.len(), 3);
@@ -144,8 +144,11 @@ mod tests {
 
     #[test]
     fn skipped_lines_beyond_the_limit_are_counted() {
-        let log = "x\n".repeat(SKIPPED_LINES_TOLD + 1);
+        let log = "x\n".repeat(SKIPPED_LINES_LISTED + 1);
         let (_, lines) = read(log.as_bytes(), 4096);
-        assert_eq!((lines.skipped.len(), lines.skipped_count), (SKIPPED_LINES_TOLD, SKIPPED_LINES_TOLD + 1));
+        assert_eq!(
+            (lines.skipped.len(), lines.skipped_count),
+            (SKIPPED_LINES_LISTED, SKIPPED_LINES_LISTED + 1)
+        );
     }
 }

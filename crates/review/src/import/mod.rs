@@ -1,22 +1,20 @@
-//! Sessions of other agents, and exports of their telemetry, as traces.
+//! Import of other agents' sessions and telemetry as traces.
 //!
-//! Each format has a small adapter; what a trace looks like is decided once, in the core. An [`Importer`] takes a log in
-//! as it comes. Import is
-//! deterministic: ids come from the log or its content, times from the log, nothing from here. What a log does
-//! not say is not invented, and what looks like a secret is not copied.
+//! Each format has a small adapter that fills a session or a list of spans; the trace is built in one place. An
+//! [`Importer`] reads a log piece by piece. Import is deterministic: ids and times come from the log. Nothing is invented
+//! that a log does not contain, and secrets are not copied.
 //!
-//! Only the specification's words are written. What the source called an action stands in
-//! `execution.method`; an input nobody produced becomes a reference artifact.
+//! Traces use only the words of the specification. The source's own word for an action is in `execution.method`; an
+//! input nobody produced becomes a reference artifact.
 
 mod artifacts;
 mod build;
 mod claude;
 mod codex;
-mod command;
 mod detect;
 mod gemini;
 mod importer;
-pub(crate) mod instant;
+mod json;
 mod langfuse;
 mod lines;
 mod otlp;
@@ -25,7 +23,6 @@ mod protobuf;
 mod redact;
 mod session;
 mod span;
-mod spans;
 mod text;
 mod units;
 
@@ -33,7 +30,8 @@ use hence_canon::{ParseError, Value};
 
 pub use detect::{describe, detect};
 pub use importer::{Importer, LOG_DOCUMENT_BYTES_MAX};
-pub use lines::{LINE_BYTES_MAX, SKIPPED_LINES_TOLD, SkippedLine};
+pub use lines::{LINE_BYTES_MAX, SKIPPED_LINES_LISTED, SkippedLine};
+pub(crate) use span::parse_time;
 
 /// The formats that can be imported.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -81,7 +79,7 @@ impl Format {
     }
 }
 
-/// Where a session ran, to shorten its paths.
+/// The folders a session ran in, to shorten its paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The project folder. Paths inside it become relative.
@@ -90,24 +88,24 @@ pub struct Surroundings {
     pub home: Option<String>,
 }
 
-/// What an import gave.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Imported {
     /// The traces; a session gives one, an export one per trace id.
     pub traces: Vec<Value>,
-    /// Lines that could not be read, the first [`SKIPPED_LINES_TOLD`] of them.
+    /// The first [`SKIPPED_LINES_LISTED`] lines that could not be read.
     pub skipped: Vec<SkippedLine>,
-    /// How many lines could not be read.
+    /// The number of lines that could not be read.
     pub skipped_count: usize,
 }
 
-/// Why nothing could be imported.
+/// The reasons why nothing could be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A format of one document per file.
+    /// A log of one document is not JSON.
     #[error("not a JSON document: {0}")]
     Document(#[from] ParseError),
-    /// A log that is one document must be held whole.
+    /// A log of one document, which must be held in memory, is too large.
     #[error("a log of the format {format} that is one document has at most {limit} bytes", format = .format.as_str())]
     TooLarge {
         /// The format asked for.
@@ -115,25 +113,25 @@ pub enum ImportError {
         /// The limit.
         limit: usize,
     },
-    /// A format of one object per line, and not a single one.
+    /// A log of one object per line has no such line.
     #[error("not a log of the format {format}: no line of it can be read, the first because {reason}", format = .format.as_str())]
     NoLine {
         /// The format asked for.
         format: Format,
-        /// Why the first line could not be read.
+        /// The reason why the first line could not be read.
         reason: String,
     },
-    /// A document, but not of this format.
+    /// A document is not of this format.
     #[error("not a log of the format {format}: expected {expected}", format = .format.as_str())]
     Shape {
         /// The format asked for.
         format: Format,
-        /// What it would have.
+        /// The members a log of the format has.
         expected: &'static str,
     },
 }
 
-/// Imports a log that is at hand as a whole.
+/// Imports a log from memory.
 ///
 /// # Errors
 /// [`ImportError`] when the bytes are no log of the format at all; single bad lines are skipped and reported.

@@ -4,20 +4,27 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use super::instant;
-use super::span::{Export, Span, Work, trace};
+use super::json::JsonExt;
+use super::span::{Export, Span, Work, parse_time, trace};
 use super::text::shorten;
 use super::{Format, ImportError};
 
-/// Longest trace id that is kept whole; the standard one has 32 characters.
+/// Longest trace id, in characters; the standard one has 32.
 const TRACE_ID_CHARS_MAX: usize = 40;
 /// Longest result, in characters.
 const RESULT_CHARS_MAX: usize = 160;
 
+/// The members that hold the value of an attribute, by its type.
+#[rustfmt::skip]
+const WRAPPERS: &[&str] = &[
+    "stringValue", "string_value", "boolValue", "bool_value", "intValue", "int_value", "doubleValue", "double_value",
+    "arrayValue", "array_value", "kvlistValue", "kvlist_value", "bytesValue", "bytes_value",
+];
+
 /// Makes the traces of one document.
 pub(super) fn traces(document: &Value, format: Format) -> Result<Vec<Value>, ImportError> {
     let mut collected = Collected::new(format);
-    collected.take(document)?;
+    collected.add(document)?;
     Ok(collected.traces())
 }
 
@@ -33,8 +40,8 @@ impl Collected {
         Self { format, order: Vec::new(), by_id: BTreeMap::new() }
     }
 
-    /// Takes in the spans of a document; a row of a file can also be a single span.
-    pub(super) fn take(&mut self, document: &Value) -> Result<(), ImportError> {
+    /// Adds the spans of a document; a row of a file can also be a single span.
+    pub(super) fn add(&mut self, document: &Value) -> Result<(), ImportError> {
         for (raw, service) in spans(document, self.format)? {
             let id =
                 word(raw, &["traceId", "trace_id"]).or_else(|| context(raw, "trace_id")).unwrap_or("otlp");
@@ -116,35 +123,18 @@ fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
         let nested = || key.split('.').try_fold(attributes, |value, part| value.get(part));
         return attributes.get(key).or_else(nested);
     }
-    let pair =
-        attributes.as_array()?.iter().find(|pair| pair.get("key").and_then(Value::as_str) == Some(key))?;
+    let pair = attributes.as_array()?.iter().find(|pair| pair.text("key") == Some(key))?;
     let value = pair.get("value")?;
-    let wrapped = [
-        "stringValue",
-        "string_value",
-        "boolValue",
-        "bool_value",
-        "intValue",
-        "int_value",
-        "doubleValue",
-        "double_value",
-        "arrayValue",
-        "array_value",
-        "kvlistValue",
-        "kvlist_value",
-        "bytesValue",
-        "bytes_value",
-    ];
-    wrapped.iter().find_map(|kind| value.get(kind)).or(Some(value))
+    WRAPPERS.iter().find_map(|kind| value.get(kind)).or(Some(value))
 }
 
 fn span(raw: &Value, service: Option<&str>) -> Span {
-    let attributes = raw.get("attributes").unwrap_or(&Value::Null);
+    let attributes = raw.member("attributes");
     let text = |key: &str| raw_attribute(attributes, key).and_then(Value::as_str);
     let name = word(raw, &["name"]).filter(|name| !name.trim().is_empty()).unwrap_or("span");
     let id = word(raw, &["spanId", "span_id"]).or_else(|| context(raw, "span_id")).unwrap_or("");
     let nanos = |keys: &[&str], text: &str| {
-        let written = || instant::parse(word(raw, &[text])?)?.checked_mul(1_000_000);
+        let written = || parse_time(word(raw, &[text])?)?.checked_mul(1_000_000);
         keys.iter().find_map(|key| integer(raw.get(key)?)).or_else(written)
     };
     let (start, end) = (

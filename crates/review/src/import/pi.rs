@@ -4,13 +4,12 @@ use hence_canon::Value;
 
 use crate::vocabulary::{ActionType, ActivityType, ReasoningType};
 
-use super::claude::block_text;
-use super::command::Reading;
-use super::session::{ActionEvent, Session, ToolOutcome};
+use super::json::{JsonExt, block_text};
+use super::session::{ActionEvent, Reading, Session, ToolOutcome};
 
-/// Takes one row in.
+/// Reads one row of a log.
 pub(super) fn row(session: &mut Session, row: &Value) {
-    let word = |key: &str| row.get(key).and_then(Value::as_str);
+    let word = |key: &str| row.text(key);
     Session::set_once(&mut session.started_at, word("timestamp"));
     match word("type") {
         Some("session") => {
@@ -18,14 +17,14 @@ pub(super) fn row(session: &mut Session, row: &Value) {
             Session::set_once(&mut session.working_directory, word("cwd"));
         }
         Some("model_change") => Session::set_once(&mut session.model, word("modelId")),
-        Some("message") => message(session, row.get("message").unwrap_or(&Value::Null), word("timestamp")),
+        Some("message") => message(session, row.member("message"), word("timestamp")),
         _ => {}
     }
 }
 
 fn message(session: &mut Session, message: &Value, at: Option<&str>) {
-    let word = |key: &str| message.get(key).and_then(Value::as_str);
-    let content = message.get("content").unwrap_or(&Value::Null);
+    let word = |key: &str| message.text(key);
+    let content = message.member("content");
     match word("role") {
         Some("user") => session.directive(&block_text(content)),
         Some("assistant") => {
@@ -34,7 +33,7 @@ fn message(session: &mut Session, message: &Value, at: Option<&str>) {
         }
         Some("toolResult") => {
             let text = block_text(content);
-            let failed = message.get("isError").and_then(Value::as_bool) == Some(true);
+            let failed = message.flag("isError");
             let outcome = ToolOutcome { failed, ..ToolOutcome::of_text(&text) };
             session.outcome(word("toolCallId").unwrap_or(""), outcome);
         }
@@ -47,7 +46,7 @@ fn assistant(session: &mut Session, content: &Value, at: Option<&str>) {
         return session.reasoning(text);
     }
     let blocks = content.as_array().unwrap_or(&[]);
-    let is = |block: &Value, kind: &str| block.get("type").and_then(Value::as_str) == Some(kind);
+    let is = |block: &Value, kind: &str| block.text("type") == Some(kind);
     let before: Vec<&Value> = blocks.iter().take_while(|block| !is(block, "toolCall")).collect();
     let joined = |kind: &str| {
         let texts = before
@@ -56,18 +55,18 @@ fn assistant(session: &mut Session, content: &Value, at: Option<&str>) {
             .filter_map(|block| block.get(kind).or_else(|| block.get("text"))?.as_str());
         texts.collect::<Vec<_>>().join("\n")
     };
-    let said = joined("text");
-    session.reasoning(if said.trim().is_empty() { joined("thinking") } else { said }.as_str());
+    let reply = joined("text");
+    session.reasoning(if reply.trim().is_empty() { joined("thinking") } else { reply }.as_str());
     for block in blocks.iter().filter(|block| is(block, "toolCall")) {
-        let name = block.get("name").and_then(Value::as_str).unwrap_or("");
-        let mut event = tool(name, block.get("arguments").unwrap_or(&Value::Null));
+        let name = block.text("name").unwrap_or("");
+        let mut event = tool(name, block.member("arguments"));
         event.at = at.map(str::to_owned);
-        session.action(event, block.get("id").and_then(Value::as_str));
+        session.action(event, block.text("id"));
     }
 }
 
 fn tool(name: &str, input: &Value) -> ActionEvent {
-    let word = |keys: &[&str]| keys.iter().find_map(|key| input.get(key)?.as_str()).map(str::to_owned);
+    let word = |keys: &[&str]| input.first_text(keys).map(str::to_owned);
     if let ("bash", Some(command)) = (name, word(&["command"])) {
         let mut event = ActionEvent::of_command(name, &command, Reading::WithVitest);
         event.description = word(&["description"]);

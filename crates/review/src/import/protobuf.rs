@@ -1,4 +1,4 @@
-//! OpenTelemetry spans in the protobuf encoding, as the JSON document they stand for.
+//! OpenTelemetry spans in the protobuf encoding → the equivalent JSON document.
 //!
 //! Seven small messages are needed, of which most fields are skipped; a reader of their wire form is shorter than the
 //! declarations a general one would need, and takes any bytes without a schema compiler.
@@ -8,7 +8,7 @@ use hence_canon::{Float, Object, Value};
 /// Values of attributes can be lists of lists; deeper ones are left out.
 const VALUE_DEPTH_MAX: usize = 32;
 
-/// One field as it stands in the bytes.
+/// One field in the wire format.
 enum Wire<'b> {
     Varint(u64),
     Fixed64(u64),
@@ -32,7 +32,7 @@ impl<'b> Fields<'b> {
         for place in 0..10 {
             let (first, rest) = self.bytes.split_first()?;
             self.bytes = rest;
-            // The tenth byte holds the last bit; what stands above it does not fit.
+            // The tenth byte holds the last bit; higher bits do not fit.
             value |= u64::from(first & 0x7f).checked_shl(7 * place)?;
             if first & 0x80 == 0 {
                 return Some(value);
@@ -99,11 +99,11 @@ pub(super) fn document(bytes: &[u8]) -> Option<Value> {
     let found = whole.or_else(|| {
         let mut rest = bytes;
         let mut found = Vec::new();
-        while let Some((length, behind)) = rest.split_first_chunk::<4>() {
-            let (message, behind) =
-                behind.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let (message, after) =
+                after.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
             found.extend(resources(message)?);
-            rest = behind;
+            rest = after;
         }
         rest.is_empty().then_some(found).filter(|found| !found.is_empty())
     })?;

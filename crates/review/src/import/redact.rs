@@ -4,41 +4,19 @@
 const REDACTED: &str = "[redacted]";
 
 /// Beginnings of tokens that services hand out.
+#[rustfmt::skip]
 const TOKENS: &[&str] = &[
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "eyJhbGciOi",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "sk-",
-    "sk_live_",
-    "rk_live_",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "npm_",
-    "pypi-",
-    "hf_",
+    "AKIA", "ASIA", "AIza", "eyJhbGciOi", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk-",
+    "sk_live_", "rk_live_", "xoxb-", "xoxp-", "xoxa-", "npm_", "pypi-", "hf_",
 ];
 
 /// Tokens are longer than words that merely begin alike.
 const TOKEN_CHARS_MIN: usize = 16;
 
 /// Names whose values are secrets.
+#[rustfmt::skip]
 const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "secret",
-    "api_key",
-    "apikey",
-    "api-key",
-    "access_token",
-    "auth_token",
+    "password", "passwd", "secret", "api_key", "apikey", "api-key", "access_token", "auth_token",
     "private_key",
 ];
 

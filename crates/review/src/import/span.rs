@@ -1,23 +1,36 @@
-//! Trees of timed spans, as telemetry records them, as traces.
+//! Trees of telemetry spans → trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hence_canon::time::{Instant, IsoTime};
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::{
     ActionType, ActivityType, ArtifactType, EvidenceType, GatewayType, GovernanceType, MetaSource, MetaStatus,
 };
 
-use super::instant::{self, Millis};
+/// Milliseconds since 1970.
+pub(super) type Millis = i64;
 
-/// A span of either source.
+/// Reads an ISO 8601 date and time. A date that does not exist, such as 31 February, is no time.
+pub(crate) fn parse_time(text: &str) -> Option<Millis> {
+    let time = IsoTime::parse(text).filter(|time| time.has_time())?;
+    time.to_instant().map(Instant::as_millis)
+}
+
+/// Writes a time as `2026-07-22T12:00:00.002Z`.
+fn format_time(millis: Millis) -> Option<Value> {
+    Instant::from_millis(millis).map(|instant| instant.to_millis_text().into())
+}
+
+/// A span of any source.
 pub(super) struct Span {
     pub(super) id: String,
     pub(super) parent: Option<String>,
     pub(super) name: String,
     pub(super) start: Option<Millis>,
     pub(super) label: String,
-    /// What the source calls this kind of work.
+    /// The kind of work.
     pub(super) work: Work,
     pub(super) tool: Option<String>,
     pub(super) model: Option<String>,
@@ -30,7 +43,7 @@ pub(super) struct Span {
     pub(super) outputs: Vec<String>,
 }
 
-/// Kinds of work telemetry tells apart.
+/// The kinds of work that telemetry distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Work {
     Retrieve,
@@ -46,7 +59,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Guesses the kind from the words of a name, in the order of how telling they are.
+    /// Guesses the kind from the words of a name, most telling words first.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         let keywords: &[(&[&str], Self)] = &[
@@ -79,7 +92,7 @@ impl Work {
         }
     }
 
-    /// Returns the type of the specification that comes nearest.
+    /// Returns the closest type of the specification.
     fn action_type(self) -> ActionType {
         match self {
             Self::Retrieve => ActivityType::SearchWeb.into(),
@@ -94,15 +107,15 @@ impl Work {
     }
 }
 
-/// What stands around the spans of one trace.
+/// The spans of one trace, and its description.
 pub(super) struct Export {
     pub(super) trace_id: String,
     pub(super) assistant: &'static str,
-    /// What the whole is called when neither it nor its root has a name.
+    /// The description of the trace when neither it nor its root span has a name.
     pub(super) kind: &'static str,
-    /// What the source calls its spans, for the summary.
+    /// The source's word for spans, for the summary.
     pub(super) unit: &'static str,
-    /// The name of the whole, when the source has one.
+    /// The name of the trace, if the source has one.
     pub(super) name: Option<String>,
     pub(super) summary: Option<String>,
     pub(super) spans: Vec<Span>,
@@ -133,9 +146,8 @@ pub(super) fn trace(mut export: Export) -> Value {
         ("assistant", export.assistant.into()),
         ("model", model.as_deref().unwrap_or("unknown").into()),
     ];
-    if let Some(start) = export.spans.iter().find_map(|span| span.start) {
-        members.push(("timestamp", instant::format(start).into()));
-    }
+    let start = export.spans.iter().find_map(|span| span.start).and_then(format_time);
+    members.extend(start.map(|start| ("timestamp", start)));
     let trigger =
         [("type", "TriggeredByEvent"), ("description", described.as_deref().unwrap_or(export.kind))];
     members.extend([
@@ -156,7 +168,7 @@ pub(super) fn trace(mut export: Export) -> Value {
     Object::from_iter(members).into()
 }
 
-/// Which spans enclose which.
+/// The enclosing span of each span.
 struct Tree<'a> {
     parents: BTreeMap<&'a str, &'a str>,
     internal: BTreeMap<&'a str, usize>,
@@ -191,7 +203,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Spans that claim to enclose each other keep all claims but the one that closes the circle.
+/// Removes the parent that closes a circle, where spans enclose each other.
 fn cut_circles(parents: &mut BTreeMap<&str, &str>) {
     let mut settled: BTreeSet<String> = BTreeSet::new();
     let starts: Vec<String> = parents.keys().map(|id| (*id).to_owned()).collect();
@@ -213,12 +225,12 @@ fn cut_circles(parents: &mut BTreeMap<&str, &str>) {
     }
 }
 
-/// Artifacts by the names spans exchange; a name put out again is a new version of the same thing.
+/// Artifacts by the names that spans consume and produce; a name produced again is a new version.
 struct Exchange {
     produced: BTreeSet<String>,
-    /// Every id that is taken: names as they stand in the log, and versions made here.
+    /// Every id in use: names from the log, and versions made here.
     taken: BTreeSet<String>,
-    /// What was made so far.
+    /// The ids made so far.
     made: BTreeSet<String>,
     newest: BTreeMap<String, String>,
     versions: BTreeMap<String, usize>,
@@ -242,10 +254,9 @@ impl Exchange {
         }
     }
 
-    /// Returns the newest version of a name; what nobody ever produces comes from outside.
+    /// Returns the newest version of a name; a name that nobody produces comes from outside.
     ///
-    /// A name that is consumed before it is produced is left as it is: that is what the log says, and validation
-    /// and policies are there to remark on it.
+    /// A name that is consumed before it is produced stays as the log has it; validation and policies report it.
     fn consume(&mut self, name: &str) -> String {
         if !self.produced.contains(name) {
             self.external.insert(name.to_owned());
@@ -264,9 +275,9 @@ impl Exchange {
             }
             *version += 1;
         }
-        // What is only made later cannot have been a source, whatever the log says was consumed.
-        let there = |input: &&String| self.external.contains(*input) || self.made.contains(*input);
-        let inputs: Vec<&str> = inputs.iter().filter(there).map(String::as_str).collect();
+        // An artifact that is made later cannot have been a source, whatever the log lists as consumed.
+        let exists = |input: &&String| self.external.contains(*input) || self.made.contains(*input);
+        let inputs: Vec<&str> = inputs.iter().filter(exists).map(String::as_str).collect();
         let artifact = Object::from_iter([
             ("artifact_id", Value::from(id.as_str())),
             ("artifact_type", ArtifactType::AnalysisNote.into()),
@@ -315,7 +326,7 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
     let optional = [
         ("result_summary", span.result.as_deref().map(Value::from)),
         ("agent", span.agent.as_deref().map(Value::from)),
-        ("timestamp", span.start.map(|start| instant::format(start).into())),
+        ("timestamp", span.start.and_then(format_time)),
         ("meta_action_id", tree.parent(span).map(Value::from)),
     ];
     members.extend(optional.into_iter().filter_map(|(key, text)| Some((key, text?))));
@@ -331,7 +342,7 @@ fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {
             *failed |= span.failed;
         }
     }
-    // Spans of one id are one unit, told by the first of them.
+    // Spans with the same id are one unit, described by the first of them.
     let mut seen = BTreeSet::new();
     let internal = spans.iter().filter_map(|span| Some((span, *tree.internal.get(span.id.as_str())?)));
     let internal = internal.filter(|(_, number)| seen.insert(*number));

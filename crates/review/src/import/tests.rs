@@ -101,7 +101,7 @@ fn a_claude_session_understands_block_directives_old_plans_and_interruptions() {
 }
 
 #[test]
-fn what_a_sub_agent_did_is_a_unit_inside_the_one_that_asked_for_it() {
+fn the_actions_of_a_sub_agent_are_a_unit_inside_the_one_that_delegated() {
     let call = |id: &str, name: &str, input: &str, side: bool| {
         format!(
             r#"{{"type": "assistant", "isSidechain": {side}, "message": {{"content": [{{"type": "tool_use", "id": "{id}", "name": "{name}", "input": {input}}}]}}}}"#
@@ -205,7 +205,7 @@ fn openinference_exports_with_nested_attributes_are_understood() {
 }
 
 #[test]
-fn exports_appended_to_one_file_are_read_together_and_bad_lines_told() {
+fn exports_appended_to_one_file_are_read_together_and_bad_lines_reported() {
     let log = concat!(
         r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a", "name": "root"}]}]}]}"#,
         "\n{\"nothing\": 1}\nnoise\n",

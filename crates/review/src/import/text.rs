@@ -3,9 +3,9 @@
 use super::Surroundings;
 use super::redact::{KEY_BEGINS, KEY_NAMED, Redactor};
 
-/// Collapses white space and cuts to so many characters, marking the cut. What looks like a secret is left out.
+/// Collapses white space, redacts secrets and cuts to `chars_max` characters, marking the cut.
 ///
-/// Only as much of the text is read as is shown, unless a private key may begin in it.
+/// Reads no more of the text than it shows, unless a private key may begin in it.
 pub(super) fn shorten(text: &str, chars_max: usize) -> String {
     let (mut short, mut count) = (String::new(), 0);
     let mut redactor = Redactor::default();
@@ -42,8 +42,8 @@ fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Collapses white space and keeps so many characters: what a later, shorter cut can be made from.
-pub(super) fn kept(text: &str, chars_max: usize) -> String {
+/// Collapses white space and cuts to `chars_max` characters, from which [`shorten`] can make a shorter text later.
+pub(super) fn collapse_to(text: &str, chars_max: usize) -> String {
     let mut found = String::new();
     let mut count = 0;
     for word in text.split_whitespace() {
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_no_more_than_is_shown_gives_what_reading_all_gives(
+        fn shortening_early_gives_the_same_text_as_shortening_late(
             pieces in prop::collection::vec(prop::sample::select(vec![
                 "a", "wörd", " ", "\n ", "Bearer", "sk-abcdefghijklmnop", "x-----BEGIN", "-----BEGIN", "RSA",
                 "PRIVATE", "KEY-----", "password=", "API_KEY:", "ghp_0123456789abcdef", "'", "…",
@@ -112,15 +112,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_shortened_as_the_whole_would_be() {
+    fn a_collapsed_text_is_shortened_like_the_whole_text() {
         let text = format!("  a \n {} end", "wörd ".repeat(500));
-        assert_eq!(shorten(&kept(&text, 600), 400), shorten(&text, 400));
-        assert_eq!(kept("a  b", 9), "a b");
-        assert_eq!(kept("abc", 2), "ab");
+        assert_eq!(shorten(&collapse_to(&text, 600), 400), shorten(&text, 400));
+        assert_eq!(collapse_to("a  b", 9), "a b");
+        assert_eq!(collapse_to("abc", 2), "ab");
     }
 
     #[test]
-    fn paths_lose_what_everybody_knows() {
+    fn paths_are_relative_to_the_project_or_the_home_folder() {
         let around = Surroundings { working_directory: Some("/h/p/".into()), home: Some("/h".into()) };
         assert_eq!(relative("/h/p/src/a.rs", &around), "src/a.rs");
         assert_eq!(relative("/h/notes", &around), "~/notes");

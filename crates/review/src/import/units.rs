@@ -5,7 +5,7 @@ use crate::vocabulary::{ActivityType, MetaSource};
 use super::session::{ActionEvent, Event, TaskStatus};
 use super::text::shorten;
 
-/// A unit and the places of its actions among the actions.
+/// A unit of intent, with the indexes of its actions.
 pub(super) struct Unit {
     pub(super) title: String,
     pub(super) intent: String,
@@ -13,53 +13,42 @@ pub(super) struct Unit {
     /// For a declared task: whether it was completed.
     pub(super) completed: Option<bool>,
     pub(super) actions: Vec<usize>,
-    /// The unit that handed it to a sub-agent, by its place.
+    /// The index of the unit that delegated it to a sub-agent.
     pub(super) parent: Option<usize>,
 }
 
 /// Longest title and intent, in characters.
 const TITLE_CHARS_MAX: usize = 80;
 const INTENT_CHARS_MAX: usize = 200;
-/// A directive shorter than this does not say what it is about.
+/// A shorter directive does not describe an intent.
 const DIRECTIVE_CHARS_MIN: usize = 12;
-/// Directives that only say to go on.
+/// Directives that only mean "continue".
+#[rustfmt::skip]
 const ACKNOWLEDGEMENTS: &[&str] = &[
-    "ok",
-    "okay",
-    "yes",
-    "y",
-    "continue",
-    "go on",
-    "go ahead",
-    "proceed",
-    "thanks",
-    "thank you",
-    "looks good",
-    "sounds good",
-    "please continue",
-    "yes please",
+    "ok", "okay", "yes", "y", "continue", "go on", "go ahead", "proceed", "thanks", "thank you", "looks good",
+    "sounds good", "please continue", "yes please",
 ];
 
 #[derive(Clone, PartialEq, Eq)]
 enum Key {
     Task(usize),
     Turn(usize),
-    /// What a sub-agent was asked, or else its name.
+    /// The task of a sub-agent, or else its name.
     Agent(String),
 }
 
-/// The stretches of a session, and what their keys stand for.
+/// The groups of consecutive actions of a session, and the tasks and turns they belong to.
 #[derive(Default)]
 struct Grouped<'a> {
     /// Each task the agent noted, and whether it was completed.
     tasks: Vec<(String, bool)>,
     turns: Vec<&'a str>,
-    /// The task the agent works on.
+    /// The task in progress.
     active: Option<usize>,
-    /// What the last sub-agent was asked.
+    /// The task of the last sub-agent.
     asked: Option<String>,
     groups: Vec<(Key, Vec<usize>)>,
-    /// How many actions there were.
+    /// The number of actions so far.
     actions: usize,
 }
 
@@ -136,7 +125,7 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
                 let turn = count.checked_sub(1).and_then(|index| grouped.turns.get(index));
                 let directive = turn.copied().unwrap_or("");
                 let first = actions.first().map(|place| rationale_of(*place)).unwrap_or_default();
-                let title = if says_something(directive) { directive.to_owned() } else { first };
+                let title = if describes_intent(directive) { directive.to_owned() } else { first };
                 (title, directive.to_owned(), MetaSource::TurnSegmented, None)
             }
         };
@@ -152,7 +141,7 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
     groups.into_iter().zip(parents).map(unit).collect()
 }
 
-fn says_something(directive: &str) -> bool {
+fn describes_intent(directive: &str) -> bool {
     let plain = directive.trim().trim_end_matches(['.', '!', ',']).to_lowercase();
     directive.trim().chars().count() >= DIRECTIVE_CHARS_MIN && !ACKNOWLEDGEMENTS.contains(&plain.as_str())
 }

@@ -1,16 +1,214 @@
-//! Reproducing actions: what to run, whether running it is safe, and whether it gave the same.
+//! Reproducing actions: the command to run, whether running it is safe, and whether its output is the recorded one.
 //!
-//! Nothing is run here. A command is read by a tokenizer that knows the shell's syntax, and everything a shell
-//! would add to it — chains, substitutions, redirections — makes it unsafe; what is left is judged by program and
-//! arguments. Programs nobody has judged are unknown, and unknown is never run unasked.
+//! Nothing is run here. A command is read by a tokenizer that knows the syntax of shells. Chains, substitutions and
+//! redirections make it unsafe; the rest is judged by program and arguments. A program that is not listed is unknown,
+//! and an unknown program is never run without asking.
 
-mod candidate;
-mod class;
-mod compare;
 mod program;
 mod shell;
 
-pub use candidate::{Candidate, candidates};
-pub use class::{CommandClass, Judgement, judge};
-pub use compare::{Reproduction, compare};
 pub use shell::{Pipeline, ShellRefusal, Simple, parse_pipeline};
+
+use hence_canon::Value;
+
+use crate::wire::Trace;
+
+/// An action with a command that should give its result again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The id of the action.
+    pub action_id: i64,
+    /// The label of the action.
+    pub label: String,
+    /// The command as written.
+    pub command: String,
+    /// The folder to run it in, relative to the project.
+    pub working_directory: Option<String>,
+    /// The recorded result to compare with.
+    pub expected: Option<String>,
+    /// Whether running it is safe.
+    pub judgement: Judgement,
+}
+
+/// Returns the candidates of a trace in the order of its actions.
+pub fn candidates(trace: &Trace) -> Vec<Candidate> {
+    let found = trace.actions().iter().filter_map(|action| {
+        let reproducibility = action.object("reproducibility")?;
+        let procedure = reproducibility.get("procedure")?.as_object()?;
+        let command = procedure.get("command")?.as_str()?;
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        Some(Candidate {
+            action_id: action.id()?,
+            label: action.label().to_owned(),
+            command: command.to_owned(),
+            working_directory: text(procedure.get("working_directory")),
+            expected: text(
+                reproducibility.get("expected_output").and_then(|output| output.get("result_summary")),
+            ),
+            judgement: judge(command),
+        })
+    });
+    found.collect()
+}
+
+/// Whether a command may be run to reproduce a result, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum CommandClass {
+    /// Known to read, build or test within the working directory.
+    Safe,
+    /// Known, but it runs recipes of the project or reads outside the working directory: to be reviewed first.
+    Caution,
+    /// The program is not listed.
+    Unknown,
+    /// It changes things, reaches the network, or needs a shell.
+    Unsafe,
+}
+
+impl CommandClass {
+    /// Returns the word for reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Caution => "caution",
+            Self::Unknown => "unknown",
+            Self::Unsafe => "unsafe",
+        }
+    }
+}
+
+/// A class with the reason for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The class.
+    pub class: CommandClass,
+    /// The reason, in a few words.
+    pub reason: String,
+    /// The programs to run; `None` when the line needs a shell.
+    pub pipeline: Option<Pipeline>,
+}
+
+/// Judges a command line. A pipeline has the class of its worst program.
+pub fn judge(line: &str) -> Judgement {
+    let pipeline = match parse_pipeline(line) {
+        Ok(pipeline) => pipeline,
+        Err(refusal) => {
+            return Judgement { class: CommandClass::Unsafe, reason: refusal.to_string(), pipeline: None };
+        }
+    };
+    let worst = pipeline.stages.iter().map(program::judge).max_by_key(|(class, _)| *class);
+    let (class, reason) = worst.unwrap_or((CommandClass::Unknown, "nothing to run".to_owned()));
+    Judgement { class, reason, pipeline: Some(pipeline) }
+}
+
+/// The characters of a recorded result that are compared: summaries are cut, outputs are not.
+const COMPARED_CHARS: usize = 60;
+
+/// The result of a comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reproduction {
+    /// The output contains the recorded result.
+    Reproduced,
+    /// The output does not contain it.
+    Diverged,
+    /// There is no recorded result to compare with.
+    NothingRecorded,
+}
+
+/// Compares an output with the recorded result, white space aside.
+pub fn compare(expected: Option<&str>, output: &str) -> Reproduction {
+    let recorded = collapse(expected.unwrap_or(""));
+    let recorded = recorded.strip_prefix("ERROR: ").unwrap_or(&recorded);
+    let recorded = recorded.trim_end_matches('…');
+    let beginning: String = recorded.chars().take(COMPARED_CHARS).collect();
+    if beginning.is_empty() {
+        Reproduction::NothingRecorded
+    } else if collapse(output).contains(&beginning) {
+        Reproduction::Reproduced
+    } else {
+        Reproduction::Diverged
+    }
+}
+
+fn collapse(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod class_tests {
+    use super::*;
+    use CommandClass::{Caution, Safe, Unknown, Unsafe};
+
+    #[test]
+    fn commands_are_judged_by_program_and_arguments() {
+        for (line, class) in [
+            ("pytest -q tests", Safe),
+            ("python -m pytest -q", Safe),
+            ("python3 -c 'import os'", Unsafe),
+            ("cargo test -- --nocapture", Safe),
+            ("cargo publish", Unsafe),
+            ("cargo --config x test", Caution),
+            ("npm run build", Safe),
+            ("npm run deploy", Unknown),
+            ("npm install", Unsafe),
+            ("go test -exec ./x ./...", Unsafe),
+            ("make test", Caution),
+            ("make install", Unsafe),
+            ("git diff HEAD~1 HEAD..main", Safe),
+            ("git log | cat", Safe),
+            ("git log --oneline | tee log.txt", Unsafe),
+            ("git diff --outp=x", Unsafe),
+            ("git -c core.pager=evil log", Unsafe),
+            ("git -C ../other status", Caution),
+            ("git frobnicate", Unknown),
+            ("git push", Unsafe),
+            ("ls ..", Caution),
+            ("ls ~", Caution),
+            ("cat src/../../x", Caution),
+            ("grep /api src/routes.rs", Safe),
+            ("grep -r root /etc", Caution),
+            ("grep -f /etc/shadow x", Caution),
+            ("grep --file=/etc/shadow x", Caution),
+            ("hence replay vendor-choice", Safe),
+            ("hence verify /etc/x", Caution),
+            ("hence --store /x gc", Unknown),
+            ("LD_PRELOAD=x ls", Unsafe),
+            ("GIT_PAGER=cat git log", Safe),
+            ("GIT_PAGER=evil git log", Unsafe),
+            ("GIT_EXTERNAL_DIFF=evil git diff", Unsafe),
+            ("CI=1 npm test", Safe),
+            ("FOO=1 npm test", Caution),
+            ("./run.sh", Unknown),
+            ("/bin/rm x", Unsafe),
+            ("sudo ls", Unsafe),
+            ("sh -c ls", Unsafe),
+            ("xargs rm", Unsafe),
+            ("echo hi", Unknown),
+            ("", Unknown),
+            ("A=1", Unknown),
+            ("ls; ls", Unsafe),
+        ] {
+            assert_eq!(judge(line).class, class, "{line}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod compare_tests {
+    use super::*;
+
+    #[test]
+    fn white_space_and_cuts_do_not_matter() {
+        assert_eq!(compare(Some("24 passed"), "\n== 24\n  passed in 1s"), Reproduction::Reproduced);
+        assert_eq!(compare(Some("ERROR: no such file…"), "cat: no such file or"), Reproduction::Reproduced);
+        assert_eq!(compare(Some("24 passed"), "23 passed, 1 failed"), Reproduction::Diverged);
+        assert_eq!(compare(Some("  "), "anything"), Reproduction::NothingRecorded);
+        assert_eq!(compare(None, ""), Reproduction::NothingRecorded);
+    }
+
+    #[test]
+    fn exactly_the_first_sixty_characters_count() {
+        let recorded = format!("{}y", "x".repeat(COMPARED_CHARS));
+        assert_eq!(compare(Some(&recorded), &"x".repeat(COMPARED_CHARS)), Reproduction::Reproduced);
+        assert_eq!(compare(Some(&recorded), &"x".repeat(COMPARED_CHARS - 1)), Reproduction::Diverged);
+    }
+}

@@ -1,6 +1,6 @@
-//! What is known of programs.
+//! The programs that are listed, and how their arguments are judged.
 
-use super::class::CommandClass;
+use super::CommandClass;
 use super::shell::Simple;
 
 use CommandClass::{Caution, Safe, Unknown, Unsafe};
@@ -12,111 +12,32 @@ fn verdict(class: CommandClass, reason: impl Into<String>) -> Verdict {
 }
 
 /// Programs that change files, processes or permissions, reach the network, or run other programs.
+#[rustfmt::skip]
 const UNSAFE: &[&str] = &[
-    "apt",
-    "apt-get",
-    "bash",
-    "brew",
-    "chgrp",
-    "chmod",
-    "chown",
-    "cp",
-    "crontab",
-    "curl",
-    "dash",
-    "dd",
-    "dnf",
-    "doas",
-    "docker",
-    "env",
-    "eval",
-    "exec",
-    "fish",
-    "ftp",
-    "install",
-    "kill",
-    "killall",
-    "ksh",
-    "kubectl",
-    "ln",
-    "mkdir",
-    "mkfs",
-    "mount",
-    "mv",
-    "nc",
-    "nohup",
-    "patch",
-    "pkill",
-    "podman",
-    "reboot",
-    "rm",
-    "rmdir",
-    "rsync",
-    "scp",
-    "setsid",
-    "sftp",
-    "sh",
-    "shred",
-    "shutdown",
-    "socat",
-    "source",
-    "ssh",
-    "su",
-    "sudo",
-    "systemctl",
-    "tee",
-    "telnet",
-    "timeout",
-    "touch",
-    "truncate",
-    "umount",
-    "unlink",
-    "watch",
-    "wget",
-    "xargs",
-    "yum",
-    "zsh",
-    ".",
+    // Shells, and programs that run other programs.
+    ".", "bash", "dash", "doas", "env", "eval", "exec", "fish", "ksh", "nohup", "setsid", "sh", "source", "su", "sudo",
+    "timeout", "watch", "xargs", "zsh",
+    // Files and permissions.
+    "chgrp", "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "patch", "rm", "rmdir", "shred", "tee", "touch",
+    "truncate", "unlink",
+    // The network.
+    "curl", "ftp", "nc", "rsync", "scp", "sftp", "socat", "ssh", "telnet", "wget",
+    // The system: processes, disks, packages, containers.
+    "apt", "apt-get", "brew", "crontab", "dnf", "docker", "kill", "killall", "kubectl", "mkfs", "mount", "pkill", "podman",
+    "reboot", "shutdown", "systemctl", "umount", "yum",
 ];
 
-/// Variables that change nothing but how output looks or how much of it there is.
+/// Variables that only change how output looks or how much of it there is.
+#[rustfmt::skip]
 const PLAIN_VARIABLES: &[&str] = &[
-    "CI",
-    "COLUMNS",
-    "FORCE_COLOR",
-    "LANG",
-    "LC_ALL",
-    "NO_COLOR",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TERM",
-    "TZ",
+    "CI", "COLUMNS", "FORCE_COLOR", "LANG", "LC_ALL", "NO_COLOR", "RUST_BACKTRACE", "RUST_LOG", "TERM", "TZ",
 ];
 
-/// Beginnings of variables through which programs load or run other code.
+/// Prefixes of variables through which programs load or run other code.
+#[rustfmt::skip]
 const LOADING_VARIABLES: &[&str] = &[
-    "BASH_",
-    "CARGO",
-    "DYLD_",
-    "ENV",
-    "GIT_",
-    "GO",
-    "LD_",
-    "MAKEFLAGS",
-    "NODE_",
-    "NPM_",
-    "PAGER",
-    "PATH",
-    "PERL",
-    "PROMPT_COMMAND",
-    "PYTEST_",
-    "PYTHON",
-    "RUBY",
-    "RUSTC",
-    "RUSTDOC",
-    "RUSTFLAGS",
-    "SHELL",
-    "npm_",
+    "BASH_", "CARGO", "DYLD_", "ENV", "GIT_", "GO", "LD_", "MAKEFLAGS", "NODE_", "NPM_", "PAGER", "PATH", "PERL",
+    "PROMPT_COMMAND", "PYTEST_", "PYTHON", "RUBY", "RUSTC", "RUSTDOC", "RUSTFLAGS", "SHELL", "npm_",
 ];
 
 /// Judges one program with its arguments and variables.
@@ -145,7 +66,7 @@ fn by_program(program: &str, arguments: &[String]) -> Verdict {
     if UNSAFE.contains(&name) {
         return verdict(Unsafe, format!("{name} changes things or runs other programs"));
     }
-    // A path can hold anything under a familiar name.
+    // Any program can be at a path that ends in a familiar name.
     if program.contains('/') {
         return verdict(Unknown, "a program by its path");
     }
@@ -169,7 +90,7 @@ fn by_program(program: &str, arguments: &[String]) -> Verdict {
     }
 }
 
-/// Verifying and replaying a run read its record; everything else here may write one.
+/// `verify` and `replay` read a journal; any other command may write one.
 fn hence(arguments: &[String]) -> Verdict {
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("verify" | "replay", rest)) => match reading(rest) {
@@ -186,7 +107,7 @@ fn is_inline_code(argument: &str) -> bool {
     short || argument.starts_with("--eval") || argument.starts_with("--print")
 }
 
-/// Reading is safe inside the working directory; outside of it somebody should look first.
+/// Reading is safe inside the working directory; outside of it somebody should review first.
 fn reading(operands: &[String]) -> Verdict {
     match operands.iter().find(|operand| leaves_directory(operand)) {
         Some(path) => verdict(Caution, format!("{path} lies outside the working directory")),

@@ -1,4 +1,4 @@
-//! A command line as a shell would read it, as far as it can be run without one.
+//! Splitting a command line as a shell does, as far as it can be run without one.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -17,11 +17,11 @@ pub struct Simple {
 pub struct Pipeline {
     /// The programs from left to right.
     pub stages: Vec<Simple>,
-    /// Whether some word names variables or file patterns that only a shell would replace.
+    /// Whether some word has variables or file patterns that only a shell would expand.
     pub expands: bool,
 }
 
-/// Something in a command line that takes a shell to do, or that a shell would not accept.
+/// A part of a command line that needs a shell, or that a shell would not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShellRefusal {
     /// `;`, `&&`, `||`, `&`, or a second line.
@@ -57,7 +57,7 @@ pub fn parse_pipeline(line: &str) -> Result<Pipeline, ShellRefusal> {
     }
 }
 
-/// A word, and where its unquoted `=` stands, which makes it an assignment when a name stands before it.
+/// A word, and the index of its unquoted `=`, which makes it an assignment if a name precedes it.
 struct Word {
     text: String,
     equals: Option<usize>,
@@ -90,7 +90,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads words up to the end or a pipe; the flag says which it was.
+    /// Reads words up to the end or a pipe; the flag is true for a pipe.
     fn words(&mut self) -> Result<(Vec<Word>, bool), ShellRefusal> {
         let mut words = Vec::new();
         while let Some(letter) = self.rest.peek().copied() {
@@ -176,7 +176,7 @@ impl Reader<'_> {
         Err(ShellRefusal::Incomplete)
     }
 
-    /// After a dollar: a command is refused, a variable is remarked on, anything else is a plain dollar.
+    /// Reads what follows a dollar: a command is refused, a variable is noted, anything else is a plain dollar.
     fn dollar(&mut self, text: &mut String) -> Result<(), ShellRefusal> {
         match self.rest.peek() {
             Some('(' | '[') => return Err(ShellRefusal::Substitution),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn assignments_stand_before_the_program() {
+    fn assignments_precede_the_program() {
         let pipeline = parse_pipeline("A=1 _B='x y' make A=2").unwrap();
         let [stage] = pipeline.stages.as_slice() else { panic!("one stage") };
         assert_eq!(stage.assignments, [("A".into(), "1".into()), ("_B".into(), "x y".into())]);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_a_shell_is_refused() {
+    fn a_line_that_needs_a_shell_is_refused() {
         for (line, refusal) in [
             ("a; b", ShellRefusal::Chain),
             ("a && b", ShellRefusal::Chain),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_patterns_are_remarked_on() {
+    fn variables_and_patterns_are_noted() {
         for line in ["ls *.rs", "cat $HOME/x", "ls a?"] {
             assert!(parse_pipeline(line).unwrap().expands, "{line}");
         }

@@ -1,4 +1,4 @@
-//! `hence import bundle`: a bundle into the store, checked before anything is stored.
+//! `hence import bundle`: import a bundle into the store, checked before anything is stored.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -20,18 +20,18 @@ use crate::hint;
 use crate::input;
 use crate::report::{Text, pairs};
 
-/// A bundle that was taken in.
+/// An imported bundle.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ImportReport {
     /// The run's id.
     run: String,
-    /// Where its journal ends.
+    /// The head of its journal.
     head: String,
-    /// How many records it holds.
+    /// The number of its records.
     records: u64,
-    /// How many large values came with it.
+    /// The number of its blobs.
     blobs: usize,
-    /// Whether the store had the same run already.
+    /// Whether the store already had the same run.
     already_there: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context, dir: &Path) -> Result<Exit, CliError> {
         None => context.store_or_new()?,
     };
     let blobs = contents.blobs.len();
-    let already_there = take_in(&store, id, contents)?;
+    let already_there = add_run(&store, id, contents)?;
     context.print(&ImportReport {
         run: manifest.run,
         head: head.to_string(),
@@ -75,14 +75,14 @@ pub(super) fn run(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     Ok(Exit::Yes)
 }
 
-/// Stores a checked bundle and says whether the run was there already.
-fn take_in(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
+/// Stores a checked bundle, and returns whether the store already had the run.
+fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
     let Contents { journal, attachments, blobs } = contents;
     let put_blobs =
         || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));
     let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
     // Large values first: a run is never there without what its records refer to. Where the run is there already, the
-    // comparison comes first: a bundle that is refused leaves nothing behind.
+    // comparison comes first: a refused bundle changes nothing.
     if !is_there {
         put_blobs()?;
     }
@@ -158,7 +158,7 @@ fn read_contents(dir: &Path, manifest: &Manifest) -> Result<Contents, CliError> 
     Ok(contents)
 }
 
-/// Reads a file the manifest names, which must lie inside the bundle and be what the manifest says.
+/// Reads a file named by the manifest, which must be inside the bundle and match its size and digest.
 fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
     let relative = Path::new(&file.path);
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -166,7 +166,7 @@ fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
     }
     let path = plain_file(dir, relative)
         .ok_or_else(|| bundle_error(dir, format!("{:?} is not a plain file of the bundle", file.path)))?;
-    // The size comes first: a file of another size is not read at all.
+    // The size is checked first: a file of another size is not read at all.
     let size = std::fs::metadata(&path).map_err(|error| CliError::file("read", &path, error))?.len();
     if size != file.bytes {
         let message = format!("{}: expected {} bytes, found {size}", file.path, file.bytes);
@@ -181,7 +181,7 @@ fn read_checked(dir: &Path, file: &BundleFile) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// Finds a file of the bundle; nothing on the way to it may lead elsewhere.
+/// Returns the path of a file of the bundle, unless a link on the way leads elsewhere.
 fn plain_file(dir: &Path, relative: &Path) -> Option<PathBuf> {
     let mut path = dir.to_owned();
     for part in relative.components() {

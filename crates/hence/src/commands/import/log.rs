@@ -1,4 +1,4 @@
-//! `hence import FORMAT FILE`: another agent's log as a trace.
+//! `hence import FORMAT FILE`: convert another agent's log to a trace.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -21,40 +21,40 @@ use crate::exit::Exit;
 use crate::input::shown_name;
 use crate::report::{Text, pairs};
 
-/// How much of a log is looked at to recognise it, and how much is read at a time.
+/// The bytes of a log that are examined to detect its format, and the bytes read at a time.
 const CHUNK_BYTES: usize = 1024 * 1024;
-/// How many skipped lines are told on the terminal.
+/// The number of skipped lines printed on the terminal.
 const SKIPPED_SHOWN_MAX: usize = 10;
 
-/// A log that was imported.
+/// An imported log.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LogReport {
     /// The file.
     log: String,
     /// The format it was read as.
     format: &'static str,
-    /// Each trace that was made.
+    /// The traces made.
     traces: Vec<TraceRow>,
-    /// How many lines could not be read.
+    /// The number of lines that could not be read.
     lines_skipped: usize,
-    /// The first of them, each with why.
+    /// The first of them, each with the reason.
     skipped: Vec<SkippedRow>,
 }
 
-/// One trace that was made.
+/// One trace made from a log.
 #[derive(Serialize, JsonSchema)]
 struct TraceRow {
     /// Its id.
     trace_id: String,
-    /// Where it was written.
+    /// The file it was written to.
     file: String,
-    /// How many actions it has.
+    /// The number of actions.
     actions: usize,
-    /// How many artifacts.
+    /// The number of artifacts.
     artifacts: usize,
-    /// How many units of intent.
+    /// The number of units of intent.
     units: usize,
-    /// How many rules of traces the log itself breaks: what was used before it was made, for instance.
+    /// The number of validation errors that come from the log itself, such as an artifact used before it was made.
     findings: usize,
 }
 
@@ -63,7 +63,7 @@ struct TraceRow {
 struct SkippedRow {
     /// Its number, from 1.
     line: usize,
-    /// Why.
+    /// The reason.
     reason: String,
 }
 
@@ -102,16 +102,16 @@ pub(super) fn run(
             .collect(),
     };
     match (imported.traces.as_slice(), &args.out) {
-        ([], _) => return Err(nothing(name, args)),
-        ([trace], None) => context.write(written(trace).as_bytes())?,
+        ([], _) => return Err(no_trace_error(name, args)),
+        ([trace], None) => context.write(trace_text(trace).as_bytes())?,
         ([trace], Some(path)) if !path.is_dir() => {
-            std::fs::write(path, written(trace)).map_err(|error| CliError::file("write", path, error))?;
+            std::fs::write(path, trace_text(trace)).map_err(|error| CliError::file("write", path, error))?;
             context.print(&report(vec![row(trace, path)]))?;
         }
         (traces, Some(folder)) => context.print(&report(into_folder(traces, folder)?))?,
-        (traces, None) => return Err(several(name, traces)),
+        (traces, None) => return Err(several_traces_error(name, traces)),
     }
-    tell_skipped(context, &imported);
+    report_skipped(context, &imported);
     Ok(if imported.skipped_count > 0 { Exit::Partial } else { Exit::Yes })
 }
 
@@ -127,10 +127,10 @@ fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format
     source.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut head).map_err(unread)?;
     let format = match format {
         Some(format) => format,
-        None => recognised(name, &mut head, &mut source)?,
+        None => detect_format(name, &mut head, &mut source)?,
     };
     let mut importer = Importer::new(format);
-    importer.push(&head).map_err(|error| refused(name, error))?;
+    importer.push(&head).map_err(|error| not_a_log(name, error))?;
     drop(head);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -141,15 +141,15 @@ fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format
             Err(error) => return Err(unread(error)),
         };
         let bytes = chunk.get(..count).unwrap_or_default();
-        importer.push(bytes).map_err(|error| refused(name, error))?;
+        importer.push(bytes).map_err(|error| not_a_log(name, error))?;
     }
     let surroundings = Surroundings { working_directory: args.cwd.clone(), home: args.home.clone() };
-    let imported = importer.finish(&surroundings).map_err(|error| refused(name, error))?;
+    let imported = importer.finish(&surroundings).map_err(|error| not_a_log(name, error))?;
     Ok((format, imported))
 }
 
-/// Recognises a log by its beginning; one that is a single document may have to be read to its end.
-fn recognised(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<Format, CliError> {
+/// Detects the format of a log by its beginning; a single document may have to be read to its end.
+fn detect_format(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<Format, CliError> {
     if let Some(format) = detect(head) {
         return Ok(format);
     }
@@ -174,11 +174,11 @@ fn recognised(name: &str, head: &mut Vec<u8>, source: &mut dyn Read) -> Result<F
     Err(CliError::new(Code::NotALog, message))
 }
 
-fn refused(name: &str, error: ImportError) -> CliError {
+fn not_a_log(name: &str, error: ImportError) -> CliError {
     CliError::at(Code::NotALog, shown_name(name), error)
 }
 
-fn nothing(name: &str, args: &ImportArgs) -> CliError {
+fn no_trace_error(name: &str, args: &ImportArgs) -> CliError {
     let message = match &args.trace {
         Some(id) => format!("{}: no trace of it is called {id:?}", shown_name(name)),
         None => format!("{}: it holds no span", shown_name(name)),
@@ -186,7 +186,7 @@ fn nothing(name: &str, args: &ImportArgs) -> CliError {
     CliError::new(Code::NotALog, message)
 }
 
-fn several(name: &str, traces: &[Value]) -> CliError {
+fn several_traces_error(name: &str, traces: &[Value]) -> CliError {
     let message =
         format!("{} holds {} traces, and standard output takes one", shown_name(name), traces.len());
     let ids = traces.iter().take(SKIPPED_SHOWN_MAX).map(|trace| text(trace, "trace_id"));
@@ -197,7 +197,7 @@ fn text(trace: &Value, key: &str) -> String {
     trace.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn written(trace: &Value) -> String {
+fn trace_text(trace: &Value) -> String {
     format!("{}\n", escape_json(&hence_canon::pretty(trace)))
 }
 
@@ -221,13 +221,13 @@ fn into_folder(traces: &[Value], folder: &Path) -> Result<Vec<TraceRow>, CliErro
     for trace in traces {
         let path = file_name(&text(trace, "trace_id"), &mut taken);
         let path = folder.join(path);
-        std::fs::write(&path, written(trace)).map_err(|error| CliError::file("write", &path, error))?;
+        std::fs::write(&path, trace_text(trace)).map_err(|error| CliError::file("write", &path, error))?;
         rows.push(row(trace, &path));
     }
     Ok(rows)
 }
 
-/// An id can hold anything; a file's name made of it leads nowhere else.
+/// Makes a file name from an id, which can contain anything, that stays in its folder.
 fn file_name(id: &str, taken: &mut BTreeSet<String>) -> PathBuf {
     let plain: String = id
         .chars()
@@ -244,7 +244,7 @@ fn file_name(id: &str, taken: &mut BTreeSet<String>) -> PathBuf {
     PathBuf::from(format!("{name}.json"))
 }
 
-fn tell_skipped(context: &Context, imported: &Imported) {
+fn report_skipped(context: &Context, imported: &Imported) {
     for line in imported.skipped.iter().take(SKIPPED_SHOWN_MAX) {
         context.say(format_args!("line {} was skipped: {}", line.line, escape(&line.reason)));
     }
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_stay_in_their_folder_and_apart() {
+    fn file_names_stay_in_their_folder_and_are_unique() {
         let mut taken = BTreeSet::new();
         let names: Vec<String> = ["../../etc/x", "a", "A", ""]
             .iter()

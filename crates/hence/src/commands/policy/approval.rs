@@ -1,4 +1,4 @@
-//! What policies demand before a review can be approved.
+//! The policies that a review must satisfy to be approved.
 
 use hence_canon::{Digest, Object, Value};
 use hence_policy::policy::{Policy, built_in};
@@ -9,7 +9,7 @@ use hence_review::vocabulary::EvaluationStatus;
 use crate::code::Code;
 use crate::error::CliError;
 
-/// The built-in policies about gaps. Whatever their severity elsewhere, an approval needs all of them.
+/// The built-in policies about gaps. An approval needs all of them, whatever their severity.
 const GATES: [&str; 4] = [
     "no-open-critical-at-approval",
     "high-gaps-acknowledged-before-commit",
@@ -19,8 +19,8 @@ const GATES: [&str; 4] = [
 
 /// Refuses an approval that would violate a policy about gaps.
 ///
-/// The trace is judged as the review leaves it, with the approval behind its last action. What the rules of reviews
-/// refuse by themselves is left to them.
+/// The trace is evaluated as the review leaves it, with the approval after its last action. The rules of reviews are
+/// checked elsewhere.
 pub(crate) fn approval_allowed(review: &Review) -> Result<(), CliError> {
     if review.judgement().disposition != Disposition::Approve {
         return Ok(());
@@ -44,7 +44,7 @@ pub(crate) fn approval_allowed(review: &Review) -> Result<(), CliError> {
 
 /// Returns the trace as the review leaves it, approved.
 fn approved(review: &Review) -> Value {
-    // Where the journal ends shows in the merged document, and no policy speaks of it.
+    // The head of the journal is part of the merged document, and no policy is about it.
     let merged = merged(review, ReviewHead { hash: Digest::of(b""), records: 0 });
     let Some(trace) = merged.as_object() else { return merged };
     let actions = trace.get("actions").and_then(Value::as_array).unwrap_or(&[]);

@@ -1,40 +1,44 @@
-//! `hence policy check`: which rules traces keep, which they break, and what decided it.
+//! `hence policy check`: the verdicts of policies on traces.
+
+use std::sync::Arc;
 
 use hence_canon::{Object, Value};
+use hence_policy::lint::Finding;
 use hence_policy::policy::Policy;
-use hence_policy::{FailOn, Options, Report, check};
+use hence_policy::verdict::{Step, Verdict, Witnesses};
+use hence_policy::{FailOn, Options, Report, Summary, check, show};
 use hence_projection::policy_specification;
+use hence_review::show::{Suite, junit as junit_document};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::verdict::{Counts, FindingReport, VerdictReport};
-use super::{forms, source};
+use super::source;
 use crate::args::{FailOnArg, PolicyCheckArgs, VerdictFormat};
 use crate::code::Code;
-use crate::context::{Context, escape};
+use crate::context::Context;
 use crate::data::Data;
 use crate::error::CliError;
-use crate::escape::escape_json;
+use crate::escape::{escape, escape_json};
 use crate::exit::Exit;
 use crate::hint;
 use crate::input;
 use crate::report::Text;
 
-/// A trace that was checked.
-pub(super) struct Checked {
-    pub(super) file: String,
-    pub(super) report: Report,
+/// A checked trace.
+struct Checked {
+    file: String,
+    report: Report,
     residuals: Vec<Object>,
 }
 
-/// What policies say about traces.
+/// The verdicts of policies on traces.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckReport {
-    /// Whether every trace passes. The exit code says the same.
+    /// Whether every trace passes, as in the exit code.
     passes: bool,
-    /// What made the check fail: error, warning or unknown.
+    /// The least that fails the check: error, warning or unknown.
     fail_on: &'static str,
-    /// How many policies were checked on each trace.
+    /// The number of policies checked on each trace.
     policies: usize,
     /// The verdicts of all traces, counted.
     summary: Counts,
@@ -42,10 +46,10 @@ pub(crate) struct CheckReport {
     traces: Vec<TraceReport>,
 }
 
-/// What policies say about one trace.
+/// The verdicts of policies on one trace.
 #[derive(Serialize, JsonSchema)]
 struct TraceReport {
-    /// Where the trace was read.
+    /// The source of the trace.
     file: String,
     /// Its id.
     trace_id: Option<String>,
@@ -55,9 +59,9 @@ struct TraceReport {
     summary: Counts,
     /// One verdict per policy, in the order of the policies.
     verdicts: Vec<VerdictReport>,
-    /// What is wrong or odd about the policies themselves.
+    /// The findings about the policies themselves.
     findings: Vec<FindingReport>,
-    /// Why the trace could not be judged at all.
+    /// The reason why the trace could not be judged at all.
     defect: Option<String>,
     /// The gaps that failed and undecided policies leave; empty unless asked for.
     residuals: Vec<Data>,
@@ -97,10 +101,11 @@ impl TraceReport {
         }
     }
 
-    /// Returns the errors of policies that do not stand behind a verdict already.
-    fn unsaid(&self) -> impl Iterator<Item = &FindingReport> {
-        let is_said = |finding: &FindingReport| self.verdicts.iter().any(|verdict| verdict.says(finding));
-        self.findings.iter().filter(move |finding| finding.weight == "error" && !is_said(finding))
+    /// Returns the errors of policies that are not the reason of a verdict already.
+    fn unreported(&self) -> impl Iterator<Item = &FindingReport> {
+        let is_reported =
+            |finding: &FindingReport| self.verdicts.iter().any(|verdict| verdict.states(finding));
+        self.findings.iter().filter(move |finding| finding.weight == "error" && !is_reported(finding))
     }
 
     fn text(&self) -> String {
@@ -118,13 +123,17 @@ impl TraceReport {
         for (_, line) in lines {
             text.push_str(&format!("  {}\n", escape(line)));
         }
-        for finding in self.unsaid() {
+        for finding in self.unreported() {
             text.push_str(&format!("  policy {}: {}\n", escape(&finding.policy_id), escape(&finding.text)));
         }
         for Data(gap) in &self.residuals {
-            let said = |key: &str| gap.get(key).and_then(Value::as_str).unwrap_or_default();
-            let line =
-                format!("gap  {} ({}): {}", said("residual_id"), said("severity"), said("suggested_check"));
+            let text_of = |key: &str| gap.get(key).and_then(Value::as_str).unwrap_or_default();
+            let line = format!(
+                "gap  {} ({}): {}",
+                text_of("residual_id"),
+                text_of("severity"),
+                text_of("suggested_check")
+            );
             text.push_str(&format!("  {}\n", escape(&line)));
         }
         text.push_str(&format!("  {}\n", self.summary));
@@ -136,14 +145,14 @@ impl Text for CheckReport {
     fn text(&self) -> String {
         let mut text: String = self.traces.iter().map(TraceReport::text).collect();
         if self.traces.len() > 1 {
-            let kept = self.traces.iter().filter(|trace| trace.passes).count();
-            text.push_str(&format!("{kept} of {} traces pass: {}\n", self.traces.len(), self.summary));
+            let passing = self.traces.iter().filter(|trace| trace.passes).count();
+            text.push_str(&format!("{passing} of {} traces pass: {}\n", self.traces.len(), self.summary));
         }
         text
     }
 }
 
-/// Returns the trace with the policies it was checked against, those it had first.
+/// Returns the trace with the policies it was checked against added to its own.
 fn with_policies(trace: &Object, policies: &[&Policy]) -> Object {
     let had = trace.get("policies").and_then(Value::as_array).unwrap_or(&[]);
     let is_had = |policy: &&&Policy| {
@@ -179,18 +188,217 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         None => context.print(&report)?,
         Some(VerdictFormat::Text) => context.print_as_text(&report)?,
         Some(VerdictFormat::Json) => context.print_as_json(&report)?,
-        Some(VerdictFormat::Sarif) => context.write_document(&forms::sarif(&checked))?,
-        Some(VerdictFormat::Junit) => context.write_document(&forms::junit(&checked, args.fail_on.into()))?,
-        Some(VerdictFormat::Github) => context.write(forms::github(&checked).as_bytes())?,
+        Some(VerdictFormat::Sarif) => context.write_document(&sarif(&checked))?,
+        Some(VerdictFormat::Junit) => context.write_document(&junit(&checked, args.fail_on.into()))?,
+        Some(VerdictFormat::Github) => context.write(github(&checked).as_bytes())?,
     }
     if matches!(args.format, Some(VerdictFormat::Sarif | VerdictFormat::Junit)) {
-        // These forms know verdicts only, and the reason of an exit code must be somewhere.
-        for finding in report.traces.first().into_iter().flat_map(TraceReport::unsaid) {
+        // These formats have verdicts only, and the reason for an exit code must be printed somewhere.
+        for finding in report.traces.first().into_iter().flat_map(TraceReport::unreported) {
             context.say(format!("policy {}: {}", finding.policy_id, finding.text));
         }
     }
     if report.summary.is_vacuous() {
-        context.say("note: nothing was proven; no policy applied to what the traces hold");
+        context.say("note: nothing was proven; no policy applied to the traces");
     }
     Ok(if report.passes { Exit::Yes } else { Exit::No })
+}
+
+/// The number of verdicts of each kind. Vacuous ones are not compliance, so they are counted apart.
+#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
+struct Counts {
+    /// Policies that applied and were satisfied.
+    proven: usize,
+    /// Policies that were violated.
+    failed: usize,
+    /// Policies that did not apply to the trace.
+    vacuous: usize,
+    /// Policies without a verdict.
+    unknown: usize,
+    /// Verdicts that rest on words searched for in texts.
+    heuristic: usize,
+}
+
+impl Counts {
+    fn of(summary: Summary) -> Self {
+        let Summary { proven, failed, vacuous, unknown, heuristic } = summary;
+        Self { proven, failed, vacuous, unknown, heuristic }
+    }
+
+    /// Returns whether no policy applied.
+    const fn is_vacuous(self) -> bool {
+        self.proven + self.failed + self.unknown == 0
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            proven: self.proven + other.proven,
+            failed: self.failed + other.failed,
+            vacuous: self.vacuous + other.vacuous,
+            unknown: self.unknown + other.unknown,
+            heuristic: self.heuristic + other.heuristic,
+        }
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { proven, failed, vacuous, unknown, heuristic } = self;
+        write!(out, "{proven} proven, {failed} failed, {vacuous} vacuous, {unknown} unknown")?;
+        match heuristic {
+            0 => Ok(()),
+            _ => write!(out, "; {heuristic} rest on words looked for in texts"),
+        }
+    }
+}
+
+/// The verdict of a policy on a trace.
+#[derive(Serialize, JsonSchema)]
+struct VerdictReport {
+    /// The policy.
+    policy_id: String,
+    /// The severity of a failure: info, warning or error.
+    severity: &'static str,
+    /// passed, failed, not_applicable or unknown. Only passed is compliance.
+    status: &'static str,
+    /// The explanation or reason, in a sentence.
+    note: Option<String>,
+    /// The explanation of a failure, step by step, outermost first.
+    explanation: Vec<StepReport>,
+    /// The parts of the trace that violated it.
+    violating: WitnessReport,
+    /// The parts of the trace that satisfied it where it applied.
+    evidence: WitnessReport,
+    /// Words that were searched for in texts: the verdict rests on a guess about them.
+    heuristic_words: Vec<String>,
+    #[serde(skip)]
+    line: String,
+}
+
+/// One step of an explanation.
+#[derive(Serialize, JsonSchema)]
+struct StepReport {
+    /// The action's position in the trace, from 0.
+    position: Option<usize>,
+    /// The action's id.
+    action_id: Option<i64>,
+    /// The action's type.
+    action_type: Option<String>,
+    /// The fact found, or the fact missing.
+    found: String,
+}
+
+/// Parts of a trace a verdict points at.
+#[derive(Serialize, JsonSchema)]
+struct WitnessReport {
+    /// Ids of actions.
+    action_ids: Vec<i64>,
+    /// Ids of artifacts.
+    artifact_ids: Vec<String>,
+    /// Ids of residuals.
+    residual_ids: Vec<String>,
+    /// Other elements, by id or place.
+    elements: Vec<String>,
+}
+
+/// A finding about a policy.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FindingReport {
+    /// The policy.
+    pub(super) policy_id: String,
+    /// error: the policy cannot be evaluated; warning: perhaps not as meant.
+    pub(super) weight: &'static str,
+    /// The finding, with its location in the formula.
+    pub(super) text: String,
+}
+
+impl VerdictReport {
+    fn of(verdict: &Verdict) -> Self {
+        let steps = verdict.explanation.iter().flat_map(|explanation| &explanation.steps);
+        Self {
+            policy_id: verdict.policy_id.to_string(),
+            severity: verdict.severity.as_str(),
+            status: verdict.status.as_str(),
+            note: verdict.note(),
+            explanation: steps.map(StepReport::of).collect(),
+            violating: WitnessReport::of(&verdict.violating),
+            evidence: WitnessReport::of(&verdict.evidence),
+            heuristic_words: verdict.heuristic_words.clone(),
+            line: verdict.to_string(),
+        }
+    }
+
+    /// Returns whether the verdict's note is the text of a finding.
+    fn states(&self, finding: &FindingReport) -> bool {
+        self.policy_id == finding.policy_id && self.note.as_ref() == Some(&finding.text)
+    }
+
+    /// Returns the verdict in a line, and its sort key: failures first.
+    fn line(&self) -> (u8, &str) {
+        let order = match self.status {
+            "failed" => 0,
+            "unknown" => 1,
+            "passed" => 2,
+            _ => 3,
+        };
+        (order, &self.line)
+    }
+}
+
+impl StepReport {
+    fn of(step: &Step) -> Self {
+        let action = step.action.as_ref();
+        Self {
+            position: action.map(|action| action.position),
+            action_id: action.and_then(|action| action.id),
+            action_type: action.map(|action| action.action_type.clone()),
+            found: step.found.clone(),
+        }
+    }
+}
+
+impl WitnessReport {
+    fn of(witnesses: &Witnesses) -> Self {
+        let texts = |ids: &[Arc<str>]| ids.iter().map(ToString::to_string).collect();
+        Self {
+            action_ids: witnesses.action_ids.clone(),
+            artifact_ids: texts(&witnesses.artifact_ids),
+            residual_ids: texts(&witnesses.residual_ids),
+            elements: texts(&witnesses.elements),
+        }
+    }
+}
+
+impl FindingReport {
+    pub(super) fn of(policy_id: &str, finding: &Finding) -> Self {
+        let weight = finding.severity().as_str();
+        Self { policy_id: policy_id.to_owned(), weight, text: finding.to_string() }
+    }
+}
+
+/// Writes one SARIF log, with a run for each trace.
+fn sarif(checked: &[Checked]) -> String {
+    let mut whole = Object::new();
+    let mut runs: Vec<Value> = Vec::new();
+    for Checked { file, report, .. } in checked {
+        let log = show::sarif(report, file);
+        runs.extend(log.get("runs").and_then(Value::as_array).unwrap_or_default().iter().cloned());
+        if let Value::Object(log) = log {
+            whole = log;
+        }
+    }
+    escape_json(&Value::from(whole.with("runs", runs)).to_string())
+}
+
+/// Writes one JUnit document, with a suite for each trace.
+fn junit(checked: &[Checked], fail_on: FailOn) -> String {
+    let suites: Vec<Suite> =
+        checked.iter().map(|Checked { file, report, .. }| show::junit(report, file, fail_on)).collect();
+    junit_document("hence policy check", &suites)
+}
+
+/// Writes the workflow commands of all traces, escaped: a log may be shown on a terminal.
+fn github(checked: &[Checked]) -> String {
+    let text: String = checked.iter().map(|checked| show::github(&checked.report, &checked.file)).collect();
+    text.lines().map(|line| format!("{}\n", escape(line))).collect()
 }

@@ -1,4 +1,4 @@
-//! `hence policy explain`: what would break a policy, and whether several can be kept at once.
+//! `hence policy explain`: a shortest violation of each policy, and whether all can be satisfied together.
 
 use hence_canon::Value;
 use hence_policy::formula::{Alphabet, Formula};
@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::Text;
 
-/// What would break policies, and what keeps them all.
+/// Shortest traces that violate policies, and one that satisfies them all.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ExplainReport {
     /// The policies, each with a shortest trace that violates it.
@@ -28,7 +28,7 @@ pub(crate) struct ExplainReport {
     together: SearchReport,
     /// The policies that `together` leaves out, because they cannot be searched.
     left_out: Vec<String>,
-    /// How far was searched.
+    /// The bounds of the search.
     bound: BoundReport,
 }
 
@@ -37,29 +37,29 @@ pub(crate) struct ExplainReport {
 struct PolicyReport {
     /// Its id.
     policy_id: String,
-    /// Its formula; nothing if it cannot be read.
+    /// Its formula; null if it cannot be read.
     formula: Option<String>,
     /// A shortest trace that violates it.
     violation: SearchReport,
 }
 
-/// What a search found.
+/// The outcome of a search.
 #[derive(Serialize, JsonSchema)]
 struct SearchReport {
-    /// found; none: no trace of any length will do; none_within_bound: a longer one may; not_searched.
+    /// found; none: there is no such trace of any length; none_within_bound: a longer one may exist; not_searched.
     outcome: &'static str,
     /// The trace, if one was found.
     trace: Option<Data>,
-    /// Why nothing was searched, or how far it went.
+    /// The reason why nothing was searched, or how far the search went.
     note: Option<String>,
 }
 
-/// How far was searched. Actions are made from what the formulas mention; `applies_when` is not looked at.
+/// The bounds of the search. Actions are made from the words in the formulas; `applies_when` is ignored.
 #[derive(Serialize, JsonSchema)]
 struct BoundReport {
     /// Different actions tried at each step.
     candidates_max: usize,
-    /// States kept.
+    /// States stored.
     states_max: usize,
     /// Actions tried in all.
     steps_max: usize,
@@ -89,7 +89,7 @@ impl SearchReport {
         self.outcome != "not_searched"
     }
 
-    /// Says in a sentence what was found; the actions of a trace follow, each on a line.
+    /// Writes the outcome in a sentence; the actions of a trace follow, each on a line.
     fn text(&self, none: &str) -> String {
         let note = self.note.as_deref().map(escape).unwrap_or_default();
         match (self.outcome, &self.trace) {
@@ -120,7 +120,7 @@ impl Text for ExplainReport {
             let violation = policy.violation.text("there is none, of any length: it cannot be violated");
             text.push_str(&format!("  violation: {violation}"));
         }
-        let joint = self.together.text("no trace of any length: they cannot all be kept once triggered");
+        let joint = self.together.text("no trace of any length: they cannot all be satisfied once triggered");
         text.push_str(&format!("together: {joint}"));
         for id in &self.left_out {
             text.push_str(&format!("  without {}\n", escape(id)));
@@ -128,13 +128,13 @@ impl Text for ExplainReport {
         let BoundReport { candidates_max, states_max, steps_max, length_max } = &self.bound;
         text.push_str(&format!(
             "bound: {length_max} actions in a trace, {candidates_max} candidates for each, {states_max} states, \
-             {steps_max} steps; candidates come from what the formulas mention, applies_when is not looked at\n"
+             {steps_max} steps; candidates come from the words in the formulas, applies_when is ignored\n"
         ));
         text
     }
 }
 
-/// Returns the formula with the policy's own words replaced by what they mean.
+/// Returns the formula with the policy's own words replaced by their definitions.
 fn searched(policy: &Policy) -> Result<Formula, String> {
     let rule = policy.rule().map_err(ToString::to_string)?;
     if rule.definitions().next().is_none() {
@@ -181,7 +181,7 @@ pub(super) fn run(context: &Context, args: &PolicyExplainArgs) -> Result<Exit, C
         steps_max: STEPS_MAX,
         length_max: LENGTH_MAX,
     };
-    let can_be_kept = together.outcome != "none";
+    let can_be_satisfied = together.outcome != "none";
     context.print(&ExplainReport { policies, together, left_out, bound })?;
-    Ok(if can_be_kept { Exit::Yes } else { Exit::No })
+    Ok(if can_be_satisfied { Exit::Yes } else { Exit::No })
 }

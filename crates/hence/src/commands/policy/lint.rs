@@ -1,24 +1,25 @@
-//! `hence policy lint`: what is wrong or odd about policies before any trace is seen.
+//! `hence policy lint` and `hence policy test`: checks of policies without a trace.
 
+use hence_policy::policy::Policy;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::check::FindingReport;
 use super::source;
-use super::verdict::FindingReport;
 use crate::args::PolicySourcesArgs;
 use crate::context::{Context, escape};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::Text;
 
-/// What a reader of policies should know.
+/// The findings about policies.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LintReport {
-    /// How many policies were read.
+    /// The number of policies.
     policies: usize,
-    /// How many findings mean that a policy cannot be evaluated.
+    /// The number of findings that mean that a policy cannot be evaluated.
     errors: usize,
-    /// How many findings mean that a policy may not say what was meant.
+    /// The number of findings that mean that a policy may not mean what its author meant.
     warnings: usize,
     /// The findings, in the order of the policies.
     findings: Vec<FindingReport>,
@@ -36,7 +37,7 @@ impl Text for LintReport {
     }
 }
 
-pub(super) fn run(context: &Context, args: &PolicySourcesArgs) -> Result<Exit, CliError> {
+pub(super) fn lint(context: &Context, args: &PolicySourcesArgs) -> Result<Exit, CliError> {
     let set = source::load(&args.sources)?;
     let mut findings = Vec::new();
     for policy in set.policies() {
@@ -47,4 +48,78 @@ pub(super) fn run(context: &Context, args: &PolicySourcesArgs) -> Result<Exit, C
     let warnings = findings.len() - errors;
     context.print(&LintReport { policies: set.policies().len(), errors, warnings, findings })?;
     Ok(if errors == 0 { Exit::Yes } else { Exit::No })
+}
+
+/// The results of policies on their own examples.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TestReport {
+    /// Whether at least one example was run and all got the expected verdicts.
+    passes: bool,
+    /// The number of examples that got the expected verdict.
+    passed: usize,
+    /// The number of examples that did not, or cannot be read.
+    failed: usize,
+    /// Policies without examples.
+    untested: Vec<String>,
+    /// The examples.
+    examples: Vec<ExampleReport>,
+}
+
+/// The result of an example.
+#[derive(Serialize, JsonSchema)]
+struct ExampleReport {
+    /// The policy.
+    policy_id: String,
+    /// The description of the example.
+    about: String,
+    /// The difference from the expected verdict; null if there is none.
+    difference: Option<String>,
+}
+
+impl TestReport {
+    fn of(policies: &[Policy]) -> Self {
+        let (mut examples, mut untested) = (Vec::new(), Vec::new());
+        for policy in policies {
+            let policy_id = policy.id().to_string();
+            match policy.test() {
+                Ok(outcomes) if outcomes.is_empty() => untested.push(policy_id),
+                Ok(outcomes) => examples.extend(outcomes.into_iter().map(|outcome| ExampleReport {
+                    policy_id: policy_id.clone(),
+                    about: outcome.about,
+                    difference: outcome.difference,
+                })),
+                Err(fault) => {
+                    let (about, difference) = (String::new(), Some(fault.to_string()));
+                    examples.push(ExampleReport { policy_id, about, difference });
+                }
+            }
+        }
+        let failed = examples.iter().filter(|example| example.difference.is_some()).count();
+        let passed = examples.len() - failed;
+        Self { passes: failed == 0 && passed > 0, passed, failed, untested, examples }
+    }
+}
+
+impl Text for TestReport {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for ExampleReport { policy_id, about, difference } in &self.examples {
+            if let Some(difference) = difference {
+                let about = if about.is_empty() { String::new() } else { format!(", {}", escape(about)) };
+                text.push_str(&format!("FAIL {}{about}: {}\n", escape(policy_id), escape(difference)));
+            }
+        }
+        for policy in &self.untested {
+            text.push_str(&format!("none {}: it brings no examples\n", escape(policy)));
+        }
+        let (passed, failed, untested) = (self.passed, self.failed, self.untested.len());
+        text.push_str(&format!("{passed} examples pass, {failed} fail, {untested} policies have none\n"));
+        text
+    }
+}
+
+pub(super) fn test(context: &Context, args: &PolicySourcesArgs) -> Result<Exit, CliError> {
+    let report = TestReport::of(source::load(&args.sources)?.policies());
+    context.print(&report)?;
+    Ok(if report.passes { Exit::Yes } else { Exit::No })
 }

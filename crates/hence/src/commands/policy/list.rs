@@ -1,20 +1,28 @@
-//! `hence policy list`: policies by pack.
+//! `hence policy list` and `hence policy show`.
 
+use std::collections::BTreeMap;
+
+use hence_canon::Value;
+use hence_policy::formula::Alphabet;
+use hence_policy::lint::LanguageLevel;
 use hence_policy::policy::{Policy, PolicySet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::source;
-use crate::args::PolicyListArgs;
-use crate::context::Context;
+use crate::args::{PolicyListArgs, PolicyShowArgs};
+use crate::code::Code;
+use crate::context::{Context, escape};
+use crate::data::Data;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::report::{Text, columns, one_line};
+use crate::hint;
+use crate::report::{Text, columns, one_line, pairs};
 
-/// How much of a policy's sentence is shown in a row.
+/// The characters of a policy's statement in a row.
 const SENTENCE_CHARACTERS_MAX: usize = 100;
 
-/// Policies.
+/// The policies of a source.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ListReport {
     /// The policies, in the order they were read.
@@ -28,9 +36,9 @@ struct PolicyRow {
     policy_id: String,
     /// The pack it belongs to.
     pack: Option<String>,
-    /// How much a failure matters.
+    /// The severity of a failure.
     severity: &'static str,
-    /// What it says, in plain language.
+    /// Its meaning in plain language.
     statement: Option<String>,
 }
 
@@ -59,9 +67,112 @@ impl Text for ListReport {
     }
 }
 
-pub(super) fn run(context: &Context, args: &PolicyListArgs) -> Result<Exit, CliError> {
+pub(super) fn list(context: &Context, args: &PolicyListArgs) -> Result<Exit, CliError> {
     let set = source::load_or_built_in(&args.sources)?;
     let policies = set.policies().iter().map(|policy| PolicyRow::of(policy, &set)).collect();
     context.print(&ListReport { policies })?;
+    Ok(Exit::Yes)
+}
+
+/// A policy.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ShowReport {
+    /// Its id.
+    policy_id: String,
+    /// Its name.
+    name: String,
+    /// The severity of a failure: info, warning or error.
+    severity: &'static str,
+    /// Its meaning in plain language.
+    statement: Option<String>,
+    /// Its formula; null if it cannot be read.
+    formula: Option<FormulaReport>,
+    /// The reason why the formula cannot be read.
+    fault: Option<String>,
+    /// Its selector as written; null if it applies to every trace.
+    applies_when: Option<Data>,
+    /// The number of its examples.
+    examples: usize,
+    /// SHA-256 of its content, in hex.
+    sha256: String,
+}
+
+/// A formula.
+#[derive(Serialize, JsonSchema)]
+struct FormulaReport {
+    /// In logical symbols.
+    unicode: String,
+    /// In ASCII.
+    ascii: String,
+    /// The part of the language it needs: pure_temporal, scoped_temporal or structural.
+    level: &'static str,
+    /// The words the policy defines itself, and their formulas.
+    definitions: BTreeMap<String, String>,
+}
+
+impl ShowReport {
+    fn of(policy: &Policy) -> Result<Self, CliError> {
+        let examples = policy.examples();
+        let examples = examples.map_err(|fault| CliError::new(Code::Policies, fault.to_string()))?;
+        let selector = policy.source().get("applies_when").filter(|value| !Value::is_null(value));
+        Ok(Self {
+            policy_id: policy.id().to_string(),
+            name: policy.name().to_owned(),
+            severity: policy.severity().as_str(),
+            statement: policy.description().map(str::to_owned),
+            formula: policy.rule().ok().map(|rule| FormulaReport {
+                unicode: rule.formula().expr().print(Alphabet::Unicode),
+                ascii: rule.formula().expr().print(Alphabet::Ascii),
+                level: LanguageLevel::of(rule.expr()).as_str(),
+                definitions: rule
+                    .definitions()
+                    .map(|(word, meaning)| (word.as_str().to_owned(), meaning.expr().to_string()))
+                    .collect(),
+            }),
+            fault: policy.rule().err().map(ToString::to_string),
+            applies_when: selector.cloned().map(Data::from),
+            examples: examples.len(),
+            sha256: policy.digest().to_string(),
+        })
+    }
+}
+
+impl Text for ShowReport {
+    fn text(&self) -> String {
+        let mut rows = vec![
+            ("policy", escape(&self.policy_id)),
+            ("name", escape(&self.name)),
+            ("severity", self.severity.to_owned()),
+        ];
+        if let Some(statement) = &self.statement {
+            rows.push(("statement", escape(statement)));
+        }
+        if let Some(formula) = &self.formula {
+            rows.push(("formula", escape(&formula.unicode)));
+            rows.push(("ascii", escape(&formula.ascii)));
+            for (word, meaning) in &formula.definitions {
+                rows.push(("where", format!("{} = {}", escape(word), escape(meaning))));
+            }
+            rows.push(("level", formula.level.to_owned()));
+        }
+        if let Some(fault) = &self.fault {
+            rows.push(("fault", escape(fault)));
+        }
+        if let Some(selector) = &self.applies_when {
+            rows.push(("applies when", escape(&selector.0.to_string())));
+        }
+        rows.push(("examples", self.examples.to_string()));
+        rows.push(("sha256", self.sha256.clone()));
+        pairs(&rows)
+    }
+}
+
+pub(super) fn show(context: &Context, args: &PolicyShowArgs) -> Result<Exit, CliError> {
+    let set = source::load_or_built_in(&args.sources)?;
+    let Some(policy) = set.get(&args.id) else {
+        let error = CliError::new(Code::NoSuchPlace, format!("no policy {:?}", args.id));
+        return Err(error.with_hint(hint::LIST_POLICIES));
+    };
+    context.print(&ShowReport::of(policy)?)?;
     Ok(Exit::Yes)
 }

@@ -1,4 +1,4 @@
-//! `hence policy new`: a policy to begin with, and examples that show what its formula means.
+//! `hence policy new`: write a first version of a policy, with examples that show the meaning of its formula.
 
 use hence_canon::{Object, Value};
 use hence_policy::formula::Formula;
@@ -8,12 +8,12 @@ use hence_policy::{Options, check};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inline::{inline, name, text};
-use super::verdict::FindingReport;
+use super::check::FindingReport;
 use crate::args::PolicyNewArgs;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
+use crate::escape::escape_json;
 use crate::exit::Exit;
 use crate::report::Text;
 
@@ -22,11 +22,11 @@ use crate::report::Text;
 pub(crate) struct NewReport {
     /// Its id.
     policy_id: String,
-    /// The policy as a file of policies holds it.
+    /// The policy in TOML, as in a file of policies.
     toml: String,
-    /// How many examples were found for it.
+    /// The number of examples found for it.
     examples: usize,
-    /// What is wrong or odd about it.
+    /// The findings about it.
     findings: Vec<FindingReport>,
 }
 
@@ -36,7 +36,7 @@ impl Text for NewReport {
     }
 }
 
-/// Returns an example in TOML: the trace, if one was found and the policy says of it what the example states.
+/// Returns an example in TOML: the trace, if one was found and the policy gives it the expected verdict.
 fn example(policy: &Policy, expect: &str, found: &Result<Found, NotSearchable>) -> Result<String, String> {
     let trace = match found {
         Ok(Found::Trace(trace)) => trace,
@@ -110,4 +110,56 @@ pub(super) fn run(context: &Context, args: &PolicyNewArgs) -> Result<Exit, CliEr
     let is_evaluable = findings.iter().all(|finding| finding.weight != "error");
     context.print(&NewReport { policy_id: id.to_string(), toml, examples, findings })?;
     Ok(if is_evaluable { Exit::Yes } else { Exit::No })
+}
+
+/// Writes a quoted TOML text. TOML has the escapes of JSON, and also forbids control characters.
+fn text(text: &str) -> String {
+    escape_json(&Value::from(text).to_string())
+}
+
+/// Writes a value on one line; `None` if it contains null, which TOML does not have.
+fn inline(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Array(items) => {
+            let items: Option<Vec<String>> = items.iter().map(inline).collect();
+            Some(format!("[{}]", items?.join(", ")))
+        }
+        Value::Object(object) => {
+            let members: Option<Vec<String>> = object
+                .iter()
+                .map(|(key, value)| Some(format!("{} = {}", name(key), inline(value)?)))
+                .collect();
+            Some(format!("{{ {} }}", members?.join(", ")))
+        }
+        Value::String(content) => Some(text(content)),
+        scalar => Some(scalar.to_string()),
+    }
+}
+
+/// Writes a key, quoted only if necessary.
+fn name(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { text(key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::parse;
+    use hence_policy::policy::parse_toml;
+
+    use super::{inline, name};
+
+    #[test]
+    fn a_written_value_reads_back_unchanged() {
+        let json = r#"{"a b":["x\n\"\\\u0001\u007f\u202e",1,2.5,true,[]],"plain":{"":{}}}"#;
+        let value = parse(json.as_bytes()).unwrap();
+        let toml = format!("{} = {}\n", name("value"), inline(&value).unwrap());
+        assert_eq!(parse_toml(&toml).unwrap().get("value"), Some(&value), "{toml}");
+    }
+
+    #[test]
+    fn null_cannot_be_written_in_toml() {
+        assert_eq!(inline(&parse(b"[null]").unwrap()), None);
+    }
 }

@@ -1,4 +1,4 @@
-//! Reading what a person names: policies and traces.
+//! Loading the policies and traces named on the command line.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::{hint, input};
 
-/// How a document is written.
+/// The notation of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Notation {
     Json,
@@ -20,7 +20,7 @@ enum Notation {
 }
 
 impl Notation {
-    /// Goes by how the name ends; what says nothing is JSON.
+    /// Returns the notation of a file by its extension; JSON unless it is another.
     fn of(name: &str) -> Self {
         let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
@@ -37,12 +37,12 @@ pub(crate) fn load(names: &[String]) -> Result<PolicySet, CliError> {
     PolicySet::load(&documents?).map_err(refused)
 }
 
-/// Loads policies, all that are built in when nothing is named.
+/// Loads policies; all built-in packs when none is named.
 pub(super) fn load_or_built_in(names: &[String]) -> Result<PolicySet, CliError> {
     if names.is_empty() { Ok(built_in()) } else { load(names) }
 }
 
-/// Chooses policies by their ids or the ids of their packs, each once, in the order asked for; all when nothing is.
+/// Returns the policies with these ids or in packs with these ids, each once, in the order of the ids; all without ids.
 pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s Policy>, CliError> {
     if only.is_empty() {
         return Ok(set.policies().iter().collect());
@@ -65,9 +65,10 @@ pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s 
     Ok(chosen)
 }
 
-/// Reads a trace, or the trace a run of the store becomes.
+/// Reads a trace from a file, or exports the trace of a run.
 ///
-/// A file always means the file: a run of the same name must not be checked in its place. A journal's file is a run.
+/// The name of an existing file means the file: a run of the same name must not be checked instead. A journal file is a
+/// run.
 pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, CliError> {
     let path = Path::new(name);
     let is_journal = path.extension().is_some_and(|ending| ending == "ndjson");
@@ -76,7 +77,7 @@ pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, 
     }
     match exported(context, name) {
         Ok((_, trace)) => Ok(trace),
-        // Without such a run the name was meant as a file.
+        // Without such a run the name means a file.
         Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
             read_trace(name).map_err(|error| error.with_hint(hint::NEITHER_FILE_NOR_RUN))
         }
@@ -84,7 +85,7 @@ pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, 
     }
 }
 
-/// Reads a trace. A document without actions is refused: every rule would be vacuous on it.
+/// Reads a trace from a file. A document without actions is refused: every policy would be vacuous on it.
 pub(super) fn read_trace(name: &str) -> Result<Value, CliError> {
     let shown = input::shown_name(name);
     let bytes = input::read_document(name)?;
@@ -102,7 +103,7 @@ pub(super) fn read_trace(name: &str) -> Result<Value, CliError> {
 }
 
 fn document(name: &str) -> Result<Document, CliError> {
-    // A pack's name always means the pack: a file that happens to lie there must not replace it unseen.
+    // The name of a pack means the pack: a file of that name must not replace it unseen.
     if let Some((_, text)) = BUILT_IN.iter().find(|(pack, _)| *pack == name) {
         let value = toml(name, text)?;
         return Ok(Document { name: name.to_owned(), value });
@@ -135,7 +136,7 @@ fn read_value(name: &str, bytes: &[u8], code: Code) -> Result<Value, CliError> {
     }
 }
 
-/// Reads TOML; the lines that show the place become findings.
+/// Reads TOML; the lines of the error that show its location become findings.
 fn toml(name: &str, text: &str) -> Result<Value, CliError> {
     parse_toml(text).map_err(|error| {
         let text = error.to_string();

@@ -53,7 +53,7 @@ fn what_applies_to_nothing_is_said_to_prove_nothing() {
       n/a  deploys-approved: `Deploy` never holds
       0 proven, 0 failed, 2 vacuous, 0 unknown
     --- stderr
-    note: nothing was proven; no policy applied to what the traces hold
+    note: nothing was proven; no policy applied to the traces
     [exit 0]
     ");
 }

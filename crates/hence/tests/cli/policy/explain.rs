@@ -21,7 +21,7 @@ fn explain_finds_what_breaks_a_policy_and_what_keeps_them_all() {
         {"id":2,"type":"Deploy"}
         {"category":"activity","id":3,"result_summary":"passed","type":"RunTests"}
         {"category":"activity","id":4,"type":"GitCommit"}
-    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
     [exit 0]
     "#);
     assert_snapshot!(world.cli(&["policy", "explain", "rules.toml", "--only", "tests-first"]), @r#"
@@ -32,7 +32,7 @@ fn explain_finds_what_breaks_a_policy_and_what_keeps_them_all() {
     together: a shortest has 2 actions
         {"category":"activity","id":1,"result_summary":"passed","type":"RunTests"}
         {"category":"activity","id":2,"type":"GitCommit"}
-    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
     [exit 0]
     "#);
 }
@@ -50,8 +50,8 @@ fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
       violation: a shortest has 2 actions
         {"category":"governance","id":1,"type":"Approve"}
         {"id":2,"type":"Deploy"}
-    together: no trace of any length: they cannot all be kept once triggered
-    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    together: no trace of any length: they cannot all be satisfied once triggered
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
     [exit 1]
     "#);
     assert_snapshot!(world.cli(&["policy", "explain", "engineering", "--only", "no-secrets-committed"]), @r"
@@ -60,7 +60,7 @@ fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
       violation: not searched: no candidate actions are known for `∃ x ∈ outputs(a) . x.metadata.contains_secret = true`
     together: not searched: no policy can be searched
       without no-secrets-committed
-    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["policy", "explain", "--formula", "count(ToolCall) <= 1000"]), @r#"
@@ -69,7 +69,7 @@ fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
       violation: none within the bound: 26 states were visited, traces of up to 24 actions
     together: a shortest has 1 action
         {"id":1,"type":"Other"}
-    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from what the formulas mention, applies_when is not looked at
+    bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
     [exit 0]
     "#);
     assert_snapshot!(world.refused(&["policy", "explain", "--formula", "G(a ->"]), @r"

@@ -15,7 +15,7 @@ use crate::formula::{Expr, Formula};
 
 /// A named check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Structural {
+pub enum NamedCheck {
     /// Every input of every action was produced by exactly one earlier action.
     DataFlowIntegrity,
     /// Every verification goal is about a model of the trace.
@@ -60,55 +60,55 @@ impl Outcome {
 }
 
 /// Name, check, formula.
-const KNOWN: [(&str, Structural, &str); 8] = [
+const KNOWN: [(&str, NamedCheck, &str); 8] = [
     (
         "data_flow_integrity",
-        Structural::DataFlowIntegrity,
+        NamedCheck::DataFlowIntegrity,
         "G(∀input ∈ inputs(a) → ∃!b . b < a ∧ input ∈ outputs(b))",
     ),
     (
         "goals_reference_valid_artifacts",
-        Structural::GoalsReferenceValidArtifacts,
+        NamedCheck::GoalsReferenceValidArtifacts,
         "G(VerificationGoal → target_artifact_id ∈ {a.id | a.type = IMLModel})",
     ),
     (
         "generated_tests_require_decomposition",
-        Structural::GeneratedTestsRequireDecomposition,
+        NamedCheck::GeneratedTestsRequireDecomposition,
         "G(GeneratedTests → Decomposition ∈ ancestors(derived_from))",
     ),
     (
         "files_modified_consistent",
-        Structural::FilesModifiedConsistent,
+        NamedCheck::FilesModifiedConsistent,
         "files_modified = {target(a) | G(a ∧ (EditFile ∨ CreateFile ∨ DeleteFile))}",
     ),
     (
         "no_open_critical_residuals",
-        Structural::NoOpenCriticalResiduals,
+        NamedCheck::NoOpenCriticalResiduals,
         "¬∃ r ∈ residuals . r.severity = Critical ∧ r.status = Open",
     ),
     (
         "high_severity_residuals_acknowledged_before_commit",
-        Structural::HighSeverityResidualsAcknowledgedBeforeCommit,
+        NamedCheck::HighSeverityResidualsAcknowledgedBeforeCommit,
         "G(GitCommit → ∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open)",
     ),
     (
         "unverified_residuals_have_suggested_check",
-        Structural::UnverifiedResidualsHaveSuggestedCheck,
+        NamedCheck::UnverifiedResidualsHaveSuggestedCheck,
         "∀ r ∈ residuals . r.kind = Unverified → r.suggested_check ≠ ∅",
     ),
     (
         "assumptions_are_located",
-        Structural::AssumptionsAreLocated,
+        NamedCheck::AssumptionsAreLocated,
         "∀ r ∈ residuals . r.kind = Assumption → (r.target ≠ ∅ ∨ r.related_artifact_ids ≠ ∅)",
     ),
 ];
 
-static FORMULAS: LazyLock<Vec<(Structural, Formula)>> = LazyLock::new(|| {
+static FORMULAS: LazyLock<Vec<(NamedCheck, Formula)>> = LazyLock::new(|| {
     let parsed = KNOWN.iter().filter_map(|(_, check, text)| Some((*check, Formula::parse(text).ok()?)));
     parsed.collect()
 });
 
-impl Structural {
+impl NamedCheck {
     /// Returns the check called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         KNOWN.iter().find(|(known, ..)| *known == name).map(|(_, check, _)| *check)
@@ -137,12 +137,12 @@ impl Structural {
 }
 
 /// Runs a check that has no formula of its own.
-pub(crate) fn check(check: Structural, subject: &Subject) -> Outcome {
+pub(crate) fn check(check: NamedCheck, subject: &Subject) -> Outcome {
     match check {
-        Structural::DataFlowIntegrity => check_data_flow(subject),
-        Structural::GoalsReferenceValidArtifacts => check_goals(subject),
-        Structural::GeneratedTestsRequireDecomposition => check_tests_lineage(subject),
-        Structural::FilesModifiedConsistent => check_files(subject),
+        NamedCheck::DataFlowIntegrity => check_data_flow(subject),
+        NamedCheck::GoalsReferenceValidArtifacts => check_goals(subject),
+        NamedCheck::GeneratedTestsRequireDecomposition => check_tests_lineage(subject),
+        NamedCheck::FilesModifiedConsistent => check_files(subject),
         _ => Outcome::default(),
     }
 }
@@ -270,9 +270,9 @@ mod tests {
     fn every_known_formula_parses_and_is_recognised_by_shape_and_by_name() {
         assert_eq!(FORMULAS.len(), KNOWN.len());
         for (name, check, text) in KNOWN {
-            assert_eq!(Structural::recognise(Formula::parse(text).unwrap().expr()), Some(check));
-            assert_eq!(Structural::recognise(Formula::parse(name).unwrap().expr()), Some(check));
+            assert_eq!(NamedCheck::recognise(Formula::parse(text).unwrap().expr()), Some(check));
+            assert_eq!(NamedCheck::recognise(Formula::parse(name).unwrap().expr()), Some(check));
         }
-        assert_eq!(Structural::recognise(Formula::parse("G(a → b)").unwrap().expr()), None);
+        assert_eq!(NamedCheck::recognise(Formula::parse("G(a → b)").unwrap().expr()), None);
     }
 }
