@@ -60,7 +60,7 @@ fn decoded(value: &Value) {
             assert_eq!(decode(&written).as_ref(), Ok(&trace));
             assert_eq!(encode(&decode(&written).expect("it was decoded just now")), written);
         }
-        Err(error) => assert!(!error.defects.is_empty() && !strict.is_valid()),
+        Err(error) => assert!(!error.findings.is_empty() && !strict.is_valid()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
-use crate::model::{Field as _, ReviewEvent, Target};
+use crate::model::{ReviewEvent, Target};
 use crate::vocabulary::{ResidualKind, ResidualSource, ResidualStatus};
 
 use super::gap::{Gap, Origin};
@@ -114,16 +114,12 @@ fn surfaced(gap: &Gap) -> Value {
         members = members.with("severity", severity);
     }
     if let Some(part) = &gap.part {
-        members = members.with("target", target(&part.clone().into()));
+        members = members.with("target", Value::from(&Target::from(part.clone())));
     }
     if let Some(check) = &gap.suggested_check {
         members = members.with("suggested_check", check.as_str());
     }
     members.into()
-}
-
-fn target(target: &Target) -> Value {
-    target.encode().unwrap_or_default()
 }
 
 fn comment(remark: &Remark) -> Value {
@@ -132,7 +128,7 @@ fn comment(remark: &Remark) -> Value {
         ("author", remark.stamp.author.clone().into()),
         ("created_at", remark.stamp.at.clone().into()),
         ("body", remark.event.body.clone().into()),
-        ("target", target(&remark.event.target)),
+        ("target", (&remark.event.target).into()),
         ("status", if remark.resolved.is_some() { "resolved" } else { "open" }.into()),
     ]);
     if let Some(parent) = &remark.event.thread_parent_id {
@@ -150,7 +146,7 @@ fn item(found: &Item) -> Value {
         ("author", found.stamp.author.clone().into()),
         ("created_at", found.stamp.at.clone().into()),
         ("title", found.event.title.clone().into()),
-        ("target", target(&found.event.target)),
+        ("target", (&found.event.target).into()),
         ("status", found.status.into()),
         ("blocking", found.event.blocking.into()),
     ]);

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
-use crate::model::{
-    CommentEvent, CommentId, Defects, Field as _, ItemEvent, Path, ReviewItemId, Target, TargetPart,
-};
+use crate::model::{CommentEvent, CommentId, ItemEvent, ReviewItemId, Target, TargetPart, decode_field};
 use crate::vocabulary::ReviewItemStatus;
 use crate::wire::{Entry, Trace};
 
@@ -144,5 +142,5 @@ fn stamp(entry: &Entry, time: &str) -> Stamp {
 /// Reads a target; what names no part is about the trace as a whole.
 fn target(entry: &Entry) -> Target {
     let written = entry.member("target").cloned().unwrap_or(Value::Null);
-    Target::decode(&written, &Path::ROOT, &mut Defects::default()).unwrap_or_else(|| TargetPart::Trace.into())
+    decode_field(&written).unwrap_or_else(|_| TargetPart::Trace.into())
 }

@@ -1,5 +1,6 @@
 //! Actions and meta-actions (§8), evidence and observations (§9).
 
+use hence_canon::read::{Finding, Findings};
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::{
@@ -7,11 +8,9 @@ use crate::vocabulary::{
     GovernanceType, MetaSource, MetaStatus, ReasoningType,
 };
 
-use super::field::{Defects, Field, Number, Path, Text};
-use super::id::{ActionId, ArtifactId, MetaActionId, ResidualId};
-use super::record::{Members, Reader, Writer, members, record};
+use super::field::{ActionId, ArtifactId, Field, MetaActionId, Number, ResidualId, Text, words_schema};
+use super::record::{Definitions, Members, Reader, Writer, members, one, record};
 use super::reproduction::ActionReproducibility;
-use super::schema::{Definitions, object_schema, words_schema};
 
 members! {
     /// What every action has (§8.1).
@@ -141,13 +140,11 @@ pub struct Action {
 
 /// The type of an action as a member.
 impl Field for ActionType {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-        let action_type = value.as_str().and_then(Self::from_word);
-        if action_type.is_none() {
+    fn decode(value: &Value) -> Result<Self, Findings> {
+        value.as_str().and_then(Self::from_word).ok_or_else(|| {
             let found = value.as_str().map_or_else(|| value.kind().to_string(), |word| format!("{word:?}"));
-            defects.push(at, format!("expected an action type of the specification, found {found}"));
-        }
-        action_type
+            one(Finding::other(format!("expected an action type of the specification, found {found}")))
+        })
     }
 
     fn encode(&self) -> Option<Value> {
@@ -177,7 +174,7 @@ fn read_step(reader: &mut Reader<'_>) -> Option<ActionStep> {
     if let Some(category) = category?.filter(|category| *category != action_type.category()) {
         let message =
             format!("{} belongs to {}, found {category}", action_type.as_str(), action_type.category());
-        reader.defects.push(&reader.at.key("category"), message);
+        reader.refuse("category", message);
         return None;
     }
     Some(match action_type {
@@ -189,12 +186,11 @@ fn read_step(reader: &mut Reader<'_>) -> Option<ActionStep> {
 }
 
 impl Field for Action {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-        let mut reader = Reader::new(value, at, defects)?;
+    fn decode(value: &Value) -> Result<Self, Findings> {
+        let mut reader = Reader::new(value)?;
         let common = ActionCommon::read(&mut reader);
         let step = read_step(&mut reader);
-        let extra = reader.rest();
-        Some(Self { common: common?, step: step?, extra })
+        reader.finish(|extra| Some(Self { common: common?, step: step?, extra }))
     }
 
     fn encode(&self) -> Option<Value> {
@@ -213,16 +209,12 @@ impl Field for Action {
     }
 
     fn schema(definitions: &mut Definitions) -> Value {
-        definitions.define("Action", |definitions| {
-            let mut properties = vec![
-                ("category".into(), ActionCategory::schema(definitions)),
-                ("type".into(), ActionType::schema(definitions)),
-            ];
-            let mut required = vec!["category".into(), "type".into()];
-            ActionCommon::properties(definitions, &mut properties, &mut required);
-            ActionPayload::properties(definitions, &mut properties, &mut required);
-            GatewayPayload::properties(definitions, &mut properties, &mut required);
-            object_schema(properties, required)
+        definitions.object("Action", |definitions, schema| {
+            schema.member::<ActionCategory>(definitions, "category");
+            schema.member::<ActionType>(definitions, "type");
+            ActionCommon::describe(definitions, schema);
+            ActionPayload::describe(definitions, schema);
+            GatewayPayload::describe(definitions, schema);
         })
     }
 

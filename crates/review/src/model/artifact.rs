@@ -1,18 +1,17 @@
 //! Artifacts (§7) and reference artifacts (§11).
 
+use hence_canon::read::Findings;
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::{ArtifactType, ReferenceGoalKind};
 
-use super::field::{Defects, Field, Path, Text};
-use super::id::{ActionId, ArtifactId, ReferenceArtifactId};
+use super::field::{ActionId, ArtifactId, Field, ReferenceArtifactId, Text, any_of};
 use super::payload::{
     CoSimulationResultPayload, ConformanceResultPayload, FormalModelPayload, FormalizationPayload,
     GeneratedTestsPayload, ReproductionBundlePayload, StateSpaceAnalysisResultPayload,
     VerificationGoalPayload, VerificationResultPayload,
 };
-use super::record::{Members, Reader, Writer, members, record};
-use super::schema::{Definitions, object_schema};
+use super::record::{Definitions, Members, Reader, Writer, members, record};
 
 members! {
     /// What every artifact has (§7.1). A role is any word; the specification names some.
@@ -57,7 +56,7 @@ macro_rules! contents {
                     $(ArtifactType::$plain => {
                         if reader.raw("payload").is_some() {
                             let message = format!("{artifact_type} carries no payload");
-                            reader.defects.push(&reader.at.key("payload"), message);
+                            reader.refuse("payload", message);
                             return None;
                         }
                         Self::$plain
@@ -118,17 +117,16 @@ pub struct Artifact {
 }
 
 impl Field for Artifact {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-        let mut reader = Reader::new(value, at, defects)?;
+    fn decode(value: &Value) -> Result<Self, Findings> {
+        let mut reader = Reader::new(value)?;
         let common = ArtifactCommon::read(&mut reader);
         let artifact_type = reader.member::<ArtifactType>("artifact_type");
-        let content =
-            artifact_type.and_then(|artifact_type| ArtifactContent::read(artifact_type, &mut reader));
-        let mut extra = reader.rest();
-        if extra.get("payload").is_some_and(Value::is_null) {
-            extra = extra.without("payload");
-        }
-        Some(Self { common: common?, content: content?, extra })
+        let content = artifact_type.and_then(|kind| ArtifactContent::read(kind, &mut reader));
+        reader.finish(|extra| {
+            let is_null = extra.get("payload").is_some_and(Value::is_null);
+            let extra = if is_null { extra.without("payload") } else { extra };
+            Some(Self { common: common?, content: content?, extra })
+        })
     }
 
     fn encode(&self) -> Option<Value> {
@@ -141,16 +139,12 @@ impl Field for Artifact {
     }
 
     fn schema(definitions: &mut Definitions) -> Value {
-        definitions.define("Artifact", |definitions| {
-            let mut properties = vec![("artifact_type".into(), ArtifactType::schema(definitions))];
-            let mut required = vec!["artifact_type".into()];
-            ArtifactCommon::properties(definitions, &mut properties, &mut required);
-            let payloads = ArtifactContent::payload_schemas(definitions);
-            let open: Value = Object::new().into();
-            let payload =
-                Object::from_iter([("anyOf", payloads.into_iter().chain([open]).collect::<Value>())]);
-            properties.push(("payload".into(), payload.into()));
-            object_schema(properties, required)
+        definitions.object("Artifact", |definitions, schema| {
+            schema.member::<ArtifactType>(definitions, "artifact_type");
+            ArtifactCommon::describe(definitions, schema);
+            let open = Object::new().into();
+            let payloads = ArtifactContent::payload_schemas(definitions).into_iter().chain([open]);
+            schema.optional("payload", any_of(payloads));
         })
     }
 

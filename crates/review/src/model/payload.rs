@@ -1,16 +1,15 @@
 //! Payloads of artifacts (§10).
 
-use hence_canon::{Object, Value};
+use hence_canon::read::{Finding, Findings};
+use hence_canon::{JsonPointer, Object, Value};
 
 use crate::vocabulary::{
     CoSimulationStatus, ConformanceStatus, FormalizationStatus, PropertyStatus, SatModelType,
     VerificationGoalKind, VerificationStatus,
 };
 
-use super::field::{Defects, Field, Path, Text};
-use super::id::{ActionId, ArtifactId, EnvironmentId, ReferenceArtifactId};
-use super::record::{Members, Reader, Writer, members, record};
-use super::schema::{Definitions, object_schema};
+use super::field::{ActionId, ArtifactId, EnvironmentId, Field, ReferenceArtifactId, Text};
+use super::record::{Definitions, ObjectSchema, Reader, one, record};
 
 record! {
     /// Source code and its formal counterpart (§10.1).
@@ -95,7 +94,7 @@ record! {
     }
 }
 
-/// What verification found; the status of a result is the tag of its outcome and cannot differ from it.
+/// The result of a verification, tagged with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are those of the specification")]
 pub enum VerificationOutcome {
@@ -119,23 +118,23 @@ impl VerificationOutcome {
 
 /// An outcome is an object with one member, named by its tag.
 impl Field for VerificationOutcome {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
+    fn decode(value: &Value) -> Result<Self, Findings> {
         let mut tagged = value.as_object().into_iter().flat_map(|object| object.iter());
         let (Some((tag, content)), None) = (tagged.next(), tagged.next()) else {
-            defects.push(at, "expected an object with one member, named by the status".to_owned());
-            return None;
+            return Err(one(Finding::other("expected an object with one member, named by the status")));
         };
-        let at = at.key(tag);
-        match VerificationStatus::from_word(tag) {
-            Some(VerificationStatus::Proved) => Field::decode(content, &at, defects).map(Self::Proved),
-            Some(VerificationStatus::Refuted) => Field::decode(content, &at, defects).map(Self::Refuted),
-            Some(VerificationStatus::Sat) => Field::decode(content, &at, defects).map(Self::Sat),
-            Some(VerificationStatus::Unknown) => Field::decode(content, &at, defects).map(Self::Unknown),
-            None => {
-                defects.push(&at, format!("{tag:?} is no verification status"));
-                None
-            }
-        }
+        let outcome = match VerificationStatus::from_word(tag) {
+            Some(VerificationStatus::Proved) => Field::decode(content).map(Self::Proved),
+            Some(VerificationStatus::Refuted) => Field::decode(content).map(Self::Refuted),
+            Some(VerificationStatus::Sat) => Field::decode(content).map(Self::Sat),
+            Some(VerificationStatus::Unknown) => Field::decode(content).map(Self::Unknown),
+            None => Err(one(Finding::other(format!("{tag:?} is no verification status")))),
+        };
+        outcome.map_err(|findings| {
+            let (place, mut moved) = (JsonPointer::root().child(&**tag), Findings::default());
+            moved.extend(findings.into_vec().into_iter().map(|finding| finding.under(&place)));
+            moved
+        })
     }
 
     fn encode(&self) -> Option<Value> {
@@ -155,8 +154,11 @@ impl Field for VerificationOutcome {
             ("sat", SatResult::schema(definitions)),
             ("unknown", UnknownResult::schema(definitions)),
         ];
-        let variants =
-            variants.map(|(tag, schema)| object_schema(vec![(tag.into(), schema)], vec![tag.into()]));
+        let variants = variants.map(|(tag, schema)| {
+            let mut tagged = ObjectSchema::default();
+            tagged.required(tag, schema);
+            tagged.build()
+        });
         Object::from_iter([("oneOf", variants.into_iter().collect::<Value>())]).into()
     }
 
@@ -171,75 +173,24 @@ impl Field for VerificationOutcome {
     }
 }
 
-members! {
-    /// What a result has besides its outcome.
-    ResultMembers {
+record! {
+    /// The answer to a goal (§10.4). Its status is the tag of its result.
+    VerificationResultPayload {
         goal_id: i64,
         goal_artifact_id: ArtifactId,
+        status: VerificationStatus,
         engine: Option<Text>,
         completed_at: Option<Text>,
         result: VerificationOutcome,
-    }
-}
-
-/// The answer to a goal (§10.4).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are those of the specification")]
-pub struct VerificationResultPayload {
-    pub goal_id: i64,
-    pub goal_artifact_id: ArtifactId,
-    pub engine: Option<Text>,
-    pub completed_at: Option<Text>,
-    pub result: VerificationOutcome,
-    /// Members the specification does not know.
-    pub extra: Object,
+    } check VerificationResultPayload::check_status
 }
 
 impl VerificationResultPayload {
-    fn of(members: ResultMembers, extra: Object) -> Self {
-        let ResultMembers { goal_id, goal_artifact_id, engine, completed_at, result } = members;
-        Self { goal_id, goal_artifact_id, engine, completed_at, result, extra }
-    }
-}
-
-impl Field for VerificationResultPayload {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-        let mut reader = Reader::new(value, at, defects)?;
-        let members = ResultMembers::read(&mut reader);
-        let status = reader.member::<VerificationStatus>("status");
-        let (members, status) = (members?, status?);
-        if status != members.result.status() {
-            let message = format!("the result is tagged {}, found status {status}", members.result.status());
-            reader.defects.push(&reader.at.key("status"), message);
-            return None;
+    fn check_status(&self, reader: &mut Reader<'_>) {
+        let (tag, status) = (self.result.status(), self.status);
+        if status != tag {
+            reader.refuse("status", format!("the result is tagged {tag}, found status {status}"));
         }
-        Some(Self::of(members, reader.rest()))
-    }
-
-    fn encode(&self) -> Option<Value> {
-        let mut writer = Writer::default();
-        writer.member("goal_id", &self.goal_id);
-        writer.member("goal_artifact_id", &self.goal_artifact_id);
-        writer.member("status", &self.result.status());
-        writer.member("engine", &self.engine);
-        writer.member("completed_at", &self.completed_at);
-        writer.member("result", &self.result);
-        Some(writer.finish(&self.extra))
-    }
-
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.define("VerificationResultPayload", |definitions| {
-            let mut properties = vec![("status".into(), VerificationStatus::schema(definitions))];
-            let mut required = vec!["status".into()];
-            ResultMembers::properties(definitions, &mut properties, &mut required);
-            object_schema(properties, required)
-        })
-    }
-
-    #[cfg(test)]
-    fn sample(source: &mut super::tests::Choices<'_>) -> Self {
-        let members = ResultMembers::sample(source);
-        Self::of(members, source.extra())
     }
 }
 

@@ -4,8 +4,7 @@ use hence_canon::Object;
 
 use crate::vocabulary::{EnvironmentKind, ProcedureKind, ReproducibilityStatus, ReproductionKind};
 
-use super::field::Text;
-use super::id::{ArtifactId, EnvironmentId};
+use super::field::{ArtifactId, EnvironmentId, Text};
 use super::record::record;
 
 record! {

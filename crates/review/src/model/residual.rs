@@ -1,13 +1,13 @@
 //! Residuals (§13) and references to parts of a trace (§14.1).
 
-use hence_canon::{Object, Value};
+use hence_canon::Object;
 
 use crate::vocabulary::{ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus, TargetType};
 
-use super::field::{Defects, Field, Path, Text};
-use super::id::{ActionId, ArtifactId, PolicyId, ReferenceArtifactId, ResidualId};
-use super::record::{Reader, Writer, record};
-use super::schema::{Definitions, object_schema};
+#[cfg(test)]
+use super::field::Field;
+use super::field::{ActionId, ArtifactId, PolicyId, ReferenceArtifactId, ResidualId, Text};
+use super::record::{Definitions, Members, ObjectSchema, Reader, Writer, record};
 
 record! {
     /// Something the trace does not establish (§13.1).
@@ -65,81 +65,62 @@ impl TargetPart {
     }
 }
 
-/// A reference to a part of a trace (§14.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The part.
-    pub part: TargetPart,
-    /// Members the specification does not know.
-    pub extra: Object,
+impl Members for TargetPart {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let target_type = reader.member::<TargetType>("target_type")?;
+        if target_type == TargetType::Trace {
+            // The id of the trace itself may be repeated here; it adds nothing.
+            reader.raw("target_id");
+            return Some(Self::Trace);
+        }
+        let id = reader.member::<Text>("target_id")?;
+        Some(match target_type {
+            TargetType::Trace => Self::Trace,
+            TargetType::Action => {
+                let Ok(number) = id.parse() else {
+                    let message = format!("an action is named by its number in decimal, found {id:?}");
+                    reader.refuse("target_id", message);
+                    return None;
+                };
+                Self::Action(ActionId(number))
+            }
+            TargetType::Artifact => Self::Artifact(ArtifactId::new(id)),
+            TargetType::Policy => Self::Policy(PolicyId::new(id)),
+            TargetType::PolicyEvaluation => Self::PolicyEvaluation(PolicyId::new(id)),
+            TargetType::ReferenceArtifact => Self::ReferenceArtifact(ReferenceArtifactId::new(id)),
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        writer.member("target_type", &self.target_type());
+        writer.member("target_id", &self.id());
+    }
+
+    fn describe(definitions: &mut Definitions, schema: &mut ObjectSchema) {
+        schema.member::<TargetType>(definitions, "target_type");
+        schema.member::<Option<Text>>(definitions, "target_id");
+    }
+
+    #[cfg(test)]
+    fn sample(source: &mut super::tests::Choices<'_>) -> Self {
+        match TargetType::sample(source) {
+            TargetType::Trace => Self::Trace,
+            TargetType::Action => Self::Action(Field::sample(source)),
+            TargetType::Artifact => Self::Artifact(Field::sample(source)),
+            TargetType::Policy => Self::Policy(Field::sample(source)),
+            TargetType::PolicyEvaluation => Self::PolicyEvaluation(Field::sample(source)),
+            TargetType::ReferenceArtifact => Self::ReferenceArtifact(Field::sample(source)),
+        }
+    }
+}
+
+record! {
+    /// A reference to a part of a trace (§14.1).
+    Target [part: TargetPart] {}
 }
 
 impl From<TargetPart> for Target {
     fn from(part: TargetPart) -> Self {
         Self { part, extra: Object::new() }
-    }
-}
-
-fn read_part(reader: &mut Reader<'_>) -> Option<TargetPart> {
-    let target_type = reader.member::<TargetType>("target_type")?;
-    if target_type == TargetType::Trace {
-        // The id of the trace itself may be repeated here; it says nothing more.
-        reader.raw("target_id");
-        return Some(TargetPart::Trace);
-    }
-    let id = reader.member::<Text>("target_id")?;
-    Some(match target_type {
-        TargetType::Trace => TargetPart::Trace,
-        TargetType::Action => {
-            let Ok(number) = id.parse() else {
-                let message = format!("an action is named by its number in decimal, found {id:?}");
-                reader.defects.push(&reader.at.key("target_id"), message);
-                return None;
-            };
-            TargetPart::Action(ActionId(number))
-        }
-        TargetType::Artifact => TargetPart::Artifact(ArtifactId::new(id)),
-        TargetType::Policy => TargetPart::Policy(PolicyId::new(id)),
-        TargetType::PolicyEvaluation => TargetPart::PolicyEvaluation(PolicyId::new(id)),
-        TargetType::ReferenceArtifact => TargetPart::ReferenceArtifact(ReferenceArtifactId::new(id)),
-    })
-}
-
-impl Field for Target {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-        let mut reader = Reader::new(value, at, defects)?;
-        let part = read_part(&mut reader);
-        let extra = reader.rest();
-        Some(Self { part: part?, extra })
-    }
-
-    fn encode(&self) -> Option<Value> {
-        let mut writer = Writer::default();
-        writer.member("target_type", &self.part.target_type());
-        writer.member("target_id", &self.part.id());
-        Some(writer.finish(&self.extra))
-    }
-
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.define("Target", |definitions| {
-            let properties = vec![
-                ("target_type".into(), TargetType::schema(definitions)),
-                ("target_id".into(), Option::<Text>::schema(definitions)),
-            ];
-            object_schema(properties, vec!["target_type".into()])
-        })
-    }
-
-    #[cfg(test)]
-    fn sample(source: &mut super::tests::Choices<'_>) -> Self {
-        let part = match TargetType::sample(source) {
-            TargetType::Trace => TargetPart::Trace,
-            TargetType::Action => TargetPart::Action(Field::sample(source)),
-            TargetType::Artifact => TargetPart::Artifact(Field::sample(source)),
-            TargetType::Policy => TargetPart::Policy(Field::sample(source)),
-            TargetType::PolicyEvaluation => TargetPart::PolicyEvaluation(Field::sample(source)),
-            TargetType::ReferenceArtifact => TargetPart::ReferenceArtifact(Field::sample(source)),
-        };
-        Self { part, extra: source.extra() }
     }
 }

@@ -6,9 +6,8 @@ use crate::vocabulary::{
     ChainStatus, CommentStatus, EvaluationStatus, PolicyScope, PolicySeverity, Relationship, ReviewItemStatus,
 };
 
-use super::field::Text;
-use super::id::{
-    ActionId, ArtifactId, CommentId, LinkId, PolicyId, ReferenceArtifactId, ReviewItemId, TraceId,
+use super::field::{
+    ActionId, ArtifactId, CommentId, LinkId, PolicyId, ReferenceArtifactId, ReviewItemId, Text, TraceId,
 };
 use super::record::record;
 use super::residual::Target;

@@ -1,14 +1,13 @@
 //! What a reviewer does to a trace, beside it: the events of a review journal.
 
-use hence_canon::Value;
+use hence_canon::read::{Finding, Findings};
+use hence_canon::{JsonPointer, Value};
 
 use crate::vocabulary::{ResidualKind, ResidualSeverity, words};
 
-use super::field::{Defects, Field, Path, Text};
-use super::id::{ArtifactId, CommentId, ResidualId, ReviewItemId};
-use super::record::{encoded, record};
+use super::field::{ArtifactId, CommentId, Field, ResidualId, ReviewItemId, Text, words_schema};
+use super::record::{Definitions, ObjectSchema, encoded, mismatch, one, record};
 use super::residual::Target;
-use super::schema::{Definitions, object_schema, words_schema};
 
 words! {
     /// What an acknowledgement, a resolution or a waiver is about.
@@ -106,19 +105,15 @@ macro_rules! events {
         }
 
         impl Field for ReviewEvent {
-            fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-                let Value::Object(object) = value else {
-                    defects.kind(at, "an object", value);
-                    return None;
-                };
+            fn decode(value: &Value) -> Result<Self, Findings> {
+                let object = value.as_object().ok_or_else(|| mismatch("an object", value))?;
                 let rest: Value = object.without("event").into();
                 match object.get("event").and_then(Value::as_str) {
-                    $(Some($word) => <$payload>::decode(&rest, at, defects).map(Self::$variant),)+
+                    $(Some($word) => <$payload>::decode(&rest).map(Self::$variant),)+
                     found => {
                         let found = found.unwrap_or("nothing");
                         let message = format!("event is one of {}; found {found:?}", Self::WORDS.join(", "));
-                        defects.push(&at.key("event"), message);
-                        None
+                        Err(one(Finding::other(message).under(&JsonPointer::root().child("event"))))
                     }
                 }
             }
@@ -130,7 +125,9 @@ macro_rules! events {
             }
 
             fn schema(_: &mut Definitions) -> Value {
-                object_schema(vec![("event".into(), words_schema(Self::WORDS))], vec!["event".into()])
+                let mut schema = ObjectSchema::default();
+                schema.required("event", words_schema(Self::WORDS));
+                schema.build()
             }
 
             #[cfg(test)]

@@ -1,19 +1,18 @@
 //! The trace (§5) and its events (§6).
 
+use hence_canon::read::Findings;
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::words;
 
 use super::action::{Action, MetaAction};
 use super::artifact::{Artifact, ReferenceArtifact};
-use super::field::{Defects, Field, Path, Text};
+use super::field::{Field, Text, TraceId, words_schema};
 use super::goal::Goal;
-use super::id::TraceId;
-use super::record::{Members, Reader, Writer, members, record};
+use super::record::{Definitions, Members, Reader, Writer, members, record};
 use super::reproduction::{ExecutionEnvironment, TraceReproducibility};
 use super::residual::Residual;
 use super::review::{Comment, Policy, PolicyEvaluation, ReviewItem, TraceLineage, TraceLink};
-use super::schema::{Definitions, object_schema, words_schema};
 
 words! {
     /// How a trace begins.
@@ -112,13 +111,12 @@ impl Trace {
 }
 
 impl Field for Trace {
-    fn decode(value: &Value, at: &Path<'_>, defects: &mut Defects) -> Option<Self> {
-        let mut reader = Reader::new(value, at, defects)?;
+    fn decode(value: &Value) -> Result<Self, Findings> {
+        let mut reader = Reader::new(value)?;
         reader.raw("spec_version");
         let members = TraceMembers::read(&mut reader);
         let goals = reader.member("goals");
-        let extra = reader.rest();
-        Some(Self { members: members?, goals: goals?, extra })
+        reader.finish(|extra| Some(Self { members: members?, goals: goals?, extra }))
     }
 
     fn encode(&self) -> Option<Value> {
@@ -133,12 +131,10 @@ impl Field for Trace {
     }
 
     fn schema(definitions: &mut Definitions) -> Value {
-        definitions.define("Trace", |definitions| {
-            let mut properties = vec![("spec_version".into(), words_schema(&["1.6", "1.7"]))];
-            let mut required = vec!["spec_version".into()];
-            TraceMembers::properties(definitions, &mut properties, &mut required);
-            properties.push(("goals".into(), Vec::<Goal>::schema(definitions)));
-            object_schema(properties, required)
+        definitions.object("Trace", |definitions, schema| {
+            schema.required("spec_version", words_schema(&["1.6", "1.7"]));
+            TraceMembers::describe(definitions, schema);
+            schema.member::<Vec<Goal>>(definitions, "goals");
         })
     }
 

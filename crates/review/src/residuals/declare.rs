@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hence_canon::{Object, Value};
 
-use crate::model::{Field as _, Residual, TargetPart};
+use crate::model::{Residual, TargetPart};
 use crate::vocabulary::{ResidualKind, ResidualSource, ResidualStatus};
 use crate::wire::Trace;
 
@@ -61,7 +61,7 @@ pub fn declare_residual(trace: &Value, residual: &Residual) -> Result<Value, Dec
         status: residual.status.or(Some(ResidualStatus::Open)),
         ..residual.clone()
     };
-    Ok(appended(object, [stated.encode().unwrap_or_default()]))
+    Ok(appended(object, [Value::from(&stated)]))
 }
 
 /// Declares every gap the trace shows and does not declare, with who surfaced it; says which those are.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hence_canon::{Object, Value};
 
 use crate::lineage::{Answers, StaleEvidence, stale_evidence};
-use crate::model::{ActionId, ArtifactId, Field, PolicyId, Target, TargetPart};
+use crate::model::{ActionId, ArtifactId, PolicyId, Target, TargetPart};
 use crate::vocabulary::{
     ArtifactType, Confidence, EvaluationStatus, PolicySeverity, PropertyStatus, ResidualSeverity,
     ResidualSource, VerificationStatus,
@@ -74,7 +74,7 @@ pub struct DerivedResidual {
 /// As a residual of the trace, marked as derived.
 impl From<&DerivedResidual> for Value {
     fn from(residual: &DerivedResidual) -> Self {
-        let target = Target::from(residual.target.clone()).encode().unwrap_or_default();
+        let target = Value::from(&Target::from(residual.target.clone()));
         Object::from_iter([
             ("residual_id", Value::from(residual.id.as_str())),
             ("kind", residual.basis.kind().into()),

@@ -11,13 +11,10 @@ use crate::vocabulary::{
 };
 use crate::wire::Action;
 
-use super::check::{Check, Field, Presence, shown};
-use super::finding::Severity;
-use super::members::{Members, items, objects};
-use super::place::Place;
-use super::rule::Rule;
+use super::check::{Check, Place, shown};
+use super::rule::{Rule, Severity};
 
-/// Names an action by its id as written, or by its index when it has none. Spelled out only in a finding.
+/// An action as findings name it: by its id as written, or by its index when it has none.
 pub(super) struct Subject<'a>(pub(super) &'a Action);
 
 impl fmt::Display for Subject<'_> {
@@ -30,7 +27,7 @@ impl fmt::Display for Subject<'_> {
     }
 }
 
-/// One action under check.
+/// An action that is being checked.
 struct Checked<'a> {
     members: Members<'a>,
     action_type: Option<ActionType>,
@@ -46,13 +43,7 @@ impl Checked<'_> {
 
 impl<'a> Check<'a> {
     pub(super) fn actions(&mut self) {
-        let root = Place::root().child("actions");
-        for (index, item) in self.trace.entry().items("actions").iter().enumerate() {
-            if item.as_object().is_none() {
-                let message = format!("an action is an object; found {}", shown(item));
-                self.find(Rule::ActionType, root.child(index), index, message);
-            }
-        }
+        self.objects_only("actions", "an action", Rule::ActionType);
         let mut vocabulary = BTreeSet::new();
         for action in self.trace.actions() {
             let members = Members::of(action.source());
@@ -112,7 +103,7 @@ impl<'a> Check<'a> {
         if word.is_empty() {
             self.find(Rule::ActionType, action.at.child("type"), &action.subject, "an action has a type");
         } else if action.action_type.is_none() && vocabulary.insert(word) {
-            // Domains bring their own vocabulary; each foreign word is told once, where it first occurs.
+            // Domains bring their own vocabulary; each foreign word is reported once, where it first occurs.
             let message = "the specification does not know this action type";
             self.find(Rule::ActionTypeUnknown, action.at.child("type"), word, message);
         }
@@ -167,12 +158,6 @@ impl<'a> Check<'a> {
     }
 
     fn action_evidence(&mut self, action: &Checked<'_>) {
-        let field = Field {
-            key: "type",
-            rule: Rule::EvidenceType,
-            words: EvidenceType::WORDS,
-            presence: Presence::Required,
-        };
         let (at, subject) = (|| action.at.child("evidence"), &action.subject);
         let changes = matches!(
             action.action_type,
@@ -192,7 +177,13 @@ impl<'a> Check<'a> {
             };
             let evidence_type = object.get("type").and_then(Value::as_str).and_then(EvidenceType::from_word);
             if evidence_type.is_none() {
-                self.word(object, &at().child(index), field, subject, |_| false);
+                self.required_word::<EvidenceType>(
+                    object,
+                    &at().child(index),
+                    "type",
+                    Rule::EvidenceType,
+                    subject,
+                );
             }
             match object.get("ref") {
                 Some(Value::String(path)) => {
@@ -209,31 +200,19 @@ impl<'a> Check<'a> {
     }
 
     fn action_observations(&mut self, action: &Checked<'_>) {
-        let field = Field {
-            key: "confidence",
-            rule: Rule::ObservationConfidence,
-            words: Confidence::WORDS,
-            presence: Presence::Optional,
-        };
         for (index, observation) in objects(action.members.observations) {
             let at = action.at.child("observations").child(index);
-            self.word(observation, &at, field, &action.subject, |word| Confidence::from_word(word).is_some());
+            let rule = Rule::ObservationConfidence;
+            self.optional_word::<Confidence>(observation, &at, "confidence", rule, &action.subject);
         }
     }
 
     fn action_execution(&mut self, action: &Checked<'_>) {
         let at = || action.at.child("execution");
         let execution = action.members.execution.and_then(Value::as_object);
-        let field = Field {
-            key: "determinism",
-            rule: Rule::ExecutionDeterminism,
-            words: Determinism::WORDS,
-            presence: Presence::Optional,
-        };
         if let Some(execution) = execution {
-            self.word(execution, &at(), field, &action.subject, |word| {
-                Determinism::from_word(word).is_some()
-            });
+            let rule = Rule::ExecutionDeterminism;
+            self.optional_word::<Determinism>(execution, &at(), "determinism", rule, &action.subject);
         }
         let Some(ActionType::Reasoning(_)) = action.action_type else { return };
         let written = action.members.category.and_then(Value::as_str);
@@ -258,11 +237,8 @@ impl<'a> Check<'a> {
         }
         for (index, option) in objects(action.members.options) {
             let Some(next) = option.get("next_action_id").filter(|next| !next.is_null()) else { continue };
-            if next.as_i64().is_none_or(|id| self.trace.action_by_id(id).is_none()) {
-                let at = at().child(index).child("next_action_id");
-                let message = format!("no action has the id {}", shown(next));
-                self.find(Rule::GatewayNext, at, &action.subject, message);
-            }
+            let at = at().child(index).child("next_action_id");
+            self.action_reference(next, Rule::GatewayNext, at, &action.subject);
         }
     }
 
@@ -273,25 +249,15 @@ impl<'a> Check<'a> {
             let message = format!("reproducibility is an object; found {}", shown(member));
             return self.find(Rule::ReproducibilityStatus, at, subject, message);
         };
-        let status = Field {
-            key: "status",
-            rule: Rule::ReproducibilityStatus,
-            words: ReproducibilityStatus::WORDS,
-            presence: Presence::Required,
-        };
-        self.word(object, &at, status, subject, |word| ReproducibilityStatus::from_word(word).is_some());
-        let kind = Field {
-            key: "reproduction_kind",
-            rule: Rule::ReproducibilityKind,
-            words: ReproductionKind::WORDS,
-            presence: Presence::Required,
-        };
-        self.word(object, &at, kind, subject, |word| ReproductionKind::from_word(word).is_some());
+        let rule = Rule::ReproducibilityStatus;
+        self.required_word::<ReproducibilityStatus>(object, &at, "status", rule, subject);
+        let rule = Rule::ReproducibilityKind;
+        self.required_word::<ReproductionKind>(object, &at, "reproduction_kind", rule, subject);
         if let Some(environment) = object.get("environment_id").and_then(Value::as_str)
             && !self.known.environments.contains(environment)
         {
-            let message = format!("no environment has the id {}", shown(&environment.into()));
-            self.find(Rule::RefEnvironment, at.child("environment_id"), subject, message);
+            let (rule, at) = (Rule::RefEnvironment, at.child("environment_id"));
+            self.unknown(rule, at, subject, "environment", &environment.into());
         }
         let known = |check: &Self, id: &str| check.is_artifact_or_reference(id);
         self.references(object, &at, "input_artifact_ids", Rule::RefRequiredArtifact, subject, known);
@@ -300,4 +266,58 @@ impl<'a> Check<'a> {
             self.references(expected, &at, "artifact_ids", Rule::RefRequiredArtifact, subject, known);
         }
     }
+}
+
+/// The members of an action, found in one pass; a member that is null counts as missing.
+#[derive(Clone, Copy, Default)]
+struct Members<'a> {
+    word: Option<&'a Value>,
+    category: Option<&'a Value>,
+    label: Option<&'a Value>,
+    rationale: Option<&'a Value>,
+    inputs: Option<&'a Value>,
+    outputs: Option<&'a Value>,
+    supporting_inputs: Option<&'a Value>,
+    evidence: Option<&'a Value>,
+    observations: Option<&'a Value>,
+    execution: Option<&'a Value>,
+    options: Option<&'a Value>,
+    reproducibility: Option<&'a Value>,
+    meta_action_id: Option<&'a Value>,
+}
+
+impl<'a> Members<'a> {
+    fn of(action: &'a Object) -> Self {
+        let mut found = Self::default();
+        for (key, value) in action.iter().filter(|(_, value)| !value.is_null()) {
+            let slot = match &**key {
+                "type" => &mut found.word,
+                "category" => &mut found.category,
+                "label" => &mut found.label,
+                "rationale" => &mut found.rationale,
+                "inputs" => &mut found.inputs,
+                "outputs" => &mut found.outputs,
+                "supporting_inputs" => &mut found.supporting_inputs,
+                "evidence" => &mut found.evidence,
+                "observations" => &mut found.observations,
+                "execution" => &mut found.execution,
+                "options" => &mut found.options,
+                "reproducibility" => &mut found.reproducibility,
+                "meta_action_id" => &mut found.meta_action_id,
+                _ => continue,
+            };
+            *slot = Some(value);
+        }
+        found
+    }
+}
+
+/// Returns the items of a list; anything else has none.
+pub(super) fn items(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).unwrap_or(&[])
+}
+
+/// Returns the objects of a list with their places in it.
+pub(super) fn objects(value: Option<&Value>) -> impl Iterator<Item = (usize, &Object)> {
+    items(value).iter().enumerate().filter_map(|(index, item)| Some((index, item.as_object()?)))
 }

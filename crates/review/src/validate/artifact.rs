@@ -1,19 +1,19 @@
-//! Rules of single artifacts.
+//! Rules of artifacts and their derivation.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use hence_canon::Value;
+use hence_canon::{Object, Value};
 
+use crate::lineage::Node;
 use crate::vocabulary::{ArtifactType, VerificationStatus};
-use crate::wire::Artifact;
+use crate::wire::{Artifact, Position};
 
-use super::check::{ArtifactFacts, Check, shown};
-use super::members::{ArtifactMembers, items};
-use super::place::Place;
+use super::action::items;
+use super::check::{ArtifactFacts, Check, Place, shown};
 use super::rule::Rule;
 
-/// Names an artifact by its id, or by its index when it has none. Spelled out only in a finding.
+/// An artifact as findings name it: by its id, or by its index when it has none.
 pub(super) struct Subject<'a>(pub(super) &'a Artifact);
 
 impl fmt::Display for Subject<'_> {
@@ -25,7 +25,7 @@ impl fmt::Display for Subject<'_> {
     }
 }
 
-/// Constructors that carry a payload (§7.1). The payload of a command result is open and may be absent.
+/// Returns whether an artifact type requires a payload (§7.1). The payload of a command result may be absent.
 const fn needs_payload(artifact_type: ArtifactType) -> bool {
     matches!(
         artifact_type,
@@ -43,13 +43,7 @@ const fn needs_payload(artifact_type: ArtifactType) -> bool {
 
 impl Check<'_> {
     pub(super) fn artifacts(&mut self) {
-        let root = Place::root().child("artifacts");
-        for (index, item) in self.trace.entry().items("artifacts").iter().enumerate() {
-            if item.as_object().is_none() {
-                let message = format!("an artifact is an object; found {}", shown(item));
-                self.find(Rule::ArtifactType, root.child(index), index, message);
-            }
-        }
+        self.objects_only("artifacts", "an artifact", Rule::ArtifactType);
         let mut vocabulary = BTreeSet::new();
         for (place, artifact) in self.trace.artifacts().iter().enumerate() {
             let members = ArtifactMembers::of(artifact.source());
@@ -129,5 +123,136 @@ impl Check<'_> {
                 format!("the result is tagged {:?}, as its status says; found {tags:?}", status.as_str());
             self.find(Rule::VerificationResult, at.child("result"), Subject(artifact), message);
         }
+    }
+}
+
+impl Check<'_> {
+    pub(super) fn derivation(&mut self) {
+        let facts = std::mem::take(&mut self.artifact_facts);
+        for (place, (artifact, facts)) in self.trace.artifacts().iter().zip(&facts).enumerate() {
+            if !self.is_derivation_sound(place, facts) {
+                self.derived_from(place, artifact);
+            }
+            self.supersedes(facts.supersedes, artifact);
+            self.reasoning_lineage(facts.artifact_type, artifact);
+        }
+        for cycle in self.flow.cycles() {
+            let Some(first) = cycle.first().and_then(|id| self.trace.artifact_by_id(id)) else { continue };
+            let ids: Vec<String> = cycle.iter().take(5).map(|id| shown(&(*id).into())).collect();
+            let message =
+                format!("{} artifacts derive from themselves, among them {}", cycle.len(), ids.join(", "));
+            let at = Place::of("artifacts", first).child("derived_from");
+            self.find(Rule::LineageCycle, at, Subject(first), message);
+        }
+    }
+
+    /// Returns whether every source is known and older. Most are, and this test looks up no id.
+    fn is_derivation_sound(&self, place: usize, facts: &ArtifactFacts<'_>) -> bool {
+        let sources = self.flow.sources(place);
+        let made = self.made(place);
+        let is_earlier = |source: &Node| match (made, self.flow.producer(*source)) {
+            (Some(made), Some(source_made)) => source_made <= made,
+            _ => true,
+        };
+        sources.len() == facts.sources
+            && sources.iter().all(|source| self.flow.is_artifact(*source) && is_earlier(source))
+    }
+
+    /// Returns the action that produced the artifact at a place.
+    fn made(&self, place: usize) -> Option<Position> {
+        self.flow.producer(self.flow.node_of_artifact(self.trace, place)?)
+    }
+
+    fn derived_from(&mut self, place: usize, artifact: &Artifact) {
+        let made = self.made(place);
+        for (index, item) in artifact.items("derived_from").iter().enumerate() {
+            let at = || Place::of("artifacts", artifact).child("derived_from").child(index);
+            let Some(source) = item.as_str().filter(|id| self.is_artifact_or_reference(id)) else {
+                let id = item.as_str().map_or_else(|| shown(item), str::to_owned);
+                let subject = format!("{}:{id}", Subject(artifact));
+                self.unknown(Rule::RefDerivedFrom, at(), subject, "artifact", item);
+                continue;
+            };
+            let source_made = self.flow.find(source).and_then(|node| self.flow.producer(node));
+            if let (Some(made), Some(source_made)) = (made, source_made)
+                && source_made > made
+            {
+                let message = "an artifact derives from one that was produced later";
+                self.find(Rule::LineageOrder, at(), format!("{}:{source}", Subject(artifact)), message);
+            }
+        }
+    }
+
+    fn supersedes(&mut self, written: Option<&Value>, artifact: &Artifact) {
+        let Some(member) = written else { return };
+        let at = Place::of("artifacts", artifact).child("supersedes");
+        match member.as_str() {
+            Some(id) if artifact.id() == Some(id) => {
+                let message = "an artifact cannot replace itself";
+                self.find(Rule::LineageSupersedes, at, Subject(artifact), message);
+            }
+            Some(id) if self.trace.artifact_by_id(id).is_some() => {}
+            _ => self.unknown(Rule::RefSupersedes, at, Subject(artifact), "artifact", member),
+        }
+    }
+
+    /// Checks that results derive from goals, and goals from models or target one.
+    fn reasoning_lineage(&mut self, artifact_type: Option<ArtifactType>, artifact: &Artifact) {
+        let is = |id: &str, fits: fn(ArtifactType) -> bool| {
+            self.trace.artifact_by_id(id).and_then(Artifact::artifact_type).is_some_and(fits)
+        };
+        let at = || Place::of("artifacts", artifact).child("derived_from");
+        match artifact_type {
+            Some(ArtifactType::VerificationResult)
+                if !artifact
+                    .derived_from()
+                    .any(|id| is(id, |kind| kind == ArtifactType::VerificationGoal)) =>
+            {
+                let message = "a verification result derives from a verification goal";
+                self.find(Rule::LineageResultGoal, at(), Subject(artifact), message);
+            }
+            Some(ArtifactType::VerificationGoal)
+                if !artifact
+                    .derived_from()
+                    .chain(artifact.payload_text("target_artifact_id"))
+                    .any(|id| is(id, ArtifactType::is_model)) =>
+            {
+                let message = "a verification goal derives from a formal model or targets one";
+                self.find(Rule::LineageGoalModel, at(), Subject(artifact), message);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The members of an artifact, found in one pass; a member that is null counts as missing.
+#[derive(Clone, Copy, Default)]
+struct ArtifactMembers<'a> {
+    id: Option<&'a Value>,
+    word: Option<&'a Value>,
+    revision: Option<&'a Value>,
+    payload: Option<&'a Value>,
+    derived_from: Option<&'a Value>,
+    supersedes: Option<&'a Value>,
+    producer: Option<&'a Value>,
+}
+
+impl<'a> ArtifactMembers<'a> {
+    fn of(artifact: &'a Object) -> Self {
+        let mut found = Self::default();
+        for (key, value) in artifact.iter().filter(|(_, value)| !value.is_null()) {
+            let slot = match &**key {
+                "artifact_id" => &mut found.id,
+                "artifact_type" => &mut found.word,
+                "revision" => &mut found.revision,
+                "payload" => &mut found.payload,
+                "derived_from" => &mut found.derived_from,
+                "supersedes" => &mut found.supersedes,
+                "producer_action_id" => &mut found.producer,
+                _ => continue,
+            };
+            *slot = Some(value);
+        }
+        found
     }
 }

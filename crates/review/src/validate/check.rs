@@ -1,21 +1,19 @@
-//! What all checks share: the trace, what is known by id, and the list of findings.
+//! The parts that all checks share: the trace, the known ids, places, and the list of findings.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
 
-use hence_canon::{Object, Value};
+use hence_canon::{JsonPointer, Object, Value};
 
 use crate::interner::Interner;
 use crate::lineage::Flow;
 use crate::version::Version;
-use crate::vocabulary::ArtifactType;
-use crate::wire::Trace;
+use crate::vocabulary::{ArtifactType, Word};
+use crate::wire::{Entry, Trace};
 
-use super::finding::{Finding, Report, Severity};
-use super::place::Place;
-use super::rule::Rule;
+use super::rule::{Finding, Report, Rule, Severity};
 
-/// Whether a member must be there.
+/// Whether a member is required.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
     Required,
@@ -54,7 +52,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// One validation under way.
+/// A validation in progress.
 pub(super) struct Check<'a> {
     pub(super) trace: &'a Trace,
     pub(super) flow: &'a Flow,
@@ -62,16 +60,16 @@ pub(super) struct Check<'a> {
     pub(super) known: Known<'a>,
     /// The files that actions changed.
     pub(super) files: Interner,
-    /// Where the finding about them belongs.
+    /// The place of the finding about them among all findings.
     pub(super) files_place: usize,
     /// The unit each action names.
     pub(super) named_units: Vec<Option<&'a Value>>,
-    /// What later rules need of each artifact.
+    /// The facts about each artifact that later rules need.
     pub(super) artifact_facts: Vec<ArtifactFacts<'a>>,
     report: Report,
 }
 
-/// What is kept of an artifact, so that it need not be looked at again.
+/// The facts about an artifact that later rules need.
 #[derive(Clone, Copy)]
 pub(super) struct ArtifactFacts<'a> {
     pub(super) artifact_type: Option<ArtifactType>,
@@ -136,26 +134,88 @@ impl<'a> Check<'a> {
         self.trace.artifact_by_id(id).is_some() || self.known.references.contains(id)
     }
 
-    /// Checks a member against its list of words.
-    pub(super) fn word(
+    /// Checks that a member is there and a word of its list.
+    pub(super) fn required_word<W: Word>(
         &mut self,
         object: &Object,
         at: &Place<'_>,
-        field: Field,
+        key: &'static str,
+        rule: Rule,
         subject: &(impl Display + ?Sized),
-        is_word: impl Fn(&str) -> bool,
     ) {
-        let found = match object.get(field.key) {
-            None | Some(Value::Null) if field.presence == Presence::Optional => return,
+        let found = match object.get(key) {
             None | Some(Value::Null) => "nothing".to_owned(),
-            Some(Value::String(word)) if is_word(word) => return,
+            Some(Value::String(word)) if W::parse_word(word).is_ok() => return,
             Some(other) => shown(other),
         };
-        let message = format!("{} is one of {}; found {found}", field.key, field.words.join(", "));
-        self.find(field.rule, at.child(field.key), subject, message);
+        let message = format!("{key} is one of {}; found {found}", W::WORDS.join(", "));
+        self.find(rule, at.child(key), subject, message);
     }
 
-    /// Checks that a member is a text with something in it.
+    /// Checks that a member is a word of its list, if it is there.
+    pub(super) fn optional_word<W: Word>(
+        &mut self,
+        object: &Object,
+        at: &Place<'_>,
+        key: &'static str,
+        rule: Rule,
+        subject: &(impl Display + ?Sized),
+    ) {
+        if object.get(key).is_some_and(|value| !value.is_null()) {
+            self.required_word::<W>(object, at, key, rule, subject);
+        }
+    }
+
+    /// Checks that the items of a list are objects.
+    pub(super) fn objects_only(&mut self, list: &'static str, noun: &str, rule: Rule) {
+        for (index, item) in self.trace.entry().items(list).iter().enumerate() {
+            if item.as_object().is_none() {
+                let message = format!("{noun} is an object; found {}", shown(item));
+                self.find(rule, Place::root().child(list).child(index), index, message);
+            }
+        }
+    }
+
+    /// Returns the subject of an entry; reports a missing id, or an id that an entry before it has.
+    pub(super) fn identify(
+        &mut self,
+        entry: &Entry,
+        id: Option<&str>,
+        at: &Place<'_>,
+        identity: &Identity,
+        seen: &mut BTreeSet<String>,
+    ) -> String {
+        let (at, noun) = (at.child(identity.key), identity.noun);
+        let Some(id) = id.filter(|id| !id.is_empty()) else {
+            self.find(identity.missing, at, entry.index(), format!("a {noun} has an id"));
+            return entry.index().to_string();
+        };
+        if !seen.insert(id.to_owned()) {
+            self.find(identity.duplicate, at, id, format!("another {noun} has this id"));
+        }
+        id.to_owned()
+    }
+
+    /// Reports an id that names nothing.
+    pub(super) fn unknown(
+        &mut self,
+        rule: Rule,
+        at: Place<'_>,
+        subject: impl Display,
+        noun: &str,
+        found: &Value,
+    ) {
+        self.find(rule, at, subject, format!("no {noun} has the id {}", shown(found)));
+    }
+
+    /// Checks that an id names an action.
+    pub(super) fn action_reference(&mut self, id: &Value, rule: Rule, at: Place<'_>, subject: impl Display) {
+        if id.as_i64().is_none_or(|id| self.trace.action_by_id(id).is_none()) {
+            self.unknown(rule, at, subject, "action", id);
+        }
+    }
+
+    /// Checks that a member is a text that is not blank.
     pub(super) fn filled(
         &mut self,
         value: Option<&Value>,
@@ -192,19 +252,18 @@ impl<'a> Check<'a> {
     }
 }
 
-/// A member whose value comes from a list of words.
-#[derive(Clone, Copy)]
-pub(super) struct Field {
+/// How the entries of a list are identified, and the rules about their ids.
+pub(super) struct Identity {
     pub(super) key: &'static str,
-    pub(super) rule: Rule,
-    pub(super) words: &'static [&'static str],
-    pub(super) presence: Presence,
+    pub(super) noun: &'static str,
+    pub(super) missing: Rule,
+    pub(super) duplicate: Rule,
 }
 
-/// Longest text quoted from a document in a message: enough to recognise it, too little to flood a report.
+/// The longest text quoted from a document in a message, in characters: enough to recognise it.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// Shows a value of the document in a message.
+/// Returns a value of the document for a message.
 pub(super) fn shown(value: &Value) -> String {
     let text = match value {
         Value::Array(items) => return format!("a list of {}", items.len()),
@@ -218,4 +277,80 @@ pub(super) fn shown(value: &Value) -> String {
         let _ = write!(short, "…");
     }
     short
+}
+
+/// One step into a document.
+#[derive(Clone, Copy)]
+pub(super) enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> From<&'a str> for Step<'a> {
+    fn from(key: &'a str) -> Self {
+        Self::Key(key)
+    }
+}
+
+impl From<usize> for Step<'_> {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// The deepest place of any rule, with room to spare; `/goals/0/acceptance/0/binding/policy_id` is typical.
+const DEPTH_MAX: usize = 8;
+
+/// A place in a document, cheap to pass on; it becomes a pointer only in a finding.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    steps: [Step<'a>; DEPTH_MAX],
+    depth: usize,
+}
+
+impl<'a> Place<'a> {
+    pub(super) const fn root() -> Self {
+        Self { steps: [Step::Index(0); DEPTH_MAX], depth: 0 }
+    }
+
+    /// Returns the place of an entry of a top-level list.
+    pub(super) fn of(list: &'a str, entry: &Entry) -> Self {
+        Self::root().child(list).child(entry.index())
+    }
+
+    /// Returns a place inside this one; deeper than [`DEPTH_MAX`] it stays at the enclosing place.
+    pub(super) fn child(mut self, step: impl Into<Step<'a>>) -> Self {
+        if let Some(slot) = self.steps.get_mut(self.depth) {
+            *slot = step.into();
+            self.depth += 1;
+        }
+        self
+    }
+}
+
+impl From<Place<'_>> for JsonPointer {
+    fn from(place: Place<'_>) -> Self {
+        place
+            .steps
+            .iter()
+            .take(place.depth)
+            .map(|step| match step {
+                Step::Key(key) => (*key).to_owned(),
+                Step::Index(index) => index.to_string(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_pointer_up_to_its_depth() {
+        let full = (0..DEPTH_MAX).fold(Place::root(), |place, step| place.child(step));
+        assert_eq!(JsonPointer::from(full).to_string(), "/0/1/2/3/4/5/6/7");
+        assert_eq!(JsonPointer::from(full.child("x")).to_string(), "/0/1/2/3/4/5/6/7");
+        assert_eq!(JsonPointer::from(Place::root().child("a/b").child(3)).to_string(), "/a~1b/3");
+    }
 }

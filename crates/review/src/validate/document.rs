@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use hence_canon::Value;
+use hence_canon::time::IsoTime;
 
 use crate::version::{self, Version};
 use crate::vocabulary::EventType;
 
-use super::check::{Check, shown};
-use super::place::Place;
+use super::check::{Check, Place, shown};
 use super::rule::Rule;
-use super::timestamp::is_iso_8601;
 
 /// Members that are lists wherever they occur.
 const LISTS: &[&str] = &[
@@ -56,19 +55,15 @@ impl Check<'_> {
     fn kinds(&mut self) {
         let root = Place::root();
         let entry = self.trace.entry();
-        for (keys, expected) in [(LISTS, "list"), (OBJECTS, "object")] {
-            for key in keys {
-                let Some(value) = entry.member(key) else { continue };
-                let fits =
-                    if expected == "list" { value.as_array().is_some() } else { value.as_object().is_some() };
-                if !fits {
-                    let message = format!(
-                        "{key} is a{} {expected}; found {}",
-                        if expected == "list" { "" } else { "n" },
-                        shown(value)
-                    );
-                    self.find(Rule::TraceType, root.child(*key), key, message);
-                }
+        for key in LISTS.iter().chain(OBJECTS) {
+            let Some(value) = entry.member(key) else { continue };
+            let (expected, fits) = match LISTS.contains(key) {
+                true => ("a list", value.as_array().is_some()),
+                false => ("an object", value.as_object().is_some()),
+            };
+            if !fits {
+                let message = format!("{key} is {expected}; found {}", shown(value));
+                self.find(Rule::TraceType, root.child(*key), key, message);
             }
         }
         for list in LISTS_OF_OBJECTS {
@@ -117,7 +112,7 @@ impl Check<'_> {
             Some(_) => {}
         }
         if let Some(stamp) = entry.member("timestamp")
-            && !stamp.as_str().is_some_and(is_iso_8601)
+            && !stamp.as_str().is_some_and(|text| IsoTime::parse(text).is_some())
         {
             let subject = stamp.as_str().map_or_else(|| shown(stamp), str::to_owned);
             self.find(

@@ -1,4 +1,4 @@
-//! Rules of data flow: who makes what, who uses it, and when.
+//! Rules of data flow: producers, consumers, and their order.
 
 use std::cell::OnceCell;
 
@@ -7,11 +7,10 @@ use crate::wire::{Action, Position, Trace};
 
 use super::action::Subject;
 use super::artifact;
-use super::check::{Check, shown};
-use super::place::Place;
+use super::check::{Check, Place, shown};
 use super::rule::Rule;
 
-/// Who outputs an id.
+/// The actions that output an id.
 #[derive(Clone, Copy)]
 struct Made {
     first: Position,
@@ -61,8 +60,8 @@ impl Check<'_> {
         makers
     }
 
-    /// Returns whether everything exchanged is an artifact, and everything consumed was made before. Most actions
-    /// are like that, and this looks no id up.
+    /// Returns whether all inputs and outputs are artifacts, and all inputs were produced before. Most actions pass,
+    /// and this test looks up no id.
     fn is_exchange_sound(&self, action: &Action) -> bool {
         let position = action.position();
         let (inputs, outputs) = (self.flow.inputs(position), self.flow.outputs(position));
@@ -97,8 +96,7 @@ impl Check<'_> {
             let subject = || format!("{}:{id}", Subject(action));
             let Some(node) = self.flow.find(id).filter(|node| self.flow.is_artifact(*node)) else {
                 if !self.known.references.contains(id) {
-                    let message = format!("no artifact has the id {}", shown(input));
-                    self.find(Rule::RefInput, at(), subject(), message);
+                    self.unknown(Rule::RefInput, at(), subject(), "artifact", input);
                 }
                 continue;
             };
@@ -118,13 +116,13 @@ impl Check<'_> {
             let Some(id) = output.as_str() else { continue };
             if self.trace.artifact_by_id(id).is_none() {
                 let at = Place::of("actions", action).child("outputs").child(index);
-                let message = format!("no artifact has the id {}", shown(output));
-                self.find(Rule::RefOutput, at, format!("{}:{id}", Subject(action)), message);
+                let subject = format!("{}:{id}", Subject(action));
+                self.unknown(Rule::RefOutput, at, subject, "artifact", output);
             }
         }
     }
 
-    /// Checks what artifacts say of their producers against what actions say of their outputs.
+    /// Compares the producers that artifacts state with the outputs of actions.
     fn producers(&mut self, makers: &[Option<Made>]) {
         let (trace, flow) = (self.trace, self.flow);
         // Made only where several actions output one artifact: an action may output very many.
@@ -139,8 +137,7 @@ impl Check<'_> {
             let Some(stated) = facts.producer else { continue };
             let at = || Place::of("artifacts", artifact).child("producer_action_id");
             let Some(action) = stated.as_i64().and_then(|id| self.trace.action_by_id(id)) else {
-                let message = format!("no action has the id {}", shown(stated));
-                self.find(Rule::RefProducer, at(), artifact::Subject(artifact), message);
+                self.unknown(Rule::RefProducer, at(), artifact::Subject(artifact), "action", stated);
                 continue;
             };
             let node = flow.node_of_artifact(trace, place);

@@ -1,13 +1,109 @@
-//! The rules of validation, by id.
+//! The rules of validation and the findings about them.
 
-use super::finding::Severity;
+use std::fmt;
 
-/// Which of the two passes a rule belongs to (§17.3).
+use hence_canon::{JsonPointer, Object, Value};
+
+/// The severity of a finding, in validation of traces and in linting of policies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// Worth a look; the document can still be used.
+    Warning,
+    /// The document breaks a rule of its format, or cannot be evaluated.
+    Error,
+}
+
+impl Severity {
+    /// Returns the word for reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+/// One broken rule and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// Its severity here.
+    pub severity: Severity,
+    /// The place in the document.
+    pub pointer: JsonPointer,
+    /// The subject by the ids a reader knows: `a5`, `2:a1`; empty for the trace itself.
+    pub subject: String,
+    /// The expected and the found value.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} at `{}`: {}", self.severity, self.rule, self.pointer, self.message)
+    }
+}
+
+impl From<&Finding> for Value {
+    fn from(finding: &Finding) -> Self {
+        let members: Object = [
+            ("level", Value::from(finding.severity.to_string())),
+            ("rule", finding.rule.id().into()),
+            ("pointer", finding.pointer.to_string().into()),
+            ("subject", finding.subject.as_str().into()),
+            ("message", finding.message.as_str().into()),
+        ]
+        .into_iter()
+        .collect();
+        members.into()
+    }
+}
+
+/// The findings of one document, in document order per family of rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Returns all findings.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Returns the errors.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Returns the warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
+    }
+
+    /// Returns whether there are no errors.
+    pub fn is_valid(&self) -> bool {
+        self.errors().next().is_none()
+    }
+
+    /// Returns whether the document has the structure of a trace, whatever else is wrong with it.
+    pub fn has_structure(&self) -> bool {
+        !self.errors().any(|finding| finding.rule.is_structural())
+    }
+}
+
+/// The pass that a rule belongs to (§17.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
     /// The document has the shape of a trace: kinds of values, required members, words of closed lists.
     Wire,
-    /// The document means something: references lead somewhere, order and lineage hold.
+    /// The document is consistent: references exist, order and lineage hold.
     Semantic,
 }
 
@@ -32,7 +128,7 @@ macro_rules! rules {
                 match self { $(Self::$variant => Stage::$stage),+ }
             }
 
-            /// Returns how bad breaking the rule usually is.
+            /// Returns the usual level of the rule.
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity),+ }
             }
@@ -168,7 +264,7 @@ rules! {
 }
 
 impl Rule {
-    /// Returns whether the strict model refuses what interchange only remarks on.
+    /// Returns whether the rule is an error in canonical validation and a warning in interchange.
     pub const fn is_error_when_canonical(self) -> bool {
         matches!(
             self,
@@ -179,8 +275,8 @@ impl Rule {
         )
     }
 
-    /// Returns whether breaking the rule leaves a document that is hardly a trace: what "structure" means in
-    /// the grade and in the readiness for review.
+    /// Returns whether breaking the rule leaves a document without the structure of a trace, for the grade and the
+    /// readiness for review.
     pub const fn is_structural(self) -> bool {
         matches!(
             self,

@@ -219,3 +219,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_interchange_remarks_on_the_model_refuses() {
+    let value = parse(
+        br#"{"trace_id": "t", "spec_version": "1.6", "assistant": "a", "model": "m", "timestamp": "2026-01-01",
+            "trigger": {"type": "TaskReceived"}, "outcome": {"type": "ProcessCompleted"}, "actions": [
+            {"id": 1, "category": "activity", "type": "Release", "rationale": "r"}]}"#,
+    )
+    .unwrap();
+    assert!(validate(&value).is_valid());
+    let report = validate_canonical(&value);
+    let errors: Vec<(&str, String)> =
+        report.errors().map(|finding| (finding.rule.id(), finding.pointer.to_string())).collect();
+    assert_eq!(
+        errors,
+        [
+            ("action.type.unknown", "/actions/0/type".to_owned()),
+            ("action.label", "/actions/0/label".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn defects_without_a_rule_of_their_own_are_reported_too() {
+    let report = validate_canonical(&parse(br#"{"trace_id": "t", "actions": []}"#).unwrap());
+    let decoding: Vec<&str> = report
+        .errors()
+        .filter(|finding| finding.rule == Rule::Canonical)
+        .map(|finding| finding.subject.as_str())
+        .collect();
+    assert_eq!(decoding, ["/assistant", "/model", "/timestamp", "/trigger", "/outcome"]);
+}

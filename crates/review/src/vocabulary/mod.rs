@@ -25,4 +25,4 @@ pub use reasoning::{
 };
 pub use residual::{ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus};
 pub use word::UnknownWord;
-pub(crate) use word::words;
+pub(crate) use word::{Word, words};

@@ -1,14 +1,26 @@
-//! How a word list is declared.
+//! The declaration of word lists.
+
+/// An enum whose values are the words of a closed list.
+pub(crate) trait Word: Copy {
+    /// The current wire words.
+    const WORDS: &'static [&'static str];
+
+    /// Returns the wire word.
+    fn word(self) -> &'static str;
+
+    /// Reads a wire word, also one that an older version used.
+    fn parse_word(word: &str) -> Result<Self, UnknownWord>;
+}
 
 /// A word that is not in its list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{list} is one of {}; found {found:?}", expected.join(", "))]
 pub struct UnknownWord {
-    /// What the list names.
+    /// The name of the list.
     pub list: &'static str,
     /// The current words.
     pub expected: &'static [&'static str],
-    /// What was found.
+    /// The word that was found.
     pub found: String,
 }
 
@@ -55,36 +67,15 @@ macro_rules! words {
             }
         }
 
-        impl crate::model::Field for $name {
-            fn decode(
-                value: &hence_canon::Value,
-                at: &crate::model::Path<'_>,
-                defects: &mut crate::model::Defects,
-            ) -> Option<Self> {
-                let Some(word) = value.as_str() else {
-                    defects.kind(at, "a word", value);
-                    return None;
-                };
-                match word.parse() {
-                    Ok(value) => Some(value),
-                    Err(unknown) => {
-                        defects.push(at, crate::vocabulary::UnknownWord::to_string(&unknown));
-                        None
-                    }
-                }
+        impl crate::vocabulary::Word for $name {
+            const WORDS: &'static [&'static str] = Self::WORDS;
+
+            fn word(self) -> &'static str {
+                self.as_str()
             }
 
-            fn encode(&self) -> Option<hence_canon::Value> {
-                Some(self.as_str().into())
-            }
-
-            fn schema(_: &mut crate::model::Definitions) -> hence_canon::Value {
-                crate::model::words_schema(Self::WORDS)
-            }
-
-            #[cfg(test)]
-            fn sample(source: &mut crate::model::tests::Choices<'_>) -> Self {
-                *source.pick(Self::ALL)
+            fn parse_word(word: &str) -> Result<Self, crate::vocabulary::UnknownWord> {
+                word.parse()
             }
         }
 

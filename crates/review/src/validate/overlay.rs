@@ -1,20 +1,23 @@
-//! Rules of meta-actions: an overlay that must fit what it lies over.
+//! Rules of meta-actions and goals, which group and judge the actions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hence_canon::Value;
 
-use crate::vocabulary::{MetaSource, MetaStatus};
-use crate::wire::{MetaAction, Position};
+use crate::vocabulary::{AcceptanceKind, MetaSource, MetaStatus};
+use crate::wire::{AcceptanceItem, Goal, MetaAction, Position};
 
 use super::action;
-use super::check::{Check, Field, Presence, shown};
-use super::finding::Severity;
-use super::place::Place;
-use super::rule::Rule;
+use super::check::{Check, Identity, Place, shown};
+use super::rule::{Rule, Severity};
 
-/// Who claims each action: the first unit that lists it, by the position of the action.
+const META: Identity =
+    Identity { key: "id", noun: "meta-action", missing: Rule::MetaId, duplicate: Rule::MetaIdDuplicate };
+const GOAL: Identity =
+    Identity { key: "id", noun: "goal", missing: Rule::GoalId, duplicate: Rule::GoalIdDuplicate };
+
+/// The unit that claims each action: the first unit that lists it, by the position of the action.
 struct Claims(Vec<Option<Arc<str>>>);
 
 impl Claims {
@@ -31,38 +34,12 @@ impl Claims {
 
 impl Check<'_> {
     pub(super) fn meta_actions(&mut self) {
-        let root = Place::root().child("meta_actions");
-        for (index, item) in self.trace.entry().items("meta_actions").iter().enumerate() {
-            if item.as_object().is_none() {
-                self.find(
-                    Rule::MetaId,
-                    root.child(index),
-                    index,
-                    format!("a meta-action is an object; found {}", shown(item)),
-                );
-            }
-        }
+        self.objects_only("meta_actions", "a meta-action", Rule::MetaId);
         let mut seen = BTreeSet::new();
         let mut claims = Claims(vec![None; self.trace.actions().len()]);
         for meta in self.trace.meta_actions() {
             let at = Place::of("meta_actions", &meta);
-            let subject: Arc<str> = match meta.id().filter(|id| !id.is_empty()) {
-                Some(id) => {
-                    if !seen.insert(id.to_owned()) {
-                        self.find(
-                            Rule::MetaIdDuplicate,
-                            at.child("id"),
-                            id,
-                            "another meta-action has this id",
-                        );
-                    }
-                    id.into()
-                }
-                None => {
-                    self.find(Rule::MetaId, at.child("id"), meta.index(), "a meta-action has an id");
-                    meta.index().to_string().into()
-                }
-            };
+            let subject: Arc<str> = self.identify(&meta, meta.id(), &at, &META, &mut seen).into();
             self.meta_words(&meta, &at, &subject);
             self.meta_members(&meta, &at, &subject, &mut claims);
             self.meta_references(&meta, &at, &subject);
@@ -73,20 +50,8 @@ impl Check<'_> {
 
     fn meta_words(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &str) {
         self.filled(meta.source().get("title"), at, "title", Rule::MetaTitle, subject);
-        let source = Field {
-            key: "source",
-            rule: Rule::MetaSource,
-            words: MetaSource::WORDS,
-            presence: Presence::Optional,
-        };
-        self.word(meta.source(), at, source, subject, |word| MetaSource::from_word(word).is_some());
-        let status = Field {
-            key: "status",
-            rule: Rule::MetaStatus,
-            words: MetaStatus::WORDS,
-            presence: Presence::Optional,
-        };
-        self.word(meta.source(), at, status, subject, |word| MetaStatus::from_word(word).is_some());
+        self.optional_word::<MetaSource>(meta.source(), at, "source", Rule::MetaSource, subject);
+        self.optional_word::<MetaStatus>(meta.source(), at, "status", Rule::MetaStatus, subject);
     }
 
     fn meta_members(&mut self, meta: &MetaAction, at: &Place<'_>, subject: &Arc<str>, claims: &mut Claims) {
@@ -103,12 +68,8 @@ impl Check<'_> {
         for (index, item) in items.iter().enumerate() {
             let at = at.child(index);
             let Some(id) = item.as_i64() else {
-                self.find(
-                    Rule::MetaMemberType,
-                    at,
-                    subject,
-                    format!("an action id is an integer; found {}", shown(item)),
-                );
+                let message = format!("an action id is an integer; found {}", shown(item));
+                self.find(Rule::MetaMemberType, at, subject, message);
                 continue;
             };
             let Some(action) = self.trace.action_by_id(id) else {
@@ -126,7 +87,7 @@ impl Check<'_> {
         self.meta_slice(places, &at, subject);
     }
 
-    /// Members are a contiguous slice of the actions, in order.
+    /// Checks that members are a contiguous slice of the actions, in order.
     fn meta_slice(&mut self, mut places: Vec<Position>, at: &Place<'_>, subject: &str) {
         if !places.is_sorted() {
             self.find(Rule::MetaOrder, *at, subject, "members are not in the order of the actions");
@@ -146,8 +107,7 @@ impl Check<'_> {
         self.references(meta.source(), at, "produced_artifact_ids", Rule::RefMetaProduced, subject, artifact);
         let Some(parent) = meta.member("parent_id") else { return };
         if !parent.as_str().is_some_and(|id| self.known.metas.contains(id)) {
-            let message = format!("no meta-action has the id {}", shown(parent));
-            self.find(Rule::RefMetaParent, at.child("parent_id"), subject, message);
+            self.unknown(Rule::RefMetaParent, at.child("parent_id"), subject, "meta-action", parent);
         }
     }
 
@@ -194,8 +154,7 @@ impl Check<'_> {
                 continue;
             };
             let Some(stated) = stated.as_str().filter(|id| self.known.metas.contains(id)) else {
-                let message = format!("no meta-action has the id {}", shown(stated));
-                self.find(Rule::RefMetaBackref, at(), action::Subject(action), message);
+                self.unknown(Rule::RefMetaBackref, at(), action::Subject(action), "meta-action", stated);
                 continue;
             };
             if claimed.is_none_or(|unit| **unit != *stated) {
@@ -230,4 +189,72 @@ fn on_circles<'a>(parents: &BTreeMap<&'a str, &'a str>) -> BTreeSet<&'a str> {
         settled.extend(path);
     }
     circles
+}
+
+impl Check<'_> {
+    pub(super) fn goals(&mut self) {
+        self.objects_only("goals", "a goal", Rule::GoalId);
+        let mut seen = BTreeSet::new();
+        for goal in self.trace.goals() {
+            let at = Place::of("goals", &goal);
+            let subject = self.identify(&goal, goal.id(), &at, &GOAL, &mut seen);
+            self.filled(goal.source().get("intent"), &at, "intent", Rule::GoalIntent, &subject);
+            if let Some(meta) = goal.member("meta_action_id")
+                && !meta.as_str().is_some_and(|id| self.known.metas.contains(id))
+            {
+                let (rule, at) = (Rule::RefGoalMeta, at.child("meta_action_id"));
+                self.unknown(rule, at, &subject, "meta-action", meta);
+            }
+            self.acceptance(&goal, &at, &subject);
+            self.criteria_review(&goal, &at, &subject);
+        }
+    }
+
+    fn acceptance(&mut self, goal: &Goal, at: &Place<'_>, goal_id: &str) {
+        for (index, item) in goal.items("acceptance").iter().enumerate() {
+            if item.as_object().is_none() {
+                let message = format!("an acceptance item is an object; found {}", shown(item));
+                self.find(Rule::GoalItemKind, at.child("acceptance").child(index), goal_id, message);
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for item in goal.acceptance() {
+            let at = at.child("acceptance").child(item.index());
+            let subject = item.id().map_or_else(|| format!("{goal_id}/{}", item.index()), str::to_owned);
+            if item.id().is_some() && !seen.insert(subject.clone()) {
+                let message = "another item of the goal has this id";
+                self.find(Rule::GoalItemIdDuplicate, at.child("id"), &subject, message);
+            }
+            self.required_word::<AcceptanceKind>(item.source(), &at, "kind", Rule::GoalItemKind, &subject);
+            self.binding(&item, &at, &subject);
+        }
+    }
+
+    fn binding(&mut self, item: &AcceptanceItem, at: &Place<'_>, subject: &str) {
+        let at = at.child("binding");
+        if let Some(id) = item.binding_text("residual_id")
+            && !self.known.residuals.contains(id)
+        {
+            let (rule, at) = (Rule::RefGoalResidual, at.child("residual_id"));
+            self.unknown(rule, at, subject, "residual", &id.into());
+        }
+        if let Some(id) = item.binding_text("policy_id")
+            && !self.known.policies.contains(id)
+        {
+            self.unknown(Rule::RefGoalPolicy, at.child("policy_id"), subject, "policy", &id.into());
+        }
+    }
+
+    fn criteria_review(&mut self, goal: &Goal, at: &Place<'_>, subject: &str) {
+        let review = goal.object("criteria_review");
+        let Some(reviewer) = review.and_then(|review| review.get("reviewed_by")).and_then(Value::as_str)
+        else {
+            return;
+        };
+        if goal.acceptance().any(|item| item.text("author") == Some(reviewer)) {
+            let at = at.child("criteria_review").child("reviewed_by");
+            let message = format!("{} reviews criteria of its own", shown(&reviewer.into()));
+            self.find(Rule::GoalReviewDoer, at, subject, message);
+        }
+    }
 }
