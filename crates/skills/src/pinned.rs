@@ -153,7 +153,7 @@ impl Pinned {
     pub fn request(&self, trace_id: &Arc<str>) -> Result<RunRequest, InvalidFrame> {
         let frame = match &self.frame {
             Value::Null => Frame::default(),
-            value => Frame::try_from(value).map_err(|error| InvalidFrame(error.to_string()))?,
+            value => Frame::from_value(value).map_err(|error| InvalidFrame(error.to_string()))?,
         };
         Ok(RunRequest {
             inputs: self.inputs.clone(),

@@ -1,5 +1,6 @@
 //! The execution configuration of a state.
 
+use hence_canon::read::Finding;
 use hence_canon::{JsonPointer, Object, Value};
 
 use crate::document::{SchemaError, check_execution_config};
@@ -19,6 +20,14 @@ impl ExecutionConfig {
             Value::Object(object) if errors.is_empty() => Ok(Self(object.clone())),
             _ => Err(errors),
         }
+    }
+
+    /// Decodes a configuration, with everything that is wrong in one finding.
+    pub(crate) fn decode(value: &Value) -> Result<Self, Finding> {
+        Self::from_value(value).map_err(|errors| {
+            let reasons: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Finding::other(reasons.join("; "))
+        })
     }
 
     /// Returns all members.

@@ -18,8 +18,7 @@ pub use strict::{StrictCode, StrictError, check_strict};
 pub use typed::Document;
 
 use hence_canon::Value;
-
-use crate::Malformed;
+use hence_canon::read::Finding;
 
 /// Everything wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,7 +28,7 @@ pub struct Verdict {
     /// What contradicts something else; looked for only when the schema holds.
     pub strict: Vec<StrictError>,
     /// What the rules allow and this crate cannot hold: a count beyond 2^64, say.
-    pub unrepresentable: Option<Malformed>,
+    pub unrepresentable: Option<Finding>,
 }
 
 impl Verdict {

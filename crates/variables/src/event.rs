@@ -16,8 +16,6 @@ use crate::{
 mod decode;
 mod encode;
 
-pub use decode::InvalidEvent;
-
 /// Everything one operation changed, at one moment, in one state and the layers it shares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {

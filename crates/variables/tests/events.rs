@@ -56,16 +56,19 @@ fn the_written_form_of_events_is_pinned() {
 #[test]
 fn an_event_that_is_not_one_is_refused_with_its_place() {
     let place = |text: &str| Event::from_value(&parse(text.as_bytes()).unwrap()).unwrap_err().to_string();
-    assert_eq!(place("[]"), "``: expected an object, found list");
+    assert_eq!(place("[]"), "expected an object, found list");
     let head = r#""state":"state-00000001","at":"2026-02-09T10:00:00Z""#;
     assert_eq!(
         place(&format!(r#"{{{head},"action":"jump","changes":[]}}"#)),
-        r#"`/action`: unknown action "jump""#
+        r#"at `/action`: unknown action "jump""#
     );
     let change = |change: &str| place(&format!(r#"{{{head},"action":"set","changes":[{change}]}}"#));
-    assert_eq!(change(r#"{"change":"fly"}"#), r#"`/changes/0/change`: unknown change "fly""#);
-    assert_eq!(change(r#"{"change":"read","name":"a b"}"#).split(':').next(), Some("`/changes/0/name`"));
-    assert_eq!(change(r#"{"change":"read","name":"a_b","scope":"tree"}"#), "`/changes/0/revision`: missing");
+    assert_eq!(change(r#"{"change":"fly"}"#), r#"at `/changes/0/change`: unknown change "fly""#);
+    assert_eq!(change(r#"{"change":"read","name":"a b"}"#).split(':').next(), Some("at `/changes/0/name`"));
+    assert_eq!(
+        change(r#"{"change":"read","name":"a_b","scope":"tree"}"#),
+        "at `/changes/0/revision`: expected a value, found nothing"
+    );
 }
 
 #[test]

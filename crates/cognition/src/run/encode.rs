@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Object, ObjectWriter, Value};
+use hence_canon::read::{self, Finding, Reader};
+use hence_canon::{Canonical, JsonPointer, Object, ObjectWriter, Value};
 
 use super::{Note, StepOutcome};
 use crate::failure::{CAUSES_MAX, ErrorClass, Failure};
-use crate::state::{DecodeError, Place, StepStatus, TraceMetrics};
+use crate::state::{Names, TraceMetrics};
 
 /// What an outcome takes as a rule.
 const OUTCOME_ROOM: usize = 448;
@@ -15,7 +16,7 @@ const OUTCOME_ROOM: usize = 448;
 /// A value that is not an outcome.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a step outcome: {0}")]
-pub struct OutcomeError(#[from] pub DecodeError);
+pub struct OutcomeError(#[from] pub Finding);
 
 impl StepOutcome {
     /// Returns the outcome as a value.
@@ -68,38 +69,38 @@ impl StepOutcome {
     /// # Errors
     /// [`OutcomeError`] at the first member that is not what it should be.
     pub fn from_value(value: &Value) -> Result<Self, OutcomeError> {
-        let root = Place::root(value);
-        root.object()?;
-        let status = root.member("status");
-        let produced = root.member("produced").value().cloned();
-        let commits = match root.member("commits").value() {
-            None => produced.iter().cloned().collect(),
-            Some(_) => {
-                root.member("commits").items()?.iter().filter_map(|item| item.value().cloned()).collect()
-            }
-        };
-        let wired = root.member("wired");
+        let mut reader = Reader::new(value)?;
+        let produced = reader.value("produced").cloned();
+        let commits = reader.optional("commits", |value| read::items(value, |item| Ok(item.clone())))?;
+        let mut object = |key| Ok::<_, Finding>(reader.optional(key, read::object)?.cloned());
+        let (input, meta) = (object("input")?.unwrap_or_default(), object("meta")?.unwrap_or_default());
+        let mut texts = |key| reader.list(key, read::text).map(Names::from);
+        let (reads, control_reads, writes) = (texts("reads")?, texts("control_reads")?, texts("writes")?);
         Ok(Self {
-            step_id: root.member("step_id").text()?,
-            uses: root.member("uses").text()?,
-            status: status.text()?.parse::<StepStatus>().map_err(|_| status.error("a status of a step"))?,
-            input: root.member("input").object_or_empty()?.into(),
+            step_id: reader.text("step_id")?,
+            uses: reader.text("uses")?,
+            status: reader.parsed("status")?,
+            input: input.into(),
+            commits: commits.unwrap_or_else(|| produced.iter().cloned().collect()),
             produced,
-            commits,
-            wired: if wired.is_absent_or_null() { None } else { Some(wired.object()?.clone()) },
-            reads: root.member("reads").texts()?.into(),
-            control_reads: root.member("control_reads").texts()?.into(),
-            writes: root.member("writes").texts()?.into(),
-            meta: root.member("meta").object_or_empty()?,
-            metrics: metrics(&root.member("metrics"))?,
-            called: called(&root.member("called"))?,
-            notes: root.member("notes").items()?.iter().map(note).collect::<Result<_, _>>()?,
-            failure: match root.member("failure") {
-                place if place.is_absent_or_null() => None,
-                place => Some(failure(&place)?),
-            },
+            wired: reader.optional("wired", or_null(|value| read::object(value).cloned()))?.flatten(),
+            reads,
+            control_reads,
+            writes,
+            meta,
+            metrics: reader.optional("metrics", metrics)?.unwrap_or_default(),
+            called: reader.optional("called", called)?.unwrap_or_default(),
+            notes: reader.list("notes", note)?,
+            failure: reader.optional("failure", or_null(failure))?.flatten(),
         })
     }
+}
+
+/// Makes a decoder that reads `null` as nothing.
+fn or_null<T>(
+    decode: impl Fn(&Value) -> Result<T, Finding>,
+) -> impl Fn(&Value) -> Result<Option<T>, Finding> {
+    move |value| if value.is_null() { Ok(None) } else { decode(value).map(Some) }
 }
 
 fn write_metrics(mut metrics: TraceMetrics, object: ObjectWriter<'_>) -> ObjectWriter<'_> {
@@ -107,33 +108,30 @@ fn write_metrics(mut metrics: TraceMetrics, object: ObjectWriter<'_>) -> ObjectW
     counters.fold(object, |object, (name, count)| object.count(name, *count))
 }
 
-pub(crate) fn metrics(place: &Place<'_>) -> Result<TraceMetrics, DecodeError> {
-    place.object_or_empty()?;
+fn metrics(value: &Value) -> Result<TraceMetrics, Finding> {
+    let mut reader = Reader::new(value)?;
     let mut metrics = TraceMetrics::default();
     for (name, counter) in metrics.counters() {
-        let member = place.member(name);
-        if let Some(value) = member.value() {
-            *counter = value.as_u64().ok_or_else(|| member.error("a count"))?;
-        }
+        *counter = reader.optional_count(name)?.unwrap_or(0);
     }
     Ok(metrics)
 }
 
-fn called(place: &Place<'_>) -> Result<BTreeMap<Arc<str>, u64>, DecodeError> {
-    let count = |key: &Arc<str>| {
-        let member = place.member(key);
-        let times = member.value().and_then(Value::as_u64).ok_or_else(|| member.error("a count"))?;
-        Ok((key.clone(), times))
+fn called(value: &Value) -> Result<BTreeMap<Arc<str>, u64>, Finding> {
+    let times = |(key, value): (&Arc<str>, &Value)| {
+        let times = read::count(value).map_err(|finding| finding.under(&JsonPointer::root().child(key)));
+        Ok((key.clone(), times?))
     };
-    place.object_or_empty()?.keys().map(count).collect()
+    read::object(value)?.iter().map(times).collect()
 }
 
 fn note_value(note: &Note) -> Value {
     Object::from_iter([("kind", note.kind.clone()), ("message", note.message.clone())]).into()
 }
 
-fn note(place: &Place<'_>) -> Result<Note, DecodeError> {
-    Ok(Note { kind: place.member("kind").text()?, message: place.member("message").text()? })
+fn note(value: &Value) -> Result<Note, Finding> {
+    let mut reader = Reader::new(value)?;
+    Ok(Note { kind: reader.text("kind")?, message: reader.text("message")? })
 }
 
 /// Writes the chain of causes as a list, outermost first: nesting it would nest the record.
@@ -144,13 +142,12 @@ fn failure_value(failure: &Failure) -> Value {
     failure.chain().take(CAUSES_MAX + 1).map(one).collect()
 }
 
-fn failure(place: &Place<'_>) -> Result<Failure, DecodeError> {
-    let chain = place.items()?;
-    let read = |place: &Place<'_>| {
-        Ok(Failure::new(ErrorClass::named(&place.member("class").text()?), place.member("message").text()?))
+fn failure(value: &Value) -> Result<Failure, Finding> {
+    let one = |value| {
+        let mut reader = Reader::new(value)?;
+        Ok(Failure::new(ErrorClass::named(&reader.text("class")?), reader.text("message")?))
     };
-    let mut failures =
-        chain.iter().rev().map(read).collect::<Result<Vec<Failure>, DecodeError>>()?.into_iter();
-    let root = failures.next().ok_or_else(|| place.error("a chain of at least one failure"))?;
-    Ok(failures.fold(root, |cause, failure| failure.because(cause)))
+    let mut chain = read::items(value, one)?.into_iter().rev();
+    let root = chain.next().ok_or_else(|| Finding::expected("a chain of at least one failure", value))?;
+    Ok(chain.fold(root, |cause, failure| failure.because(cause)))
 }

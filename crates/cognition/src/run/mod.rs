@@ -33,7 +33,6 @@ pub use capabilities::{
 pub use context::Context;
 pub use driver::{RunReport, RunRequest, run};
 pub use encode::OutcomeError;
-pub(crate) use encode::metrics;
 pub use fold::{FoldError, Settled, settle};
 pub use intervention::{Intervention, InvalidIntervention};
 pub use options::{RunOptions, SKILL_DEPTH_DEFAULT, SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT};

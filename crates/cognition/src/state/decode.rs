@@ -1,84 +1,15 @@
-//! Reading blocks back from JSON: strict, with the place of what is wrong.
+//! Memories and frames read from JSON, strictly: the first value that does not fit is reported with its place.
 
 use std::sync::Arc;
 
+use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{JsonPointer, Object, Value};
 
 use super::{Frame, Memory, OutputBlock, OutputField, Slot, Table, Working};
 
-/// A document that is not what it should be at one place.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("at `{pointer}`: expected {expected}, found {found}")]
-pub struct DecodeError {
-    /// Where.
-    pub pointer: JsonPointer,
-    /// What could stand there.
-    pub expected: &'static str,
-    /// What does.
-    pub found: String,
-}
-
-/// A place in a document that is being read.
-#[derive(Clone)]
-pub(crate) struct Place<'a> {
-    value: Option<&'a Value>,
-    pointer: JsonPointer,
-}
-
-impl<'a> Place<'a> {
-    pub(crate) fn root(value: &'a Value) -> Self {
-        Self { value: Some(value), pointer: JsonPointer::root() }
-    }
-
-    pub(crate) fn member(&self, key: &str) -> Self {
-        Self { value: self.value.and_then(|value| value.get(key)), pointer: self.pointer.child(key) }
-    }
-
-    pub(crate) fn value(&self) -> Option<&'a Value> {
-        self.value
-    }
-
-    pub(crate) fn error(&self, expected: &'static str) -> DecodeError {
-        let found = self.value.map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
-        DecodeError { pointer: self.pointer.clone(), expected, found }
-    }
-
-    pub(crate) fn object(&self) -> Result<&'a Object, DecodeError> {
-        self.value.and_then(Value::as_object).ok_or_else(|| self.error("an object"))
-    }
-
-    /// Reads an object that may be absent, but not `null`.
-    pub(crate) fn object_or_empty(&self) -> Result<Object, DecodeError> {
-        if self.value.is_none() { Ok(Object::new()) } else { self.object().cloned() }
-    }
-
-    pub(crate) fn text(&self) -> Result<Arc<str>, DecodeError> {
-        match self.value {
-            Some(Value::String(text)) => Ok(text.clone()),
-            _ => Err(self.error("a string")),
-        }
-    }
-
-    pub(crate) fn text_or_null(&self) -> Result<Option<Arc<str>>, DecodeError> {
-        if self.is_absent_or_null() { Ok(None) } else { self.text().map(Some) }
-    }
-
-    pub(crate) fn is_absent_or_null(&self) -> bool {
-        self.value.is_none_or(Value::is_null)
-    }
-
-    pub(crate) fn items(&self) -> Result<Vec<Self>, DecodeError> {
-        let items = match self.value {
-            None => return Ok(Vec::new()),
-            Some(value) => value.as_array().ok_or_else(|| self.error("a list"))?,
-        };
-        let place = |(index, item)| Self { value: Some(item), pointer: self.pointer.child(index) };
-        Ok(items.iter().enumerate().map(place).collect())
-    }
-
-    pub(crate) fn texts(&self) -> Result<Vec<Arc<str>>, DecodeError> {
-        self.items()?.iter().map(Self::text).collect()
-    }
+/// Decodes a text that may be `null`.
+pub(crate) fn text_or_null(value: &Value) -> Result<Option<Arc<str>>, Finding> {
+    if value.is_null() { Ok(None) } else { read::text(value).map(Some) }
 }
 
 impl Memory {
@@ -86,89 +17,75 @@ impl Memory {
     /// `output`, `extensions` and the list `written_targets`; absent ones are empty.
     ///
     /// # Errors
-    /// [`DecodeError`] at the first value of the wrong type and at unknown slots.
-    pub fn from_blocks(value: &Value) -> Result<Self, DecodeError> {
-        let root = Place::root(value);
-        root.object()?;
-        let table = |key: &str| root.member(key).object_or_empty().map(|object| Table::from(&object));
+    /// The first value of the wrong type, and unknown slots.
+    pub fn from_blocks(value: &Value) -> Result<Self, Finding> {
+        let mut blocks = Reader::new(value)?;
+        let mut object = |key| Ok(blocks.optional(key, read::object)?.cloned().unwrap_or_default());
+        let (inputs, vars, outputs) = (object("inputs")?, object("vars")?, object("outputs")?);
+        let extensions: Object = object("extensions")?;
         Ok(Self {
-            inputs: root.member("inputs").object_or_empty()?,
-            vars: table("vars")?,
-            outputs: table("outputs")?,
-            frame: Arc::new(frame(&root.member("frame"))?),
-            working: working(&root.member("working"))?,
-            output: output(&root.member("output"))?,
-            extensions: table("extensions")?,
-            written_targets: root.member("written_targets").texts()?.into_iter().collect(),
+            inputs,
+            vars: Table::from(&vars),
+            outputs: Table::from(&outputs),
+            frame: Arc::new(blocks.optional("frame", Frame::from_value)?.unwrap_or_default()),
+            working: blocks.optional("working", working)?.unwrap_or_default(),
+            output: blocks.optional("output", output)?.unwrap_or_default(),
+            extensions: Table::from(&extensions),
+            written_targets: blocks.list("written_targets", read::text)?.into_iter().collect(),
         })
     }
 }
 
-/// Reads a frame given as a JSON object.
-///
-/// # Errors
-/// [`DecodeError`] at the first value of the wrong type and at unknown fields.
-impl TryFrom<&Value> for Frame {
-    type Error = DecodeError;
-
-    fn try_from(value: &Value) -> Result<Self, DecodeError> {
-        frame(&Place::root(value))
+impl Frame {
+    /// Reads a frame given as a JSON object.
+    ///
+    /// # Errors
+    /// The first value of the wrong type, and unknown fields.
+    pub fn from_value(value: &Value) -> Result<Self, Finding> {
+        let mut reader = Reader::new(value)?;
+        let mut object = |key| Ok(reader.optional(key, read::object)?.cloned().unwrap_or_default());
+        let (context, constraints) = (object("context")?, object("constraints")?);
+        let success_criteria = object("success_criteria")?;
+        let frame = Self {
+            goal: reader.optional("goal", text_or_null)?.flatten(),
+            context,
+            constraints,
+            success_criteria,
+            assumptions: reader.list("assumptions", read::text)?.into(),
+            priority: reader.optional("priority", text_or_null)?.flatten(),
+        };
+        reader.refuse_unknown()?;
+        Ok(frame)
     }
 }
 
-fn frame(place: &Place<'_>) -> Result<Frame, DecodeError> {
-    known_members(place, "a field of the frame", |key| Frame::FIELDS.contains(&key))?;
-    Ok(Frame {
-        goal: place.member("goal").text_or_null()?,
-        context: place.member("context").object_or_empty()?,
-        constraints: place.member("constraints").object_or_empty()?,
-        success_criteria: place.member("success_criteria").object_or_empty()?,
-        assumptions: place.member("assumptions").texts()?.into(),
-        priority: place.member("priority").text_or_null()?,
-    })
-}
-
-fn working(place: &Place<'_>) -> Result<Working, DecodeError> {
-    known_members(place, "one of the ten slots", |key| key.parse::<Slot>().is_ok())?;
+fn working(value: &Value) -> Result<Working, Finding> {
     let mut working = Working::default();
-    for slot in Slot::all() {
-        let member = place.member(slot.name());
-        match slot {
-            Slot::Artifacts => working.artifacts = Table::from(&member.object_or_empty()?),
-            Slot::List(list) => {
-                working.set_list(
-                    list,
-                    member.items()?.iter().filter_map(|item| item.value().cloned()).collect(),
-                );
+    for (key, value) in read::object(value)?.iter() {
+        let read = match key.parse::<Slot>() {
+            Ok(Slot::Artifacts) => read::object(value).map(|object| working.artifacts = Table::from(object)),
+            Ok(Slot::List(list)) => {
+                read::items(value, |item| Ok(item.clone())).map(|items| working.set_list(list, items.into()))
             }
-        }
+            Err(error) => Err(Finding::other(error)),
+        };
+        read.map_err(|finding| finding.under(&JsonPointer::root().child(key)))?;
     }
     Ok(working)
 }
 
-fn output(place: &Place<'_>) -> Result<OutputBlock, DecodeError> {
-    known_members(place, "a field of the output block", |key| key.parse::<OutputField>().is_ok())?;
+fn output(value: &Value) -> Result<OutputBlock, Finding> {
     let mut block = OutputBlock::default();
-    for field in OutputField::ALL {
-        let member = place.member(field.name());
-        match field {
-            OutputField::Result => block.result = member.value().cloned().unwrap_or_default(),
-            OutputField::Text(text) => block.set_text(text, member.text_or_null()?),
-        }
+    for (key, value) in read::object(value)?.iter() {
+        let read = match key.parse::<OutputField>() {
+            Ok(OutputField::Result) => {
+                block.result = value.clone();
+                Ok(())
+            }
+            Ok(OutputField::Text(field)) => text_or_null(value).map(|text| block.set_text(field, text)),
+            Err(error) => Err(Finding::other(error)),
+        };
+        read.map_err(|finding| finding.under(&JsonPointer::root().child(key)))?;
     }
     Ok(block)
-}
-
-fn known_members(
-    place: &Place<'_>,
-    expected: &'static str,
-    known: impl Fn(&str) -> bool,
-) -> Result<(), DecodeError> {
-    let object = place.object_or_empty()?;
-    match object.keys().find(|key| !known(key)) {
-        None => Ok(()),
-        Some(key) => {
-            Err(DecodeError { pointer: place.member(key).pointer, expected, found: format!("`{key}`") })
-        }
-    }
 }

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 
-use super::Timestamp;
-
 /// One event of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuntimeEvent {
@@ -14,7 +12,7 @@ pub struct RuntimeEvent {
     /// The same for people.
     pub message: Arc<str>,
     /// When, if anyone looked at a clock.
-    pub timestamp: Option<Timestamp>,
+    pub timestamp: Option<Arc<str>>,
     /// The step it happened to.
     pub step_id: Option<Arc<str>>,
     /// The trace it belongs to.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Frame, Memory, RunStatus, RuntimeEvent, StepResult, Timestamp, Trace};
+use super::{Frame, Memory, RunStatus, RuntimeEvent, StepResult, Trace};
 use hence_canon::Object;
 
 /// The version of the state this crate writes and reads.
@@ -22,11 +22,11 @@ pub struct ExecutionState {
     /// What happened.
     pub events: Vec<RuntimeEvent>,
     /// When the run started, if anyone looked at a clock.
-    pub started_at: Option<Timestamp>,
+    pub started_at: Option<Arc<str>>,
     /// When it ended.
-    pub finished_at: Option<Timestamp>,
+    pub finished_at: Option<Arc<str>>,
     /// When the state last changed.
-    pub updated_at: Option<Timestamp>,
+    pub updated_at: Option<Arc<str>>,
     /// How it stands.
     pub status: RunStatus,
     /// The trace it belongs to, shared with nested runs.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use super::{Names, StepStatus, Timestamp};
+use super::{Names, StepStatus};
 
 /// What is kept about an executed step.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,9 +22,9 @@ pub struct StepResult {
     /// What went wrong, for people.
     pub error_message: Option<Arc<str>>,
     /// When it started, if anyone looked at a clock.
-    pub started_at: Option<Timestamp>,
+    pub started_at: Option<Arc<str>>,
     /// When it ended.
-    pub finished_at: Option<Timestamp>,
+    pub finished_at: Option<Arc<str>>,
     /// References of its input mapping, if it completed.
     pub reads: Option<Names>,
     /// Targets it wrote, if it completed.

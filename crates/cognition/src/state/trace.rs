@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
-use super::{Names, StepStatus, Timestamp};
+use super::{Names, StepStatus};
 
 /// Execution trace of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,9 +25,9 @@ pub struct TraceStep {
     /// How it ended.
     pub status: StepStatus,
     /// When it started, if anyone looked at a clock.
-    pub started_at: Option<Timestamp>,
+    pub started_at: Option<Arc<str>>,
     /// When it ended.
-    pub ended_at: Option<Timestamp>,
+    pub ended_at: Option<Arc<str>>,
     /// References of its input mapping.
     pub reads: Names,
     /// Targets it wrote.
@@ -54,8 +54,8 @@ pub struct TraceMetrics {
 }
 
 impl TraceMetrics {
-    /// The names and places of the counters, in the order of the document.
-    pub(crate) fn counters(&mut self) -> [(&'static str, &mut u64); 6] {
+    /// Returns the counters with their names, in the order of the document.
+    pub fn counters(&mut self) -> [(&'static str, &mut u64); 6] {
         [
             ("step_count", &mut self.step_count),
             ("llm_calls", &mut self.llm_calls),

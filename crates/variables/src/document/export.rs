@@ -3,7 +3,7 @@
 use hence_canon::{Object, Value};
 
 use crate::document::{history, variable};
-use crate::fields::Members;
+use crate::members::Members;
 use crate::{Scope, Sight, State, Status, Variables, View};
 
 /// Returns the document of a state: what it sees, its newest log entries, its checkpoints and the counts.

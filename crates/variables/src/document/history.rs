@@ -1,21 +1,10 @@
 //! The document form of log entries and checkpoints.
 
-use hence_canon::Object;
+use hence_canon::read::{self, Finding, Reader};
+use hence_canon::{Object, Value};
 
-use crate::fields::{Fields, Malformed, Members};
+use crate::members::Members;
 use crate::{Checkpoint, Mutation};
-
-const KNOWN_MUTATION: &[&str] = &[
-    "mutation_id",
-    "operation",
-    "variable_name",
-    "old_value",
-    "new_value",
-    "source",
-    "timestamp",
-    "metadata",
-];
-const KNOWN_CHECKPOINT: &[&str] = &["checkpoint_id", "name", "timestamp", "snapshot_path", "description"];
 
 /// Returns a log entry as documents and `history.jsonl` show it.
 pub(crate) fn encode_mutation(mutation: &Mutation) -> Object {
@@ -32,17 +21,18 @@ pub(crate) fn encode_mutation(mutation: &Mutation) -> Object {
         .object()
 }
 
-pub(crate) fn decode_mutation(fields: &Fields<'_>) -> Result<Mutation, Malformed> {
+pub(crate) fn decode_mutation(value: &Value) -> Result<Mutation, Finding> {
+    let mut reader = Reader::new(value)?;
     Ok(Mutation {
-        id: fields.parsed("mutation_id")?,
-        operation: fields.parsed("operation")?,
-        variable_name: fields.text("variable_name")?,
-        old_value: fields.optional("old_value").cloned(),
-        new_value: fields.optional("new_value").cloned(),
-        source: fields.optional_text("source")?,
-        timestamp: fields.parsed("timestamp")?,
-        metadata: fields.optional_object("metadata")?.map(|inner| inner.object.clone()).unwrap_or_default(),
-        extra: fields.rest(KNOWN_MUTATION),
+        id: reader.parsed("mutation_id")?,
+        operation: reader.parsed("operation")?,
+        variable_name: reader.text("variable_name")?,
+        old_value: reader.value("old_value").cloned(),
+        new_value: reader.value("new_value").cloned(),
+        source: reader.optional_text("source")?,
+        timestamp: reader.parsed("timestamp")?,
+        metadata: reader.optional("metadata", read::object)?.cloned().unwrap_or_default(),
+        extra: reader.rest(),
     })
 }
 
@@ -58,14 +48,15 @@ pub(crate) fn encode_checkpoint(checkpoint: &Checkpoint) -> Object {
         .object()
 }
 
-pub(crate) fn decode_checkpoint(fields: &Fields<'_>) -> Result<Checkpoint, Malformed> {
+pub(crate) fn decode_checkpoint(value: &Value) -> Result<Checkpoint, Finding> {
+    let mut reader = Reader::new(value)?;
     Ok(Checkpoint {
-        id: fields.parsed("checkpoint_id")?,
-        name: fields.text("name")?,
-        timestamp: fields.parsed("timestamp")?,
-        description: fields.optional_text("description")?,
-        snapshot_path: fields.optional_parsed("snapshot_path")?,
-        extra: fields.rest(KNOWN_CHECKPOINT),
+        id: reader.parsed("checkpoint_id")?,
+        name: reader.text("name")?,
+        timestamp: reader.parsed("timestamp")?,
+        description: reader.optional_text("description")?,
+        snapshot_path: reader.optional_parsed("snapshot_path")?,
+        extra: reader.rest(),
         snapshot: None,
     })
 }

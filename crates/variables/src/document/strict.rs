@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use hence_canon::read::Reader;
 use hence_canon::{JsonPointer, Object, Value};
 
 use crate::document::variable;
-use crate::fields::Fields;
 use crate::limits::{
     CHECKPOINTS_MAX, HISTORY_ENTRIES_MAX, INLINE_VALUE_BYTES_MAX, NAME_BYTES_MAX, VARIABLES_MAX,
 };
+use crate::members::whole_count;
 use crate::name::{FINAL, PROMPT};
 use crate::value_type::size_bytes;
 use crate::words::words;
@@ -119,16 +120,16 @@ impl Findings {
                 self.add(at.clone(), StrictCode::NameTooLong, reason);
             }
             if let Value::Object(variable) = value {
-                self.variable(key, &Fields { object: variable, pointer: at }, has_tree);
+                self.variable(key, &mut Reader::of(variable, at), has_tree);
             }
         }
     }
 
-    fn variable(&mut self, key: &str, variable: &Fields<'_>, has_tree: bool) {
-        let name = variable.optional("name").and_then(Value::as_str);
+    fn variable(&mut self, key: &str, variable: &mut Reader<'_>, has_tree: bool) {
+        let name = variable.value("name").and_then(Value::as_str);
         if let Some(name) = name.filter(|name| *name != key) {
             self.add(
-                variable.at("name"),
+                variable.pointer_to("name"),
                 StrictCode::KeyNameMismatch,
                 format!("found {name:?} under {key:?}"),
             );
@@ -139,17 +140,17 @@ impl Findings {
             && updated < created
         {
             let reason = format!("updated at {updated}, created at {created}");
-            self.add(variable.at("updated_at"), StrictCode::TimeOrder, reason);
+            self.add(variable.pointer_to("updated_at"), StrictCode::TimeOrder, reason);
         }
-        if let Ok(Some(metadata)) = variable.optional_object("metadata") {
-            self.variable_metadata(key, variable, &metadata, has_tree);
+        if let Ok(Some(mut metadata)) = variable.optional_object("metadata") {
+            self.variable_metadata(key, variable, &mut metadata, has_tree);
         }
     }
 
-    fn value(&mut self, variable: &Fields<'_>) {
+    fn value(&mut self, variable: &mut Reader<'_>) {
         let Ok(value_type) = variable.parsed::<ValueType>("type") else { return };
-        let Some(value) = variable.optional("value") else { return };
-        let at = || variable.at("value");
+        let Some(value) = variable.value("value") else { return };
+        let at = || variable.pointer_to("value");
         if !value_type.admits(value) {
             let reason = format!("value is {}, which is not {value_type}", value.kind());
             return self.add(at(), StrictCode::TypeMismatch, reason);
@@ -166,28 +167,39 @@ impl Findings {
         }
     }
 
-    fn variable_metadata(&mut self, key: &str, variable: &Fields<'_>, metadata: &Fields<'_>, has_tree: bool) {
+    fn variable_metadata(
+        &mut self,
+        key: &str,
+        variable: &mut Reader<'_>,
+        metadata: &mut Reader<'_>,
+        has_tree: bool,
+    ) {
         let scope = metadata.optional_parsed("scope").ok().flatten().unwrap_or(Scope::Session);
         let special = matches!(key, FINAL | PROMPT);
         if scope == Scope::Tree && !has_tree {
-            self.add(metadata.at("scope"), StrictCode::ScopeUnavailable, "scope `tree` needs a tree_id");
+            self.add(
+                metadata.pointer_to("scope"),
+                StrictCode::ScopeUnavailable,
+                "scope `tree` needs a tree_id",
+            );
         }
         if special && scope != Scope::Session {
             let reason = format!("`{key}` belongs to its own state, found scope {scope}");
-            self.add(metadata.at("scope"), StrictCode::SpecialVariable, reason);
+            self.add(metadata.pointer_to("scope"), StrictCode::SpecialVariable, reason);
         }
-        if metadata.optional("ttl_seconds").is_some() && scope != Scope::Temporary {
+        if metadata.value("ttl_seconds").is_some() && scope != Scope::Temporary {
             let reason = format!("a time to live is for temporary variables, this one is in scope {scope}");
-            self.add(metadata.at("ttl_seconds"), StrictCode::TtlScope, reason);
+            self.add(metadata.pointer_to("ttl_seconds"), StrictCode::TtlScope, reason);
         }
-        if key == PROMPT && metadata.optional("read_only") == Some(&Value::Bool(false)) {
-            self.add(metadata.at("read_only"), StrictCode::PromptWritable, "the prompt is read-only");
+        if key == PROMPT && metadata.value("read_only") == Some(&Value::Bool(false)) {
+            self.add(metadata.pointer_to("read_only"), StrictCode::PromptWritable, "the prompt is read-only");
         }
-        let invalid_path = self.0.last().is_some_and(|last| last.pointer == variable.at("value"));
+        let invalid_path = self.0.last().is_some_and(|last| last.pointer == variable.pointer_to("value"));
         if let Err(error) = variable::spill(variable, metadata)
             && !invalid_path
         {
-            self.add(error.pointer, StrictCode::InvalidSpill, error.reason);
+            let message = error.message();
+            self.add(error.pointer, StrictCode::InvalidSpill, message);
         }
     }
 
@@ -208,36 +220,36 @@ impl Findings {
         let mut ids = BTreeSet::new();
         let mut last: Option<Timestamp> = None;
         for (index, mutation) in mutations.iter().enumerate() {
-            let Ok(mutation) = Fields::of(mutation, pointer.child(index)) else { continue };
-            self.unique(&mut ids, &mutation, "mutation_id", StrictCode::DuplicateId);
-            let timestamp = moment(&mutation, "timestamp");
+            let Ok(mut mutation) = Reader::at(mutation, pointer.child(index)) else { continue };
+            self.unique(&mut ids, &mut mutation, "mutation_id", StrictCode::DuplicateId);
+            let timestamp = moment(&mut mutation, "timestamp");
             if let (Some(last), Some(now)) = (last, timestamp)
                 && now < last
             {
                 let reason = format!("the log goes back from {last} to {now}");
-                self.add(mutation.at("timestamp"), StrictCode::TimeOrder, reason);
+                self.add(mutation.pointer_to("timestamp"), StrictCode::TimeOrder, reason);
             }
             last = timestamp.or(last);
-            self.mutation(&mutation);
+            self.mutation(&mut mutation);
         }
     }
 
-    fn mutation(&mut self, mutation: &Fields<'_>) {
+    fn mutation(&mut self, mutation: &mut Reader<'_>) {
         let Ok(operation) = mutation.parsed::<Operation>("operation") else { return };
         let needs_old = operation != Operation::Create;
         let needs_new = operation != Operation::Delete;
-        let at = || mutation.pointer.clone();
-        if needs_old && mutation.optional("old_value").is_none() {
-            self.add(at(), StrictCode::MissingOldValue, format!("{operation} needs old_value"));
+        let at = mutation.pointer().clone();
+        if needs_old && mutation.value("old_value").is_none() {
+            self.add(at.clone(), StrictCode::MissingOldValue, format!("{operation} needs old_value"));
         }
-        if needs_new && mutation.optional("new_value").is_none() {
-            self.add(at(), StrictCode::MissingNewValue, format!("{operation} needs new_value"));
+        if needs_new && mutation.value("new_value").is_none() {
+            self.add(at, StrictCode::MissingNewValue, format!("{operation} needs new_value"));
         }
         let is_name = |value: &Value| value.as_str().is_some_and(Name::is_identifier);
-        let mut check = |key: &str| {
-            if let Some(value) = mutation.optional(key).filter(|value| !is_name(value)) {
+        let mut check = |key: &'static str| {
+            if let Some(value) = mutation.value(key).filter(|value| !is_name(value)) {
                 let reason = format!("expected an identifier, found {}", value.kind());
-                self.add(mutation.at(key), StrictCode::InvalidName, reason);
+                self.add(mutation.pointer_to(key), StrictCode::InvalidName, reason);
             }
         };
         check("variable_name");
@@ -249,52 +261,58 @@ impl Findings {
     fn checkpoints(&mut self, checkpoints: &[Value], pointer: &JsonPointer) {
         let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
         for (index, checkpoint) in checkpoints.iter().enumerate() {
-            let Ok(checkpoint) = Fields::of(checkpoint, pointer.child(index)) else { continue };
-            self.unique(&mut ids, &checkpoint, "checkpoint_id", StrictCode::DuplicateId);
-            self.unique(&mut names, &checkpoint, "name", StrictCode::DuplicateCheckpoint);
-            let path = checkpoint.optional("snapshot_path").and_then(Value::as_str);
+            let Ok(mut checkpoint) = Reader::at(checkpoint, pointer.child(index)) else { continue };
+            self.unique(&mut ids, &mut checkpoint, "checkpoint_id", StrictCode::DuplicateId);
+            self.unique(&mut names, &mut checkpoint, "name", StrictCode::DuplicateCheckpoint);
+            let path = checkpoint.value("snapshot_path").and_then(Value::as_str);
             if let Some(Err(error)) = path.map(str::parse::<StorePath>) {
-                self.add(checkpoint.at("snapshot_path"), StrictCode::InvalidPath, error);
+                self.add(checkpoint.pointer_to("snapshot_path"), StrictCode::InvalidPath, error);
             }
         }
     }
 
-    fn unique<'a>(&mut self, seen: &mut BTreeSet<&'a str>, fields: &Fields<'a>, key: &str, code: StrictCode) {
-        let Some(text) = fields.optional(key).and_then(Value::as_str) else { return };
+    fn unique<'a>(
+        &mut self,
+        seen: &mut BTreeSet<&'a str>,
+        fields: &mut Reader<'a>,
+        key: &'static str,
+        code: StrictCode,
+    ) {
+        let Some(text) = fields.value(key).and_then(Value::as_str) else { return };
         if !seen.insert(text) {
-            self.add(fields.at(key), code, format!("{text:?} occurs before"));
+            self.add(fields.pointer_to(key), code, format!("{text:?} occurs before"));
         }
     }
 
     /// Counts and status are claims; only claims that are made can be wrong.
     fn metadata(&mut self, metadata: &Object, document: &Object, pointer: &JsonPointer) {
-        let metadata = Fields { object: metadata, pointer: pointer.clone() };
+        let metadata = &mut Reader::of(metadata, pointer.clone());
         let history = document.get("history").and_then(Value::as_object);
         let listed = |key: &str| Some(history?.get(key)?.as_array()?.len());
         let variables = document.get("variables").and_then(Value::as_object).map(Object::len);
-        self.count(&metadata, "variable_count", variables, Window::Whole);
-        self.count(&metadata, "mutation_count", listed("mutations"), Window::Newest);
-        self.count(&metadata, "checkpoint_count", listed("checkpoints"), Window::Whole);
+        self.count(metadata, "variable_count", variables, Window::Whole);
+        self.count(metadata, "mutation_count", listed("mutations"), Window::Newest);
+        self.count(metadata, "checkpoint_count", listed("checkpoints"), Window::Whole);
         let Ok(Some(status)) = metadata.optional_parsed::<Status>("completion_status") else { return };
         let answer = document.get("variables").and_then(|variables| variables.get(FINAL));
         let value = answer.and_then(|answer| answer.get("value")).unwrap_or(&Value::Null);
         if (status == Status::Complete) == value.is_null() {
             let found = if value.is_null() { "null" } else { "set" };
             let reason = format!("status is {status} while Final is {found}");
-            self.add(metadata.at("completion_status"), StrictCode::StatusMismatch, reason);
+            self.add(metadata.pointer_to("completion_status"), StrictCode::StatusMismatch, reason);
         }
     }
 
-    fn count(&mut self, metadata: &Fields<'_>, key: &str, listed: Option<usize>, window: Window) {
-        let (Some(value), Some(listed)) = (metadata.optional(key), listed) else { return };
-        let claimed = metadata.optional_count(key).ok().flatten();
+    fn count(&mut self, metadata: &mut Reader<'_>, key: &'static str, listed: Option<usize>, window: Window) {
+        let (Some(value), Some(listed)) = (metadata.value(key), listed) else { return };
+        let claimed = whole_count(value).ok();
         let same = claimed == Some(listed as u64);
         // A count above 2^64 is still a larger count than any list has entries.
         let windowed = window == Window::Newest && listed == HISTORY_ENTRIES_MAX;
         let larger = claimed.is_none_or(|claimed| claimed > listed as u64);
         if !(same || windowed && larger) {
             let reason = format!("found {value}, counted {listed}");
-            self.add(metadata.at(key), StrictCode::CountMismatch, reason);
+            self.add(metadata.pointer_to(key), StrictCode::CountMismatch, reason);
         }
     }
 }
@@ -306,6 +324,6 @@ enum Window {
     Newest,
 }
 
-fn moment(fields: &Fields<'_>, key: &str) -> Option<Timestamp> {
+fn moment(fields: &mut Reader<'_>, key: &'static str) -> Option<Timestamp> {
     fields.optional_parsed(key).ok().flatten()
 }

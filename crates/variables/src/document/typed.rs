@@ -3,28 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hence_canon::read::{Finding, Reader};
 use hence_canon::{JsonPointer, Object, Value};
 
 use crate::document::{Verdict, history, variable};
-use crate::fields::{Fields, Malformed, Members};
+use crate::members::{Members, whole_count};
 use crate::name::FINAL;
 use crate::{
     Checkpoint, DocumentExtra, ExecutionConfig, Mutation, Name, Scope, StateId, Status, Timestamp, TreeId,
     Variable,
 };
-
-const KNOWN: &[&str] = &["version", "state_id", "session_id", "tree_id", "variables", "history", "metadata"];
-const KNOWN_HISTORY: &[&str] = &["mutations", "checkpoints"];
-const KNOWN_METADATA: &[&str] = &[
-    "created_at",
-    "last_updated_at",
-    "variable_count",
-    "mutation_count",
-    "checkpoint_count",
-    "total_size_bytes",
-    "execution_config",
-    "completion_status",
-];
 
 /// A state document without defects.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,8 +55,8 @@ impl Document {
         if !verdict.is_valid() {
             return Err(verdict);
         }
-        decode(value).map_err(|malformed| {
-            verdict.unrepresentable = Some(malformed);
+        decode(value).map_err(|finding| {
+            verdict.unrepresentable = Some(finding);
             verdict
         })
     }
@@ -118,61 +106,45 @@ impl Document {
     }
 }
 
-fn decode(value: &Value) -> Result<Document, Malformed> {
-    let fields = Fields::of(value, JsonPointer::root())?;
-    let history = fields.optional_object("history")?;
-    let metadata = fields.optional_object("metadata")?;
+fn decode(value: &Value) -> Result<Document, Finding> {
+    let mut reader = Reader::new(value)?;
     let empty = Object::new();
-    let none = |key: &str| Fields { object: &empty, pointer: fields.at(key) };
-    let history_fields = history.clone().unwrap_or_else(|| none("history"));
-    let metadata_fields = metadata.clone().unwrap_or_else(|| none("metadata"));
-    let tree_id = fields.optional("tree_id").filter(|tree| !tree.is_null());
-    Ok(Document {
-        version: fields.text("version")?,
-        state_id: fields.parsed("state_id")?,
-        session_id: fields.optional_text("session_id")?,
-        tree_id: tree_id.map(|_| fields.parsed("tree_id")).transpose()?,
-        variables: decode_variables(&fields)?,
-        mutations: decode_list(&history_fields, "mutations", history::decode_mutation)?,
-        checkpoints: decode_list(&history_fields, "checkpoints", history::decode_checkpoint)?,
-        created_at: metadata_fields.optional_parsed("created_at")?,
-        last_updated_at: metadata_fields.optional_parsed("last_updated_at")?,
-        mutation_count: metadata_fields.optional_count("mutation_count")?,
-        execution_config: decode_config(&metadata_fields)?,
-        completion_status: metadata_fields.optional_parsed("completion_status")?,
-        extra: DocumentExtra {
-            document: fields.rest(KNOWN),
-            history: history_fields.rest(KNOWN_HISTORY),
-            metadata: metadata_fields.rest(KNOWN_METADATA),
+    let none = |key: &str| Reader::of(&empty, JsonPointer::root().child(key));
+    let mut history = reader.optional_object("history")?.unwrap_or_else(|| none("history"));
+    let mut metadata = reader.optional_object("metadata")?.unwrap_or_else(|| none("metadata"));
+    let document = Document {
+        version: reader.text("version")?,
+        state_id: reader.parsed("state_id")?,
+        session_id: reader.optional_text("session_id")?,
+        tree_id: match reader.value("tree_id") {
+            None | Some(Value::Null) => None,
+            Some(_) => reader.optional_parsed("tree_id")?,
         },
-    })
+        variables: reader.required("variables", decode_variables)?,
+        mutations: history.list("mutations", history::decode_mutation)?,
+        checkpoints: history.list("checkpoints", history::decode_checkpoint)?,
+        created_at: metadata.optional_parsed("created_at")?,
+        last_updated_at: metadata.optional_parsed("last_updated_at")?,
+        mutation_count: metadata.optional("mutation_count", whole_count)?,
+        execution_config: metadata.optional("execution_config", ExecutionConfig::decode)?,
+        completion_status: metadata.optional_parsed("completion_status")?,
+        extra: DocumentExtra::default(),
+    };
+    // Counts follow from the rest of a document; they are checked and not stored.
+    for count in ["variable_count", "checkpoint_count", "total_size_bytes"] {
+        metadata.value(count);
+    }
+    let extra = DocumentExtra { document: reader.rest(), history: history.rest(), metadata: metadata.rest() };
+    Ok(Document { extra, ..document })
 }
 
-fn decode_variables(fields: &Fields<'_>) -> Result<BTreeMap<Name, (Variable, Option<Scope>)>, Malformed> {
-    let variables = Fields::of(fields.required("variables")?, fields.at("variables"))?;
-    let written = variables.object.iter().filter(|(_, value)| !value.is_null());
-    written
-        .map(|(key, value)| {
-            let (variable, scope) = variable::decode(&Fields::of(value, variables.at(key))?)?;
-            let scope = if variable.name.is_special() { None } else { Some(scope.unwrap_or(Scope::Session)) };
-            Ok((variable.name.clone(), (variable, scope)))
-        })
-        .collect()
-}
-
-fn decode_list<'a, T>(
-    fields: &Fields<'a>,
-    key: &str,
-    decode: impl Fn(&Fields<'a>) -> Result<T, Malformed>,
-) -> Result<Vec<T>, Malformed> {
-    let items = fields.list(key)?.iter().enumerate();
-    items.map(|(index, item)| decode(&Fields::of(item, fields.at(key).child(index))?)).collect()
-}
-
-fn decode_config(metadata: &Fields<'_>) -> Result<Option<ExecutionConfig>, Malformed> {
-    let config = metadata.optional("execution_config").map(ExecutionConfig::from_value).transpose();
-    config.map_err(|errors| {
-        let reasons: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        metadata.wrong("execution_config", reasons.join("; "))
-    })
+fn decode_variables(value: &Value) -> Result<BTreeMap<Name, (Variable, Option<Scope>)>, Finding> {
+    let written = hence_canon::read::object(value)?.iter().filter(|(_, value)| !value.is_null());
+    let decode = |(key, value): (&Arc<str>, &Value)| {
+        let (variable, scope) =
+            variable::decode(value).map_err(|finding| finding.under(&JsonPointer::root().child(key)))?;
+        let scope = if variable.name.is_special() { None } else { Some(scope.unwrap_or(Scope::Session)) };
+        Ok((variable.name.clone(), (variable, scope)))
+    };
+    written.map(decode).collect()
 }

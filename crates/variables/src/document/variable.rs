@@ -1,24 +1,11 @@
 //! The document form of a variable, also used inside events.
 
-use hence_canon::{Digest, Object, Value};
+use hence_canon::read::{Finding, Reader};
+use hence_canon::{Digest, JsonPointer, Object, Value};
 
-use crate::fields::{Fields, Malformed, Members};
+use crate::members::{Members, whole_count};
 use crate::stored::Spill;
 use crate::{Name, Scope, StorePath, Stored, ValueType, Variable};
-
-const KNOWN: &[&str] = &[
-    "name",
-    "value",
-    "type",
-    "description",
-    "source",
-    "created_at",
-    "updated_at",
-    "access_count",
-    "metadata",
-];
-const KNOWN_METADATA: &[&str] = &["read_only", "scope", "ttl_seconds"];
-const KNOWN_SPILL: &[&str] = &["spilled", "logical_type", "size_bytes", "sha256"];
 
 /// Returns the document form. `scope` is absent for the special variables, which have none.
 pub(crate) fn encode(variable: &Variable, scope: Option<Scope>) -> Object {
@@ -54,73 +41,65 @@ fn metadata(variable: &Variable, scope: Option<Scope>) -> Object {
 }
 
 /// Reads the document form; returns the scope it names, if it names one.
-pub(crate) fn decode(fields: &Fields<'_>) -> Result<(Variable, Option<Scope>), Malformed> {
-    let name: Name = fields.parsed("name")?;
-    let metadata = fields.optional_object("metadata")?;
-    let spill = metadata.as_ref().map(|metadata| spill(fields, metadata)).transpose()?.flatten();
-    let known_metadata: Vec<&str> = match &spill {
-        Some(_) => [KNOWN_METADATA, KNOWN_SPILL].concat(),
-        None => KNOWN_METADATA.to_vec(),
-    };
-    let stored = match spill {
+pub(crate) fn decode(value: &Value) -> Result<(Variable, Option<Scope>), Finding> {
+    let mut reader = Reader::new(value)?;
+    let empty = Object::new();
+    let metadata = reader.optional_object("metadata")?;
+    let mut metadata = metadata.unwrap_or_else(|| Reader::of(&empty, JsonPointer::root().child("metadata")));
+    let name: Name = reader.parsed("name")?;
+    let stored = match spill(&mut reader, &mut metadata)? {
         Some(spill) => Stored::Spilled(spill),
-        None => stored(fields)?,
+        None => stored(&mut reader)?,
     };
-    let from_metadata = metadata.as_ref();
-    let read_only = from_metadata.map(|metadata| metadata.optional_bool("read_only")).transpose()?.flatten();
-    let scope = from_metadata.map(|metadata| metadata.optional_parsed("scope")).transpose()?.flatten();
-    let ttl_seconds =
-        from_metadata.map(|metadata| metadata.optional_count("ttl_seconds")).transpose()?.flatten();
+    let scope = metadata.optional_parsed("scope")?;
     let variable = Variable {
         stored,
-        description: fields.optional_text("description")?,
-        source: fields.optional_text("source")?,
-        created_at: fields.optional_parsed("created_at")?,
-        updated_at: fields.optional_parsed("updated_at")?,
-        access_count: fields.optional_count("access_count")?.unwrap_or(0),
+        description: reader.optional_text("description")?,
+        source: reader.optional_text("source")?,
+        created_at: reader.optional_parsed("created_at")?,
+        updated_at: reader.optional_parsed("updated_at")?,
+        access_count: reader.optional("access_count", whole_count)?.unwrap_or(0),
         // The prompt is read-only whether a document says so or not.
-        read_only: read_only.unwrap_or(false) || name.is_prompt(),
-        ttl_seconds,
-        extra: fields.rest(KNOWN),
-        metadata_extra: from_metadata.map(|metadata| metadata.rest(&known_metadata)).unwrap_or_default(),
+        read_only: metadata.optional_bool("read_only")?.unwrap_or(false) || name.is_prompt(),
+        ttl_seconds: metadata.optional("ttl_seconds", whole_count)?,
+        extra: reader.rest(),
+        metadata_extra: metadata.rest(),
         name,
     };
     Ok((variable, scope))
 }
 
-fn stored(fields: &Fields<'_>) -> Result<Stored, Malformed> {
-    let value_type: ValueType = fields.parsed("type")?;
-    let value = fields.required("value")?;
-    if !value_type.admits(value) {
-        let reason = format!("value is {}, which is not {value_type}", value.kind());
-        return Err(fields.wrong("value", reason));
-    }
-    match value {
+fn stored(reader: &mut Reader<'_>) -> Result<Stored, Finding> {
+    let value_type: ValueType = reader.parsed("type")?;
+    reader.required("value", |value| match value {
+        value if !value_type.admits(value) => {
+            Err(Finding::other(format_args!("value is {}, which is not {value_type}", value.kind())))
+        }
         Value::String(text) if value_type == ValueType::FilePath => {
-            let path = StorePath::from_reference(text);
-            Ok(Stored::Reference(path.map_err(|error| fields.wrong("value", error))?))
+            StorePath::from_reference(text).map(Stored::Reference).map_err(Finding::other)
         }
         value => Ok(Stored::Inline { value_type, value: value.clone() }),
-    }
+    })
 }
 
 /// Reads the reference to a large value, if the metadata says there is one.
-pub(crate) fn spill(fields: &Fields<'_>, metadata: &Fields<'_>) -> Result<Option<Spill>, Malformed> {
-    if metadata.optional("spilled") != Some(&Value::Bool(true)) {
+pub(crate) fn spill(variable: &mut Reader<'_>, metadata: &mut Reader<'_>) -> Result<Option<Spill>, Finding> {
+    if metadata.source().get("spilled") != Some(&Value::Bool(true)) {
         return Ok(None);
     }
-    let value_type: ValueType = fields.parsed("type")?;
+    metadata.value("spilled");
+    let value_type: ValueType = variable.parsed("type")?;
     let logical_type: ValueType = metadata.parsed("logical_type")?;
     if value_type != ValueType::FilePath {
-        return Err(
-            fields.wrong("type", format!("a spilled value is shown as file_path, found {value_type}"))
-        );
+        let message = format_args!("a spilled value is shown as file_path, found {value_type}");
+        return Err(variable.finding("type", message));
     }
     if !logical_type.spills() {
-        return Err(metadata.wrong("logical_type", format!("a value of type {logical_type} never spills")));
+        let message = format_args!("a value of type {logical_type} never spills");
+        return Err(metadata.finding("logical_type", message));
     }
-    let reference = fields.text("value")?;
-    let path = StorePath::from_reference(&reference).map_err(|error| fields.wrong("value", error))?;
+    let reference = variable.text("value")?;
+    let path = StorePath::from_reference(&reference).map_err(|error| variable.finding("value", error))?;
     let sha256: Digest = metadata.parsed("sha256")?;
-    Ok(Some(Spill { path, logical_type, size_bytes: metadata.count("size_bytes")?, sha256 }))
+    Ok(Some(Spill { path, logical_type, size_bytes: metadata.required("size_bytes", whole_count)?, sha256 }))
 }

@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use crate::adopt::Adoption;
 use crate::document::variable;
 use crate::event::{Action, Birth, Change, Entry, Event, Place, Spawner};
-use crate::fields::Members;
+use crate::members::Members;
 use crate::{Name, Scope, Variable};
 
 impl Action {

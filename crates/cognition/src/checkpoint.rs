@@ -1,11 +1,16 @@
-//! States to checkpoints.
+//! Checkpoints: an execution state as one JSON document, version 1 of the format.
+//!
+//! Runs of this project are recorded in journals and a state is folded from them; a checkpoint is for exchange with
+//! tools that store states.
 
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use super::CHECKPOINT_VERSION;
 use crate::state::{ExecutionState, RuntimeEvent, STATE_VERSION, StepResult, Trace, TraceStep};
+
+/// The version of the format.
+pub const CHECKPOINT_VERSION: u64 = 1;
 
 /// Returns the checkpoint of a state.
 pub fn save(state: &ExecutionState) -> Value {
