@@ -10,6 +10,7 @@
 //! - [`Canonical`] is a value together with its canonical bytes; [`scan`] proves that bytes already are canonical.
 //! - [`PartedDigest`] hashes a document kept in parts and repeats only the work behind the first changed part.
 //! - [`read`] reads typed data out of values and reports what does not fit, one [`Finding`](read::Finding) each.
+//! - [`words!`] declares enums whose values are the words of a format.
 //! - [`time`] reads and writes the spellings of times.
 //!
 //! It does no I/O, reads no clock, and knows nothing of runs, states or records.
@@ -42,6 +43,7 @@ pub mod read;
 pub mod scan;
 pub mod time;
 mod value;
+mod words;
 mod write;
 
 pub use canonical::Canonical;
@@ -56,4 +58,5 @@ pub use parted::{Part, PartedDigest};
 pub use pointer::{InvalidPointer, JsonPointer};
 pub use pretty::pretty;
 pub use value::{Kind, Value};
+pub use words::UnknownWord;
 pub use write::{canonical_bytes, write_string, write_texts};

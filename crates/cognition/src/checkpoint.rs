@@ -28,7 +28,7 @@ pub fn save(state: &ExecutionState) -> Value {
         ("events", state.events.iter().map(event).collect()),
         ("started_at", state.started_at.clone().into()),
         ("finished_at", state.finished_at.clone().into()),
-        ("status", state.status.name().into()),
+        ("status", state.status.as_str().into()),
         ("trace_id", state.trace_id.clone().into()),
         ("frame", memory.frame().to_object().into()),
         ("working", memory.working().to_object().into()),
@@ -51,7 +51,7 @@ fn step_result(result: &StepResult) -> Value {
     let head: [(&str, Value); 5] = [
         ("step_id", result.step_id.clone().into()),
         ("uses", result.uses.clone().into()),
-        ("status", result.status.name().into()),
+        ("status", result.status.as_str().into()),
         ("resolved_input", result.resolved_input.clone()),
         ("produced_output", result.produced_output.clone()),
     ];
@@ -97,7 +97,7 @@ fn trace_step(step: &TraceStep) -> Value {
     Object::from_iter([
         ("step_id", Value::from(step.step_id.clone())),
         ("capability_id", step.capability_id.clone().into()),
-        ("status", step.status.name().into()),
+        ("status", step.status.as_str().into()),
         ("started_at", step.started_at.clone().into()),
         ("ended_at", step.ended_at.clone().into()),
         ("reads", step.reads.iter().cloned().collect()),

@@ -47,7 +47,7 @@ impl Kept {
         let kept = outcome.canonical();
         if ends_run(outcome, mode) {
             let error = match &outcome.failure {
-                Some(failure) => StepError::new(failure.code().name(), failure.message.clone()),
+                Some(failure) => StepError::new(failure.code().as_str(), failure.message.clone()),
                 None => StepError::new("step_failed", "the step failed without saying why"),
             };
             return Self::Ended(vec![error.in_step(outcome.step_id.clone())], kept.value().clone());

@@ -327,7 +327,7 @@ impl<'a> SkillRun<'a> {
         if book.state().status() == Status::Running {
             match &report.failure {
                 Some(failure) => {
-                    let error = StepError::new(failure.code().name(), failure.failure.message.clone());
+                    let error = StepError::new(failure.code().as_str(), failure.failure.message.clone());
                     let held = Outcome::Failed(vec![error]);
                     let result =
                         kept::result(&OUTPUTS_STEP.into(), &Value::Null, book.next_times()?, held, None);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 
-use crate::adopt::adopt;
-use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
 use crate::event::{Birth, Place};
+use crate::import::adopt;
+use crate::state::{Checkpoint, SeenLayer, Snapshot};
 use crate::{Change, Event, Home, Name, Scope, State, StateId, StorePath, Timestamp, Workspace};
 
 mod check;

@@ -1,21 +1,18 @@
 //! Decides what an operation would change. Nothing changes here; see [`apply`](crate::apply).
 
+use std::sync::Arc;
+
+use hence_canon::Value;
+
+use crate::limits::{REMARK_BYTES_MAX, VALUE_DEPTH_MAX};
 use crate::{
-    Action, Call, Change, Event, Files, Import, NameWarning, Op, Operation, Refusal, Reply, Sight, SpillFile,
-    State, Timestamp, Workspace,
+    Action, Call, Change, Event, Files, Found, Home, Import, Name, NameWarning, Op, Operation, Origin,
+    Refusal, Reply, Scope, Sight, SpillFile, State, Timestamp, Workspace,
 };
 
-mod draft;
-mod expire;
-mod finish;
-mod init;
-mod link;
-mod read;
-mod remark;
-mod remove;
+mod event_builder;
 mod rollback;
-mod target;
-mod tree;
+mod task;
 mod write;
 
 /// What is to happen with an operation.
@@ -58,14 +55,14 @@ pub fn decide(
     files: &dyn Files,
 ) -> Result<Decision, Refusal> {
     let (state, op) = match call {
-        Call::Init(init) => return init::decide(workspace, init, now).map(Decision::Accept),
+        Call::Init(init) => return task::init(workspace, init, now).map(Decision::Accept),
         Call::Import(import) => return self::import(workspace, import, now).map(Decision::Accept),
         Call::Share { state, shared } => {
-            return link::share(looking(workspace, *state, now)?, shared, now).map(Decision::Accept);
+            return task::share(looking(workspace, *state, now)?, shared, now).map(Decision::Accept);
         }
         Call::Return { state, status, answer } => {
             let sight = looking(workspace, *state, now)?;
-            return link::settle(sight, *status, answer, now).map(Decision::Accept);
+            return task::settle(sight, *status, answer, now).map(Decision::Accept);
         }
         Call::On { state, op } => (*state, op),
     };
@@ -73,10 +70,10 @@ pub fn decide(
     if let Some(run) = sight.state.lives_in.as_ref().filter(|_| op.changes_something()) {
         return Err(Refusal::LivesElsewhere { state, run: run.clone() });
     }
-    if let Some(expiry) = expire::decide(sight, now)? {
+    if let Some(expiry) = write::expire(sight, now)? {
         return Ok(Decision::ExpireFirst(expiry));
     }
-    remark::check(op)?;
+    check_texts(op)?;
     on_state(sight, op, now, files).map(Decision::Accept)
 }
 
@@ -100,19 +97,19 @@ fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Acce
 
 fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Result<Accepted, Refusal> {
     match op {
-        Op::Set(set) => write::decide(sight, set, now),
-        Op::Get(get) => read::decide(sight, get, now, files),
-        Op::Delete(delete) => remove::delete(sight, delete, now),
-        Op::Rename(rename) => remove::rename(sight, rename, now),
+        Op::Set(set) => write::set(sight, set, now),
+        Op::Get(get) => write::get(sight, get, now, files),
+        Op::Delete(delete) => write::delete(sight, delete, now),
+        Op::Rename(rename) => write::rename(sight, rename, now),
         Op::Checkpoint(checkpoint) => rollback::checkpoint(sight, checkpoint, now),
-        Op::Rollback(rollback) => rollback::decide(sight, rollback, now),
-        Op::Fail { reason } => finish::fail(sight, reason.as_ref(), now),
-        Op::Cancel { reason } => finish::cancel(sight, reason.as_ref(), now),
-        Op::CheckCompletion => Ok(Accepted::answer(Reply::Status(finish::completion(sight.state)))),
+        Op::Rollback(rollback) => rollback::rollback(sight, rollback, now),
+        Op::Fail { reason } => task::fail(sight, reason.as_ref(), now),
+        Op::Cancel { reason } => task::cancel(sight, reason.as_ref(), now),
+        Op::CheckCompletion => Ok(Accepted::answer(Reply::Status(task::completion(sight.state)))),
         Op::Status => Ok(Accepted::answer(Reply::Status(sight.state.status))),
         Op::List => Ok(Accepted::answer(Reply::Names(sight.view().into_keys().collect()))),
-        Op::ChildResult { child } => tree::child_result(sight, *child, files),
-        Op::TreeStatus => Ok(Accepted::answer(Reply::Tree { complete: tree::is_complete(sight) })),
+        Op::ChildResult { child } => task::child_result(sight, *child, files),
+        Op::TreeStatus => Ok(Accepted::answer(Reply::Tree { complete: task::is_complete(sight) })),
     }
 }
 
@@ -137,4 +134,77 @@ fn check_unchanged(state: &State, if_mutation_count: Option<u64>) -> Result<(), 
 /// Advice about a name goes with its creation only.
 fn advice(operation: Operation, name: &crate::Name) -> Vec<NameWarning> {
     if operation == Operation::Create { name.lint() } else { Vec::new() }
+}
+
+/// Reads an optional scope and checks that the state has it.
+fn parse_scope(sight: Sight<'_>, scope: Option<&Arc<str>>) -> Result<Option<Scope>, Refusal> {
+    let Some(text) = scope else { return Ok(None) };
+    let scope: Scope = text.parse().map_err(Refusal::InvalidScope)?;
+    if sight.has(scope) { Ok(Some(scope)) } else { Err(Refusal::ScopeUnavailable { scope }) }
+}
+
+/// Finds a variable: in `scope` only when one is given, else in the narrowest that has it.
+fn find(sight: Sight<'_>, scope: Option<Scope>, name: &Name) -> Option<Found> {
+    match scope {
+        Some(scope) => sight.find_in(scope, name),
+        None => sight.find(name),
+    }
+}
+
+/// Finds the variable that is to go away or change its name.
+fn find_removable(
+    sight: Sight<'_>,
+    scope_text: Option<&Arc<str>>,
+    name: &Name,
+) -> Result<(Home, Found), Refusal> {
+    let scope = parse_scope(sight, scope_text)?;
+    let found = find(sight, scope, name).ok_or_else(|| Refusal::NotFound { name: name.clone() })?;
+    if found.variable.read_only {
+        return Err(Refusal::ReadOnly { name: name.clone() });
+    }
+    Ok((found.home, found))
+}
+
+/// Refuses an operation whose remarks are too long to be recorded.
+fn check_texts(op: &Op) -> Result<(), Refusal> {
+    match op {
+        Op::Set(set) => {
+            check_origin(&set.origin)?;
+            check_text("description", set.description.as_ref())
+        }
+        Op::Delete(delete) => check_origin(&delete.origin),
+        Op::Rename(rename) => check_origin(&rename.origin),
+        Op::Checkpoint(take) => {
+            check_text("checkpoint name", Some(&take.name))?;
+            check_text("description", take.description.as_ref())
+        }
+        Op::Fail { reason } | Op::Cancel { reason } => check_text("reason", reason.as_ref()),
+        _ => Ok(()),
+    }
+}
+
+fn check_origin(origin: &Origin) -> Result<(), Refusal> {
+    check_text("source", origin.source.as_ref())?;
+    check_text("reason", origin.reason.as_ref())?;
+    check_text("task_node_id", origin.task_node_id.as_ref())
+}
+
+fn check_text(what: &'static str, text: Option<&Arc<str>>) -> Result<(), Refusal> {
+    match text.map(|text| text.len()) {
+        Some(length) if length > REMARK_BYTES_MAX => {
+            let found = format!("{length} bytes");
+            Err(Refusal::InvalidArgument { what, expected: "at most 10240 bytes", found })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a value that could be written and not read back.
+fn check_depth(what: &'static str, value: &Value) -> Result<(), Refusal> {
+    let depth = value.depth();
+    if depth <= VALUE_DEPTH_MAX {
+        return Ok(());
+    }
+    let found = format!("{depth} levels");
+    Err(Refusal::InvalidArgument { what, expected: "nesting of at most 96 levels", found })
 }

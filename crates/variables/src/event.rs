@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use crate::adopt::Adoption;
-use crate::mutation::Origin;
+use crate::import::Adoption;
+use crate::state::Origin;
 use crate::words::Operation;
 use crate::{
     CheckpointId, ExecutionConfig, Home, Mutation, MutationId, Name, Scope, SessionId, Shared, StateId,
@@ -29,26 +29,27 @@ pub struct Event {
     pub changes: Vec<Change>,
 }
 
-/// What an event was asked to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the names of the operations")]
-pub enum Action {
-    Init,
-    Import,
-    Set,
-    Get,
-    Delete,
-    Rename,
-    Checkpoint,
-    Rollback,
-    Fail,
-    Cancel,
-    /// The end of temporary variables whose time is over.
-    Expire,
-    /// What another run left in a shared layer.
-    Share,
-    /// How a child that lives in another run ended.
-    Return,
+hence_canon::words! {
+    /// The operation that made an event.
+    #[expect(missing_docs, reason = "the names of the operations")]
+    pub enum Action {
+        Init = "init",
+        Import = "import",
+        Set = "set",
+        Get = "get",
+        Delete = "delete",
+        Rename = "rename",
+        Checkpoint = "checkpoint",
+        Rollback = "rollback",
+        Fail = "fail",
+        Cancel = "cancel",
+        /// The end of temporary variables whose time is over.
+        Expire = "expire",
+        /// A change that another run made to a shared layer.
+        Share = "share",
+        /// The end of a child that lives in another run.
+        Return = "return",
+    }
 }
 
 /// One change.

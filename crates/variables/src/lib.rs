@@ -31,57 +31,41 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod adopt;
 mod apply;
-mod checkpoint;
-mod config;
 mod decide;
-mod diff;
 pub mod document;
 mod event;
-mod file_ref;
 mod files;
 mod ids;
+mod import;
 mod layer;
 pub mod limits;
 mod members;
-mod mutation;
 mod name;
 mod op;
 mod refusal;
-mod reply;
-mod shared;
 mod state;
 mod stored;
-mod task_tree;
-mod value_type;
 mod variable;
 mod words;
 mod workspace;
 
 pub use hence_canon::time::{Instant as Timestamp, InvalidInstant as InvalidTimestamp};
 
-pub use adopt::{Adoption, Import};
 pub use apply::{Misfit, apply};
-pub use checkpoint::{Checkpoint, INITIAL_STATE, SeenLayer, Snapshot};
-pub use config::ExecutionConfig;
 pub use decide::{Accepted, Decision, decide};
-pub use diff::{Difference, diff};
 pub use event::{Action, Birth, Change, Entry, Event, Place, Spawner};
-pub use file_ref::{InvalidPath, StorePath};
-pub use files::{Files, NoFiles, ReadFault, SpillContent, SpillFile};
+pub use files::{Files, InvalidPath, NoFiles, ReadFault, SpillContent, SpillFile, StorePath};
 pub use ids::{CheckpointId, InvalidId, MutationId, SessionId, StateId, TreeId};
-pub use layer::{Layer, Variables};
-pub use mutation::{Mutation, Origin};
+pub use import::{Adoption, Import};
+pub use layer::{Author, Layer, Shared, Variables, layer_after};
 pub use name::{InvalidName, Name, NameWarning};
-pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Rollback, Set, TakeCheckpoint};
+pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Reply, Rollback, Set, TakeCheckpoint, Written};
 pub use refusal::Refusal;
-pub use reply::{Reply, Written};
-pub use shared::{Author, Shared, layer_after};
-pub use state::{DocumentExtra, State};
+pub use state::{
+    Checkpoint, DocumentExtra, ExecutionConfig, INITIAL_STATE, Mutation, Origin, SeenLayer, Snapshot, State,
+};
 pub use stored::{LoadFault, Spill, Stored};
-pub use task_tree::TaskNode;
-
 pub use variable::Variable;
-pub use words::{Operation, Scope, Status, UnknownWord, ValueType};
-pub use workspace::{Found, Home, Sight, View, Workspace};
+pub use words::{Operation, Scope, Status, ValueType};
+pub use workspace::{Difference, Found, Home, Sight, TaskNode, View, Workspace, diff};

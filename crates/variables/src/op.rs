@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 
-use crate::{Import, Origin, Shared, Spawner, StateId, Status, Stored};
+use crate::{
+    Import, Name, NameWarning, Operation, Origin, Shared, Spawner, StateId, Status, Stored, ValueType,
+};
 
 /// A request to a workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -242,4 +244,58 @@ impl Rollback {
     pub fn to(name: impl Into<Arc<str>>) -> Self {
         Self { to: name.into(), if_mutation_count: None }
     }
+}
+
+/// The answer to an accepted operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// A state came to be.
+    Born {
+        /// Its id.
+        state: StateId,
+        /// Its status.
+        status: Status,
+    },
+    /// A variable was written.
+    Written(Written),
+    /// A value was read.
+    Value {
+        /// The value, or a reference to it.
+        value: Value,
+        /// Its type.
+        value_type: ValueType,
+        /// Whether the value is a reference to a file this store wrote.
+        spill_reference: bool,
+    },
+    /// It is done, and there is nothing to tell.
+    Done,
+    /// The state returned to a checkpoint.
+    RolledBack {
+        /// The variables that changed, by name.
+        changed: Vec<Name>,
+        /// The status now.
+        status: Status,
+    },
+    /// A status.
+    Status(Status),
+    /// The names of all variables, sorted.
+    Names(Vec<Name>),
+    /// Whether the task tree is complete.
+    Tree {
+        /// Whether the root has its `Final`.
+        complete: bool,
+    },
+}
+
+/// What a write did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// Create or update.
+    pub operation: Operation,
+    /// Whether the value went to a file.
+    pub spilled: bool,
+    /// Advice about a new name.
+    pub warnings: Vec<NameWarning>,
+    /// The status after writing `Final`.
+    pub status: Option<Status>,
 }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use hence_canon::UnknownWord;
+
 use crate::document::SchemaError;
-use crate::file_ref::InvalidPath;
+use crate::files::InvalidPath;
 use crate::ids::InvalidId;
 use crate::limits::{
     CHECKPOINTS_MAX, CHILDREN_MAX, MUTATIONS_MAX, TREE_DEPTH_MAX, TREE_NODES_MAX, VARIABLES_MAX,
 };
 use crate::name::InvalidName;
 use crate::stored::LoadFault;
-use crate::words::UnknownWord;
 use crate::{Author, Name, Scope, StateId, Status, Timestamp, ValueType};
 
 /// Why an operation was refused.

@@ -1,15 +1,17 @@
 //! One state: what belongs to it alone.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use hence_canon::Object;
+use hence_canon::read::Finding;
+use hence_canon::{JsonPointer, Object, Value};
 
-use crate::layer::Layer;
+use crate::document::{SchemaError, check_execution_config};
+use crate::layer::{Layer, Variables};
 use crate::limits::HISTORY_ENTRIES_MAX;
 use crate::{
-    Checkpoint, ExecutionConfig, Mutation, Name, SessionId, Spawner, StateId, Status, Stored, Timestamp,
-    TreeId, Variable,
+    CheckpointId, MutationId, Name, Operation, Scope, SessionId, Spawner, StateId, Status, StorePath, Stored,
+    Timestamp, TreeId, Variable,
 };
 
 /// A state. What it shares with others — session, tree and global variables — lives in its
@@ -190,5 +192,125 @@ impl State {
     /// Notes that the state changed at `at`.
     pub(crate) fn touch(&mut self, at: Timestamp) {
         self.last_updated_at = self.last_updated_at.max(Some(at));
+    }
+}
+
+/// The name of the checkpoint every state is born with.
+pub const INITIAL_STATE: &str = "initial_state";
+
+/// A named position of a state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checkpoint {
+    /// Its id.
+    pub id: CheckpointId,
+    /// Its name, unique in the state.
+    pub name: Arc<str>,
+    /// When it was taken.
+    pub timestamp: Timestamp,
+    /// What happened there.
+    pub description: Option<Arc<str>>,
+    /// Where its snapshot is written, for readers of the document form.
+    pub snapshot_path: Option<StorePath>,
+    /// Members a document carried that this crate does not know.
+    pub extra: Object,
+    /// What it returns to; absent when a document listed the checkpoint without its snapshot.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// What a state saw at a checkpoint. It shares its variables with the state until they change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snapshot {
+    /// The status.
+    pub status: Status,
+    /// `Final`.
+    pub final_answer: Arc<Variable>,
+    /// The layers the state could see.
+    pub layers: BTreeMap<Scope, SeenLayer>,
+}
+
+/// A layer as a checkpoint saw it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenLayer {
+    /// The layer's revision then.
+    pub revision: u64,
+    /// Its variables then.
+    pub variables: Variables,
+}
+
+/// One change of one variable, as the log tells it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mutation {
+    /// Its id.
+    pub id: MutationId,
+    /// What it did.
+    pub operation: Operation,
+    /// To which variable. For a rename, the old name.
+    pub variable_name: Arc<str>,
+    /// The value before, for updates and deletions; the old name for a rename.
+    pub old_value: Option<Value>,
+    /// The value after, for creations and updates; the new name for a rename.
+    pub new_value: Option<Value>,
+    /// What caused it.
+    pub source: Option<Arc<str>>,
+    /// When. Timestamps in a log never go down.
+    pub timestamp: Timestamp,
+    /// `reason`, `task_node_id` and whatever else is known about the cause.
+    pub metadata: Object,
+    /// Members a document carried that this crate does not know.
+    pub extra: Object,
+}
+
+/// Who asked for a change and why; all of it optional.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Origin {
+    /// What caused the change: a task, a person, a computation.
+    pub source: Option<Arc<str>>,
+    /// Why.
+    pub reason: Option<Arc<str>>,
+    /// The node of the task tree that asked.
+    pub task_node_id: Option<Arc<str>>,
+}
+
+impl Origin {
+    /// Returns the origin with a source and nothing else.
+    pub fn source(source: &str) -> Self {
+        Self { source: Some(source.into()), ..Self::default() }
+    }
+
+    /// Returns what goes to the `metadata` of a log entry.
+    pub(crate) fn metadata(&self) -> Object {
+        let members = [("reason", &self.reason), ("task_node_id", &self.task_node_id)];
+        members.into_iter().filter_map(|(key, value)| Some((key, Value::from(value.clone()?)))).collect()
+    }
+}
+
+/// How a state's tasks are to be executed. Members this crate does not know are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExecutionConfig(Object);
+
+impl ExecutionConfig {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// Every [`SchemaError`] in it, with pointers read from the configuration itself.
+    pub fn from_value(value: &Value) -> Result<Self, Vec<SchemaError>> {
+        let errors = check_execution_config(value, &JsonPointer::root());
+        match value {
+            Value::Object(object) if errors.is_empty() => Ok(Self(object.clone())),
+            _ => Err(errors),
+        }
+    }
+
+    /// Decodes a configuration, with everything that is wrong in one finding.
+    pub(crate) fn decode(value: &Value) -> Result<Self, Finding> {
+        Self::from_value(value).map_err(|errors| {
+            let reasons: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Finding::other(reasons.join("; "))
+        })
+    }
+
+    /// Returns all members.
+    pub fn members(&self) -> &Object {
+        &self.0
     }
 }

@@ -6,7 +6,7 @@ use hence_canon::{Digest, Value, canonical_bytes, parse};
 
 use crate::files::{ReadFault, SpillContent, SpillFile};
 use crate::limits::INLINE_VALUE_BYTES_MAX;
-use crate::value_type::size_bytes;
+use crate::words::size_bytes;
 use crate::{Files, StateId, StorePath, ValueType};
 
 /// A value as a state keeps it, together with its type.

@@ -1,69 +1,10 @@
 //! The closed vocabularies of a state: scopes, statuses, value types, operations, execution modes.
 
-/// A text that is none of the words allowed in its place.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of {}, found {found:?}", allowed.join(", "))]
-pub struct UnknownWord {
-    /// The words.
-    pub allowed: &'static [&'static str],
-    /// The text, cut for display.
-    pub found: String,
-}
+use hence_canon::{Value, canonical_bytes, words};
 
-/// Declares an enum of words: how each is spelled, read and shown.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant,)*
-        }
-
-        impl $name {
-            /// Every word, as documents spell them.
-            pub const WORDS: &'static [&'static str] = &[$($word),*];
-
-            /// Returns the word documents use.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)*
-                }
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::words::UnknownWord;
-
-            fn from_str(text: &str) -> Result<Self, $crate::words::UnknownWord> {
-                match text {
-                    $($word => Ok(Self::$variant),)*
-                    other => Err($crate::words::UnknownWord {
-                        allowed: Self::WORDS,
-                        found: other.chars().take(80).collect(),
-                    }),
-                }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.pad(self.as_str())
-            }
-        }
-
-        impl From<$name> for hence_canon::Value {
-            fn from(word: $name) -> Self {
-                word.as_str().into()
-            }
-        }
-    };
-}
-
-pub(crate) use words;
-
-words!(
+words! {
     /// Where a variable lives and who sees it. Ordered from the narrowest to the widest, which is lookup order.
-    Scope {
+    pub enum Scope {
         /// This state only; dies with it or by its time to live.
         Temporary = "temporary",
         /// Every state of the same task tree.
@@ -73,16 +14,16 @@ words!(
         /// Every state.
         Global = "global",
     }
-);
+}
 
 impl Scope {
     /// All scopes in lookup order.
     pub const LOOKUP_ORDER: [Self; 4] = [Self::Temporary, Self::Tree, Self::Session, Self::Global];
 }
 
-words!(
+words! {
     /// How far a state is.
-    Status {
+    pub enum Status {
         /// `Final` is null.
         Incomplete = "incomplete",
         /// `Final` has a value.
@@ -92,7 +33,7 @@ words!(
         /// The task was called off.
         Cancelled = "cancelled",
     }
-);
+}
 
 impl Status {
     /// Returns whether the state is sealed: nothing is written any more, except by rollback.
@@ -101,9 +42,9 @@ impl Status {
     }
 }
 
-words!(
+words! {
     /// What a mutation did.
-    Operation {
+    pub enum Operation {
         /// A variable came to be.
         Create = "create",
         /// A variable got a value.
@@ -113,11 +54,11 @@ words!(
         /// A variable got another name.
         Rename = "rename",
     }
-);
+}
 
-words!(
+words! {
     /// The type of a variable's value.
-    ValueType {
+    pub enum ValueType {
         /// A string.
         Text = "text",
         /// A finite number.
@@ -135,7 +76,46 @@ words!(
         /// The text of a file.
         FileContent = "file_content",
     }
-);
+}
+
+impl ValueType {
+    /// Returns the type a value has when none is given. A text is a text, even if it looks like a file reference.
+    pub fn infer(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Int(_) | Value::Float(_) => Self::Number,
+            Value::String(_) => Self::Text,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Json,
+        }
+    }
+
+    /// Returns whether a value is of this type.
+    pub fn admits(self, value: &Value) -> bool {
+        match self {
+            Self::Text | Self::FileContent | Self::FilePath => matches!(value, Value::String(_)),
+            Self::Number => matches!(value, Value::Int(_) | Value::Float(_)),
+            Self::Boolean => matches!(value, Value::Bool(_)),
+            Self::Null => value.is_null(),
+            Self::Json => matches!(value, Value::Object(_) | Value::Array(_)),
+            Self::Array => matches!(value, Value::Array(_)),
+        }
+    }
+
+    /// Returns whether a large value of this type moves to a file. A reference to a file does not.
+    pub fn spills(self) -> bool {
+        matches!(self, Self::Text | Self::FileContent | Self::Json | Self::Array)
+    }
+}
+
+/// Returns the size that limits speak of: UTF-8 bytes of a string, compact JSON of anything else.
+pub(crate) fn size_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        other => canonical_bytes(other).len() as u64,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -156,5 +136,40 @@ mod tests {
     fn lookup_goes_from_the_narrowest_scope_to_the_widest() {
         assert!(Scope::LOOKUP_ORDER.is_sorted());
         assert_eq!(Scope::LOOKUP_ORDER.len(), Scope::WORDS.len());
+    }
+}
+
+#[cfg(test)]
+mod value_type_tests {
+    use super::*;
+    use hence_canon::parse;
+
+    fn value(json: &str) -> Value {
+        parse(json.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn every_value_fits_its_inferred_type_and_no_text_becomes_a_file_path() {
+        for json in ["null", "true", "0", "1.5", "\"\"", "[]", "{}", "\"file:.aiwg/rlm/x\""] {
+            let value = value(json);
+            assert!(ValueType::infer(&value).admits(&value), "{json}");
+        }
+        assert_eq!(ValueType::infer(&value("\"file:.aiwg/rlm/x\"")), ValueType::Text);
+    }
+
+    #[test]
+    fn booleans_are_not_numbers_and_json_admits_lists() {
+        assert!(!ValueType::Number.admits(&value("true")));
+        assert!(!ValueType::Boolean.admits(&value("1")));
+        assert!(ValueType::Json.admits(&value("[1]")));
+        assert!(!ValueType::Array.admits(&value("{}")));
+        assert!(!ValueType::Json.admits(&value("5")));
+    }
+
+    #[test]
+    fn sizes_are_utf_8_bytes_of_text_and_compact_json_of_the_rest() {
+        assert_eq!(size_bytes(&value("\"é\"")), 2);
+        assert_eq!(size_bytes(&value("[ \"é\" , 1 ]")), 8);
+        assert_eq!(size_bytes(&value("null")), 4);
     }
 }

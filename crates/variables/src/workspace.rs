@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hence_canon::Value;
+
 use crate::layer::{Layer, Variables, Writer};
-use crate::{Name, Scope, SessionId, State, StateId, TreeId, Variable};
+use crate::{Name, Scope, SessionId, State, StateId, Status, TreeId, Variable};
 
 /// All states of one store with their shared variables. It changes only by [`apply`](crate::apply).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -226,4 +228,88 @@ fn overlay<'a>(
         }
     }
     view
+}
+
+/// A task with the tasks it spawned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskNode {
+    /// Its state.
+    pub state: StateId,
+    /// How far it is.
+    pub status: Status,
+    /// The distance from the root.
+    pub depth: u8,
+    /// What it was asked, or a reference to it; absent when its document did not say.
+    pub prompt: Option<Value>,
+    /// Its children, in the order they were spawned.
+    pub children: Vec<TaskNode>,
+}
+
+impl Workspace {
+    /// Returns the whole tree that `state` belongs to, from its root.
+    pub fn task_tree(&self, state: StateId) -> Option<TaskNode> {
+        Some(self.task_node(self.root_of(self.state(state)?)))
+    }
+
+    /// Climbs to the root. A parent is older than its child, so this ends.
+    pub(crate) fn root_of<'a>(&'a self, mut state: &'a State) -> &'a State {
+        while let Some(parent) = state.parent.and_then(|parent| self.state(parent)) {
+            state = parent;
+        }
+        state
+    }
+
+    fn task_node(&self, state: &State) -> TaskNode {
+        let children = state.children.iter().filter_map(|child| self.state(*child));
+        TaskNode {
+            state: state.id,
+            status: state.status,
+            depth: state.depth,
+            prompt: state.prompt().map(|prompt| prompt.stored.shown()),
+            children: children.map(|child| self.task_node(child)).collect(),
+        }
+    }
+}
+
+impl TaskNode {
+    /// Returns how many tasks there are from here down.
+    pub fn count(&self) -> usize {
+        1 + self.children.iter().map(Self::count).sum::<usize>()
+    }
+}
+
+/// A variable that is not the same in two views.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// Which.
+    pub name: Name,
+    /// How the first view has it.
+    pub before: Option<Found>,
+    /// How the second view has it.
+    pub after: Option<Found>,
+}
+
+/// Returns what differs, by name. When something was written and how often it was read does not count.
+pub fn diff(before: &View, after: &View) -> Vec<Difference> {
+    let added = after.keys().filter(|name| !before.contains_key(*name));
+    let mut names: Vec<&Name> = before.keys().chain(added).collect();
+    names.sort();
+    let differences = names.into_iter().map(|name| Difference {
+        name: name.clone(),
+        before: before.get(name).cloned(),
+        after: after.get(name).cloned(),
+    });
+    differences.filter(|difference| !difference.is_empty()).collect()
+}
+
+impl Difference {
+    fn is_empty(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => {
+                before.home == after.home && before.variable.says_the_same(&after.variable)
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
 }

@@ -60,7 +60,7 @@ fn an_event_that_is_not_one_is_refused_with_its_place() {
     let head = r#""state":"state-00000001","at":"2026-02-09T10:00:00Z""#;
     assert_eq!(
         place(&format!(r#"{{{head},"action":"jump","changes":[]}}"#)),
-        r#"at `/action`: unknown action "jump""#
+        r#"at `/action`: expected one of init, import, set, get, delete, rename, checkpoint, rollback, fail, cancel, expire, share, return, found "jump""#
     );
     let change = |change: &str| place(&format!(r#"{{{head},"action":"set","changes":[{change}]}}"#));
     assert_eq!(change(r#"{"change":"fly"}"#), r#"at `/changes/0/change`: unknown change "fly""#);

@@ -14,7 +14,6 @@
 //! length, nesting and work are bounded.
 
 mod ast;
-mod compare;
 mod evaluate;
 mod parse;
 mod token;

@@ -235,7 +235,7 @@ impl Parser<'_> {
 
 /// A name outside the seven namespaces is a name in `vars`.
 fn reference(path: &str) -> Node {
-    if let Some(namespace) = Namespace::find(path) {
+    if let Ok(namespace) = path.parse::<Namespace>() {
         return Node::Whole(namespace);
     }
     Node::Reference(Reference::parse(path).unwrap_or_else(|| Reference::new(Namespace::Vars, path)))

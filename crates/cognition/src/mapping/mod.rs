@@ -3,14 +3,12 @@
 mod input;
 mod merge;
 mod output;
-mod produced;
 mod target;
 
 pub use input::{InputMapping, InputMappingError, InvalidInputMapping, LITERAL_KEY};
 pub use merge::{MergeError, MergeStrategy, UnknownStrategy};
 pub(crate) use output::set;
-pub use output::{InvalidOutputMapping, OutputMapping, OutputMappingError, VALUE_DEPTH_MAX};
-pub use produced::ProducedField;
+pub use output::{InvalidOutputMapping, OutputMapping, OutputMappingError, ProducedField, VALUE_DEPTH_MAX};
 pub use target::{InvalidTarget, Target, TargetPath};
 
 #[cfg(test)]

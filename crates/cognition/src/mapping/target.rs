@@ -69,7 +69,7 @@ impl Target {
             return Err(InvalidTarget::ReadOnly(first.to_owned()));
         }
         let namespace =
-            Namespace::find(first).ok_or_else(|| InvalidTarget::UnknownNamespace(first.to_owned()))?;
+            first.parse::<Namespace>().map_err(|_| InvalidTarget::UnknownNamespace(first.to_owned()))?;
         if namespace.access() == Access::ReadOnly {
             return Err(InvalidTarget::ReadOnly(first.to_owned()));
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hence_canon::JsonPointer;
 
-use super::ancestry::Ancestry;
-use super::hazards::{Writers, targets, written_references};
+use super::graph::Ancestry;
+use super::writers::{Writers, targets, written_references};
 use super::{Plan, StepIndex, graph};
 use crate::capability::Registry;
 use crate::mapping::MergeStrategy;

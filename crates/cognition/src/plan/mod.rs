@@ -1,9 +1,8 @@
 //! Plans: in which order the steps of a skill take effect, and what each must wait for.
 
-mod ancestry;
 mod check;
 mod graph;
-mod hazards;
+mod writers;
 
 pub use check::check;
 
@@ -11,7 +10,7 @@ use hence_canon::JsonPointer;
 
 use crate::mapping::InvalidOutputMapping;
 use crate::skill::{Problem, Problems, Rule, Skill, rule_of_target};
-pub(crate) use hazards::{Writers, references};
+pub(crate) use writers::{Writers, references};
 
 /// The position of a step among the declared steps, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,17 +1,18 @@
 //! Driving a run with one worker.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_canon::Object;
+use hence_canon::{Float, Object, Value};
 
-use super::progress::{begin_state, ended};
-use super::{
-    Capabilities, Context, Intervention, Prepared, Progress, RunFailure, RunOptions, StepOutcome, Waiting,
-    execute,
-};
+use crate::capability::TrustLevel;
 use crate::failure::{ErrorClass, Failure};
-use crate::skill::Skill;
-use crate::state::{ExecutionState, Frame, Names};
+use crate::mapping::{MergeStrategy, Target, set};
+use crate::run::progress::{begin_state, ended};
+use crate::run::{Capabilities, Prepared, Progress, RunFailure, StepOutcome, Waiting, execute};
+use crate::schedule::FailureMode;
+use crate::skill::{Skill, Step};
+use crate::state::{ExecutionState, Frame, Memory, Names};
 
 /// What a run is asked to do.
 #[derive(Clone, Debug, Default)]
@@ -92,4 +93,127 @@ pub(super) fn run_in(
         }
     }
     progress.end()
+}
+
+/// What executing a step needs beside the step and the memory.
+pub struct Context<'a> {
+    /// Calls, waits and time.
+    pub capabilities: &'a mut dyn Capabilities,
+    /// Options of the outermost run.
+    pub options: &'a RunOptions,
+    /// The skill that is run.
+    pub skill_id: Arc<str>,
+    /// The skills from the outermost to this one, this one included.
+    pub lineage: Names,
+    /// The id of this run, if it has one.
+    pub run_id: Option<Arc<str>>,
+    /// The calls of the runs around this one, as in [`CallPlace::path`](super::CallPlace::path).
+    pub path: Arc<str>,
+    /// The trace all runs of this tree share.
+    pub trace_id: Option<Arc<str>>,
+}
+
+impl Context<'_> {
+    /// Returns how deep this run is nested; 0 for the outermost.
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.lineage.len().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// How deep skills may nest unless a run says otherwise.
+pub const SKILL_DEPTH_DEFAULT: u32 = 10;
+
+/// How deep skills may nest whatever a run says: each level costs stack.
+pub const SKILL_DEPTH_MAX: u32 = 32;
+const _: () = assert!(SKILL_DEPTH_DEFAULT <= SKILL_DEPTH_MAX);
+
+/// How long one call may take unless a step or a run says otherwise.
+pub const TIMEOUT_SECONDS_DEFAULT: u32 = 60;
+
+/// Options of a run, inherited by the runs it nests.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunOptions {
+    /// What a failing step means for the others.
+    pub on_failure: FailureMode,
+    /// How many levels of skills may run below the first, at most [`SKILL_DEPTH_MAX`].
+    pub max_skill_depth: u32,
+    /// How much the caller is trusted.
+    pub trust_level: TrustLevel,
+    /// Capabilities a person has confirmed for this run.
+    pub confirmed_capabilities: BTreeSet<Arc<str>>,
+    /// How long one call may take, unless its step says otherwise.
+    pub default_step_timeout_seconds: Option<Float>,
+    /// How long the whole lineage may take before no further skill is nested.
+    pub max_lineage_timeout_seconds: Option<Float>,
+    /// What jitter is drawn from.
+    pub seed: Arc<str>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            on_failure: FailureMode::default(),
+            max_skill_depth: SKILL_DEPTH_DEFAULT,
+            trust_level: TrustLevel::default(),
+            confirmed_capabilities: BTreeSet::new(),
+            default_step_timeout_seconds: None,
+            max_lineage_timeout_seconds: None,
+            seed: "".into(),
+        }
+    }
+}
+
+impl RunOptions {
+    /// Returns how long one call of a step may take.
+    pub fn timeout_of(&self, step: &Step) -> Float {
+        let positive = |seconds: &Float| seconds.get() > 0.0;
+        let given = step.timeout_seconds.or(self.default_step_timeout_seconds).filter(positive);
+        given.unwrap_or_else(|| {
+            Float::new(f64::from(TIMEOUT_SECONDS_DEFAULT)).expect("a whole number is finite")
+        })
+    }
+}
+
+/// What a fork changes: before a step, some places are set.
+///
+/// Steps from that one on start only once everything before it is recorded and the change is made, so what they see
+/// does not depend on timing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Intervention {
+    /// The step.
+    pub before: Arc<str>,
+    /// The places and what they are set to, as `vars.x` or `inputs.x`.
+    pub set: Vec<(Arc<str>, Value)>,
+}
+
+/// A change that cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("cannot set `{place}`: {reason}")]
+pub struct InvalidIntervention {
+    /// The place.
+    pub place: Arc<str>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Intervention {
+    /// Returns the memory after the change.
+    ///
+    /// # Errors
+    /// [`InvalidIntervention`] for the first place that cannot be set.
+    pub fn apply(&self, memory: &Memory) -> Result<Memory, InvalidIntervention> {
+        let mut after = memory.clone();
+        for (place, value) in &self.set {
+            let invalid = |reason: String| InvalidIntervention { place: place.clone(), reason };
+            match place.strip_prefix("inputs.") {
+                Some(key) if !key.is_empty() => after.inputs = after.inputs.with(key, value.clone()),
+                _ => {
+                    let target = Target::parse(place).map_err(|error| invalid(error.to_string()))?;
+                    set(&mut after, &target, value.clone(), MergeStrategy::Replace)
+                        .map_err(|error| invalid(error.to_string()))?;
+                }
+            }
+        }
+        Ok(after)
+    }
 }

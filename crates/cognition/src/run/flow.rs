@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Object, Value};
+use hence_canon::{Float, Object, Value};
 
-use super::invoke::{Caller, Invoked, Stop};
 use crate::expression::ExpressionError;
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
-use crate::skill::{Foreach, Formula, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Step, Uses, While};
-use crate::state::Memory;
+use crate::run::capabilities::{key_part, nested_run_id};
+use crate::run::driver::run_in;
+use crate::run::invoke::{Caller, Invoked, Stop};
+use crate::run::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
+use crate::skill::{
+    Foreach, Formula, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, Step, Uses, While,
+};
+use crate::state::{Frame, Memory, Names};
 
 /// What the calls of a step came to.
 pub(super) struct Flowed {
@@ -173,4 +178,168 @@ impl Collected {
 /// Returns how many attempts a provider reports for a call.
 pub(super) fn attempts_of(meta: &Object) -> Option<usize> {
     meta.get("attempts").and_then(Value::as_array).map(<[Value]>::len)
+}
+
+impl Caller<'_, '_> {
+    /// Calls every branch and brings the results together in declared order: which one was faster never shows.
+    pub(super) fn scatter(&mut self, scatter: &Scatter, input: Value) -> Result<Flowed, Stop> {
+        let mut succeeded: Vec<(Arc<str>, Object)> = Vec::new();
+        let mut failed: Vec<(Arc<str>, Failure)> = Vec::new();
+        let calls = scatter.branches.iter().map(|branch| (branch, input.clone())).collect();
+        for (branch, result) in scatter.branches.iter().zip(self.invoke_side_by_side(calls, 0)) {
+            let name: Arc<str> = branch.to_string().into();
+            match result {
+                Ok(invoked) => succeeded.push((name, invoked.output)),
+                Err(Stop::Failed(failure)) if failure.class.is_safety() => return Err(failure.into()),
+                Err(Stop::Failed(failure)) => failed.push((name, failure)),
+                Err(waiting @ Stop::Waiting(_)) => return Err(waiting),
+                Err(Stop::Degraded(reason)) => {
+                    failed.push((name, Failure::new(ErrorClass::SafetyGateFailed, reason)));
+                }
+            }
+        }
+        if succeeded.is_empty() {
+            return Err(all_failed(scatter.merge, failed).into());
+        }
+        let meta = Object::from_iter([
+            ("scatter_strategy", Value::from(scatter.merge.name())),
+            ("scatter_count", scatter.branches.len().into()),
+        ]);
+        Ok(match scatter.merge {
+            ScatterMerge::FirstSuccess => {
+                let (winner, output) = succeeded.into_iter().next().unwrap_or_default();
+                Flowed::once(input, output, meta.with("scatter_winner", winner))
+            }
+            ScatterMerge::Collect => {
+                let meta = counted(meta, succeeded.len(), &failed);
+                Flowed::once(input, succeeded.into_iter().collect(), meta)
+            }
+            ScatterMerge::ConcatLists => {
+                let meta = counted(meta, succeeded.len(), &failed);
+                Flowed::once(input, concat(&succeeded), meta)
+            }
+        })
+    }
+}
+
+fn all_failed(merge: ScatterMerge, failed: Vec<(Arc<str>, Failure)>) -> Failure {
+    let class = match merge {
+        ScatterMerge::FirstSuccess => ErrorClass::Expression,
+        ScatterMerge::Collect | ScatterMerge::ConcatLists => ErrorClass::CapabilityExecution,
+    };
+    let failure = Failure::new(class, format_args!("all {} branches failed", failed.len()));
+    match failed.into_iter().next() {
+        Some((_, first)) => failure.because(first),
+        None => failure,
+    }
+}
+
+fn counted(meta: Object, succeeded: usize, failed: &[(Arc<str>, Failure)]) -> Object {
+    let meta = meta.with("scatter_succeeded", succeeded).with("scatter_failed", failed.len());
+    if failed.is_empty() {
+        return meta;
+    }
+    let errors: Object =
+        failed.iter().map(|(name, failure)| (name.clone(), failure.message.clone())).collect();
+    meta.with("scatter_errors", errors)
+}
+
+/// Joins members of the same name: lists end to end, anything else as one more item.
+fn concat(outputs: &[(Arc<str>, Object)]) -> Object {
+    let mut joined: Vec<(Arc<str>, Vec<Value>)> = Vec::new();
+    for (key, value) in outputs.iter().flat_map(|(_, output)| output.iter()) {
+        let at = joined.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+            joined.push((key.clone(), Vec::new()));
+            joined.len() - 1
+        });
+        let Some((_, list)) = joined.get_mut(at) else { continue };
+        match value {
+            Value::Array(items) => list.extend(items.iter().cloned()),
+            other => list.push(other.clone()),
+        }
+    }
+    joined.into_iter().collect()
+}
+
+impl Caller<'_, '_> {
+    /// Runs a skill below this one. It shares nothing with this run but options, trace and lineage.
+    pub(super) fn nested(&mut self, id: &Arc<str>, input: &Value, attempt: u64) -> Result<Invoked, Stop> {
+        self.may_nest(id)?;
+        let Some(skill) = self.context.capabilities.skill(id) else {
+            return Err(Failure::new(ErrorClass::SkillNotFound, format_args!("no skill `{id}`")).into());
+        };
+        self.tally.note_call(format!("skill:{id}").into());
+        let lineage: Names = self.context.lineage.iter().chain([id]).cloned().collect();
+        let parent = self.context.run_id.as_deref();
+        let run_id = parent.map(|parent| nested_run_id(parent, &self.step.id, &self.place, attempt));
+        let inputs = input.as_object().cloned().unwrap_or_default();
+        let request = RunRequest {
+            inputs: inputs.clone(),
+            frame: Frame::default(),
+            options: self.context.options.clone(),
+            trace_id: self.context.trace_id.clone(),
+            run_id: run_id.clone(),
+            parent_run_id: self.context.run_id.clone(),
+            intervention: None,
+        };
+        let CallPlace { path, iteration, item, .. } = &self.place;
+        let (step, skill_id) = (key_part(&self.step.id), key_part(id));
+        let path: Arc<str> = format!("{path}{step}/{iteration}.{item}/{skill_id}/{attempt}/").into();
+        let report = run_in(&skill, &request, (lineage.clone(), path), self.context.capabilities);
+        if let Some(waiting) = report.waiting {
+            return Err(Stop::Waiting(waiting));
+        }
+        let ended = NestedRun {
+            skill_id: id.clone(),
+            depth: self.context.depth() + 1,
+            parent_skill_id: self.context.skill_id.clone(),
+            parent_run_id: self.context.run_id.clone(),
+            lineage,
+            status: report.state.status,
+            run_id,
+            step_id: self.step.id.clone(),
+            inputs,
+            outcomes: report.outcomes,
+        };
+        self.tally.nested.extend(self.context.capabilities.nested_run_ended(&ended));
+        match report.failure {
+            None => Ok(Invoked {
+                output: report.state.memory.outputs().to_object(),
+                meta: hence_canon::Object::new(),
+            }),
+            // A denial is a denial at every level.
+            Some(failed) if failed.failure.class.is_safety() => Err(failed.failure.into()),
+            Some(failed) => {
+                let message = format_args!("skill `{id}`: {}", failed.failure);
+                Err(Failure::new(ErrorClass::NestedSkillExecution, message).because(failed.failure).into())
+            }
+        }
+    }
+
+    fn may_nest(&mut self, id: &Arc<str>) -> Result<(), Failure> {
+        if id.is_empty() {
+            return Err(Failure::new(
+                ErrorClass::NestedSkillExecution,
+                "`skill:` is followed by the id of a skill",
+            ));
+        }
+        let limit = self.context.options.max_skill_depth.min(SKILL_DEPTH_MAX);
+        if depth_below(self.context) > limit {
+            let message = format_args!("skills nest deeper than {limit}");
+            return Err(Failure::new(ErrorClass::MaxSkillDepthExceeded, message));
+        }
+        let deadline = self.context.options.max_lineage_timeout_seconds.map(Float::get);
+        let elapsed = self.context.capabilities.elapsed_seconds().get();
+        match deadline.filter(|deadline| elapsed >= *deadline) {
+            None => Ok(()),
+            Some(deadline) => {
+                let message = format_args!("the run has taken {elapsed} of {deadline} seconds");
+                Err(Failure::new(ErrorClass::LineageTimeout, message))
+            }
+        }
+    }
+}
+
+fn depth_below(context: &Context<'_>) -> u32 {
+    context.depth().saturating_add(1)
 }

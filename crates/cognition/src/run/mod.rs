@@ -9,34 +9,26 @@
 //! function of the skill, the request and the replies.
 
 mod capabilities;
-mod context;
 mod driver;
-mod encode;
 mod flow;
 mod fold;
 mod gate;
-mod intervention;
 mod invoke;
-mod nested;
-mod options;
 mod outcome;
 mod prepared;
 mod progress;
-mod scatter;
 mod step;
-mod wiring;
 
 pub use capabilities::{
     Call, CallError, CallPlace, CallPurpose, Capabilities, Invocation, NestedRun, Reply, Task, Waiting,
     one_by_one,
 };
-pub use context::Context;
-pub use driver::{RunReport, RunRequest, run};
-pub use encode::OutcomeError;
+pub use driver::{
+    Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
+    SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT, run,
+};
 pub use fold::{FoldError, Settled, settle};
-pub use intervention::{Intervention, InvalidIntervention};
-pub use options::{RunOptions, SKILL_DEPTH_DEFAULT, SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT};
-pub use outcome::{Note, StepOutcome};
+pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
 pub use progress::{Progress, RunFailure};
 pub use step::{NESTED_RUNS_KEY, execute};

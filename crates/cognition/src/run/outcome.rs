@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Object, Value};
+use hence_canon::read::{self, Finding, Reader};
+use hence_canon::{Canonical, JsonPointer, Object, ObjectWriter, Value};
 
-use crate::failure::Failure;
+use crate::failure::{CAUSES_MAX, ErrorClass, Failure};
 use crate::state::{Names, StepStatus, TraceMetrics};
 
 /// The outcome of one step: everything a journal has to keep about it.
@@ -72,4 +73,146 @@ impl StepOutcome {
         self.commits = Vec::new();
         self
     }
+}
+
+/// What an outcome takes as a rule.
+const OUTCOME_ROOM: usize = 448;
+
+/// A value that is not an outcome.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("not a step outcome: {0}")]
+pub struct OutcomeError(#[from] pub Finding);
+
+impl StepOutcome {
+    /// Returns the outcome as a value.
+    pub fn to_value(&self) -> Value {
+        self.canonical().value().clone()
+    }
+
+    /// Returns the outcome as a journal keeps it. Members that say nothing are left out.
+    ///
+    /// It is written without a tree, in the order of the keys: this is done for every step of a run.
+    pub fn canonical(&self) -> Canonical {
+        let mut writer = ObjectWriter::with_capacity(OUTCOME_ROOM).object("called", |object| {
+            self.called.iter().fold(object, |object, (id, times)| object.count(&**id, *times))
+        });
+        // Most steps write what they produced, once; only others say so.
+        if !matches!((self.commits.as_slice(), &self.produced), ([only], Some(produced)) if only == produced)
+        {
+            writer = writer.list("commits", &self.commits);
+        }
+        if !self.control_reads.is_empty() {
+            writer = writer.texts("control_reads", &self.control_reads);
+        }
+        if let Some(failure) = &self.failure {
+            writer = writer.value("failure", &failure_value(failure));
+        }
+        writer = writer.value("input", &self.input);
+        if !self.meta.is_empty() {
+            writer = writer.value("meta", &self.meta.clone().into());
+        }
+        writer = writer.object("metrics", |object| write_metrics(self.metrics, object));
+        if !self.notes.is_empty() {
+            writer = writer.value("notes", &self.notes.iter().map(note_value).collect());
+        }
+        if let Some(produced) = &self.produced {
+            writer = writer.value("produced", produced);
+        }
+        writer = writer
+            .texts("reads", &self.reads)
+            .text("status", self.status.as_str())
+            .text("step_id", &self.step_id)
+            .text("uses", &self.uses);
+        if let Some(wired) = &self.wired {
+            writer = writer.value("wired", &wired.clone().into());
+        }
+        writer.texts("writes", &self.writes).finish()
+    }
+
+    /// Reads an outcome back.
+    ///
+    /// # Errors
+    /// [`OutcomeError`] at the first member that is not what it should be.
+    pub fn from_value(value: &Value) -> Result<Self, OutcomeError> {
+        let mut reader = Reader::new(value)?;
+        let produced = reader.value("produced").cloned();
+        let commits = reader.optional("commits", |value| read::items(value, |item| Ok(item.clone())))?;
+        let mut object = |key| Ok::<_, Finding>(reader.optional(key, read::object)?.cloned());
+        let (input, meta) = (object("input")?.unwrap_or_default(), object("meta")?.unwrap_or_default());
+        let mut texts = |key| reader.list(key, read::text).map(Names::from);
+        let (reads, control_reads, writes) = (texts("reads")?, texts("control_reads")?, texts("writes")?);
+        Ok(Self {
+            step_id: reader.text("step_id")?,
+            uses: reader.text("uses")?,
+            status: reader.parsed("status")?,
+            input: input.into(),
+            commits: commits.unwrap_or_else(|| produced.iter().cloned().collect()),
+            produced,
+            wired: reader.optional("wired", or_null(|value| read::object(value).cloned()))?.flatten(),
+            reads,
+            control_reads,
+            writes,
+            meta,
+            metrics: reader.optional("metrics", metrics)?.unwrap_or_default(),
+            called: reader.optional("called", called)?.unwrap_or_default(),
+            notes: reader.list("notes", note)?,
+            failure: reader.optional("failure", or_null(failure))?.flatten(),
+        })
+    }
+}
+
+/// Makes a decoder that reads `null` as nothing.
+fn or_null<T>(
+    decode: impl Fn(&Value) -> Result<T, Finding>,
+) -> impl Fn(&Value) -> Result<Option<T>, Finding> {
+    move |value| if value.is_null() { Ok(None) } else { decode(value).map(Some) }
+}
+
+fn write_metrics(mut metrics: TraceMetrics, object: ObjectWriter<'_>) -> ObjectWriter<'_> {
+    let counters = metrics.counters().into_iter().filter(|(_, count)| **count > 0);
+    counters.fold(object, |object, (name, count)| object.count(name, *count))
+}
+
+fn metrics(value: &Value) -> Result<TraceMetrics, Finding> {
+    let mut reader = Reader::new(value)?;
+    let mut metrics = TraceMetrics::default();
+    for (name, counter) in metrics.counters() {
+        *counter = reader.optional_count(name)?.unwrap_or(0);
+    }
+    Ok(metrics)
+}
+
+fn called(value: &Value) -> Result<BTreeMap<Arc<str>, u64>, Finding> {
+    let times = |(key, value): (&Arc<str>, &Value)| {
+        let times = read::count(value).map_err(|finding| finding.under(&JsonPointer::root().child(key)));
+        Ok((key.clone(), times?))
+    };
+    read::object(value)?.iter().map(times).collect()
+}
+
+fn note_value(note: &Note) -> Value {
+    Object::from_iter([("kind", note.kind.clone()), ("message", note.message.clone())]).into()
+}
+
+fn note(value: &Value) -> Result<Note, Finding> {
+    let mut reader = Reader::new(value)?;
+    Ok(Note { kind: reader.text("kind")?, message: reader.text("message")? })
+}
+
+/// Writes the chain of causes as a list, outermost first: nesting it would nest the record.
+fn failure_value(failure: &Failure) -> Value {
+    let one = |cause: &Failure| {
+        Object::from_iter([("class", cause.class.name().into()), ("message", cause.message.clone())])
+    };
+    failure.chain().take(CAUSES_MAX + 1).map(one).collect()
+}
+
+fn failure(value: &Value) -> Result<Failure, Finding> {
+    let one = |value| {
+        let mut reader = Reader::new(value)?;
+        Ok(Failure::new(ErrorClass::named(&reader.text("class")?), reader.text("message")?))
+    };
+    let mut chain = read::items(value, one)?.into_iter().rev();
+    let root = chain.next().ok_or_else(|| Finding::expected("a chain of at least one failure", value))?;
+    Ok(chain.fold(root, |cause, failure| failure.because(cause)))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::problem::Problems;
+use super::Problems;
 use super::step::non_empty;
 use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
 

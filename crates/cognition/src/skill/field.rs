@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::problem::Problems;
+use super::Problems;
 use super::{Need, Rule};
 
 /// One declared input or output of a skill or a capability.

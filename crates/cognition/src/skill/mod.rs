@@ -3,13 +3,9 @@
 mod control;
 mod document;
 mod field;
-mod formula;
-mod problem;
-mod recovery;
 mod rule;
 mod schema;
 mod step;
-mod uses;
 mod variable;
 
 pub use control::{
@@ -19,15 +15,11 @@ pub use control::{
 pub use document::{Reading, STEPS_MAX, Skill};
 pub(crate) use field::fields;
 pub use field::{Field, Fields, TypeName};
-pub use formula::Formula;
-pub use problem::Problem;
-pub(crate) use problem::Problems;
-pub use recovery::Recovery;
-pub use rule::{Rule, Severity, Stage};
+pub(crate) use rule::Problems;
+pub use rule::{Problem, Rule, Severity, Stage};
 pub use schema::json_schema;
 pub(crate) use step::rule_of_target;
-pub use step::{DependsOn, Step};
-pub use uses::Uses;
+pub use step::{DependsOn, Formula, Recovery, Step, Uses};
 pub use variable::DeclaredVariable;
 
 /// Whether something must be there.

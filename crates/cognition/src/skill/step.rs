@@ -1,17 +1,19 @@
 //! Steps of a skill.
 
+use std::fmt;
 use std::sync::Arc;
 
 use hence_canon::{Float, JsonPointer, Object, Value};
 
-use super::control::Control;
-use super::problem::Problems;
-use super::variable::{self, DeclaredVariable};
-use super::{Recovery, Rule, Uses};
+use crate::expression::{Expression, ParseExpressionError};
 use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
     UnknownStrategy,
 };
+use crate::skill::Problems;
+use crate::skill::Rule;
+use crate::skill::control::Control;
+use crate::skill::variable::{self, DeclaredVariable};
 
 pub(super) const KEYS: [&str; 7] =
     ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
@@ -238,4 +240,103 @@ fn timeout(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> O
         problems.add(Rule::Control, pointer.child("timeout_seconds"), "a timeout is a number above 0");
     }
     seconds
+}
+
+/// What a step, a route or a branch calls.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Uses {
+    /// A capability by its id.
+    Capability(Arc<str>),
+    /// A nested skill by its id: `skill:<id>`.
+    Skill(Arc<str>),
+}
+
+impl Uses {
+    /// Reads the text of `uses`.
+    pub fn parse(text: &str) -> Self {
+        match text.strip_prefix("skill:") {
+            Some(id) => Self::Skill(id.trim().into()),
+            None => Self::Capability(text.into()),
+        }
+    }
+}
+
+impl fmt::Display for Uses {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capability(id) => out.write_str(id),
+            Self::Skill(id) => write!(out, "skill:{id}"),
+        }
+    }
+}
+
+/// What a run does about a call that was begun and of which, after a crash, nobody knows whether it happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// Call again with the same idempotency key.
+    Retry,
+    /// Wait until a person has said what happened.
+    Ask,
+    /// Fail the call.
+    Fail,
+}
+
+impl Recovery {
+    /// Every recovery.
+    pub const ALL: [Self; 3] = [Self::Retry, Self::Ask, Self::Fail];
+
+    /// Returns the name used in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Ask => "ask",
+            Self::Fail => "fail",
+        }
+    }
+
+    /// Returns the recovery of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|recovery| recovery.name() == name)
+    }
+
+    pub(super) fn read(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
+        let given = config.get("recovery")?;
+        let recovery = given.as_str().and_then(Self::find);
+        if recovery.is_none() {
+            let found = match given {
+                Value::String(text) => format!("{text:?}"),
+                other => other.kind().to_string(),
+            };
+            let message = format_args!("a recovery is retry, ask or fail, found {found}");
+            problems.add(Rule::Control, pointer.child("recovery"), message);
+        }
+        recovery
+    }
+}
+
+/// The text of an expression, read once. One that cannot be read fails where it is evaluated, and in the check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Formula {
+    text: Arc<str>,
+    parsed: Result<Expression, ParseExpressionError>,
+}
+
+impl Formula {
+    /// Reads an expression.
+    pub fn read(text: &str) -> Self {
+        Self { text: text.into(), parsed: text.parse() }
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Returns the expression.
+    ///
+    /// # Errors
+    /// What was wrong with the text.
+    pub fn expression(&self) -> Result<&Expression, &ParseExpressionError> {
+        self.parsed.as_ref()
+    }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
+use super::Problems;
 use super::Rule;
-use super::problem::Problems;
 
 /// The types a variable can have.
 pub(super) const TYPES: [&str; 8] =

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Frame, Memory, RunStatus, RuntimeEvent, StepResult, Trace};
-use hence_canon::Object;
+use hence_canon::{Object, Value, words};
+
+use super::{Frame, Memory, Names};
 
 /// The version of the state this crate writes and reads.
 pub const STATE_VERSION: &str = "1.0.0";
@@ -78,5 +79,160 @@ impl ExecutionState {
             trace_id: self.trace_id.clone(),
             data,
         });
+    }
+}
+
+/// What is kept about an executed step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepResult {
+    /// The step.
+    pub step_id: Arc<str>,
+    /// The text of its `uses`.
+    pub uses: Arc<str>,
+    /// How it ended.
+    pub status: StepStatus,
+    /// The input it called with; empty unless it completed or was skipped after its input was made.
+    pub resolved_input: Value,
+    /// What it produced.
+    pub produced_output: Value,
+    /// What went wrong, for people.
+    pub error_message: Option<Arc<str>>,
+    /// When it started, if anyone looked at a clock.
+    pub started_at: Option<Arc<str>>,
+    /// When it ended.
+    pub finished_at: Option<Arc<str>>,
+    /// References of its input mapping, if it completed.
+    pub reads: Option<Names>,
+    /// Targets it wrote, if it completed.
+    pub writes: Option<Names>,
+    /// How long it took, as whoever measured it wrote it down.
+    pub latency_ms: Value,
+    /// What whoever carried out the call reports about it, under the names in [`StepResult::BINDING_FIELDS`].
+    pub binding: Object,
+}
+
+impl StepResult {
+    /// Members about the binding of a capability, in the order of the document.
+    pub const BINDING_FIELDS: [&'static str; 7] = [
+        "raw_result",
+        "binding_id",
+        "service_id",
+        "attempts_count",
+        "fallback_used",
+        "conformance_profile",
+        "required_conformance_profile",
+    ];
+}
+
+/// Execution trace of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    /// One entry per started step, in the order in which they took effect.
+    pub steps: Vec<TraceStep>,
+    /// What they cost together.
+    pub metrics: TraceMetrics,
+}
+
+/// One step's entry with its data lineage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceStep {
+    /// The step.
+    pub step_id: Arc<str>,
+    /// The text of its `uses`.
+    pub capability_id: Arc<str>,
+    /// How it ended.
+    pub status: StepStatus,
+    /// When it started, if anyone looked at a clock.
+    pub started_at: Option<Arc<str>>,
+    /// When it ended.
+    pub ended_at: Option<Arc<str>>,
+    /// References of its input mapping.
+    pub reads: Names,
+    /// Targets it wrote.
+    pub writes: Names,
+    /// How long it took, as whoever measured it wrote it down.
+    pub latency_ms: Value,
+}
+
+/// Live aggregate metrics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TraceMetrics {
+    /// Steps that called or tried to.
+    pub step_count: u64,
+    /// Calls of language models.
+    pub llm_calls: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Tokens sent to language models.
+    pub tokens_in: u64,
+    /// Tokens received from them.
+    pub tokens_out: u64,
+    /// Time spent in steps.
+    pub elapsed_ms: u64,
+}
+
+impl TraceMetrics {
+    /// Returns the counters with their names, in the order of the document.
+    pub fn counters(&mut self) -> [(&'static str, &mut u64); 6] {
+        [
+            ("step_count", &mut self.step_count),
+            ("llm_calls", &mut self.llm_calls),
+            ("tool_calls", &mut self.tool_calls),
+            ("tokens_in", &mut self.tokens_in),
+            ("tokens_out", &mut self.tokens_out),
+            ("elapsed_ms", &mut self.elapsed_ms),
+        ]
+    }
+
+    /// Adds another set of counters; counting stops at the largest number rather than starting over.
+    pub fn add(&mut self, mut other: Self) {
+        for ((_, counter), (_, more)) in self.counters().into_iter().zip(other.counters()) {
+            *counter = counter.saturating_add(*more);
+        }
+    }
+}
+
+/// One event of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuntimeEvent {
+    /// What happened, such as `step_completed`.
+    pub kind: Arc<str>,
+    /// The same for people.
+    pub message: Arc<str>,
+    /// When, if anyone looked at a clock.
+    pub timestamp: Option<Arc<str>>,
+    /// The step it happened to.
+    pub step_id: Option<Arc<str>>,
+    /// The trace it belongs to.
+    pub trace_id: Option<Arc<str>>,
+    /// Details.
+    pub data: Object,
+}
+
+words! {
+    /// The status of a run.
+    pub enum RunStatus {
+        /// Created, nothing executed.
+        Pending = "pending",
+        /// Executing.
+        Running = "running",
+        /// Ended with its required outputs.
+        Completed = "completed",
+        /// Ended without them, or by a failing step.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// The way a step ended.
+    pub enum StepStatus {
+        /// It called, and its writes are in the state.
+        Completed = "completed",
+        /// It called or tried to, and wrote nothing.
+        Failed = "failed",
+        /// It did not call: its condition did not hold, or something it depends on failed.
+        Skipped = "skipped",
+        /// A gate denied it in a way that lets the run continue without it.
+        Degraded = "degraded",
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn report(
 ) -> Result<Exit, CliError> {
     let FinishedSkill { finished, report } = ended;
     let failure = report.failure.as_ref().map(|failure| FailureRow {
-        code: failure.code().name(),
+        code: failure.code().as_str(),
         message: failure.failure.to_string(),
         step: failure.step_id.as_ref().map(ToString::to_string),
     });
@@ -172,7 +172,7 @@ fn describe(
     };
     let steps = outcomes.iter().map(|outcome| StepRow {
         step: outcome.step_id.to_string(),
-        status: outcome.status.name(),
+        status: outcome.status.as_str(),
         error: outcome.failure.as_ref().map(ToString::to_string),
     });
     SkillRunReport {

@@ -118,7 +118,7 @@ impl Going<'_> {
         let driver = Driver { host, workers: WORKERS, ledger, stop, children: &children };
         let driven = run.drive(&driver, &mut *sink, |outcome| {
             if watched {
-                self.context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.name()));
+                self.context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.as_str()));
             }
         });
         match driven.map_err(|error| stopped(self.id, error))? {

@@ -290,7 +290,7 @@ fn summary(outcome: &StepOutcome) -> String {
     match (outcome.status, &outcome.failure, &outcome.produced) {
         (StepStatus::Failed, Some(failure), _) => text::shortened(&format!("failed: {failure}")),
         (_, _, Some(produced)) => text::summary(produced),
-        (status, ..) => status.name().to_owned(),
+        (status, ..) => status.as_str().to_owned(),
     }
 }
 

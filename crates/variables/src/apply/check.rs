@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::Value;
 
-use crate::adopt::Adoption;
 use crate::event::{Birth, Entry, Place};
+use crate::import::Adoption;
 use crate::limits::TREE_DEPTH_MAX;
 use crate::{Change, CheckpointId, Event, Home, Name, Scope, Shared, Sight, StateId, Timestamp, Workspace};
 

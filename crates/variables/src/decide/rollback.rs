@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::checkpoint::{Checkpoint, SeenLayer, Snapshot};
-use crate::decide::draft::Draft;
-use crate::decide::{Accepted, check_unchanged, tree};
+use crate::decide::event_builder::EventBuilder;
+use crate::decide::task::incomplete_child;
+use crate::decide::{Accepted, check_unchanged};
 use crate::limits::CHECKPOINTS_MAX;
 use crate::op::{Rollback, TakeCheckpoint};
+use crate::state::{Checkpoint, SeenLayer, Snapshot};
 use crate::{
     Action, Change, CheckpointId, Home, Name, Origin, Refusal, Reply, Scope, Sight, Status, Timestamp,
     Variable,
@@ -36,9 +37,9 @@ pub(super) fn checkpoint(
     }
     let number = state.last_checkpoint.checked_add(1).filter(|_| state.checkpoints.len() < CHECKPOINTS_MAX);
     let id = CheckpointId::from_number(number.ok_or(Refusal::TooManyCheckpoints)?);
-    let mut draft = Draft::on(sight, Action::Checkpoint, now);
-    draft.checkpoint(id, name, take.description.clone());
-    Ok(Accepted { event: Some(draft.finish()), spills: Vec::new(), reply: Reply::Done })
+    let mut event = EventBuilder::on(sight, Action::Checkpoint, now);
+    event.checkpoint(id, name, take.description.clone());
+    Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
 }
 
 /// A variable that is not as the snapshot has it.
@@ -49,7 +50,7 @@ struct Difference {
     now: Option<Arc<Variable>>,
 }
 
-pub(super) fn decide(sight: Sight<'_>, rollback: &Rollback, now: Timestamp) -> Result<Accepted, Refusal> {
+pub(super) fn rollback(sight: Sight<'_>, rollback: &Rollback, now: Timestamp) -> Result<Accepted, Refusal> {
     check_unchanged(sight.state, rollback.if_mutation_count)?;
     let to = &rollback.to;
     let found = sight.state.checkpoint(to);
@@ -57,35 +58,35 @@ pub(super) fn decide(sight: Sight<'_>, rollback: &Rollback, now: Timestamp) -> R
         found.ok_or_else(|| Refusal::CheckpointNotFound { name: to.clone() })?;
     let snapshot = snapshot.as_ref().ok_or_else(|| Refusal::SnapshotMissing { name: to.clone() })?;
     if snapshot.status == Status::Complete
-        && let Some(child) = tree::incomplete_child(sight)
+        && let Some(child) = incomplete_child(sight)
     {
         return Err(Refusal::ChildrenIncomplete { child });
     }
     let differences = differences(sight, snapshot)?;
-    let mut draft = Draft::on(sight, Action::Rollback, now);
-    draft.push(Change::RolledBack { to: *id });
+    let mut event = EventBuilder::on(sight, Action::Rollback, now);
+    event.push(Change::RolledBack { to: *id });
     if snapshot.status != sight.state.status {
-        draft.status(snapshot.status, None);
+        event.status(snapshot.status, None);
     }
     for difference in &differences {
-        restore(&mut draft, difference, now)?;
+        restore(&mut event, difference, now)?;
     }
     let changed: BTreeSet<Name> = differences.into_iter().map(|difference| difference.name).collect();
     let reply = Reply::RolledBack { changed: changed.into_iter().collect(), status: snapshot.status };
-    Ok(Accepted { event: Some(draft.finish()), spills: Vec::new(), reply })
+    Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply })
 }
 
-fn restore(draft: &mut Draft, difference: &Difference, now: Timestamp) -> Result<(), Refusal> {
+fn restore(event: &mut EventBuilder, difference: &Difference, now: Timestamp) -> Result<(), Refusal> {
     let origin = Origin::source(ROLLBACK);
     match (&difference.before, &difference.now) {
         (None, None) => Ok(()),
-        (None, Some(created)) => draft.delete(difference.home, created, &origin),
+        (None, Some(created)) => event.delete(difference.home, created, &origin),
         (Some(before), present) => {
             // Reads are not undone; what comes back from nothing has the count it had.
             let reads = present.as_ref().map_or(before.access_count, |present| present.access_count);
             let back = Variable { updated_at: Some(now), access_count: reads, ..Variable::clone(before) };
             let old = present.as_ref().map(|present| present.stored.shown());
-            draft.write(difference.home, back, old, &origin)
+            event.write(difference.home, back, old, &origin)
         }
     }
 }

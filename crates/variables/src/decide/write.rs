@@ -1,18 +1,20 @@
-//! Writing a variable, `Final` included.
+//! Operations on one variable: set, get, delete, rename, and expiry.
+
+use std::sync::Arc;
 
 use hence_canon::Value;
 
-use crate::decide::draft::Draft;
-use crate::decide::remark::check_depth;
-use crate::decide::{Accepted, advice, check_open, expire, target, tree};
+use crate::decide::event_builder::EventBuilder;
+use crate::decide::task::incomplete_child;
+use crate::decide::{Accepted, advice, check_depth, check_open, find, find_removable, parse_scope};
 use crate::limits::VARIABLES_MAX;
-use crate::reply::Written;
+use crate::op::Written;
 use crate::{
-    Action, Found, Home, Name, Operation, Refusal, Reply, Scope, Set, Sight, SpillFile, Status, StorePath,
-    Stored, Timestamp, ValueType, Variable,
+    Action, Delete, Event, Files, Form, Found, Get, Home, Name, Operation, Origin, Refusal, Rename, Reply,
+    Scope, Set, Sight, SpillFile, Status, StorePath, Stored, Timestamp, ValueType, Variable,
 };
 
-pub(super) fn decide(sight: Sight<'_>, set: &Set, now: Timestamp) -> Result<Accepted, Refusal> {
+pub(super) fn set(sight: Sight<'_>, set: &Set, now: Timestamp) -> Result<Accepted, Refusal> {
     check_open(sight.state, set.if_mutation_count)?;
     let name: Name = set.name.parse()?;
     if name.is_prompt() {
@@ -21,8 +23,8 @@ pub(super) fn decide(sight: Sight<'_>, set: &Set, now: Timestamp) -> Result<Acce
     if name.is_final() {
         return final_answer(sight, set, name, now);
     }
-    let scope = target::scope(sight, set.scope.as_ref())?;
-    let found = target::find(sight, scope, &name);
+    let scope = parse_scope(sight, set.scope.as_ref())?;
+    let found = find(sight, scope, &name);
     let new_home = Home::Scope(scope.unwrap_or(Scope::Session));
     let home = found.as_ref().map_or(new_home, |found| found.home);
     if found.as_ref().is_some_and(|found| found.variable.read_only) {
@@ -47,7 +49,7 @@ fn final_answer(sight: Sight<'_>, set: &Set, name: Name, now: Timestamp) -> Resu
     }
     let (stored, spill) = stored(sight, set, &name)?;
     if !stored.is_null()
-        && let Some(child) = tree::incomplete_child(sight)
+        && let Some(child) = incomplete_child(sight)
     {
         return Err(Refusal::ChildrenIncomplete { child });
     }
@@ -70,16 +72,16 @@ fn accept(
     let warnings = advice(operation, &variable.name);
     let is_final = variable.name.is_final();
     let completes = is_final && !variable.stored.is_null();
-    let mut draft = Draft::on(sight, Action::Set, now);
-    draft.write(home, variable, old_value, &set.origin)?;
+    let mut event = EventBuilder::on(sight, Action::Set, now);
+    event.write(home, variable, old_value, &set.origin)?;
     if completes {
-        draft.status(Status::Complete, None);
-        expire::end_scope(sight, &mut draft)?;
+        event.status(Status::Complete, None);
+        end_scope(sight, &mut event)?;
     }
     let status = if completes { Status::Complete } else { sight.state.status };
     let status = is_final.then_some(status);
     let reply = Reply::Written(Written { operation, spilled: spill.is_some(), warnings, status });
-    Ok(Accepted { event: Some(draft.finish()), spills: spill.into_iter().collect(), reply })
+    Ok(Accepted { event: Some(event.finish()), spills: spill.into_iter().collect(), reply })
 }
 
 /// Returns the variable after the write. What the write does not mention stays as it was.
@@ -131,4 +133,111 @@ fn stored(sight: Sight<'_>, set: &Set, name: &Name) -> Result<(Stored, Option<Sp
         }
         value => Ok(Stored::keep(sight.state.id, value_type, value)),
     }
+}
+
+pub(super) fn get(
+    sight: Sight<'_>,
+    get: &Get,
+    now: Timestamp,
+    files: &dyn Files,
+) -> Result<Accepted, Refusal> {
+    let name: Name = get.name.parse()?;
+    let scope = parse_scope(sight, get.scope.as_ref())?;
+    let found = find(sight, scope, &name).ok_or_else(|| Refusal::NotFound { name: name.clone() })?;
+    let stored = &found.variable.stored;
+    let reply = match get.form {
+        Form::Raw => Reply::Value {
+            value: stored.shown(),
+            value_type: stored.shown_type(),
+            spill_reference: stored.is_spilled(),
+        },
+        Form::Loaded => {
+            let loaded = stored.load(files);
+            let (value, value_type) = loaded.map_err(|fault| Refusal::Load { name: name.clone(), fault })?;
+            Reply::Value { value, value_type, spill_reference: false }
+        }
+    };
+    // Only a read that gave something counts, so the count is decided last.
+    let mut event = EventBuilder::on(sight, Action::Get, now);
+    event.read(found.home, name);
+    Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply })
+}
+
+pub(super) fn delete(sight: Sight<'_>, delete: &Delete, now: Timestamp) -> Result<Accepted, Refusal> {
+    check_open(sight.state, delete.if_mutation_count)?;
+    let name: Name = delete.name.parse()?;
+    check_removable(&name)?;
+    let (home, found) = find_removable(sight, delete.scope.as_ref(), &name)?;
+    let mut event = EventBuilder::on(sight, Action::Delete, now);
+    event.delete(home, &found.variable, &delete.origin)?;
+    Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
+}
+
+pub(super) fn rename(sight: Sight<'_>, rename: &Rename, now: Timestamp) -> Result<Accepted, Refusal> {
+    check_open(sight.state, rename.if_mutation_count)?;
+    let name: Name = rename.name.parse()?;
+    check_removable(&name)?;
+    let to: Name = rename.to.parse()?;
+    if to.is_special() {
+        return Err(Refusal::Special { name: to, reason: "nothing can be renamed to it", rule: "RENAME-3" });
+    }
+    let (home, _) = find_removable(sight, rename.scope.as_ref(), &name)?;
+    // A name that is visible in any scope is taken: the renamed variable would hide it or be hidden by it.
+    if sight.find(&to).is_some() {
+        return Err(Refusal::NameTaken { name: to });
+    }
+    let mut event = EventBuilder::on(sight, Action::Rename, now);
+    event.rename(home, name, to, &rename.origin)?;
+    Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
+}
+
+fn check_removable(name: &Name) -> Result<(), Refusal> {
+    if name.is_prompt() {
+        return Err(Refusal::ReadOnly { name: name.clone() });
+    }
+    if name.is_final() {
+        let reason = "it can be neither deleted nor renamed";
+        return Err(Refusal::Special { name: name.clone(), reason, rule: "FINAL-6" });
+    }
+    Ok(())
+}
+
+/// The source of a deletion by time.
+const TTL: &str = "ttl";
+
+/// The source of a deletion because the state is over.
+const SCOPE_END: &str = "scope_end";
+
+/// Returns the event that removes what is past its time, if anything is.
+pub(super) fn expire(sight: Sight<'_>, now: Timestamp) -> Result<Option<Event>, Refusal> {
+    let mut due: Vec<(Timestamp, &Arc<Variable>)> = sight
+        .state
+        .temporary
+        .variables()
+        .values()
+        .filter_map(|variable| Some((variable.deadline().filter(|deadline| *deadline <= now)?, variable)))
+        .collect();
+    if due.is_empty() {
+        return Ok(None);
+    }
+    // Variables come by name, and the sort keeps that order among equal deadlines.
+    due.sort_by_key(|(deadline, _)| *deadline);
+    let last = sight.state.log.back().map(|entry| entry.timestamp);
+    let mut event = EventBuilder::on(sight, Action::Expire, now);
+    for (deadline, variable) in due {
+        // Only an imported variable can be due before the last log entry; the log does not go back for it.
+        let timestamp = last.map_or(deadline, |last| last.max(deadline));
+        event.delete_at(Home::Scope(Scope::Temporary), variable, &Origin::source(TTL), timestamp)?;
+    }
+    Ok(Some(event.finish()))
+}
+
+/// Adds the deletion of temporaries without a time of their own: they end with the state.
+pub(super) fn end_scope(sight: Sight<'_>, event: &mut EventBuilder) -> Result<(), Refusal> {
+    for variable in sight.state.temporary.variables().values() {
+        if variable.ttl_seconds.is_none() {
+            event.delete(Home::Scope(Scope::Temporary), variable, &Origin::source(SCOPE_END))?;
+        }
+    }
+    Ok(())
 }

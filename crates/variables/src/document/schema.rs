@@ -6,14 +6,13 @@
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
-use hence_canon::{Int, JsonPointer, Object, Value};
+use hence_canon::{Int, JsonPointer, Object, Value, words};
 
-use crate::words::words;
 use crate::{CheckpointId, MutationId, Name, StateId, Timestamp, TreeId};
 
-words!(
+words! {
     /// The keyword of JSON Schema that a value breaks.
-    Keyword {
+    pub enum Keyword {
         /// The kind of value.
         Type = "type",
         /// A member that must exist.
@@ -31,7 +30,7 @@ words!(
         /// A choice of schemas.
         AnyOf = "anyOf",
     }
-);
+}
 
 /// A value that does not fit the schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

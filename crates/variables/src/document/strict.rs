@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hence_canon::read::Reader;
-use hence_canon::{JsonPointer, Object, Value};
+use hence_canon::{JsonPointer, Object, Value, words};
 
 use crate::document::variable;
 use crate::limits::{
@@ -11,13 +11,12 @@ use crate::limits::{
 };
 use crate::members::whole_count;
 use crate::name::{FINAL, PROMPT};
-use crate::value_type::size_bytes;
-use crate::words::words;
+use crate::words::size_bytes;
 use crate::{Name, Operation, Scope, Status, StorePath, Timestamp, ValueType};
 
-words!(
+words! {
     /// Which strict rule a document breaks.
-    StrictCode {
+    pub enum StrictCode {
         /// The key of a variable is not an identifier.
         InvalidKey = "invalid_key",
         /// The key of a variable is too long.
@@ -63,7 +62,7 @@ words!(
         /// Too many checkpoints.
         LimitCheckpoints = "limit_checkpoints",
     }
-);
+}
 
 /// Something in a document that contradicts something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

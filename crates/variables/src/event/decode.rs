@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{JsonPointer, Value};
 
-use crate::adopt::{Adoption, Import};
 use crate::document::{Document, variable};
-use crate::event::{Action, Birth, Change, Entry, Event, Place, Spawner};
+use crate::event::{Birth, Change, Entry, Event, Place, Spawner};
+use crate::import::{Adoption, Import};
 use crate::members::whole_count;
 use crate::{CheckpointId, ExecutionConfig, Scope, Shared};
 
@@ -18,13 +18,10 @@ impl Event {
     /// The first [`Finding`].
     pub fn from_value(value: &Value) -> Result<Self, Finding> {
         let mut reader = Reader::new(value)?;
-        let word = reader.text("action")?;
-        let action = Action::WORDS.iter().find(|(_, known)| *known == &*word).map(|(action, _)| *action);
         Ok(Self {
             state: reader.parsed("state")?,
             at: reader.parsed("at")?,
-            action: action
-                .ok_or_else(|| reader.finding("action", format_args!("unknown action {word:?}")))?,
+            action: reader.parsed("action")?,
             changes: reader.list("changes", decode_change)?,
         })
     }

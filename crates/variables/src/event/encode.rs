@@ -4,35 +4,11 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
-use crate::adopt::Adoption;
 use crate::document::variable;
-use crate::event::{Action, Birth, Change, Entry, Event, Place, Spawner};
+use crate::event::{Birth, Change, Entry, Event, Place, Spawner};
+use crate::import::Adoption;
 use crate::members::Members;
 use crate::{Name, Scope, Variable};
-
-impl Action {
-    /// Every action with its word.
-    pub(super) const WORDS: &'static [(Self, &'static str)] = &[
-        (Self::Init, "init"),
-        (Self::Import, "import"),
-        (Self::Set, "set"),
-        (Self::Get, "get"),
-        (Self::Delete, "delete"),
-        (Self::Rename, "rename"),
-        (Self::Checkpoint, "checkpoint"),
-        (Self::Rollback, "rollback"),
-        (Self::Fail, "fail"),
-        (Self::Cancel, "cancel"),
-        (Self::Expire, "expire"),
-        (Self::Share, "share"),
-        (Self::Return, "return"),
-    ];
-
-    /// Returns the word for the action.
-    pub fn as_str(self) -> &'static str {
-        Self::WORDS.iter().find(|(action, _)| *action == self).map_or("", |(_, word)| word)
-    }
-}
 
 impl Event {
     /// Returns the event as a value. [`Event::from_value`] reads it back.
@@ -40,7 +16,7 @@ impl Event {
         Members::default()
             .set("state", self.state)
             .set("at", self.at)
-            .set("action", self.action.as_str())
+            .set("action", self.action)
             .set("changes", self.changes.iter().map(encode_change).collect::<Value>())
             .object()
             .into()

@@ -203,7 +203,7 @@ fn nested_runs_are_linked_isolated_and_bounded() {
     };
     assert_eq!(world.run(steps, limited(1)).state.status, RunStatus::Completed);
     let report = world.run(steps, limited(0));
-    assert_eq!(report.failure.unwrap().code().name(), "max_depth_exceeded");
+    assert_eq!(report.failure.unwrap().code().as_str(), "max_depth_exceeded");
     let forever = r#"[{"id": "m", "uses": "skill:loop"}]"#;
     let mut world = World::default().nesting("loop", forever);
     let report = world.run(forever, limited(u32::MAX));
@@ -218,7 +218,7 @@ fn a_nested_denial_is_a_denial() {
         .with("c", r#"{"safety": {"requires_confirmation": true}}"#, &[])
         .nesting("in", inner);
     let report = world.run(r#"[{"id": "a", "uses": "skill:in"}]"#, request("{}"));
-    assert_eq!(report.failure.unwrap().code().name(), "confirmation_required");
+    assert_eq!(report.failure.unwrap().code().as_str(), "confirmation_required");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_person_confirms_each_call_where_one_can_be_asked() {
     for no in [r#"{"value": "no", "by": "ada"}"#, r#"{"value": true}"#, "!broken", "~", "[]"] {
         let mut world = confirmed(&[no]);
         let report = world.run(steps, request("{}"));
-        assert_eq!(report.failure.unwrap().code().name(), "confirmation_required", "{no}");
+        assert_eq!(report.failure.unwrap().code().as_str(), "confirmation_required", "{no}");
         assert_eq!(world.called(), ["human.ask"], "{no}");
     }
 }
@@ -280,7 +280,7 @@ fn declared_inputs_get_their_defaults_and_are_checked() {
         (r#"{"t": {"type": "integer"}}"#, r#"{"t": true}"#),
     ] {
         let report = run(inputs, given);
-        assert_eq!(report.failure.unwrap().code().name(), "invalid_request");
+        assert_eq!(report.failure.unwrap().code().as_str(), "invalid_request");
         assert!(report.outcomes.is_empty());
     }
 }

@@ -4,29 +4,22 @@
 //! the value is read as nevertheless (a default, or no block at all) follows the reference implementation, so
 //! that documents written for it mean the same here once they are mended.
 
-mod foreach;
+mod blocks;
 mod retry;
-mod router;
-mod scatter;
-mod whiles;
 
-pub(super) use foreach::KEYS as FOREACH_KEYS;
-pub(super) use retry::KEYS as RETRY_KEYS;
-pub(super) use router::KEYS as ROUTER_KEYS;
-pub(super) use scatter::KEYS as SCATTER_KEYS;
-pub(super) use whiles::KEYS as WHILE_KEYS;
+pub(super) use blocks::{FOREACH_KEYS, ROUTER_KEYS, SCATTER_KEYS, WHILE_KEYS};
+pub(super) use retry::RETRY_KEYS;
 
-pub use foreach::{Foreach, ItemErrors, PARALLEL_MAX};
+pub use blocks::{
+    Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Route, Router, Scatter, ScatterMerge, While,
+};
 pub use retry::{RETRY_ATTEMPTS_MAX, Retry};
-pub use router::{Route, Router};
-pub use scatter::{Scatter, ScatterMerge};
-pub use whiles::{ITERATIONS_MAX, While};
 
 use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::problem::Problems;
+use super::Problems;
 use super::{Formula, Problem, Rule};
 use crate::reference::Reference;
 use crate::state::Names;

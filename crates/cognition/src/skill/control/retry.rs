@@ -11,7 +11,7 @@ use crate::skill::{Problem, Problems};
 /// More attempts than this are a loop, not a retry.
 pub const RETRY_ATTEMPTS_MAX: u64 = 100;
 
-pub(crate) const KEYS: [&str; 6] =
+pub(crate) const RETRY_KEYS: [&str; 6] =
     ["max_attempts", "backoff_seconds", "backoff_multiplier", "max_backoff_seconds", "jitter", "on"];
 
 /// How a failing call is tried again: waits of b, b·m, b·m² … between attempts.
@@ -38,7 +38,7 @@ impl Retry {
     }
 
     pub(super) fn read(config: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
-        let mut block = Reader::open("retry", &KEYS, config, pointer, problems)?;
+        let mut block = Reader::open("retry", &RETRY_KEYS, config, pointer, problems)?;
         let max_attempts = block.at_least_one("max_attempts", 3, RETRY_ATTEMPTS_MAX);
         let backoff_seconds = number(&mut block, "backoff_seconds", Some(1.0))?;
         let backoff_multiplier = number(&mut block, "backoff_multiplier", Some(2.0))?;

@@ -9,7 +9,7 @@ pub(super) fn run(case: &Value) -> Value {
     let code = code_of_chain(&chain);
     Object::from_iter([
         ("http_status", Value::from(u64::from(code.http_status()))),
-        ("code", code.name().into()),
+        ("code", code.as_str().into()),
     ])
     .into()
 }

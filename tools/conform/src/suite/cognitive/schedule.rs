@@ -36,7 +36,7 @@ pub(super) fn run(case: &Value) -> Value {
             return Object::from_iter(found).into();
         }
         let status = outcome.parse().unwrap_or(StepStatus::Failed);
-        results.push(Value::from(vec![id, status.name().into()]));
+        results.push(Value::from(vec![id, status.as_str().into()]));
         schedule.settle(status);
     }
     results.extend(schedule.blocked().map(|step| Value::from(vec![id(step.position()), "skipped".into()])));

@@ -11,7 +11,7 @@ pub(super) fn write(report: &RunReport, mock: &Mock) -> Value {
     let state = &report.state;
     let current = Value::from(state.current_step.clone());
     let blocks =
-        memory::write(&state.memory).with("status", state.status.name()).with("current_step", current);
+        memory::write(&state.memory).with("status", state.status.as_str()).with("current_step", current);
     let class_of = |result: &StepResult| {
         let outcome = report.outcomes.iter().find(|outcome| outcome.step_id == result.step_id);
         outcome.and_then(|outcome| outcome.failure.as_ref()).map(|failure| failure.class.name().to_owned())
@@ -29,7 +29,7 @@ pub(super) fn write(report: &RunReport, mock: &Mock) -> Value {
     let steps: Value = state.trace.steps.iter().map(trace_step).collect();
     let trace = Object::from_iter([("steps", steps), ("metrics", metrics.into())]);
     let mut members: Vec<(&str, Value)> = vec![
-        ("status", state.status.name().into()),
+        ("status", state.status.as_str().into()),
         ("state", blocks.into()),
         ("step_results", results),
         ("trace", trace.into()),
@@ -48,7 +48,7 @@ pub(super) fn write(report: &RunReport, mock: &Mock) -> Value {
 
 fn error(failed: &RunFailure) -> Value {
     let mut members: Vec<(&str, Value)> =
-        vec![("class", failed.failure.class.name().into()), ("code", failed.code().name().into())];
+        vec![("class", failed.failure.class.name().into()), ("code", failed.code().as_str().into())];
     members.extend(failed.step_id.clone().map(|id| ("step_id", id.into())));
     members.into_iter().collect::<Object>().into()
 }
@@ -57,7 +57,7 @@ fn step_result(result: &StepResult, class: Option<String>) -> Value {
     let list = |names: &Option<Names>| names.as_ref().map(all).unwrap_or_default();
     let mut members: Vec<(&str, Value)> = vec![
         ("step_id", result.step_id.clone().into()),
-        ("status", result.status.name().into()),
+        ("status", result.status.as_str().into()),
         ("resolved_input", result.resolved_input.clone()),
         ("produced_output", result.produced_output.clone()),
         ("reads", list(&result.reads)),
@@ -72,7 +72,7 @@ fn trace_step(step: &TraceStep) -> Value {
     Object::from_iter([
         ("step_id", Value::from(step.step_id.clone())),
         ("capability_id", step.capability_id.clone().into()),
-        ("status", step.status.name().into()),
+        ("status", step.status.as_str().into()),
         ("reads", all(&step.reads)),
         ("writes", all(&step.writes)),
     ])
@@ -98,7 +98,7 @@ fn nested(run: &NestedRun) -> Value {
         ("depth", run.depth.into()),
         ("parent_skill_id", run.parent_skill_id.clone().into()),
         ("lineage", all(&run.lineage)),
-        ("status", run.status.name().into()),
+        ("status", run.status.as_str().into()),
         ("parent_run_id", run.parent_run_id.clone().into()),
     ])
     .into()

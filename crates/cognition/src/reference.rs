@@ -1,9 +1,110 @@
-//! Finding what a reference names.
+//! References: names for values in the memory of a run, with one meaning in mappings and in expressions.
 
-use hence_canon::{Object, Value};
+use std::fmt;
+use std::sync::Arc;
 
-use super::{Namespace, OnMissing, Reference};
+use hence_canon::{Object, Value, words};
+
 use crate::state::{Memory, OutputField, Slot, Table};
+
+/// A reference such as `working.entities.0.name`.
+///
+/// In `inputs`, `vars` and `outputs` the longest key that is present wins and the rest of the path descends
+/// through maps, so that a key may contain dots and nested maps can be read. In `frame`, `working`, `output` and
+/// `extensions` every segment is one step through fields, map keys and list indices.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reference {
+    namespace: Namespace,
+    path: Arc<str>,
+}
+
+impl Reference {
+    /// Reads a text as a reference; anything that does not start with a namespace and a dot is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (first, path) = text.split_once('.')?;
+        Some(Self { namespace: first.parse().ok()?, path: path.into() })
+    }
+
+    /// Returns the reference to `path` in `namespace`.
+    pub fn new(namespace: Namespace, path: impl Into<Arc<str>>) -> Self {
+        Self { namespace, path: path.into() }
+    }
+
+    /// Returns the namespace.
+    pub fn namespace(&self) -> Namespace {
+        self.namespace
+    }
+
+    /// Returns everything behind the first dot.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}", self.namespace, self.path)
+    }
+}
+
+impl fmt::Debug for Reference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+words! {
+    /// A namespace that steps can read.
+    #[expect(missing_docs, reason = "the names of the document's namespaces")]
+    pub enum Namespace {
+        Inputs = "inputs",
+        Vars = "vars",
+        Outputs = "outputs",
+        Frame = "frame",
+        Working = "working",
+        Output = "output",
+        Extensions = "extensions",
+    }
+}
+
+/// What a reference to something that is not there means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnMissing {
+    /// It is `null`.
+    Null,
+    /// It is an error.
+    Error,
+}
+
+/// Whether a step may write to a namespace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Steps read and write it.
+    ReadWrite,
+    /// Steps only read it, or do not even read it (`trace`).
+    ReadOnly,
+}
+
+impl Namespace {
+    /// Returns what a missing value means in an input mapping.
+    pub fn on_missing(self) -> OnMissing {
+        match self {
+            Self::Inputs | Self::Frame | Self::Output | Self::Extensions => OnMissing::Null,
+            Self::Vars | Self::Outputs | Self::Working => OnMissing::Error,
+        }
+    }
+
+    /// Returns whether steps may write here.
+    pub fn access(self) -> Access {
+        match self {
+            Self::Inputs | Self::Frame => Access::ReadOnly,
+            Self::Vars | Self::Outputs | Self::Working | Self::Output | Self::Extensions => Access::ReadWrite,
+        }
+    }
+}
 
 /// A reference into a strict namespace that names nothing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

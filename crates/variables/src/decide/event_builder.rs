@@ -1,4 +1,4 @@
-//! An event in the making: numbers its mutations and the revisions of the layers it changes.
+//! Builds an event: numbers its mutations and the revisions of the layers it changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{
     Status, Timestamp, Variable,
 };
 
-pub(super) struct Draft {
+pub(super) struct EventBuilder {
     state: StateId,
     at: Timestamp,
     action: Action,
@@ -21,7 +21,7 @@ pub(super) struct Draft {
     revisions: BTreeMap<Scope, u64>,
 }
 
-impl Draft {
+impl EventBuilder {
     /// Starts the event of a state that exists.
     pub(super) fn on(sight: Sight<'_>, action: Action, at: Timestamp) -> Self {
         let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| sight.has(*scope));

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::checkpoint::{SeenLayer, Snapshot};
 use crate::document::Document;
 use crate::layer::Layer;
 use crate::limits::{HISTORY_ENTRIES_MAX, VALUE_DEPTH_MAX, WRAPPING_DEPTH};
 use crate::name::{FINAL, PROMPT};
 use crate::state::State;
+use crate::state::{SeenLayer, Snapshot};
 use crate::{CheckpointId, Event, Name, Refusal, Scope, SessionId, Stored, Timestamp, Variable, Workspace};
 
 /// The levels a document has around a value: itself, its variables, the variable.

@@ -1,4 +1,7 @@
-//! The graph of reads and writes of one run.
+//! Lineage: which step wrote a value and from what, and what depends on it.
+//!
+//! It is computed from the outcomes of a run and the skill they came from: reads and writes are declared, so
+//! nothing has to be watched while the run goes on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,6 +12,9 @@ use crate::reference::{Namespace, Reference};
 use crate::run::StepOutcome;
 use crate::skill::{Skill, Step};
 use crate::state::Names;
+
+#[cfg(test)]
+mod tests;
 
 /// Who read and wrote what in one run.
 pub struct Lineage<'a> {

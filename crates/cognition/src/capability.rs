@@ -1,0 +1,359 @@
+//! Capabilities as a plan and a run see them: contracts, hints and safety rules, but never how they work.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hence_canon::{JsonPointer, Kind, Object, Value};
+
+use crate::secret::secret_reference;
+use crate::skill::{Fields, Need, Problem, Problems, Skill, TypeName, Uses, fields};
+
+/// What is known about a capability before it is called.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CapabilitySpec {
+    /// What it takes.
+    pub inputs: Fields,
+    /// What it gives.
+    pub outputs: Fields,
+    /// Who may call it, and what must agree.
+    pub safety: Safety,
+    /// What it says about the knowledge it works on.
+    pub hints: CognitiveHints,
+    /// What calling it is to a reviewer: a type of action, such as `RunTests` or `AskUser`.
+    pub action: Option<Arc<str>>,
+}
+
+/// An input that does not fit a contract.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ContractBreach {
+    /// A required input is not there.
+    #[error("the required input `{0}` is missing")]
+    Missing(Arc<str>),
+    /// An input has another type.
+    #[error("input `{name}` is {expected}, found {found}")]
+    Type {
+        /// The input.
+        name: Arc<str>,
+        /// The declared type.
+        expected: Arc<str>,
+        /// What was given.
+        found: Kind,
+    },
+}
+
+impl CapabilitySpec {
+    /// Reads a contract from an object with `inputs`, `outputs`, `safety`, `cognitive_hints` and `action`, all
+    /// optional.
+    pub fn read(value: &Value) -> (Self, Vec<Problem>) {
+        let mut problems = Problems::default();
+        let mut declared = |key: &str| match value.get(key) {
+            Some(Value::Object(object)) => fields(object, &JsonPointer::root().child(key), &mut problems),
+            _ => Fields::new(),
+        };
+        let spec = Self {
+            inputs: declared("inputs"),
+            outputs: declared("outputs"),
+            safety: value.get("safety").map(Safety::read).unwrap_or_default(),
+            hints: value.get("cognitive_hints").map(CognitiveHints::read).unwrap_or_default(),
+            action: value.get("action").and_then(Value::as_str).map(Arc::from),
+        };
+        (spec, problems.into_vec())
+    }
+}
+
+/// Returns the first way in which values do not fit declared fields. `null` fits every type, and so does a reference to
+/// a secret; undeclared members and type names outside [`TypeName`] are not looked at.
+pub fn breach(fields: &Fields, values: &Object) -> Option<ContractBreach> {
+    fields.iter().find_map(|(name, field)| match (values.get(name), TypeName::find(&field.kind)) {
+        (None, _) if field.need == Need::Required => Some(ContractBreach::Missing(name.clone())),
+        (Some(value), Some(kind)) if !kind.admits(value) && secret_reference(value).is_none() => {
+            Some(ContractBreach::Type {
+                name: name.clone(),
+                expected: field.kind.clone(),
+                found: value.kind(),
+            })
+        }
+        _ => None,
+    })
+}
+
+/// What is there to be called.
+pub trait Registry {
+    /// Returns a capability's contract.
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>>;
+
+    /// Returns a skill that can be nested.
+    fn skill(&self, id: &str) -> Option<Arc<Skill>>;
+
+    /// Returns how fixed members of an input break what a capability demands beyond the types of its fields, each with
+    /// its place in the input. Members that are not given are not missed.
+    fn input_mismatches(&self, _capability: &str, _given: &Object) -> Vec<(JsonPointer, String)> {
+        Vec::new()
+    }
+
+    /// Returns the vocabulary of types of knowledge.
+    fn cognitive_types(&self) -> CognitiveTypes {
+        CognitiveTypes::default()
+    }
+
+    /// Returns the targets that steps without a mapping write through their capabilities' hints.
+    fn wired_targets(&self, skill: &Skill) -> BTreeSet<Arc<str>> {
+        let types = self.cognitive_types();
+        let unmapped =
+            skill.steps.iter().filter(|step| step.output.as_ref().is_ok_and(|output| output.is_empty()));
+        let specs = unmapped.filter_map(|step| match &step.uses {
+            Uses::Capability(id) => self.capability(id),
+            Uses::Skill(_) => None,
+        });
+        let mappings = specs.filter_map(|spec| auto_wire(&spec.hints, &types));
+        mappings
+            .flat_map(|mapping| {
+                mapping.iter().filter_map(|(_, target)| target_text(target)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+}
+
+fn target_text(target: &Value) -> Option<Arc<str>> {
+    target.as_str().map(Arc::from)
+}
+
+/// What a capability says about the knowledge it works on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CognitiveHints {
+    /// What it does, in the vocabulary of its author.
+    pub role: Vec<Arc<str>>,
+    /// The types of knowledge it needs.
+    pub consumes: Vec<Arc<str>>,
+    /// What its members are: type and, if it insists, target.
+    pub produces: Vec<(Arc<str>, Produced)>,
+}
+
+/// What a capability says about one member of its output.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Produced {
+    /// The type of knowledge.
+    pub kind: Option<Arc<str>>,
+    /// Where it should go.
+    pub target: Option<Arc<str>>,
+}
+
+/// The vocabulary of types of knowledge with the slot each goes to by default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CognitiveTypes(Vec<(Arc<str>, Arc<str>)>);
+
+impl CognitiveHints {
+    /// Reads hints; what is not understood is left out, since hints promise nothing.
+    pub fn read(value: &Value) -> Self {
+        let texts = |key: &str| match value.get(key) {
+            Some(Value::String(text)) => vec![text.clone()],
+            Some(Value::Array(items)) => items.iter().filter_map(text).collect(),
+            _ => Vec::new(),
+        };
+        let produced = |(field, value): (&Arc<str>, &Value)| {
+            value.as_object()?;
+            let member = |key: &str| value.get(key).and_then(text).filter(|text| !text.is_empty());
+            Some((field.clone(), Produced { kind: member("type"), target: member("target") }))
+        };
+        let produces = value.get("produces").and_then(Value::as_object);
+        Self {
+            role: texts("role"),
+            consumes: texts("consumes"),
+            produces: produces.into_iter().flat_map(Object::iter).filter_map(produced).collect(),
+        }
+    }
+}
+
+impl CognitiveTypes {
+    /// Reads a vocabulary of the form `{"types": {name: {"default_slot": target}}}`.
+    pub fn read(value: &Value) -> Self {
+        let types = value.get("types").and_then(Value::as_object);
+        let slot = |(name, entry): (&Arc<str>, &Value)| {
+            Some((name.clone(), entry.get("default_slot").and_then(text).filter(|slot| !slot.is_empty())?))
+        };
+        Self(types.into_iter().flat_map(Object::iter).filter_map(slot).collect())
+    }
+
+    fn default_slot(&self, kind: &str) -> Option<&Arc<str>> {
+        self.0.iter().find(|(name, _)| &**name == kind).map(|(_, slot)| slot)
+    }
+}
+
+fn text(value: &Value) -> Option<Arc<str>> {
+    value.as_str().map(Arc::from)
+}
+
+/// Returns the output mapping that hints stand for, if they name any target.
+pub fn auto_wire(hints: &CognitiveHints, types: &CognitiveTypes) -> Option<Object> {
+    let target = |produced: &Produced| {
+        let by_type = || types.default_slot(produced.kind.as_deref()?).cloned();
+        produced.target.clone().or_else(by_type)
+    };
+    let wired =
+        hints.produces.iter().filter_map(|(field, produced)| Some((field.clone(), target(produced)?)));
+    Some(wired.collect::<Object>()).filter(|mapping| !mapping.is_empty())
+}
+
+/// A type of knowledge that a step consumes before any earlier step produces it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Consumed {
+    /// The step.
+    pub step_id: Arc<str>,
+    /// The type of knowledge.
+    pub kind: Arc<str>,
+}
+
+/// Returns what is consumed too early, walking the steps as declared.
+pub fn consumed_too_early<'a>(
+    steps: impl IntoIterator<Item = (&'a Arc<str>, &'a Uses)>,
+    registry: &dyn Registry,
+) -> Vec<Consumed> {
+    let mut produced = BTreeSet::new();
+    let mut early = Vec::new();
+    for (step_id, uses) in steps {
+        let Uses::Capability(id) = uses else { continue };
+        let Some(spec) = registry.capability(id) else { continue };
+        let missing = spec.hints.consumes.iter().filter(|kind| !produced.contains(*kind));
+        early.extend(missing.map(|kind| Consumed { step_id: step_id.clone(), kind: kind.clone() }));
+        produced.extend(spec.hints.produces.iter().filter_map(|(_, produced)| produced.kind.clone()));
+    }
+    early
+}
+
+impl Skill {
+    /// Returns what the steps consume before any earlier one produces it.
+    pub fn consumed_too_early(&self, registry: &dyn Registry) -> Vec<Consumed> {
+        consumed_too_early(self.steps.iter().map(|step| (&step.id, &step.uses)), registry)
+    }
+}
+
+/// How much a caller is trusted, least first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[expect(missing_docs, reason = "the names are the levels")]
+pub enum TrustLevel {
+    Sandbox,
+    #[default]
+    Standard,
+    Elevated,
+    Privileged,
+}
+
+impl TrustLevel {
+    /// Returns the level of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "sandbox" => Self::Sandbox,
+            "standard" => Self::Standard,
+            "elevated" => Self::Elevated,
+            "privileged" => Self::Privileged,
+            _ => return None,
+        })
+    }
+
+    /// Returns the level's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Standard => "standard",
+            Self::Elevated => "elevated",
+            Self::Privileged => "privileged",
+        }
+    }
+}
+
+/// The trust a capability demands.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum RequiredTrust {
+    /// Anyone may call it.
+    #[default]
+    None,
+    /// Callers of at least this level may.
+    AtLeast(TrustLevel),
+    /// A level nobody knows: nobody may.
+    Unknown(Arc<str>),
+}
+
+/// A capability that must agree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gate {
+    /// The capability that is asked.
+    pub capability: Arc<str>,
+    /// What its no means.
+    pub on_denied: OnDenied,
+}
+
+/// What the no of a gate means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnDenied {
+    /// The run stops.
+    #[default]
+    Block,
+    /// The run stops until a person has confirmed.
+    RequireHuman,
+    /// A warning event, nothing else.
+    Warn,
+    /// The step gives nothing, and the run goes on.
+    Degrade,
+}
+
+/// The safety rules of a capability.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Safety {
+    /// The trust it demands.
+    pub trust: RequiredTrust,
+    /// Whether a person must have confirmed it for this run.
+    pub confirmation: Confirmation,
+    /// What is asked before the call, with its input.
+    pub before: Vec<Gate>,
+    /// What is asked after the call, with its output.
+    pub after: Vec<Gate>,
+}
+
+/// Whether a capability must have been confirmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Confirmation {
+    /// It need not.
+    #[default]
+    NotNeeded,
+    /// It must.
+    Needed,
+}
+
+impl Safety {
+    /// Reads safety rules. What is not understood is read as the strictest it could mean.
+    pub fn read(value: &Value) -> Self {
+        let trust = match value.get("trust_level") {
+            None | Some(Value::Null) => RequiredTrust::None,
+            Some(Value::String(name)) => TrustLevel::find(name)
+                .map_or_else(|| RequiredTrust::Unknown(name.clone()), RequiredTrust::AtLeast),
+            Some(other) => RequiredTrust::Unknown(other.to_string().into()),
+        };
+        let confirmation = match value.get("requires_confirmation") {
+            None | Some(Value::Null | Value::Bool(false)) => Confirmation::NotNeeded,
+            Some(_) => Confirmation::Needed,
+        };
+        let gates = |key: &str| match value.get(key) {
+            Some(Value::Array(items)) => items.iter().map(gate).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            trust,
+            confirmation,
+            before: gates("mandatory_pre_gates"),
+            after: gates("mandatory_post_gates"),
+        }
+    }
+}
+
+/// A gate that cannot be read is one that cannot be asked, and so fails closed.
+fn gate(value: &Value) -> Gate {
+    let capability =
+        value.as_str().or_else(|| value.get("capability").and_then(Value::as_str)).unwrap_or_default();
+    let on_denied = match value.get("on_fail").and_then(Value::as_str) {
+        Some("require_human") => OnDenied::RequireHuman,
+        Some("warn") => OnDenied::Warn,
+        Some("degrade") => OnDenied::Degrade,
+        _ => OnDenied::Block,
+    };
+    Gate { capability: capability.into(), on_denied }
+}
