@@ -310,7 +310,7 @@ impl Book {
 
     /// Keeps the present state as the one behind `index`, to be returned to.
     pub fn keep_position(&mut self, index: RecordIndex) {
-        self.fold.keep(index);
+        self.fold.snapshot(index);
         self.policy_snapshots.insert(index, self.policy_state.clone());
     }
 

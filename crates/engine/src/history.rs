@@ -135,7 +135,7 @@ impl Engine {
         let mut fold = Fold::new(&header, spec.into());
         let last = at.unwrap_or(RecordIndex::new(u64::MAX));
         let wanted = positions(journal);
-        wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.keep(*index));
+        wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.snapshot(*index));
         let mut records = reader.peekable();
         // Records behind the one asked for are only looked at where the compat profile needs the next one.
         while let Some(record) =
@@ -150,7 +150,7 @@ impl Engine {
             fold.push(record.index, &record.record, &key, next)
                 .map_err(|error| diverged(record.index, error.to_string()))?;
             if wanted.contains(&record.index) {
-                fold.keep(record.index);
+                fold.snapshot(record.index);
             }
         }
         Ok(fold.into_state())

@@ -1,8 +1,8 @@
-//! Named positions of a run, and the way back to them.
+//! Checkpoints and rollbacks: named positions of a run, and returns to them.
 //!
 //! A checkpoint is a record that gives a name to the state after an earlier record. A rollback is a record that makes
-//! that state the present one; what was recorded in between stays, and only time goes on. Whoever folds a journal
-//! keeps the states at the [`positions`] it names, because the way back is taken later than the position is passed.
+//! that state the present one; the records in between stay, and only time moves on. A fold takes snapshots at the
+//! [`positions`] of a journal, because a rollback comes later than the position it returns to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::reader::Lines;
 use crate::record::{Chained, Control, Record};
 use hence_state::Profile;
 
-/// The name every run has for its beginning: the state the header names.
+/// The name of the checkpoint that every run has: the state in its header.
 pub const INITIAL_STATE: &str = "initial_state";
-/// The most checkpoints a run takes. Each keeps a state while the run is folded.
+/// The most checkpoints of a run. Each costs a snapshot while the run is folded.
 pub const CHECKPOINTS_MAX: usize = 100;
 /// The longest name of a checkpoint: long enough for a sentence, short enough for a line of a list.
 pub const CHECKPOINT_NAME_BYTES_MAX: usize = 256;
 
-/// A checkpoint or a rollback that may not be.
+/// A checkpoint or a rollback that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// A name that is none.
+    /// A name that is empty or too long.
     #[error("a checkpoint's name has 1 to {CHECKPOINT_NAME_BYTES_MAX} bytes, found {0}")]
     Name(usize),
-    /// A name that is taken.
+    /// A name that exists already.
     #[error("there is a checkpoint {0:?} already")]
     Taken(Arc<str>),
     /// One checkpoint too many.
     #[error("a run has at most {CHECKPOINTS_MAX} checkpoints")]
     TooMany,
-    /// A position that is not there yet.
+    /// A position that does not exist yet.
     #[error("expected a record before {next}, found {position}")]
     Ahead {
         /// The record named.
@@ -39,17 +39,17 @@ pub enum CheckpointError {
         /// The record that would name it.
         next: RecordIndex,
     },
-    /// A name nobody gave.
+    /// A name that no checkpoint has.
     #[error("there is no checkpoint {0:?}")]
     Unknown(Arc<str>),
-    /// A return to another position than the name's.
+    /// A rollback to another position than its checkpoint's.
     #[error("checkpoint {name:?} is after record {expected}, the rollback goes to {found}")]
-    Elsewhere {
+    WrongPosition {
         /// The checkpoint.
         name: Arc<str>,
-        /// Where it is.
+        /// The position of the checkpoint.
         expected: RecordIndex,
-        /// Where the rollback goes.
+        /// The position in the rollback.
         found: RecordIndex,
     },
 }
@@ -68,8 +68,8 @@ impl Checkpoints {
     /// Names a position; `next` is the record that does so.
     ///
     /// # Errors
-    /// [`CheckpointError`] when the name or the position may not be.
-    pub fn take(
+    /// [`CheckpointError`] when the name or the position is not allowed.
+    pub fn add(
         &mut self,
         name: &Arc<str>,
         position: RecordIndex,
@@ -91,7 +91,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Returns the record after which a checkpoint's state stands.
+    /// Returns the record that a checkpoint's state follows.
     ///
     /// # Errors
     /// [`CheckpointError::Unknown`].
@@ -99,16 +99,16 @@ impl Checkpoints {
         self.0.get(name).copied().ok_or_else(|| CheckpointError::Unknown(name.into()))
     }
 
-    /// Checks that a rollback goes where its checkpoint is.
+    /// Checks that a rollback returns to the position of its checkpoint.
     ///
     /// # Errors
     /// [`CheckpointError`].
-    pub fn check_return(&self, name: &Arc<str>, to: RecordIndex) -> Result<(), CheckpointError> {
+    pub fn check_rollback(&self, name: &Arc<str>, to: RecordIndex) -> Result<(), CheckpointError> {
         let expected = self.find(name)?;
         if expected == to {
             return Ok(());
         }
-        Err(CheckpointError::Elsewhere { name: name.clone(), expected, found: to })
+        Err(CheckpointError::WrongPosition { name: name.clone(), expected, found: to })
     }
 
     /// Iterates over names and positions, by name.
@@ -117,7 +117,7 @@ impl Checkpoints {
     }
 }
 
-/// Returns the records whose states a journal names or returns to. Lines that cannot be read name none.
+/// Returns the positions that the checkpoints and rollbacks of a journal name. Lines that cannot be read are skipped.
 pub fn positions(journal: &[u8]) -> BTreeSet<RecordIndex> {
     let words = ["\"checkpoint\"", "\"rollback\""].map(memchr::memmem::Finder::new);
     let mut found = BTreeSet::new();
@@ -126,7 +126,7 @@ pub fn positions(journal: &[u8]) -> BTreeSet<RecordIndex> {
     }
     let lines = Lines::of(journal);
     let rest = (1..lines.count().get()).filter_map(|index| lines.get(RecordIndex::new(index)));
-    // A step's output may hold the words, too; decoding tells.
+    // A step's output may contain the words as well; decoding tells.
     for line in rest.filter(|line| words.iter().any(|word| word.find(line).is_some())) {
         match Chained::decode(line, &Profile::STRICT).map(|chained| chained.record) {
             Ok(Record::Control(Control::Checkpoint(control))) => found.insert(control.position),
@@ -145,25 +145,25 @@ mod tests {
     fn names_are_unique_bounded_and_point_backwards() {
         let mut checkpoints = Checkpoints::default();
         let at = RecordIndex::new;
-        let mut take = |name: &str, position: u64| checkpoints.take(&name.into(), at(position), at(5));
-        assert_eq!(take("", 1), Err(CheckpointError::Name(0)));
-        assert_eq!(take(&"x".repeat(CHECKPOINT_NAME_BYTES_MAX + 1), 1), Err(CheckpointError::Name(257)));
-        assert_eq!(take(&"x".repeat(CHECKPOINT_NAME_BYTES_MAX), 1), Ok(()));
-        assert_eq!(take(INITIAL_STATE, 1), Err(CheckpointError::Taken(INITIAL_STATE.into())));
-        assert_eq!(take("a", 5), Err(CheckpointError::Ahead { position: at(5), next: at(5) }));
-        assert_eq!(take("a", 4), Ok(()));
+        let mut add = |name: &str, position: u64| checkpoints.add(&name.into(), at(position), at(5));
+        assert_eq!(add("", 1), Err(CheckpointError::Name(0)));
+        assert_eq!(add(&"x".repeat(CHECKPOINT_NAME_BYTES_MAX + 1), 1), Err(CheckpointError::Name(257)));
+        assert_eq!(add(&"x".repeat(CHECKPOINT_NAME_BYTES_MAX), 1), Ok(()));
+        assert_eq!(add(INITIAL_STATE, 1), Err(CheckpointError::Taken(INITIAL_STATE.into())));
+        assert_eq!(add("a", 5), Err(CheckpointError::Ahead { position: at(5), next: at(5) }));
+        assert_eq!(add("a", 4), Ok(()));
         assert_eq!(checkpoints.find("a"), Ok(at(4)));
-        assert!(checkpoints.check_return(&"a".into(), at(3)).is_err());
+        assert!(checkpoints.check_rollback(&"a".into(), at(3)).is_err());
         assert!(checkpoints.find("b").is_err());
     }
 
     #[test]
     fn a_run_takes_so_many_checkpoints_and_not_one_more() {
         let mut checkpoints = Checkpoints::default();
-        let mut take =
-            |n: usize| checkpoints.take(&format!("c{n}").into(), RecordIndex::HEADER, RecordIndex::new(1));
+        let mut add =
+            |n: usize| checkpoints.add(&format!("c{n}").into(), RecordIndex::HEADER, RecordIndex::new(1));
         // The beginning counts.
-        (1..CHECKPOINTS_MAX).for_each(|n| take(n).unwrap());
-        assert_eq!(take(CHECKPOINTS_MAX), Err(CheckpointError::TooMany));
+        (1..CHECKPOINTS_MAX).for_each(|n| add(n).unwrap());
+        assert_eq!(add(CHECKPOINTS_MAX), Err(CheckpointError::TooMany));
     }
 }

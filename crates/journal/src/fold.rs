@@ -12,26 +12,26 @@ use crate::RecordIndex;
 use crate::checkpoints::{CheckpointError, Checkpoints};
 use crate::record::{Control, Header, LoopAction, LoopControl, Record, StepRecord};
 
-/// A state that takes records in.
+/// The state of a run while the records of its journal are applied one by one.
 #[derive(Clone, Debug)]
 pub struct Fold {
     profile: Profile,
-    /// Taken only while a change consumes it.
+    /// `None` only while a change consumes the state.
     state: Option<ReasoningState>,
-    /// The states that something returns to, by the record they stand behind.
-    kept: BTreeMap<RecordIndex, ReasoningState>,
+    /// The states that rollbacks return to, by the record they follow.
+    snapshots: BTreeMap<RecordIndex, ReasoningState>,
     checkpoints: Checkpoints,
 }
 
 const HELD: &str = "the state is put back before any method returns";
 
-/// A record that does not fit the state.
+/// A record that cannot be applied to the state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
-    /// A rule of the state refuses it.
+    /// A rule of the state is broken.
     #[error(transparent)]
     Refused(#[from] ApplyError),
-    /// It comes when nothing may come.
+    /// The run has ended.
     #[error("the run is {0}, no record may follow")]
     Ended(Status),
     /// A header where a step or a decision is expected.
@@ -40,24 +40,24 @@ pub enum FoldError {
     /// A loop's decision in a run whose problem has no loop.
     #[error("the problem has no loop, the journal has a loop's decision")]
     NoLoop,
-    /// A decision that changes the state but does not say when.
+    /// A loop's decision that changes the state and has no time.
     #[error("the decision changes the state without a time")]
     NoTime,
-    /// A checkpoint or rollback that may not be.
+    /// A checkpoint or rollback that is not allowed.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// A return to a state that was not kept.
-    #[error("the state after record {0} is not at hand")]
-    NotKept(RecordIndex),
+    /// A rollback to a state of which there is no snapshot.
+    #[error("the state after record {0} is not available")]
+    NoSnapshot(RecordIndex),
 }
 
 impl Fold {
-    /// Starts from a header and the problem it names.
+    /// Creates the state before the first step from a header and the problem it names.
     pub fn new(header: &Header, problem: Arc<ProblemSpec>) -> Self {
         let profile = Profile::named(header.profile);
         let state = State::new(problem, header.trace_id.clone(), header.created_at.clone(), profile);
         let state = Some(ReasoningState::Pending(state));
-        Self { profile, state, kept: BTreeMap::new(), checkpoints: Checkpoints::default() }
+        Self { profile, state, snapshots: BTreeMap::new(), checkpoints: Checkpoints::default() }
     }
 
     /// Returns the state so far.
@@ -80,12 +80,12 @@ impl Fold {
         &self.checkpoints
     }
 
-    /// Keeps the present state as the one behind `index`, to be returned to.
-    pub fn keep(&mut self, index: RecordIndex) {
-        self.kept.insert(index, self.state().clone());
+    /// Takes a snapshot of the present state as the one after record `index`, for later rollbacks.
+    pub fn snapshot(&mut self, index: RecordIndex) {
+        self.snapshots.insert(index, self.state().clone());
     }
 
-    /// Takes a record in. `key` is the artifact of a step; `next` is the record behind this one, if any.
+    /// Applies a record. `key` is the artifact of a step; `next` is the record after this one, if any.
     ///
     /// # Errors
     /// [`FoldError`]; the state is then as it was.
@@ -131,7 +131,7 @@ impl Fold {
         self.exhaust_loop(control.at.as_ref().ok_or(FoldError::NoTime)?)
     }
 
-    /// Names a position; `next` is the record that does so. The state stays as it is.
+    /// Names the position after record `position`; `next` is the record that does so. The state does not change.
     ///
     /// # Errors
     /// [`FoldError::Checkpoint`].
@@ -141,17 +141,17 @@ impl Fold {
         position: RecordIndex,
         next: RecordIndex,
     ) -> Result<(), FoldError> {
-        Ok(self.checkpoints.take(name, position, next)?)
+        Ok(self.checkpoints.add(name, position, next)?)
     }
 
-    /// Returns to the state after record `to`, which must have been [kept](Self::keep). Only time goes on.
+    /// Returns to the state after record `to`, of which there must be a [snapshot](Self::snapshot). Only time moves on.
     ///
     /// # Errors
     /// [`FoldError`]; the state is then as it was.
     pub fn roll_back(&mut self, name: &Arc<str>, to: RecordIndex, at: &Timestamp) -> Result<(), FoldError> {
-        self.checkpoints.check_return(name, to)?;
-        let kept = self.kept.get(&to).ok_or(FoldError::NotKept(to))?;
-        self.state = Some(kept.clone().restored_after(self.state(), at)?);
+        self.checkpoints.check_rollback(name, to)?;
+        let snapshot = self.snapshots.get(&to).ok_or(FoldError::NoSnapshot(to))?;
+        self.state = Some(snapshot.clone().restored_after(self.state(), at)?);
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl Fold {
         self.change(|state| state.complete(at))
     }
 
-    /// Fails the run because its loop met its limit.
+    /// Fails the run because its loop reached its limit.
     ///
     /// # Errors
     /// [`FoldError`]; the state is then as it was.

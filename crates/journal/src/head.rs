@@ -1,4 +1,4 @@
-//! Where a journal ends.
+//! Positions in a journal, and its head.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ impl RecordIndex {
         self.0
     }
 
-    /// Returns the position behind this one.
+    /// Returns the next position.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -36,7 +36,7 @@ impl fmt::Display for RecordIndex {
     }
 }
 
-/// How many records a journal holds.
+/// The number of records in a journal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RecordCount(u64);
 
@@ -65,8 +65,8 @@ impl fmt::Display for RecordCount {
 
 /// The end of a journal: the last record's hash and how many records there are.
 ///
-/// Kept somewhere else it is an *anchor*: the one thing that shows a cut tail or a rewritten chain. Displays and
-/// parses as `HASH:COUNT`.
+/// A head that is stored outside the store is an *anchor*: only an anchor reveals a cut tail or a rewritten chain.
+/// Displays and parses as `HASH:COUNT`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Head {
     /// The hash of the last record.

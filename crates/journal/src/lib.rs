@@ -1,13 +1,13 @@
-//! The journal of a run: typed records, the hash chain that binds them, and what can be verified of it.
+//! The journal of a run: typed records, the hash chain that binds them, and its verification.
 //!
 //! A journal is a sequence of lines. Each is the canonical form of one record and a line feed; each record but
 //! the first names the hash of the one before. `docs/format.md` is the page of this format, byte by byte.
 //!
-//! - [`Record::seal`] gives a record its place and its hash: the only way to make a line.
+//! - [`Record::seal`] gives a record its index and its hash; nothing else makes lines.
 //! - [`Reader`] reads lines back into typed records; [`Fold`] turns them into the state.
-//! - [`verify`] says what holds, level by level, where it first breaks, and what no hash chain can show.
+//! - [`verify`] reports which levels hold, where a journal first breaks, and what no hash chain can show.
 //!
-//! This crate knows those bytes and nothing of where they are kept: files, locks and syncs belong to the store.
+//! This crate does no I/O: files, locks and syncs belong to the store.
 //!
 //! ```
 //! use hence_canon::Digest;
@@ -30,6 +30,7 @@
 //! # Ok::<(), hence_state::InvalidTimestamp>(())
 //! ```
 
+mod active_path;
 mod checkpoints;
 mod fold;
 mod head;
@@ -37,8 +38,8 @@ mod reader;
 mod record;
 mod tail;
 pub mod verify;
-mod way;
 
+pub use active_path::ActivePath;
 pub use checkpoints::{
     CHECKPOINT_NAME_BYTES_MAX, CHECKPOINTS_MAX, CheckpointError, Checkpoints, INITIAL_STATE, positions,
 };
@@ -51,4 +52,3 @@ pub use record::{
     Sealed, StepRecord,
 };
 pub use tail::{Tail, TailError, read_tail};
-pub use way::Way;

@@ -1,11 +1,11 @@
-//! Reading a journal record by record, with where each one lies.
+//! Reading a journal record by record.
 
 use hence_state::Profile;
 
 use crate::record::{Chained, DecodeError};
 use crate::{RecordCount, RecordIndex};
 
-/// The lines of a journal and where each begins.
+/// The lines of a journal and their offsets.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     bytes: &'a [u8],
@@ -25,7 +25,7 @@ impl<'a> Lines<'a> {
         Self { bytes, starts }
     }
 
-    /// Returns how many lines there are.
+    /// Returns the number of lines.
     pub fn count(&self) -> RecordCount {
         RecordCount::new(self.starts.len() as u64)
     }
@@ -39,35 +39,35 @@ impl<'a> Lines<'a> {
         Some(line.strip_suffix(b"\n").unwrap_or(line))
     }
 
-    /// Returns where a line begins.
+    /// Returns the offset of a line.
     pub fn offset(&self, index: RecordIndex) -> Option<usize> {
         usize::try_from(index.get()).ok().and_then(|at| self.starts.get(at)).copied()
     }
 }
 
-/// Reads the records of a journal, one at a time and one ahead.
+/// Reads the records of a journal one at a time.
 pub struct Reader<'a> {
     lines: Lines<'a>,
     profile: Profile,
     next: RecordIndex,
 }
 
-/// A line that is no record, and which.
+/// A line that is not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("record {index}: {error}")]
 pub struct ReadError {
-    /// The line, from 0.
+    /// The index of the line.
     pub index: RecordIndex,
-    /// What is wrong with it.
+    /// The defect of the line.
     #[source]
     pub error: DecodeError,
 }
 
 impl<'a> Reader<'a> {
-    /// Opens a journal: reads its header, which says how to read the rest.
+    /// Reads the header of a journal, which names the profile of the rest.
     ///
     /// # Errors
-    /// [`ReadError`] when the first line is no header.
+    /// [`ReadError`] when the first line is not a header.
     pub fn open(bytes: &'a [u8]) -> Result<(Chained, Self), ReadError> {
         let lines = Lines::of(bytes);
         let first = lines.get(RecordIndex::HEADER).unwrap_or_default();
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         Ok((header, Self { lines, profile, next: RecordIndex::HEADER.next() }))
     }
 
-    /// Returns the profile the header names.
+    /// Returns the profile that the header names.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }

@@ -1,15 +1,15 @@
-//! The end of a journal as it lies on a disk: whole records, then perhaps a torn one.
+//! The end of a journal file: whole records, then perhaps a torn one.
 
 use hence_canon::{Digest, ParseError, Value, parse};
 
 use crate::{Head, RecordCount};
 
-/// What the end of a journal says.
+/// The end of a journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tail {
     /// The head after the last whole record.
     pub head: Head,
-    /// Bytes behind the last line feed: a record whose writing was cut short. They were never acknowledged.
+    /// The bytes after the last line feed: a record whose write was interrupted. It was never acknowledged.
     pub torn_bytes: usize,
 }
 
@@ -21,7 +21,7 @@ pub enum TailError {
     /// There is no whole line.
     #[error("no whole record among {bytes} bytes")]
     NoRecord {
-        /// How many bytes there are.
+        /// The number of bytes.
         bytes: usize,
     },
     /// The last whole line is not JSON.
@@ -35,10 +35,10 @@ pub enum TailError {
     },
 }
 
-/// Reads the end of a journal from `bytes`, which are the journal or any end of it that begins at a line start.
+/// Reads the end of a journal from `bytes`: the whole journal, or any last part of it that begins with a line.
 ///
 /// # Errors
-/// [`TailError`] when there is no whole record to take the head from.
+/// [`TailError`] when there is no whole record.
 pub fn read_tail(bytes: &[u8]) -> Result<Tail, TailError> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n');
     let Some(line_feed) = whole else { return Err(TailError::NoRecord { bytes: bytes.len() }) };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
 use hence_engine::{Blobs, Engine, FinalVerdict, Gate, GateError, Gates, Judgement, Opening};
-use hence_journal::{Control, Head, Header, Record, RecordCount, RecordIndex, Way};
+use hence_journal::{ActivePath, Control, Head, Header, Record, RecordCount, RecordIndex};
 use hence_policy::monitor::{Monitor, Violation};
 use hence_policy::policy::Policy;
 use hence_policy::verdict::Verdict;
@@ -29,7 +29,7 @@ pub struct PolicyGate<'a> {
     projection: Projection<'a>,
     created_at: Timestamp,
     /// The installed policies by record; the last on the active path are in force.
-    installed: Way<Vec<Policy>>,
+    installed: ActivePath<Vec<Policy>>,
     monitor: Monitor,
     /// The admitted delta, until its record is appended.
     pending: Option<(RecordIndex, TraceDelta)>,
@@ -58,7 +58,7 @@ impl<'a> PolicyGate<'a> {
         Ok(Self {
             projection,
             created_at,
-            installed: Way::default(),
+            installed: ActivePath::default(),
             monitor,
             pending: None,
             last,
@@ -164,7 +164,7 @@ impl<'a> PolicyGate<'a> {
 impl Gate for PolicyGate<'_> {
     fn set_policies(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError> {
         let before = self.installed.clone();
-        self.installed.go_on(index, read_policies(policies)?);
+        self.installed.push(index, read_policies(policies)?);
         match self.replayed_monitor() {
             Ok(monitor) => {
                 self.monitor = monitor;
@@ -215,7 +215,7 @@ impl Gate for PolicyGate<'_> {
             _ => self.observe_unjudged(index, record),
         }
         if let Record::Control(Control::Rollback(control)) = record {
-            self.installed.return_to(index, control.to);
+            self.installed.rollback_to(index, control.to);
             self.renew();
         }
     }

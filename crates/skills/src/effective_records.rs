@@ -5,7 +5,7 @@
 
 use hence_canon::Digest;
 use hence_engine::{POLICIES_STEP, VERDICTS_STEP};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, Way};
+use hence_journal::{ActivePath, Chained, Control, ReadError, Reader, Record, RecordIndex};
 use hence_state::StepResult;
 
 use crate::run::OUTPUTS_STEP;
@@ -40,20 +40,20 @@ pub enum RecordKind {
 /// # Errors
 /// [`ReadError`] at the first line that is no record.
 pub fn effective_records(journal: &[u8]) -> Result<Vec<EffectiveRecord>, ReadError> {
-    let mut way = Way::default();
+    let mut path = ActivePath::default();
     for chained in Reader::open(journal)?.1 {
         let Chained { index, hash, record, .. } = chained?;
         match record {
             Record::Step(step) => {
                 if let Some(kind) = kind_of(&step.result) {
-                    way.go_on(index, EffectiveRecord { index, hash, kind, result: step.result });
+                    path.push(index, EffectiveRecord { index, hash, kind, result: step.result });
                 }
             }
-            Record::Control(Control::Rollback(control)) => way.return_to(index, control.to),
+            Record::Control(Control::Rollback(control)) => path.rollback_to(index, control.to),
             Record::Control(_) | Record::Header(_) => {}
         }
     }
-    Ok(way.whole().into_iter().cloned().collect())
+    Ok(path.to_vec().into_iter().cloned().collect())
 }
 
 pub(crate) fn kind_of(result: &StepResult) -> Option<RecordKind> {

@@ -1,5 +1,6 @@
 //! Findings about a store and what was done about them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -189,5 +190,65 @@ impl fmt::Display for Repair {
             Self::Removed { path } => write!(out, "{}: removed", path.display()),
             Self::IndexRebuilt { runs } => write!(out, "index: rebuilt from {runs} journals"),
         }
+    }
+}
+
+/// Collects the blobs that stored bytes reference, from bytes that arrive piece by piece.
+///
+/// Records are opaque to a store, so every run of exactly 64 lower-case hex digits counts as a reference. A blob that
+/// nothing means may count as referenced; a blob that something means never counts as unreferenced.
+#[derive(Debug, Default)]
+pub(crate) struct References {
+    found: BTreeSet<Digest>,
+    /// The hex digits since the last other byte, cut after one more digit than a digest has.
+    digits: Vec<u8>,
+}
+
+impl References {
+    /// Searches the next piece.
+    pub(crate) fn read(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                b'0'..=b'9' | b'a'..=b'f' => {
+                    if self.digits.len() <= Digest::HEX_BYTES {
+                        self.digits.push(*byte);
+                    }
+                }
+                _ => self.finish(),
+            }
+        }
+    }
+
+    /// Ends a file, so that its last digits are not joined with the first ones of the next file.
+    pub(crate) fn finish(&mut self) {
+        self.found.extend(Digest::from_hex(&self.digits));
+        self.digits.clear();
+    }
+
+    pub(crate) fn contains(&self, digest: &Digest) -> bool {
+        self.found.contains(digest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_found_across_pieces_and_only_whole() {
+        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let text = format!("{{\"sha256\":\"{one}\"}} 0{two} {}", &two.to_string()[1..]);
+        for cut in 0..text.len() {
+            let mut references = References::default();
+            references.read(&text.as_bytes()[..cut]);
+            references.read(&text.as_bytes()[cut..]);
+            references.finish();
+            assert!(references.contains(&one));
+            assert!(!references.contains(&two));
+        }
+        let mut references = References::default();
+        references.read(two.to_string().as_bytes());
+        references.finish();
+        assert!(references.contains(&two));
     }
 }

@@ -29,17 +29,14 @@
 //! ```
 
 mod attachment;
-mod blob;
 mod confined;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
-mod disk_error;
 mod doctor;
 mod error;
 mod file;
 mod lines;
 mod memory;
-mod references;
 mod run_id;
 mod store;
 mod summary;
@@ -48,9 +45,8 @@ mod testing;
 
 pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmentName};
 pub use confined::{ConfinedError, read_confined};
-pub use disk_error::{Action, DiskError, DiskErrorKind};
 pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
-pub use error::{AppendError, CANDIDATES_MAX, Damage, StoreError};
+pub use error::{Action, AppendError, CANDIDATES_MAX, Damage, DiskError, DiskErrorKind, StoreError};
 pub use file::FileStore;
 pub use lines::{APPEND_BYTES_MAX, InvalidLines};
 pub use memory::MemoryStore;

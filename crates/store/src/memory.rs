@@ -113,7 +113,7 @@ impl Store for MemoryStore {
     }
 
     fn put_blob(&self, bytes: &[u8], _: Durability) -> Result<Digest, StoreError> {
-        crate::blob::check_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX), BLOB_BYTES_MAX)?;
+        crate::store::check_blob_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX), BLOB_BYTES_MAX)?;
         let digest = Digest::of(bytes);
         self.lock().blobs.entry(digest).or_insert_with(|| bytes.to_vec());
         Ok(digest)
@@ -122,7 +122,7 @@ impl Store for MemoryStore {
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let found = self.lock().blobs.get(digest).cloned();
         let bytes = found.ok_or(StoreError::NoSuchBlob { digest: *digest })?;
-        crate::blob::check_content(digest, &bytes)?;
+        crate::store::check_blob_content(digest, &bytes)?;
         Ok(bytes)
     }
 
@@ -151,7 +151,7 @@ impl Store for MemoryStore {
 impl Doctor for MemoryStore {
     fn check(&self) -> Result<Report, StoreError> {
         let held = self.lock();
-        let mut references = crate::references::References::default();
+        let mut references = crate::doctor::References::default();
         for run in held.runs.values() {
             for bytes in std::iter::once(&run.journal).chain(run.attachments.values()) {
                 references.read(bytes);
@@ -159,7 +159,7 @@ impl Doctor for MemoryStore {
             }
         }
         // A large record may be a blob itself and name others.
-        let mut nested = crate::references::References::default();
+        let mut nested = crate::doctor::References::default();
         for (_, bytes) in held.blobs.iter().filter(|(digest, _)| references.contains(digest)) {
             nested.read(bytes);
             nested.finish();

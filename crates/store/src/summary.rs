@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hence_journal::Head;
 
-use crate::disk_error::{Action, DiskError};
+use crate::{Action, DiskError};
 use crate::{CANDIDATES_MAX, Damage, RunId, StoreError};
 
 /// Longest header line that a summary carries: a header is about 600 bytes, and a list holds many.

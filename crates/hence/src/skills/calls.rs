@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::parse;
 use hence_engine::SinkError;
-use hence_journal::{Control, Reader, Record, Way};
+use hence_journal::{ActivePath, Control, Reader, Record};
 use hence_skills::{CallHistory, CallLog, Entry, Pinned, Promise};
 use hence_store::{AttachmentName, Durability, RunId, RunWriter, SideLog, Store, StoreError};
 
@@ -66,15 +66,15 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
 /// Returns the index of the step that comes next in a run of a problem, as far as its journal can be read.
 fn next_step_index(journal: &[u8]) -> u64 {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return 0 };
-    let mut way = Way::default();
+    let mut path = ActivePath::default();
     for chained in reader.map_while(Result::ok) {
         match chained.record {
-            Record::Step(step) => way.go_on(chained.index, step.step_index.get() + 1),
-            Record::Control(Control::Rollback(control)) => way.return_to(chained.index, control.to),
+            Record::Step(step) => path.push(chained.index, step.step_index.get() + 1),
+            Record::Control(Control::Rollback(control)) => path.rollback_to(chained.index, control.to),
             _ => {}
         }
     }
-    way.last().copied().unwrap_or(0)
+    path.last().copied().unwrap_or(0)
 }
 
 /// Says beside the journal that a run is about to return to an earlier position, if anything is known there: what was
@@ -94,16 +94,16 @@ pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWrite
 /// Returns the steps a journal has results of that are in effect, as far as it can be read.
 fn recorded_steps(journal: &[u8]) -> BTreeSet<Arc<str>> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return BTreeSet::new() };
-    let mut way = Way::default();
+    let mut path = ActivePath::default();
     for chained in reader.map_while(Result::ok) {
         match chained.record {
             // What policies blocked took no effect, and is tried again.
             Record::Step(step) if !step.result.outcome().is_blocked() => {
-                way.go_on(chained.index, step.result.step().clone());
+                path.push(chained.index, step.result.step().clone());
             }
-            Record::Control(Control::Rollback(control)) => way.return_to(chained.index, control.to),
+            Record::Control(Control::Rollback(control)) => path.rollback_to(chained.index, control.to),
             _ => {}
         }
     }
-    way.whole().into_iter().cloned().collect()
+    path.to_vec().into_iter().cloned().collect()
 }

@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         if wanted.contains(&index) {
             self.kept.insert(index, self.step_index);
             self.follower.keep(index);
-            self.fold.iter_mut().for_each(|fold| fold.keep(index));
+            self.fold.iter_mut().for_each(|fold| fold.snapshot(index));
         }
     }
 
@@ -179,9 +179,9 @@ impl<'a> Walk<'a> {
     /// Takes a checkpoint's name or a return to it in.
     fn position(&mut self, index: RecordIndex, control: &Control) -> Result<(), CheckpointError> {
         match control {
-            Control::Checkpoint(control) => self.checkpoints.take(&control.name, control.position, index),
+            Control::Checkpoint(control) => self.checkpoints.add(&control.name, control.position, index),
             Control::Rollback(control) => {
-                self.checkpoints.check_return(&control.name, control.to)?;
+                self.checkpoints.check_rollback(&control.name, control.to)?;
                 self.step_index = self.kept.get(&control.to).copied().unwrap_or(self.step_index);
                 Ok(())
             }

@@ -16,7 +16,7 @@ use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, RunRequest, Step
 use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::Determinism;
-use hence_journal::{Control, RecordIndex, Way};
+use hence_journal::{ActivePath, Control, RecordIndex};
 use hence_review::model::{Action, ActionId, ArtifactId, Residual};
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
 use hence_state::{ProblemSpec, StepResult};
@@ -41,7 +41,7 @@ pub(crate) struct SkillView<'a> {
     progress: Progress<'a>,
     request: RunRequest,
     /// The outcomes on the active path, by record.
-    taken: Way<StepOutcome>,
+    taken: ActivePath<StepOutcome>,
     places: BTreeMap<Arc<str>, usize>,
     groups: Groups,
     writers: Writers,
@@ -93,7 +93,7 @@ impl<'a> SkillView<'a> {
             pinned,
             progress,
             request,
-            taken: Way::default(),
+            taken: ActivePath::default(),
             places,
             groups: Groups::of(skill),
             writers: Writers::default(),
@@ -129,9 +129,9 @@ impl<'a> SkillView<'a> {
 
     /// Restores the progress after a record.
     fn roll_back_to(&mut self, index: RecordIndex, to: RecordIndex) -> Result<(), ProjectError> {
-        self.taken.return_to(index, to);
+        self.taken.rollback_to(index, to);
         self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
-        for outcome in self.taken.whole() {
+        for outcome in self.taken.to_vec() {
             self.progress.take_in(outcome.clone())?;
         }
         (self.failed, self.completed) = (None, false);
@@ -264,7 +264,7 @@ impl RunView for SkillView<'_> {
         match &delta.facts {
             Facts::Outcome(index, outcome) => {
                 self.progress.take_in((**outcome).clone())?;
-                self.taken.go_on(*index, (**outcome).clone());
+                self.taken.push(*index, (**outcome).clone());
                 self.groups.apply(&delta.unit.id, &outcome.step_id);
                 self.remember(outcome, delta);
                 self.end_shared_part();

@@ -11,14 +11,9 @@
 //!
 //! Each test asks for a fresh place, so tests may run at the same time. A test fails by panicking.
 
-mod appending;
 mod blobs;
-mod creating;
-mod finding;
-mod leasing;
-mod reading;
-mod side_log;
-mod together;
+mod runs;
+mod writing;
 
 use hence_journal::Head;
 
@@ -79,46 +74,41 @@ macro_rules! contract {
 }
 
 contract! {
-    creating:
+    runs:
         a_created_run_reads_back,
         creating_a_run_twice_says_whether_it_is_the_same,
         a_refused_run_leaves_nothing,
         of_many_that_create_one_run_exactly_one_does,
         ids_of_every_kind_name_different_runs,
-        a_missing_run_is_named_by_every_operation;
-    appending:
+        a_missing_run_is_named_by_every_operation,
+        a_journal_reads_from_every_record,
+        reading_does_not_need_the_lease,
+        attachments_are_replaced_and_removed_whole,
+        runs_are_listed_in_order_with_their_heads,
+        a_prefix_finds_the_only_run_it_fits,
+        an_ambiguous_prefix_names_some_candidates,
+        a_sound_store_has_no_findings;
+    writing:
         an_append_moves_the_head,
         an_append_on_another_head_changes_nothing,
-        a_batch_is_taken_or_refused_whole,
+        a_batch_is_appended_or_refused_as_a_whole,
         lines_that_do_not_continue_the_journal_are_refused,
         both_durabilities_store_the_same_bytes,
-        what_was_appended_is_seen_when_opened_again;
-    leasing:
+        appended_records_are_there_when_opened_again,
         a_run_has_one_writer,
         creating_a_run_takes_its_lease,
         a_lease_ends_with_its_writer,
-        of_many_that_open_one_run_at_most_one_writes;
-    reading:
-        a_journal_reads_from_every_record,
-        reading_does_not_need_the_lease,
-        attachments_are_replaced_and_removed_whole;
-    side_log:
-        lines_beside_a_journal_are_kept_in_order,
-        lines_beside_a_journal_come_from_many_threads,
-        a_torn_line_beside_a_journal_is_cut;
+        of_many_that_open_one_run_at_most_one_writes,
+        lines_of_a_side_log_stay_in_order,
+        a_side_log_is_written_by_many_threads,
+        a_torn_line_of_a_side_log_is_cut,
+        writers_of_different_runs_do_not_disturb_each_other,
+        readers_see_a_beginning_of_the_journal;
     blobs:
         a_blob_reads_back_by_its_digest,
         storing_a_blob_again_is_no_change,
         a_blob_is_shared_by_everyone,
         a_blob_that_no_run_names_is_found;
-    finding:
-        runs_are_listed_in_order_with_their_heads,
-        a_prefix_finds_the_only_run_it_fits,
-        an_ambiguous_prefix_names_some_candidates,
-        a_sound_store_has_no_findings;
-    together:
-        writers_of_different_runs_do_not_disturb_each_other,
-        readers_see_a_beginning_of_the_journal;
 }
 
 fn run_id(text: &str) -> RunId {

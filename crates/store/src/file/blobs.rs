@@ -16,7 +16,7 @@ use crate::{BLOB_BYTES_MAX, DiskErrorKind, Durability, StoreError};
 
 impl FileStore {
     pub(super) fn store_blob(&self, bytes: &[u8], durability: Durability) -> Result<Digest, StoreError> {
-        crate::blob::check_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX), BLOB_BYTES_MAX)?;
+        crate::store::check_blob_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX), BLOB_BYTES_MAX)?;
         let digest = Digest::of(bytes);
         let (folder, path) = self.layout.blob(&digest);
         match self.read_blob(&digest) {
@@ -50,7 +50,7 @@ impl FileStore {
             }
             outcome => outcome?,
         };
-        crate::blob::check_content(digest, &bytes)?;
+        crate::store::check_blob_content(digest, &bytes)?;
         Ok(bytes)
     }
 }

@@ -9,7 +9,7 @@ use super::FileStore;
 use super::folder_name::{self, Decoded};
 use super::index::{self, Cached};
 use super::layout::RunFolder;
-use super::{end, temporary};
+use super::{journal_end, temporary};
 use crate::summary::header_of;
 use crate::{
     Condition, Damage, DiskError, Durability, RunId, RunSummary, SUMMARY_HEADER_BYTES_MAX, StoreError,
@@ -107,7 +107,7 @@ impl FileStore {
         let journal = self.journal_file(run, folder)?;
         let start = u64::try_from(SUMMARY_HEADER_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
         let header = header_of(&journal.read_range(0, start)?);
-        let found = end::find(&journal, end::read_notes(&self.disk, folder, &journal)?)?;
+        let found = journal_end::find(&journal, journal_end::read_notes(&self.disk, folder, &journal)?)?;
         let (condition, journal_bytes) = match found {
             Ok(end) => (end.condition(), end.file_bytes),
             Err(damage) => (Condition::Damaged(damage), journal.stamp()?.bytes),

@@ -17,7 +17,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::guard::{Guarded, OpenFile};
+use super::checked_disk::{CheckedDisk, OpenFile};
 use crate::DiskError;
 
 /// How many writers sync their own files side by side before others wait.
@@ -29,7 +29,7 @@ pub(super) const GROUP_MIN: usize = 4;
 /// Shares syncs among the writers of one store.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    disk: Guarded,
+    disk: CheckedDisk,
     root: PathBuf,
     state: Mutex<State>,
 }
@@ -60,7 +60,7 @@ enum Verdict {
 }
 
 impl Committer {
-    pub(crate) fn new(disk: Guarded, root: PathBuf) -> Self {
+    pub(crate) fn new(disk: CheckedDisk, root: PathBuf) -> Self {
         Self { disk, root, state: Mutex::default() }
     }
 

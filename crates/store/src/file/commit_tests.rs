@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
+use super::checked_disk::{CheckedDisk, OpenFile};
 use super::commit::{Committer, DIRECT_MAX, GROUP_MIN};
 use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
-use super::guard::{Guarded, OpenFile};
 
 /// Whether the disk can sync everything at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl DiskFile for CountedFile {
 
 /// Lets that many writers sync while the disk holds the first ones back, and returns how many succeeded.
 fn sync_together(disk: &Arc<CountingDisk>, writers: usize) -> usize {
-    let guarded = Guarded(Arc::new(Shared(Arc::clone(disk))));
+    let guarded = CheckedDisk(Arc::new(Shared(Arc::clone(disk))));
     let committer = Committer::new(guarded.clone(), "/store".into());
     let open = |number: usize| -> OpenFile {
         guarded.open(Path::new(&format!("/{number}")), Access::Write).unwrap()

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use hence_journal::RecordCount;
 
+use super::checked_disk::OpenFile;
 use super::disk::Access;
-use super::guard::OpenFile;
 use super::layout::RunFolder;
 use super::lease::HeldLock;
 use super::writer::FileWriter;
-use super::{FileStore, end, folder_name, temporary};
+use super::{FileStore, folder_name, journal_end, temporary};
 use crate::lines::check_lines;
 use crate::{DiskError, DiskErrorKind, NewRun, RunWriter, StoreError};
 
@@ -105,7 +105,7 @@ impl FileStore {
             outcome => outcome?,
         };
         let start = journal.read_range(0, u64::try_from(new.lines.len()).unwrap_or(u64::MAX))?;
-        let head = match end::find(&journal, end::read_notes(&self.disk, place, &journal)?)? {
+        let head = match journal_end::find(&journal, journal_end::read_notes(&self.disk, place, &journal)?)? {
             Ok(end) if start == new.lines => end.head,
             _ => return Ok(Err("journal".to_owned())),
         };

@@ -7,8 +7,8 @@ use hence_canon::Digest;
 
 use super::disk::{Access, Kind, LockOutcome};
 use super::layout::RunFolder;
-use super::{FileStore, end, index, lease};
-use crate::references::References;
+use super::{FileStore, index, journal_end, lease};
+use crate::doctor::References;
 use crate::{
     AttachmentName, DiskError, DiskErrorKind, Doctor, Finding, Lease, Repair, Repaired, Report, RunId, Store,
     StoreError,
@@ -80,7 +80,7 @@ impl FileStore {
             }
             outcome => outcome?,
         };
-        Ok(match end::find(&journal, end::read_notes(&self.disk, folder, &journal)?)? {
+        Ok(match journal_end::find(&journal, journal_end::read_notes(&self.disk, folder, &journal)?)? {
             Ok(end) => end.cut().map(|cut| Finding::UnfinishedAppend { run, cut }),
             Err(reason) => Some(Finding::DamagedRun { run, reason }),
         })

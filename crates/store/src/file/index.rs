@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use hence_canon::{Digest, Object, Value, canonical_bytes, parse};
 use hence_journal::Head;
 
+use super::checked_disk::CheckedDisk;
 use super::disk::Stamp;
-use super::guard::Guarded;
 use super::layout::Layout;
 use crate::{Condition, DiskErrorKind, RunId, RunSummary};
 
@@ -36,7 +36,7 @@ impl Cached {
 }
 
 /// Reads the index, or says why there is none to use.
-pub(crate) fn read(disk: &Guarded, layout: &Layout) -> Result<BTreeMap<RunId, Cached>, String> {
+pub(crate) fn read(disk: &CheckedDisk, layout: &Layout) -> Result<BTreeMap<RunId, Cached>, String> {
     let bytes = disk.read(&layout.index()).map_err(|error| match error.kind {
         DiskErrorKind::Missing => "it is missing".to_owned(),
         _ => error.to_string(),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::checked_disk::{CheckedDisk, OpenFile};
 use super::disk::{Access, LockOutcome};
-use super::guard::{Guarded, OpenFile};
 use super::layout::RunFolder;
 use crate::{DiskError, DiskErrorKind, Holder, Lease};
 
@@ -23,7 +23,7 @@ pub(crate) struct HeldLock(OpenFile);
 
 impl HeldLock {
     /// Takes over a lock file that is locked, and leaves this process's name in it.
-    pub(crate) fn new(lock: OpenFile, disk: &Guarded) -> Self {
+    pub(crate) fn new(lock: OpenFile, disk: &CheckedDisk) -> Self {
         // The name helps people and decides nothing, so failing to leave it is no failure.
         let name = disk.holder_name();
         let _ = lock.truncate(0).and_then(|()| lock.write_at(0, name.as_bytes()));
@@ -39,7 +39,7 @@ impl HeldLock {
 }
 
 /// Tries to take the lock of a run.
-pub(crate) fn take(disk: &Guarded, folder: &RunFolder) -> Result<Result<HeldLock, Holder>, DiskError> {
+pub(crate) fn take(disk: &CheckedDisk, folder: &RunFolder) -> Result<Result<HeldLock, Holder>, DiskError> {
     let lock = disk.open(&folder.lock(), Access::WriteOrCreate)?;
     for _ in 1..TRIES_MAX {
         if lock.try_lock()? == LockOutcome::Taken {
@@ -54,7 +54,7 @@ pub(crate) fn take(disk: &Guarded, folder: &RunFolder) -> Result<Result<HeldLock
 }
 
 /// Tells whether the lock of a run is held.
-pub(crate) fn probe(disk: &Guarded, folder: &RunFolder) -> Result<Lease, DiskError> {
+pub(crate) fn probe(disk: &CheckedDisk, folder: &RunFolder) -> Result<Lease, DiskError> {
     let lock = match disk.open(&folder.lock(), Access::Read) {
         Err(error) if error.kind == DiskErrorKind::Missing => return Ok(Lease::Free),
         outcome => outcome?,

@@ -2,18 +2,16 @@
 
 mod blobs;
 mod catalog;
+mod checked_disk;
 mod commit;
 mod create;
 mod disk;
 mod doctor;
-mod end;
 mod folder_name;
-mod format;
-mod guard;
 mod index;
+mod journal_end;
 mod layout;
 mod lease;
-mod note;
 mod open;
 mod read;
 mod real_disk;
@@ -43,9 +41,9 @@ use std::sync::Arc;
 use hence_canon::Digest;
 use hence_journal::RecordIndex;
 
+use self::checked_disk::CheckedDisk;
 use self::commit::Committer;
 use self::disk::Disk;
-use self::guard::Guarded;
 use self::layout::{Layout, RunFolder};
 use self::real_disk::RealDisk;
 use crate::summary::find_prefix;
@@ -71,7 +69,7 @@ use crate::{
 /// Any number of processes may use one folder at the same time.
 #[derive(Debug)]
 pub struct FileStore {
-    disk: Guarded,
+    disk: CheckedDisk,
     layout: Layout,
     committer: Arc<Committer>,
 }
@@ -105,18 +103,18 @@ impl FileStore {
 
     fn open_on(disk: Arc<dyn Disk>, root: PathBuf) -> Result<Self, StoreError> {
         let store = Self::unchecked(disk, root);
-        format::check(&store.disk, &store.layout)?;
+        layout::check_format(&store.disk, &store.layout)?;
         Ok(store)
     }
 
     fn open_or_create_on(disk: Arc<dyn Disk>, root: PathBuf) -> Result<Self, StoreError> {
         let store = Self::unchecked(disk, root);
-        format::ensure(&store.disk, &store.layout)?;
+        layout::ensure_format(&store.disk, &store.layout)?;
         Ok(store)
     }
 
     fn unchecked(disk: Arc<dyn Disk>, root: PathBuf) -> Self {
-        let disk = Guarded(disk);
+        let disk = CheckedDisk(disk);
         let committer = Arc::new(Committer::new(disk.clone(), root.clone()));
         Self { disk, layout: Layout::new(root), committer }
     }

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use super::FileStore;
 use super::disk::Access;
-use super::end;
+use super::journal_end::{self, BatchNote, CLEARED};
 use super::lease;
-use super::note::{BatchNote, CLEARED};
 use super::writer::FileWriter;
 use crate::{Damage, DiskErrorKind, Opened, RunId, StoreError};
 
@@ -26,18 +25,18 @@ impl FileStore {
             Err(error) if error.kind == DiskErrorKind::Missing => return Err(damaged(Damage::NoJournal)),
             outcome => outcome?,
         };
-        let notes = end::read_notes(&self.disk, &folder, &journal)?;
-        let end = end::find(&journal, notes)?.map_err(damaged)?;
+        let notes = journal_end::read_notes(&self.disk, &folder, &journal)?;
+        let end = journal_end::find(&journal, notes)?.map_err(damaged)?;
         let cut = end.cut();
         if cut.is_some() {
-            journal.truncate(end.kept_bytes)?;
+            journal.truncate(end.finished_bytes)?;
             journal.sync()?;
         }
-        if is_outlived(notes.mark, end.kept_bytes) {
+        if is_outlived(notes.mark, end.finished_bytes) {
             // A file that grows after this has lost the mark: see `set_mark`.
             journal.set_mark(&[])?;
         }
-        if is_outlived(notes.file, end.kept_bytes) {
+        if is_outlived(notes.file, end.finished_bytes) {
             let file = self.disk.open(&folder.batch(), Access::Write)?;
             file.write_at(0, &CLEARED)?;
             file.sync()?;
@@ -49,7 +48,7 @@ impl FileStore {
             folder,
             committer: self.committer.clone(),
             journal,
-            journal_bytes: end.kept_bytes,
+            journal_bytes: end.finished_bytes,
             head: end.head,
             batch: None,
             poison: None,

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use hence_journal::RecordIndex;
 
 use super::FileStore;
+use super::checked_disk::OpenFile;
 use super::disk::Access;
-use super::guard::OpenFile;
 use super::layout::RunFolder;
 use crate::{AttachmentName, Damage, DiskError, DiskErrorKind, RunId, StoreError};
 

@@ -181,7 +181,7 @@ fn a_journal_that_changes_behind_its_writer_is_not_appended_to() {
     let changed = [journal(1), b"intruder".to_vec()].concat();
     fs::write(&path, &changed).unwrap();
     let refused = writer.append(head_of(&journal(1)), &line(1), Durability::Synced).unwrap_err();
-    assert!(matches!(refused, AppendError::ChangedBehind { .. }), "{refused}");
+    assert!(matches!(refused, AppendError::ModifiedExternally { .. }), "{refused}");
     assert_eq!(fs::read(&path).unwrap(), changed);
 }
 
@@ -222,15 +222,15 @@ fn a_store_that_may_not_be_written_is_readable_and_refuses_writes_whole() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_named() {
+    use super::checked_disk::CheckedDisk;
     use super::disk::{Access, Disk};
-    use super::guard::Guarded;
     use super::real_disk::RealDisk;
     // A file that is always full: the error that a real file system gives has the right name.
     if RealDisk.open(Path::new("/dev/full"), Access::Write).is_err() {
         println!("skipped: no /dev/full here");
         return;
     }
-    let disk = Guarded(std::sync::Arc::new(RealDisk));
+    let disk = CheckedDisk(std::sync::Arc::new(RealDisk));
     let full = disk.open(Path::new("/dev/full"), Access::Write).unwrap();
     assert_eq!(full.write_at(0, b"x").unwrap_err().to_string(), "cannot write /dev/full: no space left");
 }

@@ -8,9 +8,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::checked_disk::{CheckedDisk, OpenFile};
 use super::commit::Committer;
 use super::disk::Access;
-use super::guard::{Guarded, OpenFile};
 use super::layout::RunFolder;
 use super::lease::HeldLock;
 use crate::lines::whole_lines;
@@ -20,7 +20,7 @@ use crate::{AttachmentName, DiskError, Durability, SideLog, StoreError};
 #[derive(Debug)]
 pub(crate) struct FileSideLog {
     file: OpenFile,
-    disk: Guarded,
+    disk: CheckedDisk,
     folder: RunFolder,
     committer: Arc<Committer>,
     written: Mutex<Written>,
@@ -38,7 +38,7 @@ struct Written {
 
 impl FileSideLog {
     pub(crate) fn open(
-        disk: &Guarded,
+        disk: &CheckedDisk,
         folder: &RunFolder,
         name: &AttachmentName,
         committer: Arc<Committer>,

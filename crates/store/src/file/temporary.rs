@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::checked_disk::{CheckedDisk, OpenFile};
 use super::disk::{Access, LockOutcome};
-use super::guard::{Guarded, OpenFile};
 use super::layout::{Layout, RunFolder};
 use crate::{DiskError, DiskErrorKind, Durability};
 
@@ -20,7 +20,7 @@ fn next_path(layout: &Layout) -> PathBuf {
 }
 
 /// Makes a locked temporary file.
-fn file(disk: &Guarded, layout: &Layout) -> Result<OpenFile, DiskError> {
+fn file(disk: &CheckedDisk, layout: &Layout) -> Result<OpenFile, DiskError> {
     loop {
         let file = match disk.open(&next_path(layout), Access::CreateNew) {
             // A process of the same number left it behind.
@@ -41,7 +41,7 @@ fn file(disk: &Guarded, layout: &Layout) -> Result<OpenFile, DiskError> {
 }
 
 /// Makes a temporary run folder with a locked lock file.
-pub(crate) fn folder(disk: &Guarded, layout: &Layout) -> Result<(RunFolder, OpenFile), DiskError> {
+pub(crate) fn folder(disk: &CheckedDisk, layout: &Layout) -> Result<(RunFolder, OpenFile), DiskError> {
     loop {
         let folder = RunFolder(next_path(layout));
         match disk.create_folder(folder.path()) {
@@ -68,7 +68,7 @@ pub(crate) fn folder(disk: &Guarded, layout: &Layout) -> Result<(RunFolder, Open
 }
 
 /// Removes a temporary folder after a failure. If that fails too, the folder stays for the doctor.
-pub(crate) fn discard_folder(disk: &Guarded, folder: &RunFolder) {
+pub(crate) fn discard_folder(disk: &CheckedDisk, folder: &RunFolder) {
     let _ = disk.remove_folder(folder.path());
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn discard_folder(disk: &Guarded, folder: &RunFolder) {
 ///
 /// Dies the process before the rename, `target` is as it was and a file is left under `tmp/`; after it, `target` is new.
 pub(crate) fn replace(
-    disk: &Guarded,
+    disk: &CheckedDisk,
     layout: &Layout,
     target: &Path,
     bytes: &[u8],

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hence_journal::Head;
 
+use super::checked_disk::{CheckedDisk, OpenFile};
 use super::commit::Committer;
 use super::disk::Access;
-use super::guard::{Guarded, OpenFile};
+use super::journal_end::BatchNote;
 use super::layout::{Layout, RunFolder};
 use super::lease::HeldLock;
-use super::note::BatchNote;
 use super::side_log::FileSideLog;
 use super::temporary;
 use crate::lines::{Lines, check_lines};
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct FileWriter {
     pub(crate) run: RunId,
-    pub(crate) disk: Guarded,
+    pub(crate) disk: CheckedDisk,
     pub(crate) layout: Layout,
     pub(crate) folder: RunFolder,
     pub(crate) committer: Arc<Committer>,
@@ -108,7 +108,7 @@ impl FileWriter {
         if found == self.journal_bytes {
             return Ok(());
         }
-        Err(AppendError::ChangedBehind { run: self.run.clone(), expected: self.journal_bytes, found })
+        Err(AppendError::ModifiedExternally { run: self.run.clone(), expected: self.journal_bytes, found })
     }
 
     /// Writes the lines: the note if they are several, then the lines with one write, then one sync.

@@ -1,26 +1,24 @@
-//! A disk whose errors say what was tried and where.
+//! A disk whose errors name the operation and the path.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
-use crate::disk_error::{Action, DiskError, DiskErrorKind};
+use crate::{Action, DiskError, DiskErrorKind};
 
-/// How much is read from a file at once.
+/// The bytes read from a file at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// A disk whose errors say what was tried and where.
+/// A disk whose errors name the operation and the path.
 #[derive(Debug, Clone)]
-pub(crate) struct Guarded(pub(crate) Arc<dyn Disk>);
+pub(crate) struct CheckedDisk(pub(crate) Arc<dyn Disk>);
 
-impl Guarded {
+impl CheckedDisk {
     pub(crate) fn kind(&self, path: &Path) -> Result<Option<Kind>, DiskError> {
         self.0.kind(path).map_err(|error| DiskError::new(Action::Read, path, error))
     }
 
-    /// Tells whether `path` is a file.
-    ///
-    /// Nothing there is an answer; a folder there is an error.
+    /// Returns whether `path` is a file; a folder there is an error.
     pub(crate) fn has_file(&self, path: &Path) -> Result<bool, DiskError> {
         match self.kind(path)? {
             None => Ok(false),
@@ -31,9 +29,7 @@ impl Guarded {
         }
     }
 
-    /// Tells whether `path` is a folder.
-    ///
-    /// Nothing there is an answer; a file there is an error.
+    /// Returns whether `path` is a folder; a file there is an error.
     pub(crate) fn has_folder(&self, path: &Path) -> Result<bool, DiskError> {
         match self.kind(path)? {
             None => Ok(false),
@@ -62,7 +58,7 @@ impl Guarded {
         self.0.create_folder(path).map_err(|error| DiskError::new(Action::Create, path, error))
     }
 
-    /// Creates a folder unless it is there, and makes its name durable in either case.
+    /// Creates a folder unless it exists, and makes its name durable in either case.
     pub(crate) fn ensure_folder(&self, path: &Path) -> Result<(), DiskError> {
         match self.create_folder(path) {
             Err(error) if error.kind == DiskErrorKind::Exists => {
@@ -120,7 +116,7 @@ impl OpenFile {
         &self.path
     }
 
-    /// Remembers where the file lies after a folder above it was renamed.
+    /// Returns the file with its new path after a folder above it was renamed.
     #[must_use]
     pub(crate) fn moved_to(self, path: PathBuf) -> Self {
         Self { path, ..self }
