@@ -45,6 +45,9 @@ pub enum Undecided {
     },
 }
 
+/// A result of evaluation.
+pub(crate) type Decided<T> = Result<T, Undecided>;
+
 /// Bound variables and their values, innermost last.
 #[derive(Default)]
 pub(crate) struct Scopes<'t>(Vec<(Word, Datum<'t>)>);
@@ -99,21 +102,21 @@ impl<'t> Evaluator<'t> {
     }
 
     /// Returns the positions where a formula without free variables holds.
-    pub(crate) fn truth(&mut self, expr: &Expr) -> Result<Arc<Truth>, Undecided> {
+    pub(crate) fn truth(&mut self, expr: &Expr) -> Decided<Arc<Truth>> {
         self.eval(expr, &mut Scopes::default())
     }
 
     /// Returns whether a formula without free variables holds at one position.
-    pub(crate) fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
+    pub(crate) fn holds(&mut self, expr: &Expr, at: usize) -> Decided<bool> {
         self.holds_at(expr, at, &mut Scopes::default())
     }
 
-    pub(super) fn spend(&mut self, steps: usize) -> Result<(), Undecided> {
+    pub(super) fn spend(&mut self, steps: usize) -> Decided<()> {
         self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(Undecided::TooMuchWork)?;
         Ok(())
     }
 
-    pub(super) fn eval(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Arc<Truth>, Undecided> {
+    pub(super) fn eval(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Arc<Truth>> {
         let closed = scopes.is_empty() || !mentions(expr, scopes);
         if let (true, Some(known)) = (closed, self.known.get(expr)) {
             return Ok(known.clone());
@@ -125,7 +128,7 @@ impl<'t> Evaluator<'t> {
         Ok(truth)
     }
 
-    fn compute(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
+    fn compute(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
         self.spend(1 + self.len() / 64)?;
         Ok(match expr {
             Expr::Constant(value) => Truth::Constant(*value),
@@ -168,7 +171,7 @@ impl<'t> Evaluator<'t> {
     }
 
     /// `φ → ψ`. A ψ that is costly at each position is evaluated only where φ holds.
-    fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
+    fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
         let triggered = self.eval(left, scopes)?;
         if self.subject.is_empty() || !self.is_local(right, scopes) {
             return Ok(triggered.not().or(&*self.eval(right, scopes)?));
@@ -183,7 +186,7 @@ impl<'t> Evaluator<'t> {
         Ok(Truth::Varying(satisfied))
     }
 
-    fn atom(&mut self, word: &Word) -> Result<Truth, Undecided> {
+    fn atom(&mut self, word: &Word) -> Decided<Truth> {
         let atom = Atom::of(word.as_str());
         let subject = self.subject;
         Ok(match atom {
@@ -204,7 +207,7 @@ impl<'t> Evaluator<'t> {
         })
     }
 
-    fn structural(&mut self, check: NamedCheck) -> Result<Truth, Undecided> {
+    fn structural(&mut self, check: NamedCheck) -> Decided<Truth> {
         match check.formula() {
             Some(formula) => Ok((*self.truth(formula.expr())?).clone()),
             None => Ok(Truth::Constant(!named_check::check(check, self.subject).is_violated())),
@@ -220,12 +223,7 @@ impl<'t> Evaluator<'t> {
     }
 
     /// `Type(φ, …)`: the type, and a status that is one of the plain words or a compound that holds.
-    fn typed(
-        &mut self,
-        name: &Word,
-        conditions: &[Expr],
-        scopes: &mut Scopes<'t>,
-    ) -> Result<Truth, Undecided> {
+    fn typed(&mut self, name: &Word, conditions: &[Expr], scopes: &mut Scopes<'t>) -> Decided<Truth> {
         let mut any = Truth::Constant(false);
         for condition in conditions {
             let holds = match plain_word(condition) {
@@ -280,12 +278,7 @@ impl<'t> Evaluator<'t> {
 
 impl<'t> Evaluator<'t> {
     /// Returns whether `expr` holds at a position.
-    pub(super) fn holds_at(
-        &mut self,
-        expr: &Expr,
-        at: usize,
-        scopes: &mut Scopes<'t>,
-    ) -> Result<bool, Undecided> {
+    pub(super) fn holds_at(&mut self, expr: &Expr, at: usize, scopes: &mut Scopes<'t>) -> Decided<bool> {
         if !mentions(expr, scopes) && !self.is_local(expr, scopes) {
             return Ok(self.eval(expr, scopes)?.at(at));
         }
@@ -378,7 +371,7 @@ impl<'t> Evaluator<'t> {
         set: Option<&Term>,
         body: &Expr,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Truth, Undecided> {
+    ) -> Decided<Truth> {
         if set.is_some_and(|set| self.varies(set, scopes)) {
             if self.subject.is_empty() {
                 return Ok(Truth::Constant(quantifier == Quantifier::All));
@@ -411,7 +404,7 @@ impl<'t> Evaluator<'t> {
         body: &Expr,
         at: usize,
         scopes: &mut Scopes<'t>,
-    ) -> Result<bool, Undecided> {
+    ) -> Decided<bool> {
         let mut found = 0;
         for element in elements {
             scopes.push(variable, element);
@@ -438,7 +431,7 @@ impl<'t> Evaluator<'t> {
         set: Option<&Term>,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Vec<Datum<'t>>, Undecided> {
+    ) -> Decided<Vec<Datum<'t>>> {
         let Some(set) = set else { return Ok((0..self.len()).map(Datum::Action).collect()) };
         self.set(set, at, scopes)
     }
@@ -451,7 +444,7 @@ impl<'t> Evaluator<'t> {
         body: &Expr,
         at: usize,
         holds: bool,
-    ) -> Result<Vec<Datum<'t>>, Undecided> {
+    ) -> Decided<Vec<Datum<'t>>> {
         let mut scopes = Scopes::default();
         let mut matching = Vec::new();
         for element in self.range(Some(set), Some(at), &mut scopes)? {

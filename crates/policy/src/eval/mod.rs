@@ -16,8 +16,8 @@ mod truth;
 
 pub(crate) use atom::ActionFacts;
 pub(crate) use datum::Datum;
+pub(crate) use evaluator::{Decided, Evaluator, any_word};
 pub use evaluator::{EVALUATION_STEPS_MAX, Undecided};
-pub(crate) use evaluator::{Evaluator, any_word};
 pub use subject::{Subject, TraceDefect};
 pub(crate) use term::CURRENT;
 pub use truth::SinceReading;

@@ -5,7 +5,7 @@ use hence_review::vocabulary::{ActionCategory, ArtifactType, EvaluationStatus};
 use hence_review::wire::Artifact;
 
 use super::datum::{Datum, compare, same};
-use super::evaluator::{Evaluator, Scopes, Undecided};
+use super::evaluator::{Decided, Evaluator, Scopes};
 use super::term::{CURRENT, Side};
 use super::truth::{Bits, Truth};
 use crate::formula::{Comparison, Expr, Term};
@@ -13,7 +13,7 @@ use crate::vocabulary::{Atom, Function, is_trace_list};
 
 impl<'t> Evaluator<'t> {
     /// Evaluates a comparison, a membership or a term used as a formula, at every position only if it varies.
-    pub(super) fn relation(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Result<Truth, Undecided> {
+    pub(super) fn relation(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
         let varies = match expr {
             Expr::Compare { left, right, .. } => {
                 self.subject_varies(left, scopes) || self.varies(right, scopes)
@@ -81,7 +81,7 @@ impl<'t> Evaluator<'t> {
         expr: &Expr,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<bool, Undecided> {
+    ) -> Decided<bool> {
         Ok(match expr {
             Expr::Compare { left, comparison, right: Term::Empty } => {
                 let found = self.datum(left, Side::Subject, at, scopes)?;
@@ -139,7 +139,7 @@ impl<'t> Evaluator<'t> {
         function: Function,
         subject: &Datum<'t>,
         at: Option<usize>,
-    ) -> Result<Datum<'t>, Undecided> {
+    ) -> Decided<Datum<'t>> {
         let trace = self.subject.trace();
         let action = match subject {
             Datum::Action(at) => trace.actions().get(*at),
@@ -188,7 +188,7 @@ impl<'t> Evaluator<'t> {
         arguments: &[Term],
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<bool, Undecided> {
+    ) -> Decided<bool> {
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
             values.push(self.datum(argument, Side::Value, at, scopes)?);

@@ -3,7 +3,7 @@
 use hence_canon::{Object, Value};
 
 use super::datum::{Datum, Element};
-use super::evaluator::{Evaluator, Scopes, Undecided};
+use super::evaluator::{Decided, Evaluator, Scopes, Undecided};
 use crate::formula::{Expr, Term, Word};
 use crate::vocabulary::{ACTION_FIELDS, Function, Kind, is_trace_list};
 
@@ -27,7 +27,7 @@ impl<'t> Evaluator<'t> {
         side: Side,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Datum<'t>, Undecided> {
+    ) -> Decided<Datum<'t>> {
         self.spend(1)?;
         Ok(match term {
             Term::Word(word) => self.word(word, side, at, scopes)?,
@@ -63,7 +63,7 @@ impl<'t> Evaluator<'t> {
         side: Side,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Datum<'t>, Undecided> {
+    ) -> Decided<Datum<'t>> {
         let name = word.as_str();
         Ok(match scopes.find(word) {
             Some(bound) => bound.clone(),
@@ -76,7 +76,7 @@ impl<'t> Evaluator<'t> {
     }
 
     /// Returns a list of the trace; a missing one is empty.
-    fn list(&mut self, word: &Word) -> Result<Datum<'t>, Undecided> {
+    fn list(&mut self, word: &Word) -> Decided<Datum<'t>> {
         let name = word.as_str();
         let subject = self.subject;
         let items = match subject.trace().source().get(name) {
@@ -131,7 +131,7 @@ impl<'t> Evaluator<'t> {
         term: &Term,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Vec<Datum<'t>>, Undecided> {
+    ) -> Decided<Vec<Datum<'t>>> {
         let datum = match term {
             // Where a set is required, any other name is the key of a list.
             Term::Word(word)
@@ -155,7 +155,7 @@ impl<'t> Evaluator<'t> {
         guard: &Expr,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Option<Datum<'t>>, Undecided> {
+    ) -> Decided<Option<Datum<'t>>> {
         let (first, rest): (&Expr, &[Expr]) = match guard {
             Expr::And(operands) => match operands.split_first() {
                 Some((first, rest)) => (first, rest),
@@ -181,7 +181,7 @@ impl<'t> Evaluator<'t> {
         guards: &[Expr],
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Option<Datum<'t>>, Undecided> {
+    ) -> Decided<Option<Datum<'t>>> {
         for guard in guards {
             if !self.holds_at(guard, at.unwrap_or(0), scopes)? {
                 return Ok(None);
@@ -216,7 +216,7 @@ impl<'t> Evaluator<'t> {
         arguments: &[Term],
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
-    ) -> Result<Datum<'t>, Undecided> {
+    ) -> Decided<Datum<'t>> {
         let function = Function::from_name(name.as_str()).filter(|found| found.arity() == arguments.len());
         let (Some(function), Some(first)) = (function, arguments.first()) else {
             return Err(Undecided::UnknownFunction { name: name.to_string(), arity: arguments.len() });

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::eval::{Datum, Evaluator, Subject, Undecided};
+use crate::eval::{Datum, Decided, Evaluator, Subject};
 use crate::formula::{Binary, Expr, Quantifier, Scope, Unary};
 use crate::named_check::Outcome;
 
@@ -73,7 +73,7 @@ impl Explanation {
 }
 
 /// Explains why a formula does not hold at the start of a trace.
-pub(super) fn explain_failure(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Explanation, Undecided> {
+pub(super) fn explain_failure(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Decided<Explanation> {
     let mut explainer = Explainer { evaluator, steps: Vec::new() };
     explainer.explain(expr, 0, false)?;
     Ok(Explanation { steps: explainer.steps })
@@ -91,30 +91,30 @@ struct Explainer<'e, 't> {
 
 impl Explainer<'_, '_> {
     /// Adds a step about the action at a position.
-    fn add(&mut self, at: usize, found: String) -> Result<(), Undecided> {
+    fn add(&mut self, at: usize, found: String) -> Decided<()> {
         let action = action_ref(self.evaluator.subject(), at);
         self.add_step(Step { action, found })
     }
 
     /// Adds a step about the whole trace.
-    fn add_for_trace(&mut self, found: String) -> Result<(), Undecided> {
+    fn add_for_trace(&mut self, found: String) -> Decided<()> {
         self.add_step(Step { action: None, found })
     }
 
     /// Adds a step, unless there are enough; every branch of an explanation ends with one.
-    fn add_step(&mut self, step: Step) -> Result<(), Undecided> {
+    fn add_step(&mut self, step: Step) -> Decided<()> {
         if self.steps.len() < STEPS_MAX {
             self.steps.push(step);
         }
         Ok(())
     }
 
-    fn holds(&mut self, expr: &Expr, at: usize) -> Result<bool, Undecided> {
+    fn holds(&mut self, expr: &Expr, at: usize) -> Decided<bool> {
         self.evaluator.holds(expr, at)
     }
 
     /// Adds the steps that explain why `expr` is `value` at a position.
-    fn explain(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
+    fn explain(&mut self, expr: &Expr, at: usize, value: bool) -> Decided<()> {
         match (expr, value) {
             (Expr::Not(inner), _) => self.explain(inner, at, !value),
             (Expr::And(parts), false) | (Expr::Or(parts), true) => self.first(parts, at, value),
@@ -137,7 +137,7 @@ impl Explainer<'_, '_> {
         }
     }
 
-    fn first(&mut self, parts: &[Expr], at: usize, value: bool) -> Result<(), Undecided> {
+    fn first(&mut self, parts: &[Expr], at: usize, value: bool) -> Decided<()> {
         for part in parts {
             if self.holds(part, at)? == value {
                 return self.explain(part, at, value);
@@ -146,14 +146,7 @@ impl Explainer<'_, '_> {
         Ok(())
     }
 
-    fn unary(
-        &mut self,
-        operator: Unary,
-        inner: &Expr,
-        whole: &Expr,
-        at: usize,
-        value: bool,
-    ) -> Result<(), Undecided> {
+    fn unary(&mut self, operator: Unary, inner: &Expr, whole: &Expr, at: usize, value: bool) -> Decided<()> {
         let len = self.evaluator.len();
         match (operator, value) {
             (Unary::Globally, false) | (Unary::Finally, true) => {
@@ -188,13 +181,7 @@ impl Explainer<'_, '_> {
     }
 
     /// Returns the earliest action before `at`, in scope, where `expr` is `value`.
-    fn earlier(
-        &mut self,
-        scope: Scope,
-        expr: &Expr,
-        at: usize,
-        value: bool,
-    ) -> Result<Option<usize>, Undecided> {
+    fn earlier(&mut self, scope: Scope, expr: &Expr, at: usize, value: bool) -> Decided<Option<usize>> {
         let truth = self.evaluator.truth(expr)?;
         let wanted: Vec<bool> = (0..self.evaluator.len()).map(|place| truth.at(place) == value).collect();
         let lineage = self.evaluator.subject().lineage();
@@ -211,7 +198,7 @@ impl Explainer<'_, '_> {
     }
 
     /// Adds an earlier action that satisfies the first part of a conjunction and not the rest.
-    fn nearest(&mut self, scope: Scope, inner: &Expr, at: usize) -> Result<(), Undecided> {
+    fn nearest(&mut self, scope: Scope, inner: &Expr, at: usize) -> Decided<()> {
         let Expr::And(parts) = inner else { return Ok(()) };
         let Some(first) = parts.first() else { return Ok(()) };
         let Some(place) = self.earlier(scope, first, at, true)? else { return Ok(()) };
@@ -219,7 +206,7 @@ impl Explainer<'_, '_> {
         self.first(parts, place, false)
     }
 
-    fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr, at: usize) -> Result<(), Undecided> {
+    fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr, at: usize) -> Decided<()> {
         let truth = self.evaluator.truth(right)?;
         let last = (0..at).rev().find(|place| truth.at(*place));
         let found = match (operator, last) {
@@ -239,7 +226,7 @@ impl Explainer<'_, '_> {
         self.add(at, found)
     }
 
-    fn quantified(&mut self, expr: &Expr, at: usize, value: bool) -> Result<(), Undecided> {
+    fn quantified(&mut self, expr: &Expr, at: usize, value: bool) -> Decided<()> {
         let Expr::Quantified { quantifier, variable, set, body } = expr else { return Ok(()) };
         let Some(set) = set else {
             return self.add(at, format!("`{expr}` {}", if value { "holds" } else { "does not hold" }));

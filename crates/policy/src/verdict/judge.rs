@@ -4,7 +4,7 @@ use hence_review::vocabulary::EvaluationStatus;
 
 use super::explain::{Explanation, explain_failure};
 use super::{Verdict, Witnesses};
-use crate::eval::{Evaluator, Truth, Undecided, any_word};
+use crate::eval::{Decided, Evaluator, Truth, any_word};
 use crate::formula::{Expr, Quantifier, Unary};
 use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};
@@ -89,7 +89,7 @@ fn is_atom(expr: &Expr, name: &str) -> bool {
     }
 }
 
-fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
+fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Decided<()> {
     let expr = match NamedCheck::recognise(rule.expr()) {
         Some(check) => match check.formula() {
             Some(formula) => formula.expr(),
@@ -130,7 +130,7 @@ fn fill_in(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) 
 }
 
 /// Splits the positions of a top-level `G` into evidence and violations, and decides whether the rule ever applied.
-fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Result<(), Undecided> {
+fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Decided<()> {
     let len = evaluator.len();
     let subject = evaluator.subject();
     let (evidence, violating) = match body {
@@ -170,7 +170,7 @@ fn add_elements(
     failed: bool,
     evaluator: &mut Evaluator<'_>,
     verdict: &mut Verdict,
-) -> Result<(), Undecided> {
+) -> Decided<()> {
     let (quantified, negated) = match expr {
         Expr::Not(inner) => (&**inner, true),
         other => (other, false),

@@ -115,7 +115,7 @@ fn reproducibility() -> Value {
 /// Members of an unfinished object: every change to an [`Object`] would make a new one.
 type Members = Vec<(&'static str, Value)>;
 
-/// An action of the trace, before it is placed in a unit.
+/// An action of the trace, before it is assigned to a unit.
 struct Built {
     members: Members,
     rationale: String,

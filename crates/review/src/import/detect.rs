@@ -1,4 +1,4 @@
-//! Recognising a log by what it holds.
+//! Detection of the format of a log by its content.
 
 use hence_canon::{Value, parse};
 
@@ -10,7 +10,7 @@ const ROWS_LOOKED_AT: usize = 200;
 /// The members or words listed in a description.
 const NAMED_MAX: usize = 8;
 
-/// Recognises the format of a log by its beginning: rows up to the last whole line, or the whole document.
+/// Detects the format of a log by its beginning: rows up to the last whole line, or the whole document.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     if let Ok(document) = parse(bytes)
         && let Some(format) = of_document(&document)

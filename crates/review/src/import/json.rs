@@ -1,4 +1,4 @@
-//! Short ways to members of a log's JSON, which may hold anything.
+//! Lenient access to the JSON of logs, which may contain anything.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ impl JsonExt for Value {
     }
 }
 
-/// Joins the text of a string or of a list of blocks.
+/// Returns the text of a string, or the joined texts of a list of blocks.
 pub(super) fn block_text(content: &Value) -> Cow<'_, str> {
     match content {
         Value::String(text) => Cow::Borrowed(text),

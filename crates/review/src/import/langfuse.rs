@@ -54,7 +54,7 @@ impl Collected {
     }
 
     fn add(&mut self, observation: &Value) {
-        // An observation that names no trace belongs to the one before it.
+        // An observation without a trace id belongs to the trace of the observation before it.
         let own = text(observation, "traceId").or_else(|| self.order.last().map(String::as_str));
         let id = own.unwrap_or("langfuse").to_owned();
         self.observations_of(&id);

@@ -72,12 +72,12 @@ impl Collected {
     }
 }
 
-/// Returns an id as exports of OpenInference nest it.
+/// Returns an id from `context`, where OpenInference exports have it.
 fn context<'a>(raw: &'a Value, key: &str) -> Option<&'a str> {
     raw.get("context").and_then(|context| word(context, &[key]))
 }
 
-/// Finds the spans with the name of the service that made them.
+/// Returns the spans, each with the name of its service.
 fn spans(document: &Value, format: Format) -> Result<Vec<(&Value, Option<&str>)>, ImportError> {
     let list = |value: &'_ Value, keys: &[&str]| -> Option<usize> {
         keys.iter().find_map(|key| value.get(key)?.as_array()).map(<[Value]>::len)
@@ -116,7 +116,7 @@ fn word<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| value.get(key)?.as_str()).filter(|text| !text.is_empty())
 }
 
-/// Returns the inner value of an attribute: of a list of pairs, or for some exporters of a plain object, whose dotted
+/// Returns the value of an attribute from a list of pairs or, for some exporters, from a plain object, whose dotted
 /// names may be nested.
 fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
     if attributes.as_object().is_some() {
@@ -194,7 +194,7 @@ fn tenths(count: i64) -> String {
     format!("{}.{}", count / 10, count % 10)
 }
 
-/// Large integers are written as text in OTLP JSON.
+/// Reads an integer, which OTLP JSON may write as a text.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
@@ -211,7 +211,7 @@ fn error_of(raw: &Value) -> Option<&str> {
     failed.then_some(message)
 }
 
-/// Names in a list, or in one text with commas between them.
+/// Returns the names in a list, or in one text separated by commas.
 fn names(value: Option<&Value>) -> Vec<String> {
     let Some(value) = value else { return Vec::new() };
     let split = |text: &str| -> Vec<String> {

@@ -1,11 +1,11 @@
 //! OpenTelemetry spans in the protobuf encoding → the equivalent JSON document.
 //!
-//! Seven small messages are needed, of which most fields are skipped; a reader of their wire form is shorter than the
-//! declarations a general one would need, and takes any bytes without a schema compiler.
+//! Seven small messages are needed, of which most fields are skipped. A reader of their wire format is shorter than the
+//! declarations a general library would need, and works without a schema compiler.
 
 use hence_canon::{Float, Object, Value};
 
-/// Values of attributes can be lists of lists; deeper ones are left out.
+/// The greatest nesting of lists in attributes; deeper values are dropped.
 const VALUE_DEPTH_MAX: usize = 32;
 
 /// One field in the wire format.
@@ -16,7 +16,7 @@ enum Wire<'b> {
     Fixed32,
 }
 
-/// The fields of a message, one after the other; nothing once the bytes are no message.
+/// Iterator over the fields of a message; it ends where the bytes are malformed.
 struct Fields<'b> {
     bytes: &'b [u8],
     broken: bool,
@@ -79,7 +79,7 @@ impl<'b> Iterator for Fields<'b> {
     }
 }
 
-/// Returns the messages under one number, or nothing when the bytes are no message.
+/// Returns the nested messages with a field number; `None` when the bytes are malformed.
 fn messages(bytes: &[u8], number: u64) -> Option<Vec<&[u8]>> {
     let mut fields = Fields::of(bytes);
     let found = fields.by_ref().filter_map(|(found, wire)| match wire {
@@ -90,7 +90,7 @@ fn messages(bytes: &[u8], number: u64) -> Option<Vec<&[u8]>> {
     (!fields.broken).then_some(found)
 }
 
-/// Reads an export request, or several with their length in four bytes before each, as the collector writes files.
+/// Reads one export request, or several with a four-byte length before each, as the collector writes files.
 pub(super) fn document(bytes: &[u8]) -> Option<Value> {
     if bytes.is_empty() {
         return None;
@@ -151,7 +151,7 @@ fn span(bytes: &[u8]) -> Option<Value> {
         return None;
     }
     members.push(("attributes", attributes.into()));
-    // A field written twice counts as it was written last.
+    // Of a repeated field the last value counts.
     let mut object = Object::new();
     for (key, value) in members {
         object = object.with(key, value);
@@ -217,7 +217,7 @@ fn any_value(bytes: &[u8], depth: usize) -> Option<Object> {
     (!fields.broken).then_some(found)
 }
 
-/// Text that is not UTF-8 is shown as far as it is.
+/// Returns a text, with bytes that are not UTF-8 replaced.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

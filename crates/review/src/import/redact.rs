@@ -1,16 +1,16 @@
-//! Leaving out what looks like a secret.
+//! Redaction of texts that look like secrets.
 
-/// What stands in the place of a secret.
+/// The replacement of a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Beginnings of tokens that services hand out.
+/// Prefixes of tokens that services issue.
 #[rustfmt::skip]
 const TOKENS: &[&str] = &[
     "AKIA", "ASIA", "AIza", "eyJhbGciOi", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk-",
     "sk_live_", "rk_live_", "xoxb-", "xoxp-", "xoxa-", "npm_", "pypi-", "hf_",
 ];
 
-/// Tokens are longer than words that merely begin alike.
+/// The least length of a token: shorter words merely have the same prefix.
 const TOKEN_CHARS_MIN: usize = 16;
 
 /// Names whose values are secrets.
@@ -20,11 +20,11 @@ const NAMES: &[&str] = &[
     "private_key",
 ];
 
-/// How a private key begins and what its first line ends with, once white space is collapsed.
+/// The beginning of a private key, and the end of its first line, once white space is collapsed.
 pub(super) const KEY_BEGINS: &str = "-----BEGIN";
 pub(super) const KEY_NAMED: &str = "PRIVATE KEY-----";
 
-/// Replaces tokens of known services, values of secret names, what follows `Bearer`, and private keys.
+/// Replaces tokens of known services, values of secret names, the word after `Bearer`, and private keys.
 pub(super) fn redact(text: &str) -> String {
     let begins = text.find("-----BEGIN ").filter(|_| text.contains(KEY_NAMED));
     let shown = begins.and_then(|start| text.get(..start)).unwrap_or(text);
@@ -42,14 +42,14 @@ pub(super) fn redact(text: &str) -> String {
     clean
 }
 
-/// Leaves secrets out of words that come one after another.
+/// Redacts a text word by word.
 #[derive(Default)]
 pub(super) struct Redactor {
     after_bearer: bool,
 }
 
 impl Redactor {
-    /// Appends a word without what is secret in it.
+    /// Appends a word with its secrets replaced.
     pub(super) fn push(&mut self, word: &str, clean: &mut String) {
         let hide = self.after_bearer && !word.is_empty();
         self.after_bearer = word.trim_matches(['"', '\'', ':']).eq_ignore_ascii_case("bearer");
@@ -64,15 +64,15 @@ impl Redactor {
         }
     }
 
-    /// Appends what stands for a private key.
+    /// Appends the replacement of a private key.
     pub(super) fn push_key(&mut self, clean: &mut String) {
         clean.push_str(REDACTED);
     }
 }
 
-/// Finds the first token in a word and returns what stands around it.
+/// Returns the texts before and after the first token in a word.
 fn token(word: &str) -> Option<(&str, &str)> {
-    // Most words are shorter than any token, so nothing is searched in them.
+    // Most words are shorter than any token and need no search.
     let last = word.len().checked_sub(TOKEN_CHARS_MIN)?;
     let bytes = word.as_bytes();
     let begins = |start: &usize| {

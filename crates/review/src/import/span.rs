@@ -76,7 +76,7 @@ impl Work {
         keywords.iter().find(|(words, _)| words.iter().any(|word| name.contains(word))).map(|(_, work)| *work)
     }
 
-    /// Returns the word telemetry uses for it.
+    /// Returns the word for it in telemetry.
     fn word(self) -> &'static str {
         match self {
             Self::Retrieve => "Retrieve",

@@ -94,7 +94,7 @@ impl<'a> Grouped<'a> {
         self.actions += 1;
     }
 
-    /// A sub-agent works for the unit before it that is not another sub-agent's.
+    /// Returns the unit a sub-agent works for: the last one before it that is not a sub-agent's.
     fn parents(&self) -> Vec<Option<usize>> {
         let mut last = None;
         let parent = |(index, (key, _)): (usize, &(Key, Vec<usize>))| match key {
@@ -108,7 +108,7 @@ impl<'a> Grouped<'a> {
     }
 }
 
-/// Groups the actions of a session; `rationale_of` gives the rationale of an action by its place.
+/// Groups the actions of a session; `rationale_of` returns the rationale of an action by its index.
 pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) -> Vec<Unit> {
     let mut grouped = Grouped::of(events);
     let parents = grouped.parents();
