@@ -1,7 +1,7 @@
 //! Binding a trace to its content and to a commit.
 //!
 //! A bound trace carries its content hash and the place it belongs to; the stamps are not part of the hash. Nothing here
-//! reads a repository: the caller says which commit it is.
+//! reads a repository: the caller names the commit.
 
 use hence_canon::{Object, Value};
 
@@ -22,7 +22,7 @@ pub struct CommitPlace {
 }
 
 words! {
-    /// How a trace stands to its stamps.
+    /// The state of a trace's binding stamps.
     Bound, "binding" {
         Unbound = "unbound",
         Dirty = "dirty",
@@ -31,16 +31,16 @@ words! {
     }
 }
 
-/// What a commit's note says of a trace.
+/// The facts about a trace in a commit's note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceNote {
     /// The trace's id.
     pub trace_id: String,
-    /// Its content, if the note tells.
+    /// Its content hash, if the note has it.
     pub content_hash: Option<String>,
 }
 
-/// Why a trace cannot be bound.
+/// An error of binding a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
@@ -84,7 +84,7 @@ pub fn stamped(trace: &Value, place: &CommitPlace) -> Result<Value, BindError> {
     Ok(stamped.into())
 }
 
-/// Says how a trace stands to its stamps, given the commit that is checked out.
+/// Returns the state of a trace's binding stamps, given the commit that is checked out.
 pub fn bound(trace: &Value, head: Option<&str>) -> Bound {
     let text = |key: &str| trace.as_object().and_then(|object: &Object| object.get(key)?.as_str());
     let (Some(hash), Some(commit)) = (text("content_hash"), text("commit_sha")) else {

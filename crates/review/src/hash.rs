@@ -6,7 +6,7 @@ use std::str::FromStr;
 use hence_canon::{Digest, InvalidDigest, Value, canonical_bytes, write_string};
 use sha2::{Digest as _, Sha256};
 
-/// Members that say where and when a trace was bound, not what it records.
+/// Members about the binding of a trace to a commit, which are not part of its content.
 const UNHASHED: &[&str] = &["timestamp", "content_hash", "repo", "branch", "commit_sha"];
 
 /// The SHA-256 of a trace without its binding stamps. Displays as `sha256:` and 64 hex digits.

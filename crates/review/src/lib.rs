@@ -1,27 +1,27 @@
-//! Ponens review traces: what an agent did, why, from what, what was established and what was not.
+//! Ponens review traces: the actions, artifacts, lineage and gaps of an agent's work, for reviewers.
 //!
 //! The crate has two layers, as the specification asks:
 //!
-//! - [`model`] is the canonical model: strict types that only a well-formed trace inhabits, with `decode` and
-//!   `encode` at its border.
-//! - [`wire`] reads a trace *as written*. Every JSON document can be read; nothing is refused and nothing is
-//!   lost, so lineage and policies work on traces of every version (1.0 to 1.7), also on damaged ones.
+//! - [`model`] is the canonical model: strict types of a well-formed trace. Projections and importers write them;
+//!   `decode` checks a document against them.
+//! - [`wire`] reads a trace *as written*. Every JSON document can be read; nothing is refused or lost, so lineage and
+//!   policies work on traces of every version (1.0 to 1.7), also on damaged ones.
 //! - [`vocabulary`] holds the closed word lists of the format, each an enum with its exact wire spelling.
 //!
 //! On top of them:
 //!
-//! - [`validate`] reports every broken rule with a pointer to its place.
+//! - [`validate`] reports every broken rule with a pointer.
 //! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
-//! - [`residuals`] and [`goals`] say what is not established, and what of the intent is; [`grade`] how far a
-//!   reviewer can rely on the record; [`reproduce`] what can be run again, and whether that is safe.
-//! - [`docket`] is the review journal: it prepares a review, records it hash-chained and bound to the trace by its
-//!   [`ContentHash`], and decides what may be approved. [`diff`] compares two traces by meaning, [`curate`] regroups
+//! - [`residuals`] are the gaps of a trace, [`goals`] the progress of its intent, [`grade`] the quality of the record;
+//!   [`reproduce`] decides which commands can be run again safely.
+//! - [`review_log`] records a review as a hash chain that is bound to the trace by its [`ContentHash`], and decides whether
+//!   the trace may be approved. [`diff`] compares two traces by meaning, [`curate`] regroups
 //!   actions, [`succession`] makes the successor that a changed trace is, [`binding`] ties one to a commit.
-//! - [`show`] writes findings for other tools, and makes text of a trace harmless wherever it is shown.
+//! - [`show`] writes findings for other tools and escapes text of a trace.
 //! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
 //!
-//! It does no I/O, reads no clock, runs nothing and evaluates no policies.
+//! The crate does no I/O, reads no clock, executes nothing and evaluates no policies.
 //!
 //! ```
 //! use hence_canon::parse;
@@ -49,7 +49,6 @@
 pub mod binding;
 pub mod curate;
 pub mod diff;
-pub mod docket;
 pub mod export;
 pub mod goals;
 pub mod grade;
@@ -61,6 +60,7 @@ pub mod model;
 mod report;
 pub mod reproduce;
 pub mod residuals;
+pub mod review_log;
 pub mod show;
 pub mod succession;
 pub mod validate;

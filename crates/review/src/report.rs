@@ -9,7 +9,7 @@ use crate::show::markdown_text as text;
 use crate::vocabulary::ResidualStatus;
 use crate::wire::{Residual, Trace};
 
-/// How many residuals a report lists: the worst, not all.
+/// The largest number of residuals in a report, most severe first.
 pub const RESIDUALS_LISTED_MAX: usize = 6;
 
 /// Writes the report of a graded trace. Text of the trace is escaped, whatever it contains.

@@ -13,7 +13,7 @@ use crate::wire::Trace;
 /// Members that bind a trace to content and place; a changed document has neither.
 const STAMPS: &[&str] = &["content_hash", "repo", "branch", "commit_sha"];
 
-/// What a changed trace is to the one it was made from.
+/// The relation of a changed trace to the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Succession {
     /// The same trace, still being written.
@@ -22,18 +22,18 @@ pub enum Succession {
     Successor(Successor),
 }
 
-/// How a successor is named.
+/// The name and author of a successor.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Successor {
-    /// Its id; by default the id before with the next number behind a dot.
+    /// Its id; by default the id of the original with the next number after a dot.
     pub id: Option<String>,
-    /// Who made it.
+    /// The author.
     pub created_by: Option<String>,
-    /// When.
+    /// The time.
     pub created_at: Option<String>,
 }
 
-/// Why a trace cannot be changed.
+/// An error of making a successor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuccessionError {
@@ -54,7 +54,7 @@ pub enum SuccessionError {
     NamesExchanged,
 }
 
-/// Makes the document that follows from a change: `before` is the trace, `changed` what it should say.
+/// Returns the successor of a change: `before` is the trace, `changed` its new content.
 ///
 /// # Errors
 /// [`SuccessionError`]; nothing is made then.
@@ -102,7 +102,7 @@ fn linked(before: &Trace, changed: &Object, successor: &Successor) -> Result<Obj
             link = link.with(key, text.as_str());
         }
     }
-    // Links of the trace before are told there; here neither of their ends would be this trace.
+    // Links of the original stay there; in the successor neither of their ends would be this trace.
     let names = |link: &Value, end: &str| link.get(end).and_then(Value::as_str) == Some(id.as_str());
     let written = before.entry().items("trace_links").iter();
     let kept = written.filter(|link| names(link, "from_trace_id") || names(link, "to_trace_id")).cloned();

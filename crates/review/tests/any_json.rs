@@ -2,13 +2,13 @@
 
 use hence_canon::{Object, Value};
 use hence_review::diff::diff;
-use hence_review::docket::{
-    Review, ReviewHeader, Stamp, TimeSource, handoff, handoff_markdown, merged, read_review, seal_header,
-};
 use hence_review::grade::{Compliance, grade};
 use hence_review::lineage::{Direction, Lineage, Picture};
 use hence_review::model::{decode, encode};
 use hence_review::residuals::{chain_gaps, derive_residuals};
+use hence_review::review_log::{
+    Review, ReviewHeader, Stamp, TimeSource, handoff, handoff_markdown, merged, read_review, seal_header,
+};
 use hence_review::validate::{readiness, validate, validate_canonical};
 use hence_review::wire::Trace;
 use hence_review::{ContentHash, goals, markdown_report};

@@ -9,7 +9,7 @@ use crate::wire::{Action, Trace};
 
 use super::{CurateError, Plan, Unit};
 
-/// What units are derived from. Each says so in its `source`.
+/// The basis that units are derived from, which each unit names in its `source`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnitBasis {
     /// Planning actions: a unit begins with each, and ends before the next (`plan_declared`).
@@ -67,7 +67,7 @@ pub fn derive(trace: &Value, basis: UnitBasis) -> Result<Value, CurateError> {
         let unit = unit(&read, &plan, source, &title, &members);
         plan.units.push(unit);
     }
-    // Units stand in the order of their first actions.
+    // Units are in the order of their first actions.
     plan.units.sort_by_key(|unit| {
         unit.actions.first().and_then(|id| plan.order.get(id).copied()).unwrap_or(usize::MAX)
     });
@@ -107,7 +107,7 @@ fn turns(trace: &Trace) -> Vec<Option<String>> {
         let is_question = action.action_type() == Some(ActionType::Activity(ActivityType::AskUser));
         asked = is_question.then_some(action);
     }
-    // What happened before the first instruction was taken up serves the task the trace began with.
+    // Actions before the first instruction belong to the task the trace began with.
     let has_turns = begins.iter().any(Option::is_some);
     if let Some(first @ None) = begins.first_mut().filter(|_| has_turns) {
         let trigger = trace.trigger();

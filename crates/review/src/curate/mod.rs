@@ -1,7 +1,7 @@
-//! Curating meta-actions: how actions are grouped, never what they are.
+//! Regrouping actions into meta-actions without changing the actions.
 //!
 //! Each function takes a trace and gives a new one in which only `meta_actions` and the back-references
-//! `meta_action_id` differ. A grouping a person touched says so: its source becomes `curated`.
+//! `meta_action_id` differ. The source of a unit that a person changed becomes `curated`.
 
 mod derive;
 
@@ -13,7 +13,7 @@ use crate::vocabulary::{MetaSource, MetaStatus};
 
 pub use derive::{UnitBasis, derive};
 
-/// Why a grouping cannot be made.
+/// An error of grouping actions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CurateError {
     /// The document is no trace.
@@ -39,12 +39,12 @@ pub enum CurateError {
     /// Another unit has this id.
     #[error("a meta-action has the id {0:?} already")]
     Taken(String),
-    /// A unit lies inside another, not inside itself.
+    /// A unit cannot enclose itself.
     #[error("{unit:?} cannot lie inside {parent:?}, which lies inside it")]
     Circle {
         /// The unit.
         unit: String,
-        /// The unit it should lie in.
+        /// The requested parent.
         parent: String,
     },
     /// The trace records nothing to derive units from.
@@ -55,7 +55,7 @@ pub enum CurateError {
     NoDivision(i64),
 }
 
-/// A unit as its curator wants it.
+/// A unit to set.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Grouping {
     /// The id; an existing unit with it is replaced.
@@ -64,21 +64,21 @@ pub struct Grouping {
     pub title: String,
     /// The ids of the actions.
     pub action_ids: Vec<i64>,
-    /// What was wanted, at length.
+    /// The intent at length.
     pub intent: Option<String>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Option<String>,
     /// Whether it was finished.
     pub status: Option<MetaStatus>,
-    /// The unit it lies in.
+    /// The id of its parent.
     pub parent_id: Option<String>,
 }
 
 /// Sets a unit: new, or in the place of the one with its id, whose other members stay.
 ///
 /// # Errors
-/// [`CurateError`] when an action does not exist, belongs to another unit, or lies apart from the others, or the unit
-/// cannot lie where it should.
+/// [`CurateError`] when an action does not exist, belongs to another unit or is not contiguous with the others, or the
+/// parent is not possible.
 pub fn set(trace: &Value, grouping: &Grouping) -> Result<Value, CurateError> {
     let mut plan = Plan::of(trace)?;
     let known = plan.units.iter().position(|unit| unit.id == grouping.id);
@@ -96,7 +96,7 @@ pub fn set(trace: &Value, grouping: &Grouping) -> Result<Value, CurateError> {
         known.and_then(|place| plan.units.get(place)).map(|unit| unit.members.clone()).unwrap_or_default();
     let mut members = before.with("id", grouping.id.as_str()).with("title", grouping.title.as_str());
     if let Some(parent) = &grouping.parent_id {
-        plan.may_lie_in(&grouping.id, parent)?;
+        plan.check_parent(&grouping.id, parent)?;
     }
     let texts =
         [("intent", &grouping.intent), ("outcome", &grouping.outcome), ("parent_id", &grouping.parent_id)];
@@ -119,7 +119,7 @@ pub fn set(trace: &Value, grouping: &Grouping) -> Result<Value, CurateError> {
 /// Merges units into the first of them, under a new title.
 ///
 /// # Errors
-/// [`CurateError`] when a unit does not exist or other actions lie between them.
+/// [`CurateError`] when a unit does not exist or other actions are between them.
 pub fn merge(trace: &Value, ids: &[&str], title: &str) -> Result<Value, CurateError> {
     let mut plan = Plan::of(trace)?;
     let mut actions = Vec::new();
@@ -263,8 +263,8 @@ impl<'a> Plan<'a> {
         around.filter(|parent| !ids.contains(parent)).map(str::to_owned)
     }
 
-    /// Refuses a parent that is not there or lies inside the unit.
-    fn may_lie_in(&self, unit: &str, parent: &str) -> Result<(), CurateError> {
+    /// Refuses a parent that does not exist or is inside the unit.
+    fn check_parent(&self, unit: &str, parent: &str) -> Result<(), CurateError> {
         self.unit(parent)?;
         let mut around = Some(parent);
         for _ in 0..=self.units.len() {

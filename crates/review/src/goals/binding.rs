@@ -1,12 +1,17 @@
-//! One acceptance item against the trace.
+//! One acceptance item against the trace, the actions a goal rests on, and the gaps that concern it.
+
+use std::collections::BTreeSet;
+
+use hence_canon::Value;
 
 use crate::import::parse_time;
-use crate::lineage::Answers;
+use crate::lineage::{Answers, Lineage};
+use crate::residuals::DerivedResidual;
 use crate::vocabulary::{
     AcceptanceKind, AcceptanceStatus, ArtifactType, EvaluationStatus, ResidualStatus, TargetType,
     VerificationStatus,
 };
-use crate::wire::{AcceptanceItem, Artifact, Trace};
+use crate::wire::{AcceptanceItem, Artifact, Goal, Trace};
 
 use super::ItemResolution;
 
@@ -16,11 +21,11 @@ pub(super) struct Resolved {
     pub(super) seeds: Vec<String>,
 }
 
-/// What the trace says of an item; nothing when it says nothing, and the author's word stands.
+/// The status of an item according to the trace.
 struct Answer {
     status: AcceptanceStatus,
     evidence: Option<String>,
-    /// When the evidence came to be, as written.
+    /// The time of the evidence, as written.
     at: Option<String>,
 }
 
@@ -131,9 +136,52 @@ fn change(trace: &Trace, item: &AcceptanceItem, seeds: &mut Vec<String>) -> Opti
     Some(Answer { status: AcceptanceStatus::Done, evidence: first.id().map(str::to_owned), at })
 }
 
-/// Returns when an action happened, if it says so.
+/// Returns the time of an action, if it has one.
 fn time_of(trace: &Trace, action: i64) -> Option<String> {
     trace.action_by_id(action)?.text("timestamp").map(str::to_owned)
+}
+
+/// Returns the ids of the actions that produced what a goal rests on, directly or not.
+pub(super) fn cone(trace: &Trace, lineage: &Lineage, goal: &Goal, items: &[Resolved]) -> Vec<i64> {
+    let in_scope = trace.artifacts().iter().filter(|artifact| is_in_scope(goal, artifact.about()));
+    let mut seeds: BTreeSet<&str> = items.iter().flat_map(|item| &item.seeds).map(String::as_str).collect();
+    seeds.extend(in_scope.filter_map(|artifact| artifact.id()));
+    let actions: BTreeSet<i64> = lineage
+        .with_ancestors(seeds)
+        .into_iter()
+        .filter_map(|id| trace.action(lineage.producer(id)?)?.id())
+        .collect();
+    actions.into_iter().collect()
+}
+
+/// Counts the open residuals a goal is bound to or whose words fall in its scope.
+pub(super) fn open_gaps(trace: &Trace, goal: &Goal, derived: &[DerivedResidual]) -> usize {
+    let bound: BTreeSet<String> = goal
+        .acceptance()
+        .filter(|item| item.kind() == Some(AcceptanceKind::Gap))
+        .filter_map(|item| item.binding_text("residual_id").map(str::to_owned))
+        .collect();
+    let declared = trace.residuals().filter(|residual| {
+        let target = residual.target().and_then(|target| target.member("target_id").cloned());
+        let target = match target {
+            Some(Value::String(id)) => id.to_string(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        residual.status() == Some(ResidualStatus::Open)
+            && (residual.id().is_some_and(|id| bound.contains(id))
+                || is_in_scope(goal, residual.statement())
+                || is_in_scope(goal, &target))
+    });
+    let inferred = derived.iter().filter(|residual| {
+        is_in_scope(goal, &residual.statement)
+            || residual.target.id().is_some_and(|id| is_in_scope(goal, &id))
+    });
+    declared.count() + inferred.count()
+}
+
+fn is_in_scope(goal: &Goal, text: &str) -> bool {
+    goal.texts("scope").any(|scope| !scope.is_empty() && text.contains(scope))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether acceptance items express the intent, and whether they are fulfilled.
+//! The faithfulness of acceptance items: are they fulfilled, and do they express the intent.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use hence_canon::Value;
 use crate::vocabulary::{AcceptanceKind, AcceptanceStatus, Verdict};
 use crate::wire::{AcceptanceItem, Goal};
 
-/// How much depends on a goal.
+/// The stakes of a goal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stakes {
     /// A policy that passes is hard evidence.
@@ -16,7 +16,7 @@ pub enum Stakes {
     High,
 }
 
-/// How much a kind of acceptance item shows, weakest first.
+/// The strength of evidence of a kind of acceptance item, weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Strength {
     /// Something changed.
@@ -30,7 +30,7 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// Returns the word for it: that of the kind of item.
+    /// Returns the word of the kind of item.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Change => "change",
@@ -41,7 +41,7 @@ impl Strength {
     }
 }
 
-/// Returns how much a kind of item shows.
+/// Returns the strength of a kind of item.
 pub const fn strength(kind: AcceptanceKind) -> Strength {
     match kind {
         AcceptanceKind::Change => Strength::Change,
@@ -51,7 +51,7 @@ pub const fn strength(kind: AcceptanceKind) -> Strength {
     }
 }
 
-/// How far the acceptance of a goal can be trusted.
+/// The trust that the acceptance of a goal deserves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faithfulness {
     /// All required items are done, and there are some.
@@ -99,7 +99,7 @@ fn is_approved_by_another(goal: &Goal, items: &[AcceptanceItem]) -> bool {
     let Some(review) = goal.object("criteria_review") else { return false };
     let text = |key: &str| review.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let approved = text("verdict").and_then(Verdict::from_word) == Some(Verdict::Approved);
-    // An approval nobody signed certifies nothing.
+    // An unsigned approval certifies nothing.
     let Some(reviewer) = text("reviewed_by") else { return false };
     approved && !items.iter().any(|item| item.text("author") == Some(reviewer))
 }

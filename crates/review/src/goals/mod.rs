@@ -1,10 +1,9 @@
-//! Goals against the trace: what is done, by which evidence, and whether the criteria can be trusted.
+//! Goals resolved against a trace: the status of each item, its evidence, and the trust its criteria deserve.
 //!
-//! *Met* says that the required items are done; *certified* says that someone else judged the items to express
+//! A goal is *met* when its required items are done. It is *certified* when someone else judged that its items express
 //! the intent. Neither implies the other.
 
 mod binding;
-mod cone;
 mod faithfulness;
 
 use std::collections::BTreeSet;
@@ -19,27 +18,26 @@ use crate::wire::{Goal, Trace};
 
 use binding::Resolved;
 
-pub use faithfulness::{Faithfulness, Stakes, faithfulness};
-pub use faithfulness::{Strength, strength};
+pub use faithfulness::{Faithfulness, Stakes, Strength, faithfulness, strength};
 
-/// An acceptance item, as the trace bears it out.
+/// An acceptance item resolved against the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemResolution {
     /// The id of the item.
     pub id: String,
-    /// What it is bound to.
+    /// The kind of evidence it is bound to.
     pub kind: Option<AcceptanceKind>,
-    /// Where it stands.
+    /// Its status.
     pub status: AcceptanceStatus,
-    /// Whether the trace decided that, rather than the author of the item.
+    /// Whether the trace decided the status, rather than the author of the item.
     pub from_trace: bool,
-    /// The id of what decided it.
+    /// The id of the evidence.
     pub evidence: Option<String>,
-    /// Whether the item was written down after the evidence that fulfils it: a target drawn around the arrow.
+    /// Whether the item was written after the evidence that fulfils it.
     pub retrofitted: bool,
 }
 
-/// A goal, as the trace bears it out.
+/// A goal resolved against the trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoalResolution {
     /// The id of the goal.
@@ -50,13 +48,13 @@ pub struct GoalResolution {
     pub progress: f64,
     /// The ids of the actions whose work the goal rests on, ascending.
     pub cone: Vec<i64>,
-    /// How many open residuals concern the goal.
+    /// The number of open residuals that concern the goal.
     pub open_gaps: usize,
     /// Whether the goal is met, and whether its criteria are certified.
     pub faithfulness: Faithfulness,
 }
 
-/// All goals of a trace, and what serves none of them.
+/// All goals of a trace, and the actions that serve none of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoalsReport {
     /// The goals in the order of the trace.
@@ -117,14 +115,14 @@ fn resolve_goal(
     GoalResolution {
         id: goal.id().unwrap_or("").to_owned(),
         progress: progress(&statuses),
-        cone: cone::cone(trace, lineage, goal, &resolved),
-        open_gaps: cone::open_gaps(trace, goal, derived),
+        cone: binding::cone(trace, lineage, goal, &resolved),
+        open_gaps: binding::open_gaps(trace, goal, derived),
         faithfulness: faithfulness(goal, &statuses, stakes),
         items: resolved.into_iter().map(|item| item.resolution).collect(),
     }
 }
 
-/// Each clause nobody covers, as a gap.
+/// Returns the clauses that no item covers, as gaps.
 fn uncovered(goal: &GoalResolution) -> Vec<DerivedResidual> {
     let clauses = goal.faithfulness.uncovered_clauses.iter().enumerate();
     let gap = |(place, clause): (usize, &String)| DerivedResidual {

@@ -1,12 +1,13 @@
-//! The dimensions of the rubric.
+//! The dimensions of the rubric, and the count of policies that passed.
 
 use std::collections::BTreeSet;
 
-use crate::validate::Report;
-use crate::vocabulary::{ActionCategory, ActionType, ActivityType, ArtifactType};
-use crate::wire::{Action, Residual, Trace};
+use crate::lineage::Lineage;
+use crate::validate::{Report, Rule};
+use crate::vocabulary::{ActionCategory, ActionType, ActivityType, ArtifactType, EvaluationStatus};
+use crate::wire::{Action, Artifact, Residual, Trace};
 
-/// What a dimension looks at.
+/// The kind of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs, reason = "the names of the rubric")]
 pub enum DimensionKind {
@@ -44,13 +45,13 @@ impl DimensionKind {
 /// One dimension of a grade.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
-    /// What it looks at.
+    /// The kind.
     pub kind: DimensionKind,
     /// 0 to 1; nothing when it does not apply.
     pub score: Option<f64>,
-    /// What was seen.
+    /// The observation.
     pub note: String,
-    /// What would raise it; nothing at full score.
+    /// Advice to raise the score; nothing at full score.
     pub raise: Option<String>,
 }
 
@@ -109,9 +110,9 @@ pub(super) fn structure(trace: &Trace, report: &Report) -> Dimension {
     dimension(DimensionKind::Structure, &parts, note.to_owned())
 }
 
-/// Shorter rationales say what, not why.
+/// The shortest rationale that can give a reason, in characters.
 const RATIONALE_CHARS_MIN: usize = 30;
-/// Shorter summaries do not say how it ended.
+/// The shortest summary that can describe the outcome, in characters.
 const SUMMARY_CHARS_MIN: usize = 25;
 
 fn is_reasoned(action: &&Action) -> bool {
@@ -138,7 +139,7 @@ pub(super) fn rationale(trace: &Trace) -> Dimension {
     dimension(DimensionKind::Rationale, &parts, note)
 }
 
-/// So many different severities show that gaps were triaged.
+/// The number of different severities that shows triaged gaps.
 const SEVERITIES_FULL: usize = 3;
 
 pub(super) fn negative_space(trace: &Trace) -> Dimension {
@@ -175,7 +176,7 @@ pub(super) fn negative_space(trace: &Trace) -> Dimension {
     dimension(DimensionKind::NegativeSpace, &parts, note)
 }
 
-/// A proof can be checked again even when no command is recorded.
+/// The share for a proof, which can be checked again without a recorded command.
 const PROOF_SHARE: f64 = 0.6;
 
 pub(super) fn reproducibility(trace: &Trace) -> Dimension {
@@ -229,4 +230,103 @@ pub(super) fn evidence(trace: &Trace) -> Dimension {
     let seen: Vec<&str> = seen.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
     let note = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
     dimension(DimensionKind::Evidence, &parts, note)
+}
+
+/// The verdicts of policies, counted. Policies that do not apply are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Compliance {
+    /// The number of policies that passed.
+    pub passed: usize,
+    /// The number of policies that applied.
+    pub total: usize,
+    /// The names of those that failed, in the order given.
+    pub failed: Vec<String>,
+}
+
+impl Compliance {
+    /// Counts verdicts, given by the name of their policy.
+    pub fn of<'a>(verdicts: impl IntoIterator<Item = (&'a str, EvaluationStatus)>) -> Self {
+        let mut compliance = Self::default();
+        for (name, status) in verdicts {
+            match status {
+                EvaluationStatus::NotApplicable => continue,
+                EvaluationStatus::Passed => compliance.passed += 1,
+                EvaluationStatus::Failed => compliance.failed.push(name.to_owned()),
+                EvaluationStatus::Unknown => {}
+            }
+            compliance.total += 1;
+        }
+        compliance
+    }
+
+    /// Counts the verdicts a trace records; nothing when it records none.
+    pub fn recorded(trace: &Trace) -> Option<Self> {
+        let evaluations: Vec<_> = trace.policy_evaluations().collect();
+        let verdicts = evaluations.iter().filter_map(|found| Some((found.policy_id()?, found.status()?)));
+        let compliance = Self::of(verdicts);
+        (compliance.total > 0).then_some(compliance)
+    }
+}
+
+pub(super) fn lineage(trace: &Trace, lineage: &Lineage, report: &Report) -> Dimension {
+    let kind = DimensionKind::Lineage;
+    if trace.artifacts().is_empty() {
+        let advice = "record artifacts and what they were derived from";
+        return Dimension {
+            kind,
+            score: None,
+            note: "no artifacts".to_owned(),
+            raise: Some(advice.to_owned()),
+        };
+    }
+    let checks = [
+        (Some(flows(report)), "let every input come from exactly one earlier action"),
+        (goals_have_models(trace), "let every verification goal target a model"),
+        (tests_have_analyses(trace, lineage), "derive generated tests from an analysis of the state space"),
+    ];
+    let applicable = checks.iter().filter(|(holds, _)| holds.is_some()).count();
+    let passed = checks.iter().filter(|(holds, _)| *holds == Some(true)).count();
+    let missing: Vec<&str> =
+        checks.iter().filter(|(holds, _)| *holds == Some(false)).map(|(_, advice)| *advice).collect();
+    #[expect(clippy::cast_precision_loss, reason = "at most three")]
+    let score = passed as f64 / applicable as f64;
+    Dimension {
+        kind,
+        score: Some(score),
+        note: format!("{passed} of {applicable} structural checks hold"),
+        raise: (!missing.is_empty()).then(|| missing.join("; ")),
+    }
+}
+
+/// Returns whether each input of each action is produced by exactly one earlier action.
+fn flows(report: &Report) -> bool {
+    !report.errors().any(|finding| {
+        matches!(
+            finding.rule,
+            Rule::RefInput | Rule::FlowUnproduced | Rule::FlowOrder | Rule::FlowProducerUnique
+        )
+    })
+}
+
+/// Returns whether all goals target a model; nothing when there are none.
+fn goals_have_models(trace: &Trace) -> Option<bool> {
+    let mut goals = of_type(trace, ArtifactType::VerificationGoal).peekable();
+    goals.peek()?;
+    Some(goals.all(|goal| {
+        let target = goal.payload_text("target_artifact_id").and_then(|id| trace.artifact_by_id(id));
+        target.and_then(Artifact::artifact_type).is_some_and(ArtifactType::is_model)
+    }))
+}
+
+/// Returns whether all generated tests derive from an analysis; nothing when there are none.
+fn tests_have_analyses(trace: &Trace, lineage: &Lineage) -> Option<bool> {
+    let mut tests = of_type(trace, ArtifactType::GeneratedTests).peekable();
+    tests.peek()?;
+    let analyses = of_type(trace, ArtifactType::StateSpaceAnalysisResult).filter_map(Artifact::id);
+    let derived = lineage.with_descendants(analyses);
+    Some(tests.all(|tests| tests.id().is_some_and(|id| derived.binary_search(&id).is_ok())))
+}
+
+fn of_type(trace: &Trace, kind: ArtifactType) -> impl Iterator<Item = &Artifact> {
+    trace.artifacts().iter().filter(move |artifact| artifact.is(kind))
 }

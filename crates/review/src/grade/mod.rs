@@ -1,18 +1,15 @@
-//! The grade of a trace: how far a reviewer can rely on it, and what would make it better.
+//! The grade of a trace as a record for reviewers, with advice to improve it.
 //!
-//! Six dimensions, each between 0 and 1, weighted into a mark out of a hundred. Whether policies passed stands
-//! beside the mark and never enters it: a trace can be an excellent record of bad work.
+//! Six dimensions, each between 0 and 1, are weighted into a mark out of a hundred. Policy verdicts are listed next to
+//! the mark and never change it: a trace can be an excellent record of bad work.
 
-mod compliance;
 mod dimension;
-mod integrity;
 
 use crate::lineage::Lineage;
 use crate::validate::Report;
 use crate::wire::Trace;
 
-pub use compliance::Compliance;
-pub use dimension::{Dimension, DimensionKind};
+pub use dimension::{Compliance, Dimension, DimensionKind};
 
 /// The mark as a letter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -67,7 +64,7 @@ impl Grade {
     }
 }
 
-/// Grades a trace from what validation found in it.
+/// Grades a trace by its content and the findings of validation.
 pub fn grade(trace: &Trace, lineage: &Lineage, report: &Report) -> Grade {
     let dimensions = vec![
         dimension::structure(trace, report),
@@ -75,7 +72,7 @@ pub fn grade(trace: &Trace, lineage: &Lineage, report: &Report) -> Grade {
         dimension::negative_space(trace),
         dimension::reproducibility(trace),
         dimension::evidence(trace),
-        integrity::lineage(trace, lineage, report),
+        dimension::lineage(trace, lineage, report),
     ];
     let weighted = |dimension: &Dimension| Some((dimension.score?, f64::from(dimension.weight())));
     let (sum, weight) = dimensions

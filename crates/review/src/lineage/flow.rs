@@ -1,4 +1,4 @@
-//! Who made what from what: the part of the lineage that validation needs.
+//! Producers, inputs, outputs and derivations: the part of the lineage that validation needs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use hence_canon::Value;
 
 use crate::wire::{Action, Entry, Position, Trace};
 
-use super::components::Components;
+use super::graph::Components;
 use super::graph::{Graph, Node, Rows};
 
 /// The artifact graph, with its ids looked up once.
@@ -15,11 +15,11 @@ pub(crate) struct Flow {
     pub(super) graph: Graph,
     pub(super) components: Components,
     producers: Vec<Option<Position>>,
-    /// Per artifact: what it says it was derived from.
+    /// Per artifact: its stated sources.
     sources: Rows,
-    /// Per action: what it consumed.
+    /// Per action: its inputs.
     pub(super) inputs: Rows,
-    /// Per action: what it produced.
+    /// Per action: its outputs.
     pub(super) outputs: Rows,
 }
 
@@ -55,7 +55,7 @@ impl Flow {
         node_of_artifact(trace, place)
     }
 
-    /// Returns who made an artifact: the producer it states, or else the first action that outputs it.
+    /// Returns the producer of an artifact: the one it states, or else the first action that outputs it.
     pub(crate) fn producer(&self, node: Node) -> Option<Position> {
         self.producers.get(node.place()).copied().flatten()
     }
@@ -75,22 +75,22 @@ impl Flow {
         self.graph.is_artifact(node)
     }
 
-    /// Returns how many ids the trace names.
+    /// Returns the number of ids in the trace.
     pub(crate) fn len(&self) -> usize {
         self.graph.len()
     }
 
-    /// Returns what the artifact at a place says it was derived from; what is no text is left out.
+    /// Returns the stated sources of the artifact at a place, without items that are not texts.
     pub(crate) fn sources(&self, place: usize) -> &[Node] {
         self.sources.row(place)
     }
 
-    /// Returns what an action consumed; what is no text is left out.
+    /// Returns the inputs of an action, without items that are not texts.
     pub(crate) fn inputs(&self, position: Position) -> &[Node] {
         self.inputs.row(position.get())
     }
 
-    /// Returns what an action produced; what is no text is left out.
+    /// Returns the outputs of an action, without items that are not texts.
     pub(crate) fn outputs(&self, position: Position) -> &[Node] {
         self.outputs.row(position.get())
     }
@@ -112,7 +112,7 @@ impl Flow {
     }
 }
 
-/// Finds two members in one look over an entry.
+/// Finds two members in one pass over an entry.
 fn members<'a>(entry: &'a Entry, keys: [&str; 2]) -> [Option<&'a Value>; 2] {
     let mut found = [None; 2];
     for (key, value) in entry.source().iter() {

@@ -1,4 +1,4 @@
-//! What actions and artifacts are about: targets and names, as the target scope compares them.
+//! Targets of actions and names of artifacts, as the target scope compares them.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Labels {
             trace.actions().iter().map(|action| label(target_of(trace, action))).collect();
         let mut nodes = vec![[None, None]; flow.graph.len()];
         for (place, artifact) in trace.artifacts().iter().enumerate() {
-            // Only artifacts have a name and a producer; a bare id in a list says nothing of targets.
+            // Only artifacts have a name and a producer; a bare id in a list has no target.
             let Some(node) = flow.node_of_artifact(trace, place) else { continue };
             if let Some(slot @ [None, None]) = nodes.get_mut(node.place()) {
                 let made_on = flow.producer(node).and_then(|at| targets.get(at.get()).copied().flatten());

@@ -1,11 +1,8 @@
-//! The artifact graph of a trace: what came from what, and who made it.
+//! The artifact graph of a trace: derivations and producers.
 //!
-//! Ids that no artifact carries are kept as leaves, and derivations that run in a circle are answered, not
-//! followed for ever. Single questions cost one walk; the questions policies ask of every action at once
+//! Ids without an artifact are leaves, and circular derivations end. Single questions cost one walk; the questions policies ask of every action at once
 //! ([`Lineage::earliest_in_chain`], [`Lineage::earliest_on_target`]) cost one pass over the graph.
 
-mod answers;
-mod components;
 mod flow;
 mod graph;
 mod labels;
@@ -17,10 +14,10 @@ use crate::wire::{Position, Trace};
 
 use labels::Labels;
 
-pub(crate) use answers::Answers;
 pub(crate) use flow::Flow;
 pub(crate) use graph::Node;
 pub use render::{Direction, Picture};
+pub(crate) use stale::Answers;
 pub use stale::{StaleEvidence, stale_evidence};
 
 /// The artifact graph of one trace.
@@ -38,7 +35,7 @@ impl Lineage {
         Self { flow, labels }
     }
 
-    /// Returns who made and used what, without what it is about.
+    /// Returns producers, inputs and outputs, without labels.
     pub(crate) fn flow(&self) -> &Flow {
         &self.flow
     }
@@ -50,7 +47,7 @@ impl Lineage {
         self.reached(id, |node| self.flow.graph.parents(node))
     }
 
-    /// Returns the ids of what was made from an artifact, directly or not, sorted.
+    /// Returns the ids of the artifacts made from an artifact, directly or not, sorted.
     pub fn descendants(&self, id: &str) -> Vec<&str> {
         self.reached(id, |node| self.flow.graph.children(node))
     }
@@ -78,13 +75,13 @@ impl Lineage {
         self.ancestors(id).binary_search(&ancestor).is_ok()
     }
 
-    /// Returns who made an artifact: the producer it states, or else the first action that outputs it.
+    /// Returns the producer of an artifact: the one it states, or else the first action that outputs it.
     pub fn producer(&self, id: &str) -> Option<Position> {
         self.flow.producer(self.flow.graph.find(id)?)
     }
 
-    /// Returns what an action worked on: its first file, else the path it asked for, else the name of its first
-    /// output; the empty text if nothing says so.
+    /// Returns the target of an action: its first file, else the path it asked for, else the name of its first
+    /// output; empty if there is none.
     pub fn target(&self, position: Position) -> &str {
         self.labels.target(position)
     }

@@ -8,12 +8,12 @@ use crate::wire::Trace;
 
 use super::Lineage;
 
-/// Which way to look from an artifact.
+/// The direction of a picture from an artifact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// What it was made from.
+    /// Its sources.
     Up,
-    /// What was made from it.
+    /// Its descendants.
     Down,
     /// Both.
     Around,
@@ -34,7 +34,7 @@ impl Direction {
 /// The artifacts around one, with the derivations between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture<'a> {
-    /// Sources first, then the artifact itself, then what was made from it.
+    /// Sources first, then the artifact itself, then its descendants.
     nodes: Vec<&'a str>,
     /// The lines of each node's label.
     labels: Vec<Vec<&'a str>>,
@@ -45,14 +45,14 @@ pub struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// Draws the lineage of an artifact; an id nobody mentions gives nothing.
+    /// Draws the lineage of an artifact; an unknown id gives nothing.
     pub fn of(trace: &'a Trace, lineage: &'a Lineage, id: &str, direction: Direction) -> Option<Self> {
         let root = lineage.flow.graph.find(id).map(|node| lineage.flow.graph.id(node))?;
         let above = if direction.looks_up() { lineage.ancestors(id) } else { Vec::new() };
         let below = if direction.looks_down() { lineage.descendants(id) } else { Vec::new() };
         let mut seen = BTreeSet::new();
         let mut nodes: Vec<&str> = above.into_iter().chain([root]).chain(below).collect();
-        // On a circle an artifact stands above and below itself.
+        // On a circle an artifact is above and below itself.
         nodes.retain(|node| seen.insert(*node));
         let places: BTreeMap<&str, usize> = nodes.iter().copied().zip(0..).collect();
         let mut edges = BTreeSet::new();

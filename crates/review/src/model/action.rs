@@ -1,19 +1,21 @@
-//! Actions and meta-actions (§8), evidence and observations (§9).
+//! Actions and meta-actions (§8), evidence and observations (§9), reproducibility and environments (§12).
 
 use hence_canon::read::{Finding, Findings};
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::{
-    ActionCategory, ActionType, ActivityType, Confidence, Determinism, EvidenceType, GatewayType,
-    GovernanceType, MetaSource, MetaStatus, ReasoningType,
+    ActionCategory, ActionType, ActivityType, Confidence, Determinism, EnvironmentKind, EvidenceType,
+    GatewayType, GovernanceType, MetaSource, MetaStatus, ProcedureKind, ReasoningType, ReproducibilityStatus,
+    ReproductionKind,
 };
 
-use super::field::{ActionId, ArtifactId, Field, MetaActionId, Number, ResidualId, Text, words_schema};
+use super::field::{
+    ActionId, ArtifactId, EnvironmentId, Field, MetaActionId, Number, ResidualId, Text, words_schema,
+};
 use super::record::{Definitions, Members, Reader, Writer, members, one, record};
-use super::reproduction::ActionReproducibility;
 
 members! {
-    /// What every action has (§8.1).
+    /// The members that every action has (§8.1).
     ActionCommon {
         id: ActionId,
         label: Text,
@@ -30,7 +32,7 @@ members! {
 }
 
 members! {
-    /// What an action asked and got (§8.2); its structure is left to the tool.
+    /// The request and the result of an action (§8.2); their structure is left to the tool.
     ActionPayload {
         request: Option<Object>,
         result: Option<Object>,
@@ -39,7 +41,7 @@ members! {
 }
 
 members! {
-    /// What a gateway decided (§8.1).
+    /// The decision of a gateway (§8.1).
     GatewayPayload {
         decision_basis: Option<Text>,
         supporting_inputs: Vec<ArtifactId>,
@@ -48,7 +50,7 @@ members! {
 }
 
 record! {
-    /// One way a gateway could go (§8.1).
+    /// One option of a gateway (§8.1).
     DecisionOption {
         label: Text,
         chosen: bool,
@@ -58,7 +60,7 @@ record! {
 }
 
 record! {
-    /// How an action was carried out (§8.3).
+    /// The execution of an action: tool, method, determinism, cost (§8.3).
     ExecutionMetadata {
         tool: Option<Text>,
         version: Option<Text>,
@@ -70,7 +72,7 @@ record! {
 }
 
 record! {
-    /// Something that can be looked at (§9.1).
+    /// Evidence that a reader can look up (§9.1).
     Evidence {
         evidence_type as "type": EvidenceType,
         reference as "ref": Text,
@@ -79,7 +81,7 @@ record! {
 }
 
 record! {
-    /// Something that was noticed (§9.2).
+    /// An observation (§9.2).
     Observation {
         observation_id: Option<Text>,
         derived_from: Vec<Text>,
@@ -105,7 +107,7 @@ record! {
     }
 }
 
-/// The family of an action, its type, and what only that family carries.
+/// The family of an action, its type, and the members of that family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the families of the specification")]
 pub enum ActionStep {
@@ -130,9 +132,9 @@ impl ActionStep {
 /// An action (§8.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What every action has.
+    /// The members that every action has.
     pub common: ActionCommon,
-    /// What its family has.
+    /// The type and the members of its family.
     pub step: ActionStep,
     /// Members the specification does not know.
     pub extra: Object,
@@ -228,5 +230,71 @@ impl Field for Action {
             ActionType::Governance(word) => ActionStep::Governance(word, ActionPayload::sample(source)),
         };
         Self { common, step, extra: source.extra() }
+    }
+}
+
+record! {
+    /// The reproducibility of a trace (§12.1).
+    TraceReproducibility {
+        status: ReproducibilityStatus,
+        entrypoints: Vec<Text>,
+        required_artifact_ids: Vec<ArtifactId>,
+        required_environment_ids: Vec<EnvironmentId>,
+        limitations: Vec<Text>,
+        notes: Option<Text>,
+    }
+}
+
+record! {
+    /// The reproducibility of an action (§12.2).
+    ActionReproducibility {
+        status: ReproducibilityStatus,
+        reproduction_kind: ReproductionKind,
+        input_artifact_ids: Vec<ArtifactId>,
+        environment_id: Option<EnvironmentId>,
+        procedure: ReproductionProcedure,
+        expected_output: Option<ExpectedOutput>,
+        limitations: Vec<Text>,
+        notes: Option<Text>,
+    }
+}
+
+record! {
+    /// The procedure that reproduces an action (§12.2).
+    ReproductionProcedure {
+        kind: ProcedureKind,
+        command: Option<Text>,
+        working_directory: Option<Text>,
+        arguments: Vec<Text>,
+        steps: Vec<Text>,
+        reference: Option<Text>,
+    }
+}
+
+record! {
+    /// The expected output of a reproduction (§12.2).
+    ExpectedOutput {
+        artifact_ids: Vec<ArtifactId>,
+        result_summary: Option<Text>,
+    }
+}
+
+record! {
+    /// The environment of an action (§12.3).
+    ExecutionEnvironment {
+        environment_id: EnvironmentId,
+        kind: EnvironmentKind,
+        name: Text,
+        components: Vec<EnvironmentComponent>,
+        configuration: Option<Object>,
+        notes: Option<Text>,
+    }
+}
+
+record! {
+    /// A part of an environment (§12.3).
+    EnvironmentComponent {
+        name: Text,
+        version: Option<Text>,
     }
 }

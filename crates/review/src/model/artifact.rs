@@ -14,7 +14,7 @@ use super::payload::{
 use super::record::{Definitions, Members, Reader, Writer, members, record};
 
 members! {
-    /// What every artifact has (§7.1). A role is any word; the specification names some.
+    /// The members that every artifact has (§7.1). A role is any word; the specification names some.
     ArtifactCommon {
         artifact_id: ArtifactId,
         artifact_role: Option<Text>,
@@ -108,7 +108,7 @@ contents! {
 /// An artifact (§7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// What every artifact has.
+    /// The members that every artifact has.
     pub common: ArtifactCommon,
     /// Its kind and payload.
     pub content: ArtifactContent,
@@ -156,7 +156,7 @@ impl Field for Artifact {
 }
 
 record! {
-    /// Something approved that work is judged by (§11). Its type is any word; the specification names some.
+    /// An approved artifact that work is compared with (§11). Its type is any word; the specification names some.
     ReferenceArtifact {
         reference_artifact_id: ReferenceArtifactId,
         name: Text,
@@ -173,7 +173,7 @@ record! {
 }
 
 record! {
-    /// What a reference demands (§11.1).
+    /// A requirement of a reference artifact (§11.1).
     ReferenceGoal {
         vg_id: Text,
         description: Text,

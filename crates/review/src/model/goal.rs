@@ -8,7 +8,7 @@ use super::field::{AcceptanceId, Field, GoalId, MetaActionId, PolicyId, Residual
 use super::record::{Definitions, Members, ObjectSchema, Reader, Writer, record};
 
 record! {
-    /// What is to be achieved, and how one will know.
+    /// An intent and its acceptance items.
     Goal {
         id: GoalId,
         intent: Text,
@@ -23,7 +23,7 @@ record! {
 }
 
 record! {
-    /// What a reviewer says of the acceptance criteria.
+    /// A review of the acceptance items.
     CriteriaReview {
         reviewed_by: Text,
         verdict: Verdict,
@@ -62,7 +62,7 @@ record! {
     }
 }
 
-/// What an acceptance item is bound to; an item without a binding stands by its author's word.
+/// The evidence an acceptance item is bound to; without a binding the author's status counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the kinds of items")]
 pub enum AcceptanceBinding {

@@ -14,17 +14,16 @@ pub(crate) mod field;
 mod goal;
 mod payload;
 pub(crate) mod record;
-mod reproduction;
 mod residual;
 mod review;
 mod review_event;
 mod trace;
 mod upgrade;
-mod upgrade_names;
 
 pub use action::{
-    Action, ActionCommon, ActionPayload, ActionStep, DecisionOption, Evidence, ExecutionMetadata,
-    GatewayPayload, MetaAction, Observation,
+    Action, ActionCommon, ActionPayload, ActionReproducibility, ActionStep, DecisionOption,
+    EnvironmentComponent, Evidence, ExecutionEnvironment, ExecutionMetadata, ExpectedOutput, GatewayPayload,
+    MetaAction, Observation, ReproductionProcedure, TraceReproducibility,
 };
 pub use artifact::{Artifact, ArtifactCommon, ArtifactContent, ReferenceArtifact, ReferenceGoal};
 pub(crate) use codec::decode_field;
@@ -42,10 +41,6 @@ pub use payload::{
     GeneratedTest, GeneratedTestsPayload, PropertyItem, ProvedResult, RefutedResult, Region,
     ReproductionBundlePayload, SatModel, SatResult, StateSpaceAnalysisResultPayload, UnknownResult,
     VerificationGoalPayload, VerificationOutcome, VerificationResultPayload,
-};
-pub use reproduction::{
-    ActionReproducibility, EnvironmentComponent, ExecutionEnvironment, ExpectedOutput, ReproductionProcedure,
-    TraceReproducibility,
 };
 pub use residual::{Residual, Target, TargetPart};
 pub use review::{Comment, Policy, PolicyEvaluation, ReviewItem, TraceLineage, TraceLink};

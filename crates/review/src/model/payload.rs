@@ -44,7 +44,7 @@ record! {
 }
 
 record! {
-    /// What is to be shown (§10.3).
+    /// A property to verify (§10.3).
     VerificationGoalPayload {
         goal_id: i64,
         goal_revision: Option<i64>,
@@ -205,7 +205,7 @@ record! {
 }
 
 record! {
-    /// What an analysis of a state space found (§10.5).
+    /// The result of an analysis of a state space (§10.5).
     StateSpaceAnalysisResultPayload {
         target_artifact_id: ArtifactId,
         target_symbol: Option<Text>,
@@ -220,7 +220,7 @@ record! {
 }
 
 record! {
-    /// Whether something conforms to its reference (§10.6).
+    /// The conformance of an artifact to its reference (§10.6).
     ConformanceResultPayload {
         reference_artifact_id: ReferenceArtifactId,
         target_artifact_id: ArtifactId,
@@ -232,7 +232,7 @@ record! {
 }
 
 record! {
-    /// Whether two executions agree (§10.7).
+    /// The agreement of two executions (§10.7).
     CoSimulationResultPayload {
         target_artifact_id: ArtifactId,
         input_artifact_ids: Vec<ArtifactId>,
@@ -268,7 +268,7 @@ record! {
 }
 
 record! {
-    /// What is needed to reproduce a trace elsewhere (§10.10).
+    /// The actions, artifacts and environments that reproduce a trace elsewhere (§10.10).
     ReproductionBundlePayload {
         entry_action_ids: Vec<ActionId>,
         artifact_ids: Vec<ArtifactId>,

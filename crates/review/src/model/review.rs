@@ -28,7 +28,7 @@ record! {
 }
 
 record! {
-    /// Something a reviewer wants done (§14.3).
+    /// A request of a reviewer (§14.3).
     ReviewItem {
         review_item_id: ReviewItemId,
         author: Text,
@@ -49,7 +49,7 @@ record! {
 }
 
 record! {
-    /// How this trace relates to another (§15).
+    /// A link to another trace (§15).
     TraceLink {
         link_id: LinkId,
         from_trace_id: TraceId,
@@ -62,7 +62,7 @@ record! {
 }
 
 record! {
-    /// Where this trace stands in its chain (§15.2).
+    /// The position of a trace in its chain (§15.2).
     TraceLineage {
         parent_trace_id: Option<TraceId>,
         root_trace_id: Option<TraceId>,
@@ -73,7 +73,7 @@ record! {
 }
 
 record! {
-    /// A rule over traces. Its formula is text or a tree and is read by whoever evaluates it.
+    /// A rule over traces. Its formula is text or a tree and is parsed by the evaluator.
     Policy {
         policy_id: PolicyId,
         name: Option<Text>,
@@ -88,7 +88,7 @@ record! {
 }
 
 record! {
-    /// What evaluating a policy gave.
+    /// The evaluation of a policy.
     PolicyEvaluation {
         policy_id: PolicyId,
         status: EvaluationStatus,

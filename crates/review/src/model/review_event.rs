@@ -1,4 +1,4 @@
-//! What a reviewer does to a trace, beside it: the events of a review journal.
+//! The events of a review log.
 
 use hence_canon::read::{Finding, Findings};
 use hence_canon::{JsonPointer, Value};
@@ -10,7 +10,7 @@ use super::record::{Definitions, ObjectSchema, encoded, mismatch, one, record};
 use super::residual::Target;
 
 words! {
-    /// What an acknowledgement, a resolution or a waiver is about.
+    /// The kind of thing that is acknowledged, resolved or waived.
     SubjectType, "subject type" {
         Item = "item",
         Comment = "comment",
@@ -19,7 +19,7 @@ words! {
 }
 
 words! {
-    /// What came of checking something again; accepting it unchecked is said openly and takes a note.
+    /// The outcome of a repeated check; accepting a claim unchecked requires a note.
     CheckOutcome, "outcome of a check" {
         Confirmed = "confirmed",
         Diverged = "diverged",
@@ -38,7 +38,7 @@ record! {
 }
 
 record! {
-    /// Something a reviewer wants done. A blocking one stops approval until it is resolved or waived.
+    /// A request of a reviewer. A blocking one prevents approval until it is resolved or waived.
     ItemEvent {
         review_item_id: ReviewItemId,
         target: Target,
@@ -50,7 +50,7 @@ record! {
 }
 
 record! {
-    /// A gap that nobody declared.
+    /// A gap that a reviewer declares.
     GapEvent {
         residual_id: ResidualId,
         kind: ResidualKind,
@@ -62,7 +62,7 @@ record! {
 }
 
 record! {
-    /// What happens to an item, a comment or a gap.
+    /// The acknowledgement, resolution or waiver of an item, a comment or a gap.
     SubjectEvent {
         subject_type: SubjectType,
         subject_id: Text,
@@ -88,17 +88,17 @@ record! {
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident($payload:ty) = $word:literal),+ $(,)?) => {
-        /// One thing a reviewer did.
+        /// One action of a reviewer.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum ReviewEvent {
             $($(#[$doc])* $variant($payload),)+
         }
 
         impl ReviewEvent {
-            /// The words that say which event it is.
+            /// The words of the events.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// Returns the word that says which event it is.
+            /// Returns the word of the event.
             pub const fn word(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $word),+ }
             }
@@ -143,17 +143,17 @@ macro_rules! events {
 events! {
     /// A remark.
     Comment(CommentEvent) = "comment",
-    /// Something a reviewer wants done.
+    /// A request of a reviewer.
     Item(ItemEvent) = "item",
-    /// A gap that nobody declared.
+    /// A gap that a reviewer declares.
     Gap(GapEvent) = "gap",
     /// A checkable artifact was checked again.
     Check(CheckEvent) = "check",
-    /// Seen and taken seriously.
+    /// An item or a gap is acknowledged.
     Acknowledge(SubjectEvent) = "acknowledge",
-    /// Done.
+    /// An item or a comment is resolved.
     Resolve(SubjectEvent) = "resolve",
-    /// Accepted as it is.
+    /// An item or a gap is waived.
     Waive(SubjectEvent) = "waive",
     /// The trace is approved.
     Approve(DecisionEvent) = "approve",
@@ -163,7 +163,7 @@ events! {
     RequestChanges(DecisionEvent) = "request_changes",
     /// A person must decide.
     Escalate(DecisionEvent) = "escalate",
-    /// The last decision is taken back.
+    /// The last decision is withdrawn.
     Rescind(DecisionEvent) = "rescind",
 }
 

@@ -6,16 +6,16 @@ use hence_canon::{Object, Value};
 use crate::vocabulary::words;
 
 use super::action::{Action, MetaAction};
+use super::action::{ExecutionEnvironment, TraceReproducibility};
 use super::artifact::{Artifact, ReferenceArtifact};
 use super::field::{Field, Text, TraceId, words_schema};
 use super::goal::Goal;
 use super::record::{Definitions, Members, Reader, Writer, members, record};
-use super::reproduction::{ExecutionEnvironment, TraceReproducibility};
 use super::residual::Residual;
 use super::review::{Comment, Policy, PolicyEvaluation, ReviewItem, TraceLineage, TraceLink};
 
 words! {
-    /// How a trace begins.
+    /// The type of a trigger.
     TriggerType, "trigger type" {
         TaskReceived = "TaskReceived",
         TriggeredByEvent = "TriggeredByEvent",
@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// How a trace ends.
+    /// The type of an outcome.
     OutcomeType, "outcome type" {
         ProcessCompleted = "ProcessCompleted",
         ProcessAborted = "ProcessAborted",
@@ -32,7 +32,7 @@ words! {
 }
 
 record! {
-    /// The beginning (§6).
+    /// The event that began the work (§6).
     Trigger {
         event_type as "type": TriggerType,
         description: Option<Text>,
@@ -43,7 +43,7 @@ record! {
 }
 
 record! {
-    /// The end (§6).
+    /// The event that ended the work (§6).
     Outcome {
         event_type as "type": OutcomeType,
         description: Option<Text>,
@@ -66,7 +66,7 @@ record! {
 }
 
 members! {
-    /// The members of a trace, without its version: that is a matter of writing.
+    /// The members of a trace, without its version, which is chosen when it is written.
     TraceMembers {
         trace_id: TraceId,
         assistant: Text,

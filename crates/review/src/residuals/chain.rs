@@ -1,4 +1,4 @@
-//! Which gap was closed where, across a chain of successor traces (§13.3).
+//! The history of gaps across a chain of successor traces (§13.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::wire::Trace;
 pub struct ChainLink {
     /// The id of the trace.
     pub trace_id: String,
-    /// Where the gap stood there; nothing when the trace no longer mentions it.
+    /// The status of the gap; nothing when the trace no longer mentions it.
     pub status: Option<ResidualStatus>,
 }
 
@@ -24,8 +24,8 @@ pub struct GapHistory {
     /// From the trace that introduced it to the end of the chain.
     pub links: Vec<ChainLink>,
     /// The id of the trace that closed it: the first where it is addressed, waived, or no longer mentioned,
-    /// unless a later trace has it open again. Only a successor closes by silence: a trace that does not say it
-    /// follows one of the others knows nothing of their gaps.
+    /// unless a later trace has it open again. Only a successor closes a gap by not mentioning it: a trace that names
+    /// none of the others as its predecessor does not know their gaps.
     pub closed_in: Option<String>,
 }
 
@@ -38,9 +38,8 @@ impl GapHistory {
 
 /// Follows every residual through a chain of traces.
 ///
-/// The chain is ordered by what the traces say of each other (`supersedes`, `reruns`, `derived_from`,
-/// `forked_from` links and the parent in their lineage); traces that say nothing keep the order given. A circle of
-/// such claims keeps the order given as well.
+/// The chain is ordered by the links between the traces (`supersedes`, `reruns`, `derived_from`, `forked_from`, and the
+/// parent in their lineage). Traces without links, and circles of links, keep the given order.
 pub fn chain_gaps(traces: &[Trace]) -> Vec<GapHistory> {
     let chain: Vec<&Trace> = order(traces).into_iter().filter_map(|place| traces.get(place)).collect();
     let mut introduced: Vec<(String, usize)> = Vec::new();
@@ -58,14 +57,14 @@ pub fn chain_gaps(traces: &[Trace]) -> Vec<GapHistory> {
     introduced.into_iter().map(|(id, since)| history(&chain, &follows, id, since)).collect()
 }
 
-/// Returns the ids of traces that do not say they follow any other of them: all but one, where there is a chain.
+/// Returns the ids of the traces that name no predecessor among the others. In a chain, that is the first trace only.
 pub fn unlinked(traces: &[Trace]) -> Vec<String> {
     let all: Vec<&Trace> = traces.iter().collect();
     let apart = all.iter().zip(strangers(&all)).filter(|(_, stranger)| *stranger);
     apart.map(|(trace, _)| trace.trace_id().unwrap_or("").to_owned()).collect()
 }
 
-/// Finds which traces name no predecessor among the others.
+/// Returns for each trace whether it names no predecessor among the others.
 fn strangers(traces: &[&Trace]) -> Vec<bool> {
     let ids: BTreeSet<&str> = traces.iter().filter_map(|trace| trace.trace_id()).collect();
     let names_one = |trace: &&Trace| {
@@ -97,7 +96,7 @@ fn history(chain: &[&Trace], follows: &[bool], residual_id: String, since: usize
     GapHistory { residual_id, statement, links, closed_in }
 }
 
-/// Orders traces so that predecessors stand before their successors.
+/// Orders traces so that predecessors come before their successors.
 fn order(traces: &[Trace]) -> Vec<usize> {
     let places: BTreeMap<&str, usize> =
         traces.iter().enumerate().filter_map(|(place, trace)| Some((trace.trace_id()?, place))).collect();
@@ -125,7 +124,7 @@ fn order(traces: &[Trace]) -> Vec<usize> {
     ordered
 }
 
-/// Returns the ids of the traces a trace says it follows.
+/// Returns the ids of the predecessors that a trace names.
 pub(crate) fn predecessors(trace: &Trace) -> Vec<String> {
     let parent =
         trace.entry().object("trace_lineage").and_then(|lineage| lineage.get("parent_trace_id")?.as_str());

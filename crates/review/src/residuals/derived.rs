@@ -1,18 +1,19 @@
-//! Gaps a trace shows without saying so (§13.4).
+//! Gaps that a trace shows without declaring them (§13.4), their declaration, and the order of review.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use hence_canon::{Object, Value};
 
 use crate::lineage::{Answers, StaleEvidence, stale_evidence};
-use crate::model::{ActionId, ArtifactId, PolicyId, Target, TargetPart};
+use crate::model::{ActionId, ArtifactId, PolicyId, Residual, Target, TargetPart};
 use crate::vocabulary::{
-    ArtifactType, Confidence, EvaluationStatus, PolicySeverity, PropertyStatus, ResidualSeverity,
-    ResidualSource, VerificationStatus,
+    ArtifactType, Confidence, EvaluationStatus, PolicySeverity, PropertyStatus, ResidualKind,
+    ResidualSeverity, ResidualSource, ResidualStatus, VerificationStatus,
 };
-use crate::wire::{Artifact, Trace};
+use crate::wire::{Artifact, Residual as WireResidual, Trace};
 
-/// What in the trace a derived residual follows from.
+/// The part of a trace that a derived residual follows from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Basis {
     /// A result about something that changed later.
@@ -54,20 +55,20 @@ impl Basis {
     }
 }
 
-/// A gap nobody declared. It is computed, never authored, and always open.
+/// A gap that follows from the trace and is not declared. It is always open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DerivedResidual {
     /// The id: the same trace always gives the same ones.
     pub id: String,
-    /// What it follows from.
+    /// Its basis.
     pub basis: Basis,
     /// The gap in plain language.
     pub statement: String,
     /// The impact.
     pub severity: ResidualSeverity,
-    /// How it could be closed.
+    /// The check that could close it.
     pub suggested_check: String,
-    /// Where it bites.
+    /// The part it is about.
     pub target: TargetPart,
 }
 
@@ -246,12 +247,109 @@ fn failed_policies(trace: &Trace) -> Vec<DerivedResidual> {
     found
 }
 
+/// An error of declaring a gap.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeclareError {
+    /// The document is not a trace.
+    #[error("a trace is an object, found {0}")]
+    NotATrace(hence_canon::Kind),
+    /// Another gap has the id.
+    #[error("a residual has the id {0:?} already")]
+    Taken(String),
+    /// It has no statement.
+    #[error("a gap must say something")]
+    Silent,
+    /// It names a part that does not exist.
+    #[error("the trace has no {kind} {id:?}")]
+    NoPart {
+        /// The kind of part.
+        kind: &'static str,
+        /// The id it should have.
+        id: String,
+    },
+}
+
+/// Declares a gap. By default it is declared by the agent, and open.
+///
+/// # Errors
+/// [`DeclareError`] when the id is taken, the statement is empty, or a named part does not exist.
+pub fn declare_residual(trace: &Value, residual: &Residual) -> Result<Value, DeclareError> {
+    let Value::Object(object) = trace else { return Err(DeclareError::NotATrace(trace.kind())) };
+    let read = Trace::read(trace);
+    let id = residual.residual_id.as_str();
+    if read.residuals().any(|known| known.id() == Some(id)) {
+        return Err(DeclareError::Taken(id.to_owned()));
+    }
+    if residual.statement.trim().is_empty() || id.trim().is_empty() {
+        return Err(DeclareError::Silent);
+    }
+    let related = residual.related_artifact_ids.iter().cloned().map(TargetPart::Artifact);
+    let introduced = residual.introduced_by_action_id.into_iter().map(TargetPart::Action);
+    let target = residual.target.iter().map(|target| target.part.clone());
+    for part in related.chain(introduced).chain(target) {
+        if !read.has_part(&part) {
+            let id = part.id().map(|id| id.to_string()).unwrap_or_default();
+            return Err(DeclareError::NoPart { kind: part.target_type().as_str(), id });
+        }
+    }
+    let stated = Residual {
+        source: residual.source.or(Some(ResidualSource::AgentDeclared)),
+        status: residual.status.or(Some(ResidualStatus::Open)),
+        ..residual.clone()
+    };
+    Ok(appended(object, [Value::from(&stated)]))
+}
+
+/// Declares every derived gap of the trace with its source. Returns the new trace and the ids of those gaps.
+///
+/// # Errors
+/// [`DeclareError::NotATrace`].
+pub fn declare_derived(trace: &Value) -> Result<(Value, Vec<String>), DeclareError> {
+    let Value::Object(object) = trace else { return Err(DeclareError::NotATrace(trace.kind())) };
+    let read = Trace::read(trace);
+    let mut known: BTreeSet<String> =
+        read.residuals().filter_map(|residual| residual.id().map(str::to_owned)).collect();
+    let mut found = Vec::new();
+    let mut ids = Vec::new();
+    for derived in derive_residuals(&read) {
+        if !known.insert(derived.id.clone()) {
+            continue;
+        }
+        let Value::Object(members) = Value::from(&derived) else { continue };
+        // Stale evidence is a computed kind; declared it is something not verified. Declared, it is no longer derived.
+        let kind = ResidualKind::from_word(derived.basis.kind()).unwrap_or(ResidualKind::Unverified);
+        found.push(Value::from(members.without("derived").with("kind", kind)));
+        ids.push(derived.id);
+    }
+    Ok((appended(object, found), ids))
+}
+
+fn appended(trace: &Object, more: impl IntoIterator<Item = Value>) -> Value {
+    let written = trace.get("residuals").and_then(Value::as_array).unwrap_or_default();
+    let residuals: Value = written.iter().cloned().chain(more).collect();
+    trace.with("residuals", residuals).into()
+}
+
+/// Returns the residuals of a trace, open ones first, then the most severe first, then as written.
+///
+/// A residual without a severity comes after all that have one: it has not been triaged.
+pub fn by_severity(trace: &Trace) -> Vec<WireResidual> {
+    let mut residuals: Vec<WireResidual> = trace.residuals().collect();
+    residuals.sort_by_key(|residual| {
+        (residual.status() != Some(ResidualStatus::Open), Reverse(residual.severity()))
+    });
+    residuals
+}
+
 #[cfg(test)]
 mod tests {
     use hence_canon::parse;
 
-    use super::*;
+    use crate::model::{ActionId, ResidualId};
     use crate::validate::validate;
+
+    use super::*;
 
     #[test]
     fn a_trace_shows_its_undeclared_gaps() {
@@ -298,5 +396,75 @@ mod tests {
         let about: Vec<_> =
             report.errors().filter(|found| found.pointer.to_string().starts_with("/residuals")).collect();
         assert!(about.is_empty(), "{about:?}");
+    }
+
+    fn trace() -> Value {
+        parse(
+            br#"{"trace_id": "t", "spec_version": "1.6", "trigger": {"type": "TaskReceived"}, "outcome": {"type": "ProcessCompleted"},
+                "actions": [{"id": 1, "category": "reasoning", "type": "Verify", "label": "l", "rationale": "r", "execution": {"tool": "x"}, "outputs": ["u"]}],
+                "artifacts": [{"artifact_id": "u", "artifact_type": "StateSpaceAnalysisResult", "producer_action_id": 1,
+                    "payload": {"target_artifact_id": "u", "analysis_kind": "k", "complete": false}}],
+                "policies": [{"policy_id": "p", "severity": "error", "formula": "F(EditFile)"}],
+                "policy_evaluations": [{"policy_id": "p", "status": "failed"}]}"#,
+        )
+        .unwrap()
+    }
+
+    fn gap(id: &str, statement: &str) -> Residual {
+        Residual {
+            residual_id: ResidualId::new(id),
+            kind: ResidualKind::Assumption,
+            statement: statement.into(),
+            severity: None,
+            target: None,
+            related_artifact_ids: Vec::new(),
+            rationale: None,
+            suggested_check: None,
+            source: None,
+            status: None,
+            introduced_by_action_id: None,
+            tags: Vec::new(),
+            extra: Object::new(),
+        }
+    }
+
+    #[test]
+    fn a_declared_gap_is_the_agents_and_open() {
+        let declared = declare_residual(&trace(), &gap("r", "clocks agree")).unwrap();
+        let found = declared.get("residuals").unwrap().at(0).unwrap();
+        assert_eq!(found.get("source"), Some(&"agent_declared".into()));
+        assert_eq!(found.get("status"), Some(&"open".into()));
+        assert_eq!(declare_residual(&declared, &gap("r", "x")), Err(DeclareError::Taken("r".into())));
+        assert_eq!(declare_residual(&trace(), &gap("r", " ")), Err(DeclareError::Silent));
+        let nowhere = Residual { introduced_by_action_id: Some(ActionId(9)), ..gap("r", "x") };
+        let refused = DeclareError::NoPart { kind: "action", id: "9".into() };
+        assert_eq!(declare_residual(&trace(), &nowhere), Err(refused));
+        assert!(declare_residual(&Value::Null, &gap("r", "x")).is_err());
+    }
+
+    #[test]
+    fn what_the_trace_shows_is_declared_once_with_who_surfaced_it() {
+        let (declared, ids) = declare_derived(&trace()).unwrap();
+        assert_eq!(ids, ["incomplete-u", "policy-p"]);
+        let source = |place: usize| {
+            declared.get("residuals").unwrap().at(place).unwrap().get("source").cloned().unwrap()
+        };
+        assert_eq!((source(0), source(1)), ("tool_inferred".into(), "policy_derived".into()));
+        let before = validate(&trace()).errors().count();
+        assert_eq!(validate(&declared).errors().count(), before);
+        assert_eq!(declare_derived(&declared).unwrap().1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn open_and_severe_comes_first() {
+        let value = parse(
+            br#"{"residuals": [{"residual_id": "a"}, {"residual_id": "b", "severity": "low"},
+                {"residual_id": "c", "severity": "critical", "status": "waived"},
+                {"residual_id": "d", "severity": "high"}]}"#,
+        )
+        .unwrap();
+        let ids: Vec<String> =
+            by_severity(&Trace::read(&value)).iter().map(|found| found.id().unwrap().to_owned()).collect();
+        assert_eq!(ids, ["d", "b", "a", "c"]);
     }
 }

@@ -2,45 +2,45 @@
 
 use std::fmt::Write as _;
 
-/// What came of a case.
+/// The verdict of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseVerdict {
     /// It holds.
     Passed,
-    /// It holds, and there is something to say: the form knows no warnings.
+    /// It holds, with a warning, which the format does not have.
     Remarked(String),
     /// It does not hold.
     Failed {
-        /// What kind of failure, in a word.
+        /// The kind of failure, in a word.
         kind: String,
-        /// What is wrong.
+        /// The message.
         message: String,
     },
-    /// Nobody knows.
+    /// It is not decided.
     Undecided {
-        /// Why, in a word.
+        /// The reason, in a word.
         kind: String,
-        /// Why, at length.
+        /// The reason at length.
         message: String,
     },
     /// It was not asked, or does not count.
     Skipped(String),
 }
 
-/// One thing that was checked.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What it belongs to.
+    /// Its class.
     pub class: String,
     /// Its name.
     pub name: String,
     /// Its line in a text.
     pub line: Option<usize>,
-    /// What came of it.
+    /// Its verdict.
     pub verdict: CaseVerdict,
 }
 
-/// Things that were checked together.
+/// Checks that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {
     /// Its name.

@@ -5,7 +5,7 @@ use hence_canon::{Object, Value};
 use crate::vocabulary::words;
 
 words! {
-    /// How bad a result is.
+    /// The level of a result.
     SarifLevel, "level" {
         None = "none",
         Note = "note",
@@ -15,7 +15,7 @@ words! {
 }
 
 words! {
-    /// What came of checking a rule.
+    /// The outcome of a rule.
     SarifKind, "kind" {
         Pass = "pass",
         Fail = "fail",
@@ -29,13 +29,13 @@ words! {
 pub struct SarifRule {
     /// Its id.
     pub id: String,
-    /// What it says, if it can be said in a line.
+    /// Its description in one line.
     pub description: Option<String>,
-    /// How bad breaking it usually is.
+    /// Its usual level.
     pub level: SarifLevel,
 }
 
-/// Where in a text something stands, counted from 1.
+/// A position in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct SarifPlace {
@@ -48,17 +48,17 @@ pub struct SarifPlace {
 pub struct SarifResult {
     /// The place of its rule in the list of rules.
     pub rule: usize,
-    /// What came of checking the rule.
+    /// The outcome of the rule.
     pub kind: SarifKind,
-    /// How bad it is; only a failure has one.
+    /// The level; only a failure has one.
     pub level: SarifLevel,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// The file, as a path.
     pub file: String,
-    /// Where in the file.
+    /// The position in the file.
     pub place: Option<SarifPlace>,
-    /// Where in the document, as a JSON pointer, and what a reader calls it.
+    /// The JSON pointer into the document, and a name for readers.
     pub pointer: Option<(String, Option<String>)>,
 }
 

@@ -103,7 +103,7 @@ impl<'a> Check<'a> {
         if word.is_empty() {
             self.find(Rule::ActionType, action.at.child("type"), &action.subject, "an action has a type");
         } else if action.action_type.is_none() && vocabulary.insert(word) {
-            // Domains bring their own vocabulary; each foreign word is reported once, where it first occurs.
+            // Domains bring their own vocabulary; each unknown word is reported once, where it first occurs.
             let message = "the specification does not know this action type";
             self.find(Rule::ActionTypeUnknown, action.at.child("type"), word, message);
         }

@@ -73,7 +73,7 @@ pub(super) struct Check<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct ArtifactFacts<'a> {
     pub(super) artifact_type: Option<ArtifactType>,
-    /// How many items its list of sources has.
+    /// The length of its list of sources.
     pub(super) sources: usize,
     pub(super) supersedes: Option<&'a Value>,
     pub(super) producer: Option<&'a Value>,
@@ -252,7 +252,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// How the entries of a list are identified, and the rules about their ids.
+/// The identification of the entries of a list: the member, and the rules about it.
 pub(super) struct Identity {
     pub(super) key: &'static str,
     pub(super) noun: &'static str,

@@ -191,7 +191,7 @@ impl Check<'_> {
         }
     }
 
-    /// Compares the files that actions changed with those the trace declares; the finding stands before those of actions.
+    /// Compares the files that actions changed with the declared ones. The finding comes before those of actions.
     pub(super) fn files_modified(&mut self) {
         let files = std::mem::take(&mut self.files);
         let declared: BTreeSet<&str> = self.trace.files_modified().collect();

@@ -110,7 +110,7 @@ impl Check<'_> {
 
     fn residual_words(&mut self, residual: &Residual, at: &Place<'_>, subject: &str) {
         let source = residual.source();
-        // Derived residuals know one more kind, which nobody may author.
+        // Derived residuals have one more kind, which is never written by hand.
         let is_stale =
             residual.bool("derived") == Some(true) && residual.text("kind") == Some("stale_evidence");
         if !is_stale {

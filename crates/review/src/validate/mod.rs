@@ -65,7 +65,7 @@ fn checked(trace: &Trace, flow: &Flow) -> Report {
 
 /// Validates a document as canonical: it must decode into [`crate::model::Trace`].
 ///
-/// Foreign words and contradicting categories become errors, and every finding of decoding is reported under
+/// Unknown words and contradicting categories become errors, and every finding of decoding is reported under
 /// `canonical.decode`, unless a rule has a finding at the same place.
 pub fn validate_canonical(value: &Value) -> Report {
     let mut report = validate(value);
@@ -93,7 +93,7 @@ pub fn validate_canonical(value: &Value) -> Report {
 pub struct Readiness {
     /// The document has the structure of a trace.
     pub structure_valid: bool,
-    /// The trace says how it ended.
+    /// The trace has an outcome.
     pub outcome_recorded: bool,
     /// The ids of actions that give no reason.
     pub actions_without_rationale: Vec<String>,

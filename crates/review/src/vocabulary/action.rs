@@ -3,7 +3,7 @@
 use super::word::words;
 
 words! {
-    /// How a trace begins or ends (§6).
+    /// The types of events that begin or end a trace (§6).
     EventType, "event type" {
         TaskReceived = "TaskReceived",
         TriggeredByEvent = "TriggeredByEvent",
@@ -171,7 +171,7 @@ impl From<GovernanceType> for ActionType {
 }
 
 words! {
-    /// What a piece of evidence points at (§9.1).
+    /// The types of evidence (§9.1).
     EvidenceType, "evidence type" {
         FileRef = "FileRef",
         UrlRef = "UrlRef",
@@ -181,7 +181,7 @@ words! {
 }
 
 words! {
-    /// How sure an observation is (§9.2).
+    /// The confidence of an observation (§9.2).
     Confidence, "confidence" {
         High = "high",
         Medium = "medium",
@@ -190,7 +190,7 @@ words! {
 }
 
 words! {
-    /// Whether running a tool again gives the same (§8.3).
+    /// The determinism of a tool (§8.3).
     Determinism, "determinism" {
         Deterministic = "deterministic",
         Mixed = "mixed",
@@ -199,7 +199,7 @@ words! {
 }
 
 words! {
-    /// How a grouping of actions was found (§8.4), most faithful first.
+    /// The source of a grouping of actions (§8.4), most faithful first.
     MetaSource, "meta-action source" {
         PlanDeclared = "plan_declared",
         TurnSegmented = "turn_segmented",
@@ -209,7 +209,7 @@ words! {
 }
 
 words! {
-    /// How far the intent of a meta-action was carried (§8.4).
+    /// The status of a meta-action (§8.4).
     MetaStatus, "meta-action status" {
         Completed = "completed",
         Partial = "partial",

@@ -1,4 +1,4 @@
-//! Words of artifacts and of reproducing them.
+//! Words of artifacts, of reproducing them, and of formal reasoning.
 
 use super::word::words;
 
@@ -35,7 +35,7 @@ impl ArtifactType {
 }
 
 words! {
-    /// How far something can be reproduced (§12).
+    /// The degree of reproducibility (§12).
     ReproducibilityStatus, "reproducibility status" {
         NotReproducible = "not_reproducible",
         PartiallyReproducible = "partially_reproducible",
@@ -44,7 +44,7 @@ words! {
 }
 
 words! {
-    /// What reproducing means for an action (§12.2).
+    /// The kind of a reproduction (§12.2).
     ReproductionKind, "reproduction kind" {
         DeterministicReplay = "deterministic_replay",
         ToolReexecution = "tool_reexecution",
@@ -55,7 +55,7 @@ words! {
 }
 
 words! {
-    /// How a reproduction is carried out (§12.2).
+    /// The kind of a reproduction's procedure (§12.2).
     ProcedureKind, "procedure kind" {
         Command = "command",
         Workflow = "workflow",
@@ -65,11 +65,88 @@ words! {
 }
 
 words! {
-    /// What kind of environment an execution needs (§12.3).
+    /// The kind of an environment (§12.3).
     EnvironmentKind, "environment kind" {
         Toolchain = "toolchain",
         Container = "container",
         Service = "service",
         ExternalSystem = "external_system",
+    }
+}
+
+words! {
+    /// The status of a formalization (§10.1).
+    FormalizationStatus, "formalization status" {
+        Transparent = "transparent",
+        Opaque = "opaque",
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// The kind of a verification goal (§10.3).
+    VerificationGoalKind, "verification goal kind" {
+        Verify = "verify",
+        Instance = "instance",
+        Theorem = "theorem",
+        Lemma = "lemma",
+        Axiom = "axiom",
+    }
+}
+
+words! {
+    /// The status of a property (§10.3).
+    PropertyStatus, "property status" {
+        Pending = "pending",
+        Proved = "proved",
+        Refuted = "refuted",
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// The tag of a verification result (§10.4).
+    VerificationStatus, "verification status" {
+        Proved = "proved",
+        Refuted = "refuted",
+        Sat = "sat",
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// The type of a model that a solver found (§10.4).
+    SatModelType, "model type" {
+        Instance = "instance",
+        Counterexample = "counterexample",
+    }
+}
+
+words! {
+    /// Whether a target conforms to its reference (§10.6).
+    ConformanceStatus, "conformance status" {
+        Passed = "passed",
+        Failed = "failed",
+        Partial = "partial",
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// Whether two executions agree (§10.7).
+    CoSimulationStatus, "co-simulation status" {
+        Matched = "matched",
+        Mismatched = "mismatched",
+        Partial = "partial",
+        Error = "error",
+    }
+}
+
+words! {
+    /// The kind of a reference artifact's goal (§11.1).
+    ReferenceGoalKind, "reference goal kind" {
+        Conformance = "conformance",
+        Invariant = "invariant",
+        Refinement = "refinement",
     }
 }

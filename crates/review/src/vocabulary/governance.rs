@@ -1,9 +1,9 @@
-//! Words of review, links, policies and goals (§14, §15, §18).
+//! Words of policies, reviews, goals and residuals.
 
 use super::word::words;
 
 words! {
-    /// What a comment, review item or residual is about (§14.1).
+    /// The kind of part that a comment, review item or residual is about (§14.1).
     TargetType, "target type" {
         Trace = "trace",
         Action = "action",
@@ -15,7 +15,7 @@ words! {
 }
 
 words! {
-    /// Where a comment stands (§14.2).
+    /// The status of a comment (§14.2).
     CommentStatus, "comment status" {
         Open = "open",
         Resolved = "resolved",
@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// Where a review item stands (§14.3).
+    /// The status of a review item (§14.3).
     ReviewItemStatus, "review item status" {
         Open = "open",
         Acknowledged = "acknowledged",
@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// How one trace relates to another (§15).
+    /// The relationship of two traces (§15).
     Relationship, "relationship" {
         Supersedes = "supersedes",
         Reruns = "reruns",
@@ -48,7 +48,7 @@ words! {
 }
 
 words! {
-    /// Where a trace stands in its chain (§15.2).
+    /// The status of a trace in its chain (§15.2).
     ChainStatus, "chain status" {
         Active = "active",
         Superseded = "superseded",
@@ -57,7 +57,7 @@ words! {
 }
 
 words! {
-    /// How much a failed policy matters.
+    /// The severity of a policy.
     PolicySeverity, "policy severity" {
         Info = "info",
         Warning = "warning",
@@ -66,7 +66,7 @@ words! {
 }
 
 words! {
-    /// What a policy ranges over.
+    /// The scope of a policy.
     PolicyScope, "policy scope" {
         Trace = "trace",
         Action = "action",
@@ -86,7 +86,7 @@ words! {
 }
 
 words! {
-    /// What an acceptance item is bound to (§18), weakest evidence first by [`strength`](Self::strength).
+    /// The kind of evidence an acceptance item is bound to (§18), weakest first by [`strength`](Self::strength).
     AcceptanceKind, "acceptance kind" {
         Change = "change" | "Change",
         Property = "property" | "Property",
@@ -108,7 +108,7 @@ impl AcceptanceKind {
 }
 
 words! {
-    /// Where an acceptance item stands (§18).
+    /// The status of an acceptance item (§18).
     AcceptanceStatus, "acceptance status" {
         Todo = "todo" | "AcceptTodo",
         Doing = "doing" | "AcceptDoing",
@@ -118,7 +118,7 @@ words! {
 }
 
 words! {
-    /// Where a goal stands (§18).
+    /// The status of a goal (§18).
     GoalStatus, "goal status" {
         Scratch = "scratch" | "GoalScratch",
         Active = "active" | "GoalActive",
@@ -128,9 +128,51 @@ words! {
 }
 
 words! {
-    /// What a review of acceptance criteria says (§18).
+    /// The verdict of a review of acceptance items (§18).
     Verdict, "verdict" {
         Approved = "approved",
         ChangesRequested = "changes-requested",
+    }
+}
+
+words! {
+    /// The kind of a residual.
+    ResidualKind, "residual kind" {
+        Assumption = "assumption",
+        Unverified = "unverified",
+        OutOfScope = "out_of_scope",
+        Limitation = "limitation",
+        OpenQuestion = "open_question",
+    }
+}
+
+words! {
+    /// Impact if wrong or left alone, least first: the order of the enum is the order of severity.
+    ResidualSeverity, "residual severity" {
+        Info = "info",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Critical = "critical",
+    }
+}
+
+words! {
+    /// The source of a residual.
+    ResidualSource, "residual source" {
+        AgentDeclared = "agent_declared",
+        PolicyDerived = "policy_derived",
+        ToolInferred = "tool_inferred",
+        ReviewerAdded = "reviewer_added",
+    }
+}
+
+words! {
+    /// The status of a residual; a residual without one is open.
+    ResidualStatus, "residual status" {
+        Open = "open",
+        Acknowledged = "acknowledged",
+        Addressed = "addressed",
+        Waived = "waived",
     }
 }

@@ -6,23 +6,21 @@
 mod action;
 mod artifact;
 mod governance;
-mod reasoning;
-mod residual;
 mod word;
 
 pub use action::{
     ActionCategory, ActionType, ActivityType, Confidence, Determinism, EventType, EvidenceType, GatewayType,
     GovernanceType, MetaSource, MetaStatus, ReasoningType,
 };
-pub use artifact::{ArtifactType, EnvironmentKind, ProcedureKind, ReproducibilityStatus, ReproductionKind};
+pub use artifact::{
+    ArtifactType, CoSimulationStatus, ConformanceStatus, EnvironmentKind, FormalizationStatus, ProcedureKind,
+    PropertyStatus, ReferenceGoalKind, ReproducibilityStatus, ReproductionKind, SatModelType,
+    VerificationGoalKind, VerificationStatus,
+};
 pub use governance::{
     AcceptanceKind, AcceptanceStatus, ChainStatus, CommentStatus, EvaluationStatus, GoalStatus, PolicyScope,
-    PolicySeverity, Relationship, ReviewItemStatus, TargetType, Verdict,
+    PolicySeverity, Relationship, ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus,
+    ReviewItemStatus, TargetType, Verdict,
 };
-pub use reasoning::{
-    CoSimulationStatus, ConformanceStatus, FormalizationStatus, PropertyStatus, ReferenceGoalKind,
-    SatModelType, VerificationGoalKind, VerificationStatus,
-};
-pub use residual::{ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus};
 pub use word::UnknownWord;
 pub(crate) use word::{Word, words};

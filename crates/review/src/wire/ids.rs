@@ -1,5 +1,5 @@
-//! Where actions and artifacts stand in a trace, by their ids. Of two with the same id the first keeps it: later ones
-//! are the defect.
+//! The positions of actions and artifacts by their ids. Of two with the same id the first is found; validation reports
+//! the second.
 
 use std::sync::Arc;
 

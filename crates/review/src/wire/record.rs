@@ -1,8 +1,10 @@
-//! The smaller records of a trace.
+//! Artifacts, goals and the smaller records of a trace.
+
+use hence_canon::Object;
 
 use crate::vocabulary::{
-    EvaluationStatus, EventType, Relationship, ResidualKind, ResidualSeverity, ResidualStatus,
-    ReviewItemStatus, TargetType,
+    AcceptanceKind, AcceptanceStatus, ArtifactType, EvaluationStatus, EventType, Relationship, ResidualKind,
+    ResidualSeverity, ResidualStatus, ReviewItemStatus, TargetType,
 };
 
 use super::entry::entry;
@@ -30,7 +32,7 @@ impl Residual {
         self.text("residual_id")
     }
 
-    /// Returns why it is not established.
+    /// Returns the kind.
     pub fn kind(&self) -> Option<ResidualKind> {
         self.text("kind").and_then(ResidualKind::from_word)
     }
@@ -45,7 +47,7 @@ impl Residual {
         self.text("severity").and_then(ResidualSeverity::from_word)
     }
 
-    /// Returns where it stands: a residual that does not say is open, one with a foreign word is nowhere.
+    /// Returns the status: open when there is none, nothing for an unknown word.
     pub fn status(&self) -> Option<ResidualStatus> {
         match self.member("status") {
             None => Some(ResidualStatus::Open),
@@ -53,7 +55,7 @@ impl Residual {
         }
     }
 
-    /// Returns where it bites.
+    /// Returns the part it is about.
     pub fn target(&self) -> Option<Target> {
         self.object("target").map(|target| Target(super::Entry::new(target.clone(), 0)))
     }
@@ -63,7 +65,7 @@ impl Residual {
         self.texts("related_artifact_ids")
     }
 
-    /// Returns how it could be closed.
+    /// Returns the check that could close it.
     pub fn suggested_check(&self) -> Option<&str> {
         self.text("suggested_check")
     }
@@ -75,7 +77,7 @@ entry! {
 }
 
 impl Target {
-    /// Returns what kind of part it names.
+    /// Returns the kind of part it names.
     pub fn target_type(&self) -> Option<TargetType> {
         self.text("target_type").and_then(TargetType::from_word)
     }
@@ -160,12 +162,12 @@ impl ReviewItem {
         self.text("review_item_id")
     }
 
-    /// Returns where it stands.
+    /// Returns the status.
     pub fn status(&self) -> Option<ReviewItemStatus> {
         self.text("status").and_then(ReviewItemStatus::from_word)
     }
 
-    /// Returns whether it stops an approval.
+    /// Returns whether it prevents an approval.
     pub fn is_blocking(&self) -> bool {
         self.bool("blocking") == Some(true)
     }
@@ -182,8 +184,142 @@ impl Link {
         self.text("link_id")
     }
 
-    /// Returns how the traces relate.
+    /// Returns the relationship of the traces.
     pub fn relationship(&self) -> Option<Relationship> {
         self.text("relationship").and_then(Relationship::from_word)
+    }
+}
+
+entry! {
+    /// A goal as written.
+    Goal
+}
+
+impl Goal {
+    /// Returns the id, under either of its names.
+    pub fn id(&self) -> Option<&str> {
+        self.text("id").or_else(|| self.text("goal_id"))
+    }
+
+    /// Returns the intent.
+    pub fn intent(&self) -> &str {
+        self.text("intent").unwrap_or("")
+    }
+
+    /// Returns the acceptance items.
+    pub fn acceptance(&self) -> impl Iterator<Item = AcceptanceItem> {
+        self.entries("acceptance").map(AcceptanceItem)
+    }
+}
+
+entry! {
+    /// An acceptance item as written.
+    AcceptanceItem
+}
+
+impl AcceptanceItem {
+    /// Returns the id, under either of its names.
+    pub fn id(&self) -> Option<&str> {
+        self.text("id").or_else(|| self.text("acceptance_id"))
+    }
+
+    /// Returns the kind of evidence the item is bound to.
+    pub fn kind(&self) -> Option<AcceptanceKind> {
+        self.text("kind").and_then(AcceptanceKind::from_word)
+    }
+
+    /// Returns the status its author gave it; an item without one is still to do.
+    pub fn authored_status(&self) -> AcceptanceStatus {
+        self.text("status").and_then(AcceptanceStatus::from_word).unwrap_or(AcceptanceStatus::Todo)
+    }
+
+    /// Returns a text of the binding.
+    pub fn binding_text(&self, key: &str) -> Option<&str> {
+        self.object("binding")?.get(key)?.as_str()
+    }
+
+    /// Returns whether the goal requires this item, which is the default.
+    pub fn is_required(&self) -> bool {
+        self.bool("required") != Some(false)
+    }
+}
+
+entry! {
+    /// An artifact as written.
+    Artifact
+}
+
+impl Artifact {
+    /// Returns the id.
+    pub fn id(&self) -> Option<&str> {
+        self.text("artifact_id")
+    }
+
+    /// Returns the type as written.
+    pub fn type_word(&self) -> &str {
+        self.text("artifact_type").unwrap_or("")
+    }
+
+    /// Returns the type, if the specification knows it.
+    pub fn artifact_type(&self) -> Option<ArtifactType> {
+        ArtifactType::from_word(self.type_word())
+    }
+
+    /// Returns whether the artifact is of this type, under any of its names.
+    pub fn is(&self, artifact_type: ArtifactType) -> bool {
+        self.artifact_type() == Some(artifact_type)
+    }
+
+    /// Returns the role as written; any word is allowed.
+    pub fn role(&self) -> Option<&str> {
+        self.text("artifact_role")
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> Option<&str> {
+        self.text("name")
+    }
+
+    /// Returns the summary, or else the name.
+    pub fn about(&self) -> &str {
+        let summary = self.text("summary").filter(|text| !text.is_empty());
+        summary.or_else(|| self.name()).unwrap_or("")
+    }
+
+    /// Returns the id of the producing action as the artifact states it.
+    pub fn producer_action_id(&self) -> Option<i64> {
+        self.int("producer_action_id")
+    }
+
+    /// Returns the ids of the immediate inputs.
+    pub fn derived_from(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
+        self.texts("derived_from")
+    }
+
+    /// Returns the id of the replaced predecessor.
+    pub fn supersedes(&self) -> Option<&str> {
+        self.text("supersedes")
+    }
+
+    /// Returns the payload, if it is an object.
+    pub fn payload(&self) -> Option<&Object> {
+        self.object("payload")
+    }
+
+    /// Returns a text member of the payload.
+    pub fn payload_text(&self, key: &str) -> Option<&str> {
+        self.payload()?.get(key)?.as_str()
+    }
+}
+
+entry! {
+    /// A reference artifact as written; 1.1 called it a reference model.
+    ReferenceArtifact
+}
+
+impl ReferenceArtifact {
+    /// Returns the id.
+    pub fn id(&self) -> Option<&str> {
+        self.text("reference_artifact_id").or_else(|| self.text("reference_model_id"))
     }
 }

@@ -1,9 +1,12 @@
-//! The trace itself.
+//! The trace itself, its parts, and the reasoning payloads of its actions.
 
 use std::fmt;
 use std::sync::OnceLock;
 
 use hence_canon::{Object, Value};
+
+use crate::model::TargetPart;
+use crate::vocabulary::ArtifactType;
 
 use super::ids::{ActionIds, ArtifactIndex};
 use super::{
@@ -77,12 +80,12 @@ impl Trace {
         self.source.text("trace_id")
     }
 
-    /// Returns how the process began.
+    /// Returns the event that began the process.
     pub fn trigger(&self) -> Option<Event> {
         self.source.object("trigger").map(|event| Event(Entry::new(event.clone(), 0)))
     }
 
-    /// Returns how the process ended.
+    /// Returns the event that ended the process.
     pub fn outcome(&self) -> Option<Event> {
         self.source.object("outcome").map(|event| Event(Entry::new(event.clone(), 0)))
     }
@@ -191,9 +194,92 @@ impl Trace {
         self.source.texts("high_stakes_paths")
     }
 
-    /// Returns the paths the trace says it changed.
+    /// Returns the paths that the trace declares as changed.
     pub fn files_modified(&self) -> impl Iterator<Item = &str> {
         self.source.texts("files_modified")
+    }
+}
+
+impl Trace {
+    /// Returns whether the trace has a part.
+    pub fn has_part(&self, part: &TargetPart) -> bool {
+        match part {
+            TargetPart::Trace => true,
+            TargetPart::Action(id) => self.action_by_id(id.0).is_some(),
+            TargetPart::Artifact(id) => self.artifact_by_id(id.as_str()).is_some(),
+            TargetPart::Policy(id) => self.policies().any(|policy| policy.id() == Some(id.as_str())),
+            TargetPart::PolicyEvaluation(id) => {
+                self.policy_evaluations().any(|found| found.policy_id() == Some(id.as_str()))
+            }
+            TargetPart::ReferenceArtifact(id) => {
+                self.reference_artifacts().any(|found| found.id() == Some(id.as_str()))
+            }
+        }
+    }
+}
+
+/// A kind of reasoning payload.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[allow(missing_docs, reason = "the variants are the kinds of payload")]
+pub enum ReasoningSlot {
+    Formalization,
+    VerificationGoal,
+    VerificationResult,
+    Decomposition,
+    Conformance,
+    CoSimulation,
+    GeneratedTests,
+}
+
+impl ReasoningSlot {
+    /// Every slot.
+    pub const ALL: &'static [Self] = &[
+        Self::Formalization,
+        Self::VerificationGoal,
+        Self::VerificationResult,
+        Self::Decomposition,
+        Self::Conformance,
+        Self::CoSimulation,
+        Self::GeneratedTests,
+    ];
+
+    /// Returns the member of an action that holds this payload in version 1.0.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::Formalization => "formalization",
+            Self::VerificationGoal => "vg_defined",
+            Self::VerificationResult => "vg_result",
+            Self::Decomposition => "decomposition",
+            Self::Conformance => "conformance",
+            Self::CoSimulation => "cosimulation",
+            Self::GeneratedTests => "generated_tests",
+        }
+    }
+
+    /// Returns the slot an artifact of this type fills.
+    pub const fn of(artifact_type: ArtifactType) -> Option<Self> {
+        Some(match artifact_type {
+            ArtifactType::Formalization | ArtifactType::FormalModel => Self::Formalization,
+            ArtifactType::VerificationGoal => Self::VerificationGoal,
+            ArtifactType::VerificationResult => Self::VerificationResult,
+            ArtifactType::StateSpaceAnalysisResult => Self::Decomposition,
+            ArtifactType::ConformanceResult => Self::Conformance,
+            ArtifactType::CoSimulationResult => Self::CoSimulation,
+            ArtifactType::GeneratedTests => Self::GeneratedTests,
+            _ => return None,
+        })
+    }
+}
+
+impl Trace {
+    /// Returns the payload in `slot` of an action: from its last output that has one, else from the action.
+    pub fn reasoning_payload<'a>(&'a self, action: &'a Action, slot: ReasoningSlot) -> Option<&'a Value> {
+        let from_outputs = action.outputs().rev().find_map(|output| {
+            let artifact = self.artifact_by_id(output)?;
+            let fills = artifact.artifact_type().and_then(ReasoningSlot::of) == Some(slot);
+            if fills { artifact.0.member("payload") } else { None }
+        });
+        from_outputs.or_else(|| action.member(slot.member()))
     }
 }
 
@@ -228,5 +314,26 @@ mod tests {
     fn reference_models_are_reference_artifacts() {
         let trace = read(r#"{"reference_models": [{"reference_model_id": "m"}]}"#);
         assert_eq!(trace.reference_artifacts().next().unwrap().id(), Some("m"));
+    }
+
+    #[test]
+    fn a_payload_is_found_on_the_artifact_and_on_the_action() {
+        let trace = Trace::read(
+            &parse(
+                br#"{"actions": [
+                    {"id": 1, "outputs": ["r"], "vg_result": {"status": "unknown"}},
+                    {"id": 2, "vg_result": {"status": "sat"}}
+                ], "artifacts": [
+                    {"artifact_id": "r", "artifact_type": "VerificationResult", "payload": {"status": "proved"}}
+                ]}"#,
+            )
+            .unwrap(),
+        );
+        let status = |action: &Action| {
+            let payload = trace.reasoning_payload(action, ReasoningSlot::VerificationResult);
+            payload.and_then(|payload| payload.get("status")).and_then(Value::as_str).map(str::to_owned)
+        };
+        let found: Vec<_> = trace.actions().iter().map(status).collect();
+        assert_eq!(found, [Some("proved".to_owned()), Some("sat".to_owned())]);
     }
 }

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hence_canon::{Value, parse};
-use hence_review::docket::gaps;
 use hence_review::grade::grade;
 use hence_review::lineage::Lineage;
 use hence_review::model::{decode, encode};
+use hence_review::review_log::gaps;
 use hence_review::validate::{validate, validate_read};
 use hence_review::wire::Trace;
 

@@ -3,7 +3,7 @@
 use hence_canon::{Digest, Object, Value};
 use hence_policy::policy::{Policy, built_in};
 use hence_policy::{Options, check};
-use hence_review::docket::{Disposition, Review, ReviewHead, merged};
+use hence_review::review_log::{Disposition, Review, ReviewHead, merged};
 use hence_review::vocabulary::EvaluationStatus;
 
 use crate::code::Code;

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 use hence_canon::{Value, parse};
 use hence_journal::Head;
-use hence_review::docket::{
+use hence_review::model::ReviewEvent;
+use hence_review::review_log::{
     Broken, Judgement, ReadReview, Refusal, Review, ReviewEntry, ReviewHead, SealedReview, Stamp,
     read_review, seal_entry,
 };
-use hence_review::model::ReviewEvent;
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _, StoreError};
 
 use crate::code::Code;

@@ -1,6 +1,6 @@
 //! `hence review export`: trace and review as one document.
 
-use hence_review::docket::merged;
+use hence_review::review_log::merged;
 use schemars::JsonSchema;
 use serde::Serialize;
 

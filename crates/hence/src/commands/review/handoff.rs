@@ -1,6 +1,6 @@
 //! `hence review handoff`: the reviewer's packet.
 
-use hence_review::docket::{handoff, handoff_markdown};
+use hence_review::review_log::{handoff, handoff_markdown};
 use hence_review::wire::Trace;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hence_canon::{Canonical, Value};
 use hence_review::ContentHash;
-use hence_review::docket::{ReviewHeader, seal_header};
+use hence_review::review_log::{ReviewHeader, seal_header};
 use hence_review::wire::Trace;
 use hence_store::{NewRun, RunId, Store as _, StoreError};
 use schemars::JsonSchema;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use hence_canon::Object;
-use hence_review::docket::Review;
 use hence_review::model::{
     ArtifactId, CheckEvent, CommentEvent, CommentId, DecisionEvent, GapEvent, ItemEvent, ResidualId,
     ReviewEvent, ReviewItemId, SubjectEvent,
 };
+use hence_review::review_log::Review;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Who does something, and when: from the call, else from the environment and the clock, and the record says which.
 
-use hence_review::docket::{Stamp, TimeSource};
+use hence_review::review_log::{Stamp, TimeSource};
 use hence_state::Timestamp;
 
 use crate::args::StampArgs;

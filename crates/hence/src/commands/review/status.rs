@@ -1,6 +1,6 @@
 //! `hence review status`: where a review stands, and whether its journal holds.
 
-use hence_review::docket::{Obstacle, ReadReview, Review};
+use hence_review::review_log::{Obstacle, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
 use hence_store::Store as _;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Items and comments: those the trace came with, and those of the reviewers.
+//! Items and comments, those of the trace and those of reviewers.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,34 @@ use crate::model::{CommentEvent, CommentId, ItemEvent, ReviewItemId, Target, Tar
 use crate::vocabulary::ReviewItemStatus;
 use crate::wire::{Entry, Trace};
 
-use super::entry::{Stamp, TimeSource};
 use super::gap::Origin;
+use super::record::{Stamp, TimeSource};
 
-/// An item and what happened to it.
+/// An item with its history.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What is wanted.
+    /// The request.
     pub event: ItemEvent,
-    /// Whether the trace came with it or a reviewer raised it.
+    /// Its origin: the trace or a reviewer.
     pub origin: Origin,
-    /// Who wants it.
+    /// Who raised it, and when.
     pub stamp: Stamp,
-    /// Where it stands.
+    /// Its status.
     pub status: ReviewItemStatus,
     /// Who acknowledged it.
     pub acknowledged: Option<Stamp>,
-    /// Who resolved or waived it, and what they said.
+    /// Who resolved or waived it, with the note.
     pub closed: Option<(Stamp, Option<String>)>,
 }
 
 impl Item {
-    /// Returns whether somebody still has to do something about it.
+    /// Returns whether it is neither resolved nor waived.
     pub fn is_open(&self) -> bool {
         matches!(self.status, ReviewItemStatus::Open | ReviewItemStatus::Acknowledged)
     }
 }
 
-/// A comment and what happened to it.
+/// A comment with its history.
 #[derive(Clone, Debug)]
 pub(super) struct Remark {
     pub(super) event: CommentEvent,
@@ -44,20 +44,20 @@ pub(super) struct Remark {
     pub(super) resolved: Option<Stamp>,
 }
 
-/// Things in the order they came, found by their ids. Of two with one id the first is found.
+/// Things in order, found by their ids. Of two with the same id the first is found.
 #[derive(Clone, Debug)]
-pub(super) struct Shelf<T> {
+pub(super) struct ById<T> {
     things: Vec<T>,
     places: BTreeMap<String, usize>,
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for ById<T> {
     fn default() -> Self {
         Self { things: Vec::new(), places: BTreeMap::new() }
     }
 }
 
-impl<T> Shelf<T> {
+impl<T> ById<T> {
     pub(super) fn push(&mut self, id: String, thing: T) {
         self.places.entry(id).or_insert(self.things.len());
         self.things.push(thing);
@@ -84,12 +84,12 @@ impl<T> Shelf<T> {
     }
 }
 
-/// Returns the items a trace came with.
-pub(super) fn declared_items(trace: &Trace) -> Shelf<Item> {
-    let mut items = Shelf::default();
+/// Returns the items of a trace.
+pub(super) fn declared_items(trace: &Trace) -> ById<Item> {
+    let mut items = ById::default();
     for item in trace.review_items() {
         let id = item.id().map_or_else(|| format!("item-#{}", item.index()), str::to_owned);
-        // A foreign word is no status: the item counts as open until somebody says otherwise.
+        // An item with an unknown status counts as open.
         let status = item.status().unwrap_or(ReviewItemStatus::Open);
         let event = ItemEvent {
             review_item_id: ReviewItemId::new(id.as_str()),
@@ -107,9 +107,9 @@ pub(super) fn declared_items(trace: &Trace) -> Shelf<Item> {
     items
 }
 
-/// Returns the comments a trace came with.
-pub(super) fn declared_comments(trace: &Trace) -> Shelf<Remark> {
-    let mut comments = Shelf::default();
+/// Returns the comments of a trace.
+pub(super) fn declared_comments(trace: &Trace) -> ById<Remark> {
+    let mut comments = ById::default();
     for comment in trace.comments() {
         let Some(id) = comment.id() else { continue };
         let event = CommentEvent {
@@ -139,7 +139,7 @@ fn stamp(entry: &Entry, time: &str) -> Stamp {
     }
 }
 
-/// Reads a target; what names no part is about the trace as a whole.
+/// Reads a target; without a valid one the subject is the trace as a whole.
 fn target(entry: &Entry) -> Target {
     let written = entry.member("target").cloned().unwrap_or(Value::Null);
     decode_field(&written).unwrap_or_else(|_| TargetPart::Trace.into())

@@ -1,4 +1,4 @@
-//! Trace and review as one document.
+//! A trace and its review as one document.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use crate::model::{ReviewEvent, Target};
 use crate::vocabulary::{ResidualKind, ResidualSource, ResidualStatus};
 
 use super::gap::{Gap, Origin};
-use super::line::ReviewHead;
+use super::record::ReviewHead;
 use super::review::Review;
 use super::thread::{Item, Remark};
 
-/// Returns the trace with what the review added: comments, items, gaps, where each of them stands, and under `review`
-/// what was reviewed, by which journal, with which result.
+/// Returns the trace with the comments, items and gaps of the review, the status of each, and a summary under `review`.
 ///
-/// It is a view. The trace itself is not changed by it, and its content hash is another one.
+/// The document is a view with a content hash of its own; the trace does not change.
 pub fn merged(review: &Review, head: ReviewHead) -> Value {
     let comments = written(review, "comments", "comment_id", |object, id| {
         let remark = review.comments.get(id)?;
@@ -47,7 +46,7 @@ pub fn merged(review: &Review, head: ReviewHead) -> Value {
         .into()
 }
 
-/// Returns the members of a list of the trace, each as the review left it.
+/// Returns the members of a list of the trace with their status in the review.
 fn written(
     review: &Review,
     list: &str,
@@ -99,9 +98,9 @@ fn added(review: &Review) -> impl Iterator<Item = Value> {
     })
 }
 
-/// A gap the trace shows without declaring it, once a reviewer has decided about it.
+/// Returns a derived or undeclared gap that a reviewer has decided about.
 fn surfaced(gap: &Gap) -> Value {
-    // Stale evidence is computed, never written: on paper it is something not verified.
+    // Stale evidence is a computed kind; written down it is unverified.
     let kind = ResidualKind::from_word(&gap.kind).unwrap_or(ResidualKind::Unverified);
     let mut members = Object::from_iter([
         ("residual_id", Value::from(gap.id.as_str())),
@@ -157,7 +156,7 @@ fn item(found: &Item) -> Value {
     settled(members, found).into()
 }
 
-/// Adds who acknowledged, resolved or waived an item.
+/// Adds the author and time of an item's acknowledgement and closing.
 fn settled(mut members: Object, found: &Item) -> Object {
     if let Some(stamp) = &found.acknowledged {
         members =

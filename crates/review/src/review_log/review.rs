@@ -1,36 +1,35 @@
-//! A review as the fold of its journal.
+//! A review as the fold of its log.
 
 use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
+use crate::ContentHash;
 use crate::lineage::Lineage;
 use crate::model::{
-    CheckEvent, CheckOutcome, CommentEvent, DecisionEvent, GapEvent, ItemEvent, ReviewEvent, Target,
+    CheckEvent, CheckOutcome, CommentEvent, DecisionEvent, GapEvent, ItemEvent, ReviewEvent, SubjectType,
+    Target,
 };
 use crate::validate::validate_read;
 use crate::vocabulary::ReviewItemStatus;
 use crate::wire::Trace;
 
-use super::checkable::{Checkable, checkables};
-use super::decision::{Decision, DecisionKind, Stage};
-use super::disposition::Disposition;
-use super::entry::{ReviewEntry, ReviewHeader, Stamp};
-use super::gap::{Gap, Origin, gaps};
-use super::refusal::Refusal;
-use super::thread::{Item, Remark, Shelf, declared_comments, declared_items};
+use super::gap::{Checkable, Gap, Origin, checkables, gaps};
+use super::record::{InvalidLine, ReviewEntry, ReviewHead, ReviewHeader, Stamp, open};
+use super::rules::{Decision, DecisionKind, Disposition, Refusal, Stage, require_text};
+use super::thread::{ById, Item, Remark, declared_comments, declared_items};
 
-/// A review of one trace: everything that follows from its journal.
+/// A review of one trace: the fold of its log.
 #[derive(Debug)]
 pub struct Review {
     pub(super) header: ReviewHeader,
     pub(super) trace: Trace,
     pub(super) lineage: Lineage,
-    pub(super) gaps: Shelf<Gap>,
+    pub(super) gaps: ById<Gap>,
     pub(super) checkables: Vec<Checkable>,
     pub(super) checks: BTreeMap<String, CheckOutcome>,
-    pub(super) comments: Shelf<Remark>,
-    pub(super) items: Shelf<Item>,
+    pub(super) comments: ById<Remark>,
+    pub(super) items: ById<Item>,
     pub(super) added: Vec<(GapEvent, Stamp)>,
     pub(super) errors: usize,
     decision: Option<Decision>,
@@ -42,9 +41,9 @@ impl Review {
     pub fn new(header: ReviewHeader, trace: &Value) -> Self {
         let trace = Trace::read(trace);
         let lineage = Lineage::of(&trace);
-        let mut shelf = Shelf::default();
+        let mut found = ById::default();
         for gap in gaps(&trace, &lineage) {
-            shelf.push(gap.id.clone(), gap);
+            found.push(gap.id.clone(), gap);
         }
         Self {
             errors: validate_read(&trace, &lineage).errors().count(),
@@ -54,7 +53,7 @@ impl Review {
             header,
             trace,
             lineage,
-            gaps: shelf,
+            gaps: found,
             checks: BTreeMap::new(),
             added: Vec::new(),
             decision: None,
@@ -62,7 +61,7 @@ impl Review {
         }
     }
 
-    /// Takes an entry in.
+    /// Applies an entry.
     ///
     /// # Errors
     /// [`Refusal`]; the review is then as it was.
@@ -92,7 +91,7 @@ impl Review {
                 self.decide(DecisionKind::Escalated, "an escalation", &event, stamp)?;
             }
             ReviewEvent::Rescind(event) => {
-                spoken(event.note.as_deref().unwrap_or(""), "taking a decision back")?;
+                require_text(event.note.as_deref().unwrap_or(""), "taking a decision back")?;
                 self.decision.take().ok_or(Refusal::NothingDecided)?;
             }
         }
@@ -109,7 +108,7 @@ impl Review {
         if let Some(parent) = parent.filter(|parent| !self.comments.contains(parent.as_str())) {
             return Err(Refusal::Unknown(parent.to_string()));
         }
-        spoken(&event.body, "a comment")?;
+        require_text(&event.body, "a comment")?;
         self.targets(&event.target)?;
         self.comments.push(id, Remark { event, origin: Origin::Reviewer, stamp, resolved: None });
         Ok(())
@@ -120,7 +119,7 @@ impl Review {
         if self.items.contains(&id) {
             return Err(Refusal::Taken(id));
         }
-        spoken(&event.title, "an item")?;
+        require_text(&event.title, "an item")?;
         self.targets(&event.target)?;
         let status = ReviewItemStatus::Open;
         let item = Item { event, origin: Origin::Reviewer, stamp, status, acknowledged: None, closed: None };
@@ -133,7 +132,7 @@ impl Review {
         if self.gaps.contains(&id) {
             return Err(Refusal::Taken(id));
         }
-        spoken(&event.statement, "a gap")?;
+        require_text(&event.statement, "a gap")?;
         self.targets(&event.target)?;
         self.settle_undeclared(&event);
         self.gaps.push(id, Gap::reviewers(&event, &self.trace, &self.lineage));
@@ -147,7 +146,7 @@ impl Review {
             return Err(Refusal::NoTarget(format!("artifact {id:?}")));
         }
         if event.outcome == CheckOutcome::Accepted {
-            spoken(event.note.as_deref().unwrap_or(""), "accepting a claim unchecked")?;
+            require_text(event.note.as_deref().unwrap_or(""), "accepting a claim unchecked")?;
         }
         self.checks.insert(id.to_owned(), event.outcome);
         Ok(())
@@ -176,7 +175,7 @@ impl Review {
         stamp: Stamp,
     ) -> Result<(), Refusal> {
         let note = event.note.as_deref().unwrap_or("");
-        spoken(note, what)?;
+        require_text(note, what)?;
         self.decision = Some(Decision { kind, stamp, note: Some(note.to_owned()) });
         Ok(())
     }
@@ -198,7 +197,7 @@ impl Review {
         &self.trace
     }
 
-    /// Returns all gaps with where they stand.
+    /// Returns all gaps with their status.
     pub fn gaps(&self) -> &[Gap] {
         self.gaps.all()
     }
@@ -208,7 +207,7 @@ impl Review {
         self.gaps.get(id)
     }
 
-    /// Returns all items with where they stand.
+    /// Returns all items with their status.
     pub fn items(&self) -> &[Item] {
         self.items.all()
     }
@@ -218,7 +217,7 @@ impl Review {
         self.items.get(id)
     }
 
-    /// Returns the claims that can be checked again, each with what came of it.
+    /// Returns the claims that can be checked again, each with the outcome of its check.
     pub fn claims(&self) -> impl Iterator<Item = (&Checkable, Option<CheckOutcome>)> {
         self.checkables.iter().map(|claim| (claim, self.checks.get(claim.artifact_id.as_str()).copied()))
     }
@@ -229,12 +228,12 @@ impl Review {
         (all.len(), all.iter().filter(|remark| remark.resolved.is_none()).count())
     }
 
-    /// Returns the decision that stands.
+    /// Returns the decision in force.
     pub fn decision(&self) -> Option<&Decision> {
         self.decision.as_ref()
     }
 
-    /// Returns how far the review has come.
+    /// Returns the stage of the review.
     pub fn stage(&self) -> Stage {
         match self.decision.as_ref().map(|decision| decision.kind) {
             Some(DecisionKind::Approved) => Stage::Approved,
@@ -255,6 +254,19 @@ impl Review {
         self.entries
     }
 
+    /// Returns the kind of thing an id names: an item, else a gap, else a comment.
+    pub fn subject(&self, id: &str) -> Option<SubjectType> {
+        if self.item(id).is_some() {
+            Some(SubjectType::Item)
+        } else if self.gap(id).is_some() {
+            Some(SubjectType::Residual)
+        } else if self.comments.contains(id) {
+            Some(SubjectType::Comment)
+        } else {
+            None
+        }
+    }
+
     /// Returns an id that is free: the letter and the number of the entry to come.
     pub fn free_id(&self, letter: char) -> String {
         let taken = |id: &str| self.subject(id).is_some();
@@ -266,7 +278,89 @@ impl Review {
     }
 }
 
-/// Refuses silence where something must be said.
-pub(super) fn spoken(text: &str, what: &'static str) -> Result<(), Refusal> {
-    if text.trim().is_empty() { Err(Refusal::Silent { what }) } else { Ok(()) }
+/// A review log, read as far as it is valid.
+#[derive(Debug)]
+pub struct ReadReview {
+    /// The fold of all valid records; nothing when the header is invalid or names another trace.
+    pub review: Option<Review>,
+    /// The head of the valid part.
+    pub head: Option<ReviewHead>,
+    /// The number of lines.
+    pub lines: u64,
+    /// The error of the first invalid line.
+    pub broken: Option<Broken>,
+}
+
+/// The error that makes a line of a review log invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Broken {
+    /// The line is not a record, or not at its place.
+    #[error("record {line}: {reason}")]
+    Line {
+        /// The line, from 0.
+        line: u64,
+        /// The reason.
+        reason: InvalidLine,
+    },
+    /// The record breaks a rule of reviews.
+    #[error("record {line} was not allowed: {reason}")]
+    NotAllowed {
+        /// The line, from 0.
+        line: u64,
+        /// The broken rule.
+        reason: Refusal,
+    },
+    /// The review is bound to another trace.
+    #[error("the review is bound to {expected}, the trace has {found}")]
+    OtherTrace {
+        /// The hash in the header.
+        expected: ContentHash,
+        /// The hash of the trace given.
+        found: ContentHash,
+    },
+    /// There is no header.
+    #[error("the journal has no record")]
+    Empty,
+}
+
+/// Reads a review log and compares it with its trace.
+///
+/// Bytes after the last line feed are an append that never finished and was never acknowledged; they are ignored.
+pub fn read_review(journal: &[u8], trace: &Value) -> ReadReview {
+    let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let lines: Vec<&[u8]> = journal.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n').collect();
+    let lines = lines.get(..lines.len().saturating_sub(1)).unwrap_or_default();
+    let mut read = ReadReview { review: None, head: None, lines: lines.len() as u64, broken: None };
+    if lines.is_empty() {
+        read.broken = Some(Broken::Empty);
+    }
+    for (line, bytes) in (0u64..).zip(lines) {
+        if let Err(broken) = take(&mut read, line, bytes, trace) {
+            read.broken = Some(broken);
+            break;
+        }
+    }
+    read
+}
+
+fn take(read: &mut ReadReview, line: u64, bytes: &[u8], trace: &Value) -> Result<(), Broken> {
+    let invalid = |reason| Broken::Line { line, reason };
+    let (members, head) = open(bytes, read.head).map_err(invalid)?;
+    match &mut read.review {
+        None => {
+            let header = ReviewHeader::read(&members).map_err(invalid)?;
+            let found = ContentHash::of(trace);
+            if found != header.content_hash {
+                return Err(Broken::OtherTrace { expected: header.content_hash, found });
+            }
+            read.review = Some(Review::new(header, trace));
+        }
+        Some(review) => {
+            let entry = ReviewEntry::read(&members).map_err(invalid)?;
+            review.admit(entry).map_err(|reason| Broken::NotAllowed { line, reason })?;
+        }
+    }
+    read.head = Some(head);
+    Ok(())
 }

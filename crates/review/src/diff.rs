@@ -1,19 +1,15 @@
-//! What differs between two traces, by meaning.
+//! The differences between two traces, by meaning.
 //!
 //! Ids are names, not meaning: a successor trace may number its actions anew. Actions are matched by type, label
 //! and target, artifacts by type and name, and references are compared by what they lead to. Residuals, goals and
 //! evaluations keep their ids across a chain, so there ids count.
-
-mod key;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::{Object, Value};
 
 use crate::lineage::Lineage;
-use crate::wire::{Entry, Trace};
-
-use key::Keys;
+use crate::wire::{Action, Artifact, Entry, Trace};
 
 /// The part of a trace that differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,7 +24,7 @@ pub enum Part {
     File,
 }
 
-/// How it differs.
+/// The kind of a difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Only the right trace has it.
@@ -44,9 +40,9 @@ pub enum Change {
 pub struct Difference {
     /// The part.
     pub part: Part,
-    /// How it differs.
+    /// The kind of a difference.
     pub change: Change,
-    /// What it is, in words: a label, a name, or an id.
+    /// The part in words: a label, a name, or an id.
     pub title: String,
     /// Its id in the left trace.
     pub left: Option<String>,
@@ -170,6 +166,86 @@ fn files(left: &Trace, right: &Trace, found: &mut Vec<Difference>) {
         paths.into_iter().map(subject).collect()
     };
     pair(Part::File, paths(left), paths(right), found);
+}
+
+/// Members that only number or place.
+const NAMES_OF_ACTIONS: &[&str] = &["id", "meta_action_id", "timestamp"];
+const NAMES_OF_ARTIFACTS: &[&str] = &["artifact_id"];
+
+/// Meanings of the ids of one trace.
+struct Keys<'a> {
+    trace: &'a Trace,
+    lineage: &'a Lineage,
+    artifacts: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(trace: &'a Trace, lineage: &'a Lineage) -> Self {
+        let named =
+            trace.artifacts().iter().filter_map(|artifact| Some((artifact.id()?, artifact_key(artifact))));
+        Self { trace, lineage, artifacts: named.collect() }
+    }
+
+    fn actions(&self) -> Vec<Subject> {
+        let subject = |action: &Action| {
+            let key = self.action_key(action);
+            let id = action.id().map_or_else(|| format!("#{}", action.index()), |id| id.to_string());
+            let title = if action.label().is_empty() { action.type_word() } else { action.label() };
+            let content = self.by_meaning(action.source(), NAMES_OF_ACTIONS);
+            Subject { key, id, title: title.to_owned(), content }
+        };
+        self.trace.actions().iter().map(subject).collect()
+    }
+
+    fn artifacts(&self) -> Vec<Subject> {
+        let subject = |artifact: &Artifact| {
+            let id = artifact.id().map_or_else(|| format!("#{}", artifact.index()), str::to_owned);
+            let title = artifact.name().unwrap_or(&id).to_owned();
+            let content = self.by_meaning(artifact.source(), NAMES_OF_ARTIFACTS);
+            Subject { key: artifact_key(artifact), id, title, content }
+        };
+        self.trace.artifacts().iter().map(subject).collect()
+    }
+
+    fn action_key(&self, action: &Action) -> String {
+        format!(
+            "{}\u{1f}{}\u{1f}{}",
+            action.type_word(),
+            action.label(),
+            self.lineage.target(action.position())
+        )
+    }
+
+    /// Replaces ids by the keys of the parts they name.
+    fn by_meaning(&self, object: &Object, left_out: &[&str]) -> Object {
+        let kept = object.iter().filter(|(key, _)| !left_out.contains(&&***key));
+        kept.map(|(key, value)| (key.clone(), self.meaning(key, value))).collect()
+    }
+
+    fn meaning(&self, key: &str, value: &Value) -> Value {
+        match (key, value) {
+            ("inputs" | "outputs" | "supporting_inputs" | "derived_from", Value::Array(items)) => {
+                items.iter().map(|item| self.artifact_meaning(item)).collect()
+            }
+            ("supersedes", id) => self.artifact_meaning(id),
+            ("producer_action_id", Value::Int(id)) => {
+                let action = id.as_i64().and_then(|id| self.trace.action_by_id(id));
+                action.map_or_else(|| value.clone(), |action| self.action_key(action).into())
+            }
+            _ => value.clone(),
+        }
+    }
+
+    fn artifact_meaning(&self, id: &Value) -> Value {
+        let key = id.as_str().and_then(|id| self.artifacts.get(id));
+        key.map_or_else(|| id.clone(), |key| key.as_str().into())
+    }
+}
+
+fn artifact_key(artifact: &Artifact) -> String {
+    let kind = artifact.artifact_type().map_or(artifact.type_word(), |kind| kind.as_str());
+    // An artifact without a name has nothing but its id to be known by.
+    format!("{kind}\u{1f}{}", artifact.name().or(artifact.id()).unwrap_or(""))
 }
 
 #[cfg(test)]
