@@ -4,7 +4,7 @@
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
-pub(crate) fn plain_length(bytes: &[u8]) -> usize {
+pub fn plain_length(bytes: &[u8]) -> usize {
     let place = |flags: u64| (flags.trailing_zeros() / 8) as usize;
     let mut rest = bytes;
     while let Some((chunk, after)) = rest.split_first_chunk::<16>() {

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-/// A key met while scanning: what is between its quotes, and its first bytes as a number.
+/// A key met while scanning: the bytes between its quotes, and the first of them as a number.
 #[derive(Clone, Copy)]
 pub(super) struct Key<'a> {
     raw: &'a [u8],
-    /// The first eight bytes, big end first, zeros behind a shorter key. No scanned byte is zero.
+    /// The first eight bytes, big end first, padded with zeros. No scanned byte is zero.
     prefix: u64,
     escaped: bool,
 }
@@ -14,10 +14,6 @@ pub(super) struct Key<'a> {
 impl<'a> Key<'a> {
     pub(super) fn new(raw: &'a [u8], escaped: bool) -> Self {
         Self { raw, prefix: prefix(raw), escaped }
-    }
-
-    pub(super) fn raw(&self) -> &'a [u8] {
-        self.raw
     }
 
     /// Compares keys as the writer orders them: by their unescaped bytes.
@@ -29,7 +25,7 @@ impl<'a> Key<'a> {
         match self.prefix.cmp(&other.prefix) {
             Ordering::Less => true,
             Ordering::Greater => false,
-            // Equal prefixes are equal keys, or keys that both go on behind eight bytes.
+            // Equal prefixes are equal keys, or keys that are both longer than eight bytes.
             Ordering::Equal => self.raw < other.raw,
         }
     }
@@ -40,12 +36,12 @@ fn prefix(raw: &[u8]) -> u64 {
     if let Some(first) = raw.first_chunk::<8>() {
         return u64::from_be_bytes(*first);
     }
-    let mut first = [0; 8];
-    first.iter_mut().zip(raw).for_each(|(slot, byte)| *slot = *byte);
-    u64::from_be_bytes(first)
+    let shorter = raw.iter().fold(0, |prefix: u64, byte| (prefix << 8) | u64::from(*byte));
+    // A key without bytes has the prefix zero, which no shift may reach by 64 bits.
+    shorter.checked_shl(64 - 8 * raw.len() as u32).unwrap_or(0)
 }
 
-/// Decodes the inside of a string that has passed the scanner.
+/// Decodes the inside of a string that the scanner has accepted.
 fn unescaped(raw: &[u8]) -> Vec<u8> {
     let quoted = [b"\"", raw, b"\""].concat();
     match crate::parse(&quoted) {

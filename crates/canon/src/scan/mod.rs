@@ -1,9 +1,9 @@
 //! Proof that bytes already are canonical JSON, without building a tree.
 //!
-//! Verifying a journal hashes each line as it stands. That is only sound when the line is the canonical form of
+//! Verifying a journal hashes the bytes of each line. That is only sound when the line is the canonical form of
 //! its value: a forged line with other spacing or key order could carry a hash over its own raw bytes. The
 //! scanner therefore accepts exactly the texts that [`canonical_bytes`](crate::canonical_bytes) can produce and
-//! [`parse`](crate::parse()) can read, and nothing else; whoever is refused takes the slow road.
+//! [`parse`](crate::parse()) can read, and nothing else; any other text must be parsed and written again.
 
 mod key;
 mod number;
@@ -12,6 +12,8 @@ mod scanner;
 mod tests;
 
 use scanner::Scanner;
+
+pub use crate::plain::plain_length;
 
 /// Bytes that are not the canonical form of any value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +51,7 @@ pub struct Member<'a> {
     pub raw_key: &'a [u8],
     /// Offset of the key's opening quote.
     pub start: usize,
-    /// Offset behind the value.
+    /// Offset after the value.
     pub end: usize,
     /// The value.
     pub value: Proved<'a>,
@@ -83,7 +85,7 @@ pub fn prove_with<'a>(
 
 /// Proves that `bytes` begin with a canonical value inside `enclosing` containers; more may follow it.
 ///
-/// For readers that know what stands around a value and prove that themselves. A number is taken as far as it goes.
+/// For readers that prove the text around the value themselves. A number is read up to its last digit.
 ///
 /// # Errors
 /// [`NotCanonical`] with the first offending offset.

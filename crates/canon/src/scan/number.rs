@@ -2,28 +2,57 @@
 
 use crate::{Float, INT_DIGITS_MAX, float};
 
-/// Returns the length of the canonical number at the start of `bytes`; `None` when it is spelled otherwise.
+/// The digits up to which every decimal fraction is the shortest spelling of its double.
+///
+/// Two different decimals of at most 15 digits are never the same double, so no shorter one can stand for it.
+const EXACT_DIGITS_MAX: usize = 15;
+/// The zeros that may follow the point of a number below one: `0.0001` is written so, `1e-05` is not.
+const LEADING_ZEROS_MAX: usize = 3;
+
+/// Returns the length of the canonical number at the start of `bytes`; `None` when it is spelled in another way.
 #[inline]
 pub(super) fn canonical_length(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
-    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if let Some(b'-' | b'+' | b'.' | b'e') = digits.get(whole) {
-        return canonical_float_length(bytes);
-    }
     let sign = bytes.len() - digits.len();
-    let canonical = match (whole, digits.first()) {
-        (0, _) => false,
-        (1, Some(b'0')) => sign == 0,
-        (_, first) => first != Some(&b'0') && whole <= INT_DIGITS_MAX,
-    };
-    canonical.then_some(sign + whole)
+    let whole = count_digits(digits);
+    let is_plain = whole == 1 || (whole > 1 && digits.first() != Some(&b'0'));
+    match digits.get(whole) {
+        Some(b'.') if is_plain => {
+            let length = short_fraction_length(digits, whole).map(|length| sign + length);
+            length.or_else(|| canonical_float_length(bytes))
+        }
+        Some(b'-' | b'+' | b'.' | b'e') => canonical_float_length(bytes),
+        _ if !is_plain || whole > INT_DIGITS_MAX => None,
+        _ if sign == 1 && digits.first() == Some(&b'0') => None,
+        _ => Some(sign + whole),
+    }
+}
+
+fn count_digits(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// Returns the length of a decimal fraction that is canonical for certain: few digits, no exponent, no zero at the end.
+#[inline]
+fn short_fraction_length(digits: &[u8], whole: usize) -> Option<usize> {
+    let fraction = digits.get(whole + 1..)?;
+    let count = count_digits(fraction);
+    let fraction_digits = fraction.get(..count)?;
+    let is_single_zero = fraction_digits == b"0";
+    let is_trimmed = is_single_zero || !matches!(fraction_digits.last(), None | Some(b'0'));
+    let is_positional = digits.first() != Some(&b'0')
+        || is_single_zero
+        || fraction_digits.iter().take_while(|digit| **digit == b'0').count() <= LEADING_ZEROS_MAX;
+    let ends = !matches!(fraction.get(count), Some(b'-' | b'+' | b'.' | b'e'));
+    let is_canonical = is_trimmed && is_positional && ends && whole + count <= EXACT_DIGITS_MAX;
+    is_canonical.then_some(whole + 1 + count)
 }
 
 #[cold]
 fn canonical_float_length(bytes: &[u8]) -> Option<usize> {
     let is_part = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e');
     let token = bytes.get(..bytes.iter().take_while(is_part).count())?;
-    // The writer's longest spelling is far shorter; whoever writes more is refused without being converted.
+    // The writer's longest spelling is far shorter; a longer token is refused without being converted.
     if token.len() > float::SPELLING_BYTES_MAX {
         return None;
     }

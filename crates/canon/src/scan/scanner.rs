@@ -59,7 +59,8 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
         let mut previous: Option<Key<'a>> = None;
         loop {
             let start = self.offset;
-            let key = self.string()?;
+            let (raw, escaped) = self.string()?;
+            let key = Key::new(raw, escaped);
             if previous.is_some_and(|previous| !previous.is_before(&key)) {
                 return Err(NotCanonical { offset: start });
             }
@@ -72,7 +73,7 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
                 let end = self.offset;
                 let bytes = self.bytes.get(value_start..end).unwrap_or_default();
                 let value = Proved { bytes, depth: nested };
-                (self.on_member)(Member { depth, raw_key: key.raw(), start, end, value });
+                (self.on_member)(Member { depth, raw_key: raw, start, end, value });
             }
             if self.take(b'}') {
                 return Ok(1 + deepest);
@@ -81,26 +82,31 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
         }
     }
 
-    /// Passes a string and returns what is between its quotes.
+    /// Passes a string and returns the bytes between its quotes, and whether they hold an escape.
     #[inline]
-    fn string(&mut self) -> Result<Key<'a>, NotCanonical> {
+    fn string(&mut self) -> Result<(&'a [u8], bool), NotCanonical> {
         self.expect(b'"')?;
         let start = self.offset;
-        let mut escaped = false;
+        self.offset += plain_length(self.rest());
+        let escaped = self.peek() != Some(b'"');
+        if escaped {
+            self.escapes()?;
+        }
+        let raw = self.bytes.get(start..self.offset).unwrap_or_default();
+        self.offset += 1;
+        Ok((raw, escaped))
+    }
+
+    /// Passes the rest of a string, from its first byte that is not plain up to the closing quote.
+    #[cold]
+    fn escapes(&mut self) -> Result<(), NotCanonical> {
         loop {
-            self.offset += plain_length(self.rest());
             match self.peek() {
-                Some(b'"') => {
-                    let raw = self.bytes.get(start..self.offset).unwrap_or_default();
-                    self.offset += 1;
-                    return Ok(Key::new(raw, escaped));
-                }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
+                Some(b'"') => return Ok(()),
+                Some(b'\\') => self.escape()?,
                 _ => return Err(self.broken()),
             }
+            self.offset += plain_length(self.rest());
         }
     }
 

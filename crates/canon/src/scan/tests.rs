@@ -165,6 +165,11 @@ proptest! {
     }
 
     #[test]
+    fn the_scanner_agrees_on_fractions_of_any_length(text in r"-?(0|[1-9][0-9]{0,17})\.(0{0,5})[0-9]{0,18}") {
+        prop_assert_eq!(prove(text.as_bytes()).is_ok(), slow(text.as_bytes()), "{}", text);
+    }
+
+    #[test]
     fn the_scanner_agrees_on_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..24)) {
         let quoted = [b"\"", bytes.as_slice(), b"\""].concat();
         prop_assert_eq!(prove(&bytes).is_ok(), slow(&bytes));
