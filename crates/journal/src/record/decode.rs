@@ -72,8 +72,8 @@ impl Chained {
         Self::decode_any(line, profile)
     }
 
-    /// Takes the general road: any member, any order, any kind of record.
-    pub(super) fn decode_any(line: &[u8], profile: &Profile) -> Result<Self, DecodeError> {
+    /// Reads any record: any member, any order, any kind.
+    pub(crate) fn decode_any(line: &[u8], profile: &Profile) -> Result<Self, DecodeError> {
         let mut members = Vec::new();
         let read = Line::read(line, &mut members)?;
         read.with_fields(&members, |fields, _| decode(fields, profile))

@@ -40,6 +40,7 @@ pub(crate) struct StepLayout<'a> {
 
 impl<'a> StepLayout<'a> {
     /// Reads a line of this layout without its line feed; `None` for any other.
+    #[inline]
     pub(crate) fn read(line: &'a [u8], profile: &Profile) -> Option<Self> {
         let mut text = Text { rest: line };
         text.literal(b"{\"index\":")?;
@@ -91,7 +92,7 @@ impl<'a> StepLayout<'a> {
     }
 
     /// Makes the record.
-    pub(super) fn decode(&self, typing: Typing) -> Option<Chained> {
+    pub(crate) fn decode(&self, typing: Typing) -> Option<Chained> {
         static VERSION: LazyLock<Arc<str>> = LazyLock::new(|| RESULT_VERSION.into());
         let digest = |hex: &[u8; Digest::HEX_BYTES]| Digest::from_hex(hex);
         let result = StepResult::restore(
@@ -145,28 +146,26 @@ impl<'a> Text<'a> {
     #[inline]
     fn hex(&mut self) -> Option<&'a [u8; Digest::HEX_BYTES]> {
         let (hex, rest) = self.rest.split_first_chunk()?;
-        // Without an early exit the compiler tests many bytes at once.
-        let is_digit = |byte: &u8| byte.is_ascii_digit() | (b'a'..=b'f').contains(byte);
-        if !hex.iter().fold(true, |all, byte| all & is_digit(byte)) {
-            return None;
-        }
         self.rest = rest;
-        Some(hex)
+        Digest::is_hex(hex).then_some(hex)
     }
 
     /// Takes a canonical number that fits.
     #[inline]
     fn number(&mut self) -> Option<u64> {
-        let length = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = self.rest.split_at(length);
-        if length > 1 && digits.first() == Some(&b'0') {
-            return None;
+        let mut number: u64 = 0;
+        let mut length = 0;
+        while let Some(digit @ b'0'..=b'9') = self.rest.get(length) {
+            number = number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+            length += 1;
         }
+        let (digits, rest) = self.rest.split_at(length);
         self.rest = rest;
-        str::from_utf8(digits).ok()?.parse().ok()
+        (length == 1 || (length > 1 && digits.first() != Some(&b'0'))).then_some(number)
     }
 
     /// Takes a time in ASCII.
+    #[inline]
     fn time(&mut self, typing: Typing) -> Option<&'a str> {
         const TIME_BYTES: usize = "2026-02-02T00:00:00Z".len();
         let (time, rest) = self.rest.split_at_checked(TIME_BYTES)?;
@@ -176,12 +175,11 @@ impl<'a> Text<'a> {
     }
 
     /// Takes a text that needs no escape, up to its closing quote.
+    #[inline]
     fn plain(&mut self) -> Option<&'a str> {
-        let is_end = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-        let length = self.rest.iter().position(is_end).filter(|length| *length > 0)?;
-        let (text, rest) = self.rest.split_at(length);
+        let (text, rest) = self.rest.split_at(scan::plain_length(self.rest));
         self.rest = rest;
-        str::from_utf8(text).ok()
+        str::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 
     /// Takes an object or a list.

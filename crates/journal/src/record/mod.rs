@@ -41,6 +41,16 @@ pub enum Record {
     Control(Control),
 }
 
+impl Record {
+    /// Computes the hash of a step's output, so that the thread that decodes a record does it and not the one that
+    /// applies the result.
+    pub(crate) fn hash_output(&self) {
+        if let Self::Step(step) = self {
+            step.result.outcome().output_hash();
+        }
+    }
+}
+
 /// The first record: what the run is about and by which rules it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {

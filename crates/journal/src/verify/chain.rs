@@ -1,33 +1,44 @@
 //! The levels that need the journal alone and no typed record: bytes and chain.
 //!
-//! Each record names the hash of the one before inside itself, so records are hashed independently: the journal is
-//! cut at line starts, every core checks a stretch, and the seams are compared at the end.
+//! Each record names the hash of the record before it inside itself, so records are hashed independently: every core
+//! checks stretches of the journal, and the seams between stretches are compared in order.
 
 use std::num::NonZeroUsize;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hence_canon::{Digest, scan};
 use hence_state::{Profile, ProfileName};
 
-use super::line::{Facts, check_line};
+use super::line::{Facts, Purpose, check_line};
+use super::stretches::{STRETCH_BYTES_MAX, Stretch, in_order, line_feeds};
 use super::{Break, Outcome, Reason, ReasonCode};
-use crate::record::{self, Line};
-use crate::{Head, RecordCount};
+use crate::reader::ReadError;
+use crate::record::{self, Chained, Line};
+use crate::{Head, RecordCount, RecordIndex};
 
-/// More threads than this wait for memory, not for each other.
-const THREADS_MAX: usize = 64;
-/// Starting a thread costs more than checking this much.
-const STRETCH_BYTES_MIN: usize = 8 * 1024;
+/// The size of a usual record, to reserve room for the records of a stretch.
+const RECORD_BYTES_USUAL: usize = 512;
 
-/// What the chain level found.
+/// The findings of the chain level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChainCheck {
-    /// Whether it holds.
+    /// Whether the level holds.
     pub outcome: Outcome,
-    /// How many lines there are.
+    /// The number of lines.
     pub records: u64,
-    /// Where the journal ends, when it holds.
+    /// The end of the journal, when the level holds.
     pub head: Option<Head>,
+}
+
+/// Why [`read_verified`] refuses a journal.
+#[derive(Debug)]
+pub enum ReadVerifiedError<E> {
+    /// The chain is broken.
+    Broken(Break),
+    /// A line is not a record.
+    Read(ReadError),
+    /// The caller refused a record.
+    Refused(E),
 }
 
 /// Checks that each line is the canonical form of its value and ends with a line feed.
@@ -39,13 +50,13 @@ pub fn check_bytes(journal: &[u8]) -> Outcome {
         let Some(end) = memchr::memchr(b'\n', rest) else {
             return broken(line, Reason::new(ReasonCode::MissingFinalLf));
         };
-        let (text, behind) = rest.split_at(end);
+        let (text, after) = rest.split_at(end);
         let proved = scan::prove(text).map_err(|error| error.to_string());
         let is_object = text.first() == Some(&b'{');
         if let Err(found) = proved.and_then(|_| is_object.then_some(()).ok_or("not an object".to_owned())) {
             return broken(line, Reason { found: Some(found), ..Reason::new(ReasonCode::NotCanonical) });
         }
-        rest = behind.get(1..).unwrap_or_default();
+        rest = after.get(1..).unwrap_or_default();
         line += 1;
     }
     Outcome::Holds
@@ -53,38 +64,82 @@ pub fn check_bytes(journal: &[u8]) -> Outcome {
 
 /// Checks framing, shapes, indices, links and hashes of a journal on up to `threads` threads.
 pub fn check_chain(journal: &[u8], threads: NonZeroUsize) -> ChainCheck {
-    if journal.is_empty() {
-        return broken(0, 0, vec![Reason::new(ReasonCode::EmptyTrace)]);
-    }
     let profile = profile_of(journal);
-    let stretches = cut(journal, threads);
-    join(&check_stretches(&stretches, &profile))
+    let mut chain = Chain::default();
+    let is_broken = AtomicBool::new(false);
+    in_order(
+        journal,
+        threads,
+        usize::MAX,
+        |stretch| match is_broken.load(Ordering::Relaxed) {
+            true => Checked::uncheckable(stretch),
+            false => check_stretch(stretch, &profile, Purpose::Check),
+        },
+        |checked| {
+            chain.join(checked);
+            is_broken.store(chain.found.is_some(), Ordering::Relaxed);
+        },
+    );
+    chain.into_check()
 }
 
-/// Checks the lines behind `head` as [`check_chain`] checks a whole journal: for a reader that has checked the rest.
+/// Checks the lines after `head` as [`check_chain`] checks a whole journal, for a reader that has checked the rest.
 pub fn check_behind(head: Head, lines: &[u8], profile: &Profile) -> ChainCheck {
-    // What is known already stands for a stretch that was checked, so that the seam is compared like any other.
-    let (records, last_hash) = (head.records.get(), Some(head.hash));
-    let known = Stretch { first_line: 0, lines: records, first: None, last_hash, found: None };
-    if lines.is_empty() { join(&[known]) } else { join(&[known, check_stretch(lines, records, profile)]) }
+    let mut chain = Chain { records: head.records.get(), last_hash: Some(head.hash), found: None };
+    if !lines.is_empty() {
+        let stretch = Stretch { first_line: head.records.get(), bytes: lines };
+        chain.join(check_stretch(stretch, profile, Purpose::Check));
+    }
+    chain.into_check()
 }
 
-/// Checks each stretch on a thread of its own, the first on this one.
-fn check_stretches(stretches: &[(u64, &[u8])], profile: &Profile) -> Vec<Stretch> {
-    let check = |(first_line, bytes): &(u64, &[u8])| check_stretch(bytes, *first_line, profile);
-    let Some((first, others)) = stretches.split_first() else { return Vec::new() };
-    thread::scope(|scope| {
-        let spawn = |stretch| (stretch, thread::Builder::new().spawn_scoped(scope, move || check(stretch)));
-        let workers: Vec<_> = others.iter().map(spawn).collect();
-        let mut checks = vec![check(first)];
-        checks.extend(workers.into_iter().map(|(stretch, worker)| match worker {
-            // A verdict without one of its stretches would be none: what went wrong there goes wrong here.
-            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // No thread to be had: this one does the work.
-            Err(_) => check(stretch),
-        }));
-        checks
-    })
+/// Reads a journal once: checks the chain and decodes the records on up to `threads` threads, and hands the records to
+/// `fold` in order, the header first. Returns the head.
+///
+/// # Errors
+/// [`ReadVerifiedError`]. A broken chain is reported before anything else, also when it breaks after a record that
+/// `fold` refused: nothing that `fold` made of the records may be used then.
+pub fn read_verified<E>(
+    journal: &[u8],
+    threads: NonZeroUsize,
+    mut fold: impl FnMut(Chained) -> Result<(), E>,
+) -> Result<Head, ReadVerifiedError<E>> {
+    let profile = profile_of(journal);
+    let mut chain = Chain::default();
+    let mut refused = None;
+    let (is_broken, is_refused) = (AtomicBool::new(false), AtomicBool::new(false));
+    in_order(
+        journal,
+        threads,
+        STRETCH_BYTES_MAX,
+        |stretch| match (is_broken.load(Ordering::Relaxed), is_refused.load(Ordering::Relaxed)) {
+            (true, _) => Checked::uncheckable(stretch),
+            (false, true) => check_stretch(stretch, &profile, Purpose::Check),
+            (false, false) => check_stretch(stretch, &profile, Purpose::Read),
+        },
+        |mut checked| {
+            let records = std::mem::take(&mut checked.records);
+            chain.join(checked);
+            is_broken.store(chain.found.is_some(), Ordering::Relaxed);
+            if chain.found.is_none() && refused.is_none() {
+                let mut taken = records.into_iter().map(|record| {
+                    record
+                        .map_err(ReadVerifiedError::Read)
+                        .and_then(|record| fold(record).map_err(ReadVerifiedError::Refused))
+                });
+                refused = taken.find_map(Result::err);
+                is_refused.store(refused.is_some(), Ordering::Relaxed);
+            }
+        },
+    );
+    let check = chain.into_check();
+    match (check.outcome, refused, check.head) {
+        (Outcome::Broken(found), ..) => Err(ReadVerifiedError::Broken(found)),
+        (_, Some(refused), _) => Err(refused),
+        (_, None, Some(head)) => Ok(head),
+        // A chain that holds has a head.
+        (_, None, None) => Err(ReadVerifiedError::Broken(empty())),
+    }
 }
 
 /// Reads the profile from the first line. A first line that is no header is reported by its stretch.
@@ -98,59 +153,58 @@ fn profile_of(journal: &[u8]) -> Profile {
     Profile::named(name.unwrap_or(ProfileName::Strict))
 }
 
-fn broken(records: u64, line: u64, reasons: Vec<Reason>) -> ChainCheck {
-    ChainCheck { outcome: Outcome::Broken(Break { line, reasons }), records, head: None }
+fn empty() -> Break {
+    Break { line: 0, reasons: vec![Reason::new(ReasonCode::EmptyTrace)] }
 }
 
-/// Cuts a journal into stretches of whole lines, each with the number of its first line.
-fn cut(journal: &[u8], threads: NonZeroUsize) -> Vec<(u64, &[u8])> {
-    let threads = threads.get().min(THREADS_MAX);
-    let target = journal.len().div_ceil(threads).max(STRETCH_BYTES_MIN);
-    let mut stretches = Vec::with_capacity(threads);
-    let (mut rest, mut first_line) = (journal, 0);
-    while !rest.is_empty() {
-        let from = target.min(rest.len()) - 1;
-        let tail = rest.get(from..).unwrap_or_default();
-        let end = memchr::memchr(b'\n', tail).map_or(rest.len(), |at| from + at + 1);
-        let (stretch, behind) = rest.split_at(end);
-        stretches.push((first_line, stretch));
-        if !behind.is_empty() {
-            first_line += line_feeds(stretch);
-        }
-        rest = behind;
-    }
-    stretches
-}
-
-/// What is known of a stretch: enough to join it with its neighbours.
-struct Stretch {
+/// A stretch that was checked: enough to join it with its neighbours.
+struct Checked {
     first_line: u64,
     lines: u64,
     first: Option<Facts>,
     last_hash: Option<Digest>,
     found: Option<Break>,
+    /// The records before the first break, when they were asked for.
+    records: Vec<Result<Chained, ReadError>>,
 }
 
-fn check_stretch(bytes: &[u8], first_line: u64, profile: &Profile) -> Stretch {
-    let mut stretch = Stretch { first_line, lines: 0, first: None, last_hash: None, found: None };
+impl Checked {
+    /// Counts the lines of a stretch after a break, which nothing can be said about.
+    fn uncheckable(stretch: Stretch<'_>) -> Self {
+        Self { lines: count_lines(stretch.bytes), ..Self::begin(stretch) }
+    }
+
+    fn begin(stretch: Stretch<'_>) -> Self {
+        let first_line = stretch.first_line;
+        Self { first_line, lines: 0, first: None, last_hash: None, found: None, records: Vec::new() }
+    }
+}
+
+fn check_stretch(stretch: Stretch<'_>, profile: &Profile, purpose: Purpose) -> Checked {
+    let mut checked = Checked::begin(stretch);
+    if purpose == Purpose::Read {
+        checked.records.reserve(stretch.bytes.len() / RECORD_BYTES_USUAL + 1);
+    }
     let mut members = Vec::new();
-    let mut rest = bytes;
+    let mut rest = stretch.bytes;
     while !rest.is_empty() {
-        let number = first_line + stretch.lines;
-        let mut line = check_line(rest, number, profile, &mut members);
-        rest = line.behind;
-        stretch.lines += 1;
-        line.reasons.extend(stretch.last_hash.and_then(|before| line.facts.misses(before)));
-        stretch.last_hash = line.facts.hash;
+        let number = stretch.first_line + checked.lines;
+        let mut line = check_line(rest, number, profile, purpose, &mut members);
+        rest = line.rest;
+        checked.lines += 1;
+        line.reasons.extend(checked.last_hash.and_then(|before| line.facts.misses(before)));
+        checked.last_hash = line.facts.hash;
         // The first line of a stretch is compared with the line before it when stretches are joined.
-        stretch.first.get_or_insert(line.facts);
+        checked.first.get_or_insert(line.facts);
         if !line.reasons.is_empty() {
-            stretch.found = Some(Break { line: number, reasons: line.reasons });
-            stretch.lines += count_lines(rest);
+            checked.found = Some(Break { line: number, reasons: line.reasons });
+            checked.lines += count_lines(rest);
             break;
         }
+        let index = RecordIndex::new(number);
+        checked.records.extend(line.record.map(|record| record.map_err(|error| ReadError { index, error })));
     }
-    stretch
+    checked
 }
 
 /// Counts lines, an unfinished last one included.
@@ -158,28 +212,41 @@ fn count_lines(bytes: &[u8]) -> u64 {
     line_feeds(bytes) + u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
 }
 
-fn line_feeds(bytes: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', bytes).count() as u64
+/// The stretches joined so far.
+#[derive(Default)]
+struct Chain {
+    records: u64,
+    last_hash: Option<Digest>,
+    found: Option<Break>,
 }
 
-/// Joins stretches: the first line of each must name the last hash of the one before.
-fn join(stretches: &[Stretch]) -> ChainCheck {
-    let records = stretches.iter().map(|stretch| stretch.lines).sum();
-    let mut last_hash: Option<Digest> = None;
-    for stretch in stretches {
-        let mut found = stretch.found.clone();
-        let first = stretch.first.as_ref();
-        if let Some(seam) = last_hash.zip(first).and_then(|(before, first)| first.misses(before)) {
-            match &mut found {
-                Some(first) if first.line == stretch.first_line => first.reasons.push(seam),
-                _ => found = Some(Break { line: stretch.first_line, reasons: vec![seam] }),
+impl Chain {
+    /// Joins the next stretch: its first line must name the last hash of the stretch before.
+    fn join(&mut self, checked: Checked) {
+        self.records += checked.lines;
+        if self.found.is_some() {
+            return;
+        }
+        self.found = checked.found;
+        let seam = self.last_hash.zip(checked.first).and_then(|(before, first)| first.misses(before));
+        if let Some(seam) = seam {
+            match &mut self.found {
+                Some(found) if found.line == checked.first_line => found.reasons.push(seam),
+                found => *found = Some(Break { line: checked.first_line, reasons: vec![seam] }),
             }
         }
-        if let Some(found) = found {
-            return ChainCheck { outcome: Outcome::Broken(found), records, head: None };
-        }
-        last_hash = stretch.last_hash;
+        self.last_hash = checked.last_hash;
     }
-    let head = last_hash.map(|hash| Head { hash, records: RecordCount::new(records) });
-    ChainCheck { outcome: Outcome::Holds, records, head }
+
+    fn into_check(self) -> ChainCheck {
+        let records = self.records;
+        let found = if records == 0 { Some(empty()) } else { self.found };
+        match found {
+            Some(found) => ChainCheck { outcome: Outcome::Broken(found), records, head: None },
+            None => {
+                let head = self.last_hash.map(|hash| Head { hash, records: RecordCount::new(records) });
+                ChainCheck { outcome: Outcome::Holds, records, head }
+            }
+        }
+    }
 }

@@ -5,9 +5,18 @@ use hence_canon::scan::Member;
 use hence_state::Profile;
 
 use super::{Reason, ReasonCode};
-use crate::record::{self, LINE_BYTES_MAX, Line, RecordKind, StepLayout};
+use crate::record::{self, Chained, DecodeError, LINE_BYTES_MAX, Line, RecordKind, StepLayout};
 
-/// What a line says about its place in the chain.
+/// The reason a line is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To check it.
+    Check,
+    /// To check it and to decode its record.
+    Read,
+}
+
+/// The place in the chain that a line claims.
 pub(super) struct Facts {
     pub(super) kind: RecordKind,
     pub(super) hash: Option<Digest>,
@@ -30,10 +39,12 @@ impl Facts {
 /// A line that was checked by itself.
 pub(super) struct Checked<'a> {
     pub(super) facts: Facts,
-    /// What is wrong with it.
+    /// The defects of the line.
     pub(super) reasons: Vec<Reason>,
-    /// The stretch behind it.
-    pub(super) behind: &'a [u8],
+    /// The record, when it was asked for and the line has no defect.
+    pub(super) record: Option<Result<Chained, DecodeError>>,
+    /// The bytes after the line.
+    pub(super) rest: &'a [u8],
 }
 
 /// Checks the line at the start of `bytes`, which is line `number` of its journal.
@@ -41,34 +52,56 @@ pub(super) fn check_line<'a>(
     bytes: &'a [u8],
     number: u64,
     profile: &Profile,
+    purpose: Purpose,
     members: &mut Vec<Member<'a>>,
 ) -> Checked<'a> {
     let end = memchr::memchr(b'\n', bytes);
-    let (text, behind) = bytes.split_at(end.unwrap_or(bytes.len()));
+    let (text, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+    let rest = rest.get(1..).unwrap_or_default();
     let mut reasons = Vec::new();
-    let usual = number > 0 && text.len() <= LINE_BYTES_MAX;
-    let facts = match usual.then(|| StepLayout::read(text, profile)).flatten() {
-        Some(step) => check_step(&step, number, &mut reasons),
-        None => check_any(text, number, profile, members, &mut reasons),
+    let is_usual = number > 0 && text.len() <= LINE_BYTES_MAX;
+    let step = if is_usual { StepLayout::read(text, profile) } else { None };
+    let (facts, record) = match step {
+        Some(step) => {
+            let facts = check_step(&step, number, &mut reasons);
+            let is_wanted = purpose == Purpose::Read && reasons.is_empty();
+            let decode =
+                || step.decode(profile.typing).map_or_else(|| Chained::decode_any(text, profile), Ok);
+            (facts, is_wanted.then(decode))
+        }
+        None => {
+            let facts = check_any(text, number, profile, members, &mut reasons);
+            let is_wanted = purpose == Purpose::Read && reasons.is_empty();
+            let decode = || match number {
+                0 => Chained::decode_header(text).map(|(header, _)| header),
+                _ => Chained::decode_any(text, profile),
+            };
+            (facts, is_wanted.then(decode))
+        }
     };
     let is_record = !reasons.iter().any(|reason| matches!(reason.code, ReasonCode::Line(_)));
     if end.is_none() && is_record {
         reasons.push(Reason::new(ReasonCode::MissingFinalLf));
     }
-    Checked { facts, reasons, behind: behind.get(1..).unwrap_or_default() }
+    if let Some(Ok(chained)) = &record {
+        chained.record.hash_output();
+    }
+    Checked { facts, reasons, record, rest }
 }
 
-/// Takes the short road: a step as we write it, whose hash covers two spans of the line.
+/// Checks a step as this version writes it, whose hash covers two spans of the line.
 fn check_step(step: &StepLayout<'_>, number: u64, reasons: &mut Vec<Reason>) -> Facts {
     if step.index != number {
         reasons.push(Reason::mismatch(ReasonCode::IndexMismatch, number, step.index));
     }
     let computed = Digest::of_parts(step.hashed);
-    reasons.extend(Reason::unless_equal(ReasonCode::RecordHashMismatch, step.record_hash, computed));
+    if computed != step.record_hash {
+        reasons.push(Reason::mismatch(ReasonCode::RecordHashMismatch, step.record_hash, computed));
+    }
     Facts { kind: RecordKind::Step, hash: Some(step.record_hash), prev: Some(step.prev_hash) }
 }
 
-/// Takes the general road: any member, any order, any kind of record.
+/// Checks any record: any member, any order, any kind.
 fn check_any<'a>(
     text: &'a [u8],
     number: u64,

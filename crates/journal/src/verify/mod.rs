@@ -1,4 +1,4 @@
-//! What holds of a journal, level by level, and what no level can show.
+//! Verification of a journal, level by level.
 
 mod chain;
 mod compare;
@@ -7,8 +7,9 @@ mod levels;
 mod line;
 mod reason;
 mod report;
+mod stretches;
 
-pub use chain::{ChainCheck, check_behind, check_bytes, check_chain};
+pub use chain::{ChainCheck, ReadVerifiedError, check_behind, check_bytes, check_chain, read_verified};
 pub use compare::first_difference;
 pub use follow::{Follower, Program};
 pub use levels::{Trusted, check_linked, check_spec};
