@@ -5,6 +5,7 @@ mod canonical;
 mod expressions;
 mod growth;
 mod policy;
+mod problems;
 mod resume;
 mod review;
 mod skills;
@@ -31,6 +32,7 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "canonical", run: canonical::run },
     Bench { name: "growth", run: growth::run },
     Bench { name: "resume", run: resume::run },
+    Bench { name: "problems", run: problems::run },
     Bench { name: "skills", run: skills::run },
     Bench { name: "expressions", run: expressions::run },
     Bench { name: "traces", run: traces::run },

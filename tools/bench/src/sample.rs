@@ -77,27 +77,23 @@ pub(crate) fn loop_problem(count: usize) -> Value {
             ]),
         ),
     ]);
-    problem(settings)
+    problem(settings, object([]))
 }
 
 fn plan(engine: &Engine, settings: Value) -> Result<Plan, Error> {
-    Ok(engine.plan(&Request::of_value(problem(settings), Profile::STRICT))?)
+    Ok(engine.plan(&Request::of_value(problem(settings, object([])), Profile::STRICT))?)
 }
 
-fn problem(settings: Value) -> Value {
+/// Makes a problem with a few pieces of evidence; its context holds the members of `context` as well.
+pub(crate) fn problem(settings: Value, context: Value) -> Value {
     let evidence: Vec<Value> =
         (0..8).map(|number| object([("source", format!("note {number}").into())])).collect();
+    let context = context.as_object().cloned().unwrap_or_default().with("evidence", evidence);
     object([
         ("version", "1.0.0".into()),
         ("id", "bench".into()),
         ("created_at", "2026-01-01T00:00:00Z".into()),
-        (
-            "inputs",
-            object([
-                ("prompt", "How long does a record take?".into()),
-                ("context", object([("evidence", evidence.into())])),
-            ]),
-        ),
+        ("inputs", object([("prompt", "How long does a record take?".into()), ("context", context.into())])),
         ("settings", settings),
     ])
 }

@@ -1,13 +1,16 @@
-//! Taking up a run, against reading and hashing its journal.
+//! Resuming a run, against reading and hashing its journal.
+
+use std::convert::Infallible;
 
 use hence_canon::Digest;
 use hence_engine::{NoBlobs, Plan, Resumed, Run};
+use hence_journal::verify::read_verified;
 
-use crate::measure::compare;
+use crate::measure::{Compared, compare};
 use crate::table::{Budget, Row, Table};
-use crate::{Error, sample};
+use crate::{Error, machine, sample};
 
-/// How many steps the run has taken.
+/// The number of steps in the journal.
 const STEPS: usize = 100_000;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
@@ -19,7 +22,7 @@ fn measure(table: &mut Table, what: &str, plan: Plan) -> Result<(), Error> {
     let journal = sample::journal(plan.clone())?;
     let path = std::env::temp_dir().join(format!("hence-bench-{}.ndjson", std::process::id()));
     std::fs::write(&path, &journal)?;
-    // The last line is left out, so that there is something to take up.
+    // The last line is left out, so that there is something left to do.
     let whole = journal.strip_suffix(b"\n").unwrap_or_default();
     let end = whole.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let resume = |plan: Plan| -> Result<Resumed, Error> {
@@ -30,21 +33,30 @@ fn measure(table: &mut Table, what: &str, plan: Plan) -> Result<(), Error> {
     let going = resume(plan.clone()).map(|resumed| matches!(resumed, Resumed::Going(_)));
     let hash = || std::fs::read(&path).map(|journal| Digest::of(&journal));
     let compared = compare(|| plan.clone(), resume, hash);
+    let read = || {
+        let journal = std::fs::read(&path).unwrap_or_default();
+        read_verified(&journal, machine::threads(), |_| Ok::<(), Infallible>(())).is_ok()
+    };
+    let read_once = compare(|| (), |()| read(), hash);
     std::fs::remove_file(&path)?;
     if !going? {
         return Err("a run without its last record is taken for one that has ended".into());
     }
-    table.push(Row {
-        path: format!("resume a run of 100k steps, {what} / read and hash its journal"),
+    let row = |path: String, budget, compared: Compared| Row {
+        path,
         figure: Some(compared.ratio),
         unit: "×",
-        budget: Some(Budget::AtMost(2.0)),
+        budget,
         detail: format!(
             "{:.0?} against {:.0?} for {} MB",
             compared.subject,
             compared.baseline,
             journal.len() / 1_000_000
         ),
-    });
+    };
+    let verified = format!("read, verify and decode 100k records, {what} / read and hash the journal");
+    table.push(row(verified, None, read_once));
+    let resumed = format!("resume a run of 100k steps, {what} / read and hash its journal");
+    table.push(row(resumed, Some(Budget::AtMost(2.0)), compared));
     Ok(())
 }
