@@ -88,7 +88,18 @@ impl UtcSecond {
 
 impl fmt::Display for UtcSecond {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{:.0}Z", self.0)
+        // Written by hand: every record has two of these, and the year has four digits.
+        let (date, time) = (self.0.date(), self.0.time());
+        let fields = [date.month(), date.day(), time.hour(), time.minute(), time.second()];
+        let mut text = *b"0000-00-00T00:00:00Z";
+        let two = |number: i8| [b'0' + number.unsigned_abs() / 10, b'0' + number.unsigned_abs() % 10];
+        let (centuries, years) = (date.year() / 100, date.year() % 100);
+        let years = [centuries, years].map(|number| i8::try_from(number).unwrap_or_default());
+        let places = [0, 2, 5, 8, 11, 14, 17];
+        for (place, number) in places.into_iter().zip(years.into_iter().chain(fields)) {
+            text.iter_mut().skip(place).zip(two(number)).for_each(|(slot, digit)| *slot = digit);
+        }
+        out.pad(str::from_utf8(&text).unwrap_or_default())
     }
 }
 
