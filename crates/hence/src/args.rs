@@ -1,4 +1,4 @@
-//! What a person can type.
+//! The arguments of every command. `commands.rs` and its modules list the commands themselves.
 
 mod import;
 mod policy;
@@ -9,44 +9,39 @@ pub(crate) mod skill;
 mod trace;
 pub(crate) mod vars;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser};
+use hence_canon::Value;
 use hence_journal::Head;
 use hence_journal::verify::Level;
 use hence_state::ProfileName;
 
+use crate::commands::Command;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::escape::escape_json;
+
 pub(crate) use import::ImportArgs;
-pub(crate) use policy::{
-    FailOnArg, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyNewArgs,
-    PolicyShowArgs, PolicySourcesArgs, VerdictFormat,
-};
-pub(crate) use review::{
-    ReviewCheckArgs, ReviewCommand, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewHandoffArgs,
-    ReviewItemArgs, ReviewNameArgs, ReviewOpenArgs, ReviewStatusArgs, ReviewSubjectArgs, StampArgs,
-};
-pub(crate) use trace::{
-    EditArgs, FindingsFormat, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs,
-    MetaSplitArgs, ResidualsAddArgs, ResidualsChange, ResidualsDeriveArgs, TraceBindArgs, TraceChainArgs,
-    TraceCommand, TraceDiffArgs, TraceExportArgs, TraceFileArgs, TraceForm, TraceGoalsArgs, TraceLineageArgs,
-    TraceMetaCommand, TraceReproduceArgs, TraceResidualsArgs, TraceValidateArgs,
-};
+pub(crate) use policy::*;
+pub(crate) use review::*;
+pub(crate) use trace::*;
 
 const EXAMPLES: &str = "\
 Examples:
-  hence run examples/vendor-choice.json     run a problem and keep its record
-  hence verify vendor-choice                say what holds of the record and what it cannot show
-  hence replay vendor-choice                run it again and compare every byte
-  hence state vendor-choice /artifacts      look at the state
+  hence run examples/vendor-choice.json     run a problem and store its journal
+  hence verify vendor-choice                check the journal, and name what it cannot show
+  hence replay vendor-choice                execute the run again and compare every byte
+  hence state vendor-choice /artifacts      print part of the state
 
 Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial";
 
-/// Run reasoning as a journal that stands up
+/// Run reasoning as a verifiable journal
 #[derive(Parser)]
 #[command(name = "hence", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
-    /// The folder runs are kept in
+    /// The folder of the store
     #[arg(long, global = true, value_name = "DIR", default_value = ".hence")]
     pub(crate) store: PathBuf,
     /// Print JSON; `hence schema COMMAND` describes it
@@ -56,71 +51,68 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Run a problem or a skill and keep its record
-    Run(RunArgs),
-    /// Say everything that is wrong with a skill, without running it
-    Check(skill::CheckArgs),
-    /// List the runs of the store
-    Runs(RunsArgs),
-    /// List the records of a run
-    Log(LogArgs),
-    /// Show one record of a run
-    Show(ShowArgs),
-    /// Show the state of a run, or part of it
-    State(StateArgs),
-    /// Say what holds of a record, where it first breaks, and what it cannot show
-    Verify(VerifyArgs),
-    /// Run a recorded problem again and compare every byte
-    Replay(ReplayArgs),
-    /// Say which steps of a skill's run wrote a value, and from what
-    Blame(skill::BlameArgs),
-    /// Say what in a skill's run depends on a value or a step
-    Impact(skill::ImpactArgs),
-    /// Compare two runs: the first divergence, then each step and path
-    Diff(DiffArgs),
-    /// Take a run up where its record ends
-    Resume(ResumeArgs),
-    /// Say what a run waits for or where it stopped, since when, and what continues it
-    Why(WhyArgs),
-    /// Answer what a run waits for
-    Answer(skill::AnswerArgs),
-    /// Start a run that shares everything before a step of another one
-    Fork(skill::ForkArgs),
-    /// Name a position of a run
-    Checkpoint(position::CheckpointArgs),
-    /// Return a run to a checkpoint; `hence resume` goes on from there
-    Rollback(position::RollbackArgs),
-    /// Write a run as a portable bundle
-    Export(ExportArgs),
-    /// Make a trace of another agent's log or telemetry, or take a bundle into the store
-    Import(ImportArgs),
-    /// Read, judge and compare review traces; write a run as one
-    #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
-    Trace(TraceCommand),
-    /// Review a trace: comments, items, waivers and approval in a journal of their own
-    #[command(subcommand, after_help = "Example: hence review open trace.json --author ada")]
-    Review(ReviewCommand),
-    /// Print the digest of a JSON document's canonical form
-    Hash(HashArgs),
-    /// Count what the store holds, or what a run did
-    Stats(StatsArgs),
-    /// Check the store and what lies in it
-    Doctor(DoctorArgs),
-    /// Keep named variables on a journal: set, read, checkpoint, roll back, finish
-    Vars(vars::VarsArgs),
-    /// Type commands of `hence vars` at a prompt, or pipe them in
-    Repl(repl::ReplArgs),
-    /// Check traces against policies, and look at policies
-    #[command(subcommand, after_help = "Example: hence policy check trace.json --policy engineering")]
-    Policy(PolicyCommand),
-    /// Explain an error code
-    Explain(ExplainArgs),
-    /// Print the JSON Schema of a command's --json output
-    Schema(SchemaArgs),
-    /// Print a completion script for a shell
-    Completions(CompletionsArgs),
+/// Declares a positional argument that many commands share and that is read as a text.
+macro_rules! shared_argument {
+    ($(#[$doc:meta])* $name:ident { $(#[$help:meta])* $field:ident }) => {
+        $(#[$doc])*
+        #[derive(ClapArgs)]
+        pub(crate) struct $name {
+            $(#[$help])*
+            $field: String,
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.$field
+            }
+        }
+    };
+}
+
+shared_argument! {
+    /// The run a command is about.
+    RunRef {
+        /// The run, or a prefix of its id
+        run
+    }
+}
+
+shared_argument! {
+    /// The review a command is about.
+    ReviewRef {
+        /// The review, or a prefix of its id
+        review
+    }
+}
+
+shared_argument! {
+    /// The trace a command reads.
+    TraceRef {
+        /// A trace as JSON or YAML, or - for standard input
+        file
+    }
+}
+
+/// The file a command writes its result to.
+#[derive(ClapArgs)]
+pub(crate) struct Output {
+    /// Write the result to this file [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl Output {
+    /// Writes a document to the file and returns its path, or to standard output if no file is named.
+    pub(crate) fn write(&self, context: &Context, document: &Value) -> Result<Option<&Path>, CliError> {
+        let text = format!("{}\n", escape_json(&hence_canon::pretty(document)));
+        match &self.out {
+            None => context.write(text.as_bytes())?,
+            Some(path) => std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?,
+        }
+        Ok(self.out.as_deref())
+    }
 }
 
 #[derive(ClapArgs)]
@@ -130,22 +122,22 @@ pub(crate) enum Command {
 pub(crate) struct RunArgs {
     /// The file of a problem or a skill, or - for standard input
     pub(crate) problem: String,
-    /// The run's id [default: the problem's id, or the skill's with a digest of what it is given]
+    /// The run's id [default: the problem's id, or the skill's id with a digest of its inputs]
     #[arg(long, visible_alias = "run-id", value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) trace_id: Option<String>,
-    /// When the run is created, as 2026-02-02T00:00:00Z [default: the problem's created_at; for a skill, now]
+    /// The time the run is created, as 2026-02-02T00:00:00Z [default: the problem's created_at; for a skill, now]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// The engine version to record [default: this engine's]
     #[arg(long, value_name = "VERSION")]
     pub(crate) engine_version: Option<String>,
-    /// The rules to follow: the documents (strict) or the public engine (compat)
+    /// The rules to follow: the documents (strict) or the public Python engine (compat)
     #[arg(long, default_value = "strict", value_name = "strict|compat")]
     pub(crate) profile: ProfileName,
-    /// Write the journal's bytes there too, or - for standard output
+    /// Also write the journal to this file, or to standard output for -
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<String>,
-    /// Policies every step must keep: a file (JSON, YAML or TOML) or a built-in pack; may be repeated
+    /// Policies that every step must satisfy: a file (JSON, YAML or TOML) or a built-in pack; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
@@ -155,10 +147,10 @@ pub(crate) struct RunArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence runs --store /srv/hence --limit 20")]
 pub(crate) struct RunsArgs {
-    /// Show at most this many; 0 shows all
+    /// List at most this many runs; 0 lists all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
-    /// Show only runs that wait for someone, and what for
+    /// List only runs that wait for an answer, with their questions
     #[arg(long)]
     pub(crate) waiting: bool,
 }
@@ -166,12 +158,12 @@ pub(crate) struct RunsArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence log vendor-choice --from 3 --limit 10")]
 pub(crate) struct LogArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// Begin with this record
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// Start at this record
     #[arg(long, default_value_t = 0, value_name = "INDEX")]
     pub(crate) from: u64,
-    /// Show at most this many; 0 shows all
+    /// List at most this many records; 0 lists all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
 }
@@ -179,26 +171,26 @@ pub(crate) struct LogArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence show vendor-choice Verify")]
 pub(crate) struct ShowArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// A record's index, or a step's name for its last execution
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// The index of a record, or the name of a step for its last execution
     pub(crate) step: String,
 }
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence state vendor-choice /artifacts/verification --at Verify")]
 pub(crate) struct StateArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// A JSON pointer into the state [default: all of it]
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// A JSON pointer into the state [default: the whole state]
     pub(crate) pointer: Option<String>,
-    /// The state after this record: an index, or a step's name for its last execution [default: the last]
+    /// Print the state after this record: an index, or a step's name for its last execution [default: the last]
     #[arg(long, value_name = "STEP")]
     pub(crate) at: Option<String>,
-    /// Leave references to large values as they are hashed
+    /// Print references to large values instead of the values
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Show the execution state of a skill's run: inputs, vars, outputs, working memory, events, trace
+    /// Print the execution state of a skill's run: inputs, vars, outputs, working memory, events, trace
     #[arg(long, conflicts_with_all = ["at", "raw"])]
     pub(crate) cognition: bool,
 }
@@ -206,12 +198,12 @@ pub(crate) struct StateArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence verify trace.ndjson --problem problem.json --anchor HASH:COUNT")]
 pub(crate) struct VerifyArgs {
-    /// A run, a prefix of its id, or a journal's file
+    /// A run, a prefix of its id, or the file of a journal
     pub(crate) target: String,
     /// The problem the journal should belong to [default: the run's own]
     #[arg(long, value_name = "FILE")]
     pub(crate) problem: Option<PathBuf>,
-    /// A head kept elsewhere, as `hence run` printed it
+    /// A head stored elsewhere, as `hence run` printed it
     #[arg(long, value_name = "HASH:COUNT")]
     pub(crate) anchor: Option<Head>,
     /// Stop at this level: bytes, chain, linked, spec, replay or anchored
@@ -222,8 +214,8 @@ pub(crate) struct VerifyArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence replay vendor-choice")]
 pub(crate) struct ReplayArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: RunRef,
     #[command(flatten)]
     pub(crate) capabilities: skill::CapabilitiesArgs,
 }
@@ -231,11 +223,11 @@ pub(crate) struct ReplayArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence diff monday.ndjson vendor-choice")]
 pub(crate) struct DiffArgs {
-    /// A run, a prefix of its id, or a journal's file
+    /// A run, a prefix of its id, or the file of a journal
     pub(crate) left: String,
-    /// A run, a prefix of its id, or a journal's file
+    /// A run, a prefix of its id, or the file of a journal
     pub(crate) right: String,
-    /// Show at most this many differing places; 0 shows all
+    /// List at most this many differences; 0 lists all
     #[arg(long, default_value_t = 100)]
     pub(crate) limit: usize,
 }
@@ -245,13 +237,13 @@ pub(crate) struct DiffArgs {
     after_help = "Example: hence resume vendor-choice\n         hence resume vendor-choice --policy amended.toml"
 )]
 pub(crate) struct ResumeArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: RunRef,
     #[command(flatten)]
     pub(crate) capabilities: skill::CapabilitiesArgs,
     #[command(flatten)]
     pub(crate) deadline: skill::DeadlineArgs,
-    /// Go on by these policies instead, where the run is blocked: a file or a built-in pack; may be repeated
+    /// Continue a blocked run under these policies: a file or a built-in pack; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
 }
@@ -259,16 +251,16 @@ pub(crate) struct ResumeArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence why refund-42")]
 pub(crate) struct WhyArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: RunRef,
 }
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence export vendor-choice /tmp/vendor-choice")]
 pub(crate) struct ExportArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// The folder to make; it must not hold anything
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// The folder to create; an existing one must be empty
     pub(crate) dir: PathBuf,
 }
 
@@ -277,7 +269,7 @@ pub(crate) struct ExportArgs {
 pub(crate) struct HashArgs {
     /// A JSON file, or - for standard input
     pub(crate) file: String,
-    /// Write the canonical bytes instead of their digest
+    /// Print the canonical bytes instead of their digest
     #[arg(long)]
     pub(crate) canonical: bool,
 }
@@ -292,7 +284,7 @@ pub(crate) struct StatsArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence doctor --rebuild")]
 pub(crate) struct DoctorArgs {
-    /// Cut unfinished appends, remove what interrupted writers left, and rebuild the index
+    /// Remove unfinished appends and leftovers of interrupted writers, and rebuild the index
     #[arg(long)]
     pub(crate) rebuild: bool,
 }
@@ -300,14 +292,14 @@ pub(crate) struct DoctorArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence explain E0102")]
 pub(crate) struct ExplainArgs {
-    /// A code such as E0102 [default: list all]
+    /// A code such as E0102 [default: list all codes]
     pub(crate) code: Option<String>,
 }
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence schema verify")]
 pub(crate) struct SchemaArgs {
-    /// A command's name [default: list them]
+    /// The name of a command [default: list all names]
     pub(crate) command: Option<String>,
 }
 

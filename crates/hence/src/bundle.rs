@@ -1,10 +1,10 @@
-//! A run as a folder that can be carried elsewhere.
+//! The format of a bundle: a run as a portable folder.
 //!
 //! ```text
-//! bundle.json      what is in it: format, run, head, and the digest of every other file
+//! bundle.json      the manifest: format, run, head, and the digest of every other file
 //! trace.ndjson     the journal, byte for byte
 //! problem.json     and other attachments
-//! blobs/<sha256>   the large values the journal names
+//! blobs/<sha256>   the large values the journal refers to
 //! ```
 
 use std::collections::BTreeSet;
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::interactive::spills_of;
 
-/// The manifest's name.
+/// The file name of the manifest.
 pub(crate) const MANIFEST: &str = "bundle.json";
-/// The journal's name.
+/// The file name of the journal.
 pub(crate) const JOURNAL: &str = "trace.ndjson";
 /// The folder of large values.
 pub(crate) const BLOBS: &str = "blobs";
-/// The only format there is.
+/// The only format so far.
 pub(crate) const FORMAT: &str = "hence-bundle/1";
 
-/// What a bundle holds.
+/// The manifest of a bundle.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
@@ -32,7 +32,7 @@ pub(crate) struct Manifest {
     pub(crate) format: String,
     /// The run's id.
     pub(crate) run: String,
-    /// Where its journal ends.
+    /// The head of its journal.
     pub(crate) head: String,
     /// Every other file.
     pub(crate) files: Vec<BundleFile>,
@@ -46,22 +46,22 @@ pub(crate) struct BundleFile {
     pub(crate) path: String,
     /// The digest of its bytes.
     pub(crate) sha256: String,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub(crate) bytes: u64,
 }
 
-/// How a reference begins in a canonical line.
+/// The member name of a reference in a canonical line.
 const REFERENCE: &[u8] = b"\"$blob\"";
 
-/// How the name of a step on variables begins in a canonical line.
+/// The start of the name of a step on variables in a canonical line.
 const VARIABLES_STEP: &[u8] = b"\"step\":\"vars.";
 
-/// Finds the large values that a journal's results refer to, those of variables among them.
+/// Returns the large values that the results in a journal refer to, including those of variables.
 ///
-/// An event that is itself kept outside the journal and cannot be had is among them; what it refers to is not.
+/// If an event is itself a large value and missing, it is returned, but the values it refers to are not.
 pub(crate) fn referenced_blobs(journal: &[u8], blobs: &dyn Blobs) -> BTreeSet<Digest> {
     let mut found = BTreeSet::new();
-    // Most lines refer to nothing, and looking for a mark is cheaper than parsing.
+    // Most lines refer to nothing, and searching for a marker is cheaper than parsing.
     let has = |line: &[u8], mark: &[u8]| line.windows(mark.len()).any(|window| window == mark);
     for line in journal.split(|byte| *byte == b'\n') {
         let on_variables = has(line, VARIABLES_STEP);
@@ -72,7 +72,7 @@ pub(crate) fn referenced_blobs(journal: &[u8], blobs: &dyn Blobs) -> BTreeSet<Di
         let Some(output) = record.get("result").and_then(|result| result.get("output")) else { continue };
         found.extend(referenced(output));
         if on_variables {
-            // What is no event refers to nothing; `hence verify` says what is wrong with it.
+            // Output that is not an event refers to nothing; `hence verify` reports it.
             let event = hence_engine::resolve(&output.clone().into(), blobs).ok();
             let event = event.and_then(|event| hence_variables::Event::from_value(&event).ok());
             found.extend(event.iter().flat_map(spills_of).map(|spill| spill.sha256));

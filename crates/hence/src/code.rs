@@ -1,9 +1,11 @@
-//! Codes of operator errors. Each has a page under `docs/errors`.
+//! Error codes and the exit codes they lead to. Each error code has a page under `docs/errors`.
 
 use std::fmt;
 
+use crate::exit::Exit;
+
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $title:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $code:literal => $exit:ident;)*) => {
         /// The code of an error a person can act on.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub(crate) enum Code {
@@ -21,10 +23,10 @@ macro_rules! codes {
                 }
             }
 
-            /// Returns what the code stands for, in a line.
-            pub(crate) const fn title(self) -> &'static str {
+            /// Returns the exit code of a command that ends with this error.
+            pub(crate) const fn exit(self) -> Exit {
                 match self {
-                    $(Self::$name => $title,)*
+                    $(Self::$name => Exit::$exit,)*
                 }
             }
 
@@ -40,96 +42,101 @@ macro_rules! codes {
 
 codes! {
     /// A document is not JSON.
-    NotJson = "E0101", "the document is not JSON as hence reads it";
+    NotJson = "E0101" => No;
     /// A problem or an argument of a run is refused.
-    Refused = "E0102", "the problem or an argument of the run is refused";
+    Refused = "E0102" => No;
     /// The store cannot be opened.
-    NotAStore = "E0201", "the folder is not a store this version can open";
+    NotAStore = "E0201" => Store;
     /// No run has that id.
-    NoSuchRun = "E0202", "no run has that id";
+    NoSuchRun = "E0202" => Usage;
     /// Several runs have that prefix.
-    Ambiguous = "E0203", "several runs begin with that prefix";
-    /// The run is there with other content.
-    Conflict = "E0204", "a run of that id exists with other content";
-    /// Somebody else writes the run.
-    InUse = "E0205", "another process writes the run";
+    Ambiguous = "E0203" => Usage;
+    /// A run with that id exists with other content.
+    Conflict = "E0204" => No;
+    /// Another process writes the run.
+    InUse = "E0205" => Store;
     /// The run cannot be appended to.
-    Damaged = "E0206", "the run is damaged";
-    /// The disk did not do it.
-    Disk = "E0207", "the disk did not do what was asked";
-    /// A large value cannot be had.
-    Blob = "E0208", "a large value is missing or altered";
-    /// A record is not what it should be.
-    BadRecord = "E0301", "a record cannot be read";
-    /// A run does not follow from its plan.
-    Diverged = "E0302", "the record does not follow from its problem";
+    Damaged = "E0206" => Store;
+    /// The disk refused an operation.
+    Disk = "E0207" => Store;
+    /// A large value is missing or altered.
+    Blob = "E0208" => Store;
+    /// A record cannot be read.
+    BadRecord = "E0301" => No;
+    /// A journal does not follow from its problem.
+    Diverged = "E0302" => No;
     /// A run stopped before its end.
-    Stopped = "E0303", "the run stopped before its end";
+    Stopped = "E0303" => Store;
     /// Nothing waits for that answer.
-    NotAsked = "E0305", "nothing waits for that answer";
-    /// A question is answered once.
-    Answered = "E0306", "the question has been answered already";
+    NotAsked = "E0305" => No;
+    /// The question has been answered.
+    Answered = "E0306" => No;
     /// An answer does not fit.
-    Answer = "E0307", "the answer does not fit the question";
-    /// What is under way cannot be read.
-    Calls = "E0308", "the call log is unreadable";
+    Answer = "E0307" => No;
+    /// The call log is unreadable.
+    Calls = "E0308" => Store;
     /// The run was stopped by a person or its deadline.
-    Interrupted = "E0309", "the run was stopped before its end";
+    Interrupted = "E0309" => Partial;
     /// A nested skill cannot be used.
-    Nested = "E0310", "a nested skill is refused or cannot be found";
+    Nested = "E0310" => No;
     /// A run cannot be forked there.
-    Fork = "E0311", "the run cannot be forked there";
+    Fork = "E0311" => No;
     /// A capabilities file is refused.
-    Capabilities = "E0320", "a capabilities file is refused";
-    /// The capabilities at hand are not those a run pins.
-    OtherCapabilities = "E0321", "the capabilities are not those the run pins";
-    /// A secret cannot be had.
-    SecretMissing = "E0322", "a secret is missing";
-    /// What a step is bound to gave nothing usable.
-    BoundStep = "E0335", "a bound capability returned an unusable result";
-    /// A file a person named cannot be read or written.
-    File = "E0401", "a file cannot be read or written";
-    /// A folder is no bundle.
-    Bundle = "E0402", "the folder is not a bundle that can be imported";
-    /// Nothing is at that place.
-    NoSuchPlace = "E0403", "nothing is at that place";
-    /// A line at the prompt is no command.
-    Line = "E0404", "a line at the prompt is not a command";
+    Capabilities = "E0320" => No;
+    /// The given capabilities are not those the run pins.
+    OtherCapabilities = "E0321" => No;
+    /// A secret is missing.
+    SecretMissing = "E0322" => No;
+    /// A bound capability returned an unusable result.
+    BoundStep = "E0335" => No;
+    /// A file cannot be read or written.
+    File = "E0401" => Usage;
+    /// A folder is not a bundle.
+    Bundle = "E0402" => No;
+    /// Nothing exists at that place.
+    NoSuchPlace = "E0403" => Usage;
+    /// A line at the prompt is not a command.
+    Line = "E0404" => Usage;
     /// A rule forbids an operation on variables.
-    Variables = "E0501", "a rule forbids the operation on variables";
+    Variables = "E0501" => No;
     /// A state document is refused.
-    Document = "E0502", "the state document is refused";
-    /// A checkpoint cannot be taken, or not returned to.
-    Checkpoint = "E0503", "the checkpoint cannot be taken or returned to";
+    Document = "E0502" => No;
+    /// A checkpoint cannot be taken or returned to.
+    Checkpoint = "E0503" => No;
     /// A skill drives the run.
-    Driven = "E0504", "the run is driven by its skill";
+    Driven = "E0504" => No;
     /// Policies cannot be loaded.
-    Policies = "E0601", "the policies cannot be loaded";
+    Policies = "E0601" => Usage;
     /// A document is not a trace.
-    NotATrace = "E0602", "the document is not a trace";
-    /// Policies block what comes next.
-    Blocked = "E0603", "policies block the run";
+    NotATrace = "E0602" => No;
+    /// Policies block the next step.
+    Blocked = "E0603" => No;
     /// Policies of a run cannot be enforced.
-    Gate = "E0604", "the policies of the run cannot be enforced";
+    Gate = "E0604" => No;
     /// Policies about gaps refuse an approval.
-    ApprovalBlocked = "E0605", "policies do not allow the approval";
-    /// A rule of reviews refuses it.
-    ReviewRefused = "E0701", "the review does not allow it";
-    /// A review does not hold.
-    ReviewBroken = "E0702", "the review does not hold";
+    ApprovalBlocked = "E0605" => No;
+    /// A rule of reviews refuses the entry.
+    ReviewRefused = "E0701" => No;
+    /// A review's journal does not hold.
+    ReviewBroken = "E0702" => No;
     /// A trace cannot be changed that way.
-    TraceUnchanged = "E0703", "the trace cannot be changed that way";
-    /// Something cannot be reproduced here.
-    Scratch = "E0704", "the scratch folder cannot be used";
+    TraceUnchanged = "E0703" => No;
+    /// The scratch folder cannot be used.
+    Scratch = "E0704" => No;
     /// A trace cannot be bound.
-    NotBound = "E0705", "the trace cannot be bound";
-    /// A file is no log that can be imported.
-    NotALog = "E0720", "the file is not a log that can be imported";
+    NotBound = "E0705" => No;
+    /// A file is not a log that can be imported.
+    NotALog = "E0720" => No;
     /// A log holds several traces.
-    SeveralTraces = "E0721", "the log holds several traces";
+    SeveralTraces = "E0721" => Usage;
 }
 
 impl Code {
+    /// Returns the title of the code's page.
+    pub(crate) fn title(self) -> &'static str {
+        self.page().lines().next().and_then(|line| line.split_once(": ")).map_or("", |(_, title)| title)
+    }
+
     /// Reads a code, whatever its case.
     pub(crate) fn find(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))

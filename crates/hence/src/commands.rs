@@ -1,4 +1,4 @@
-//! One module per command.
+//! The commands, one module each. A command is registered by its line in a `commands!` table.
 
 mod check;
 mod completions;
@@ -23,51 +23,144 @@ mod show;
 mod state;
 mod stats;
 mod trace;
-mod vars;
+pub(crate) mod vars;
 mod verify;
 mod why;
 
-use crate::args::Command;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::args::{self, position as positions, skill};
+use crate::context::ErrorReport;
+use crate::skills;
 
-pub(crate) use policy::{approval_allowed, policies_named};
+pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
 pub(crate) use resume::again as resume_problem;
+pub(crate) use review::ReviewCommand;
 pub(crate) use show::find_record;
+pub(crate) use trace::TraceCommand;
 
-/// Runs a command.
-pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, CliError> {
-    match command {
-        Command::Run(args) => run::run(context, &args),
-        Command::Check(args) => check::run(context, &args),
-        Command::Blame(args) => lineage::blame(context, &args),
-        Command::Impact(args) => lineage::impact(context, &args),
-        Command::Runs(args) => runs::run(context, &args),
-        Command::Log(args) => log::run(context, &args),
-        Command::Show(args) => show::run(context, &args),
-        Command::State(args) => state::run(context, &args),
-        Command::Verify(args) => verify::run(context, &args),
-        Command::Why(args) => why::run(context, &args),
-        Command::Replay(args) => replay::run(context, &args),
-        Command::Diff(args) => diff::run(context, &args),
-        Command::Fork(args) => crate::skills::fork(context, &args),
-        Command::Answer(args) => crate::skills::answer(context, &args),
-        Command::Resume(args) => resume::run(context, &args),
-        Command::Checkpoint(args) => position::checkpoint(context, &args),
-        Command::Rollback(args) => position::rollback(context, &args),
-        Command::Export(args) => export::run(context, &args),
-        Command::Import(args) => import::run(context, &args),
-        Command::Vars(args) => vars::run(context, &args),
-        Command::Repl(args) => repl::run(context, &args),
-        Command::Review(command) => review::run(context, &command),
-        Command::Trace(command) => trace::run(context, &command),
-        Command::Hash(args) => hash::run(context, &args),
-        Command::Stats(args) => stats::run(context, &args),
-        Command::Doctor(args) => doctor::run(context, &args),
-        Command::Policy(command) => policy::run(context, &command),
-        Command::Explain(args) => explain::run(context, &args),
-        Command::Schema(args) => schema::run(context, &args),
-        Command::Completions(args) => completions::run(context, &args),
-    }
+/// Declares a family of commands: for each its help, its arguments, the function that runs it, and the names and
+/// types of the JSON it prints.
+macro_rules! commands {
+    ($family:ident { $($entries:tt)* }) => {
+        $crate::commands::commands! { @enum $family { $($entries)* } }
+        $crate::commands::commands! { @run $family { $($entries)* } }
+    };
+    // Commands on an open session; every one of them names its run in `target`.
+    ($family:ident on $session:ident: $kind:ty { $($entries:tt)* }) => {
+        $crate::commands::commands! { @enum $family { $($entries)* } }
+        $crate::commands::commands! { @run $family on $session: $kind { $($entries)* } }
+    };
+    (@enum $family:ident { $($(#[$help:meta])* $command:ident($args:ty) => $run:path
+        $(, $schema:literal: $report:ty)*;)* }) => {
+        #[derive(clap::Subcommand)]
+        pub(crate) enum $family {
+            $($(#[$help])* $command($args),)*
+        }
+
+        impl $family {
+            /// The name and the schema of everything these commands print as JSON.
+            pub(crate) const SCHEMAS: &'static [$crate::commands::schema::Named] =
+                &[$($(($schema, $crate::commands::schema::schema_of::<$report>),)*)*];
+        }
+    };
+    (@run $family:ident { $($(#[$help:meta])* $command:ident($args:ty) => $run:path
+        $(, $schema:literal: $report:ty)*;)* }) => {
+        impl $family {
+            pub(crate) fn run(
+                context: &$crate::context::Context,
+                command: &Self,
+            ) -> Result<$crate::exit::Exit, $crate::error::CliError> {
+                match command {
+                    $(Self::$command(args) => $run(context, args),)*
+                }
+            }
+        }
+    };
+    (@run $family:ident on $session:ident: $kind:ty { $($(#[$help:meta])* $command:ident($args:ty) => $run:path
+        $(, $schema:literal: $report:ty)*;)* }) => {
+        impl $family {
+            pub(crate) fn run(
+                context: &$crate::context::Context,
+                $session: $kind,
+                command: &Self,
+            ) -> Result<$crate::exit::Exit, $crate::error::CliError> {
+                match command {
+                    $(Self::$command(args) => $run(context, $session, args),)*
+                }
+            }
+
+            /// Returns the name of the run a command is about.
+            fn run_name(&self) -> &str {
+                match self {
+                    $(Self::$command(args) => &args.target.run,)*
+                }
+            }
+        }
+    };
 }
+pub(crate) use commands;
+
+commands! { Command {
+    /// Run a problem or a skill and store its journal
+    Run(args::RunArgs) => run::run, "run": run::RunReport, "run-skill": skills::SkillRunReport;
+    /// List everything that is wrong with a skill, without running it
+    Check(skill::CheckArgs) => check::run, "check": check::CheckReport;
+    /// List the runs of the store
+    Runs(args::RunsArgs) => runs::run, "runs": runs::RunsReport;
+    /// List the records of a run
+    Log(args::LogArgs) => log::run, "log": log::LogReport;
+    /// Show one record of a run
+    Show(args::ShowArgs) => show::run, "show": show::ShowReport;
+    /// Show the state of a run, or part of it
+    State(args::StateArgs) => state::run, "state": state::StateReport;
+    /// Check a journal: what holds, where it first breaks, and what it cannot show
+    Verify(args::VerifyArgs) => verify::run, "verify": verify::VerifyReport;
+    /// Execute a recorded run again and compare every byte
+    Replay(args::ReplayArgs) => replay::run, "replay": replay::ReplayReport;
+    /// Show which steps of a skill's run wrote a value, and from which values
+    Blame(skill::BlameArgs) => lineage::blame, "blame": lineage::LineageReport;
+    /// Show what depends on a value or a step in a skill's run
+    Impact(skill::ImpactArgs) => lineage::impact, "impact": lineage::LineageReport;
+    /// Compare two runs: the first divergence, then each step and path
+    Diff(args::DiffArgs) => diff::run, "diff": diff::DiffReport;
+    /// Continue an interrupted run
+    Resume(args::ResumeArgs) => resume::run, "resume": run::RunReport;
+    /// Show what a run waits for or where it stopped, since when, and how to continue it
+    Why(args::WhyArgs) => why::run, "why": why::WhyReport;
+    /// Answer a question a run waits for
+    Answer(skill::AnswerArgs) => skills::answer, "answer": skills::AnswerReport;
+    /// Start a run that shares the steps of another run before a given step
+    Fork(skill::ForkArgs) => skills::fork, "fork": skills::SkillRunReport;
+    /// Name a position of a run
+    Checkpoint(positions::CheckpointArgs) => position::checkpoint, "checkpoint": position::PositionReport;
+    /// Return a run to a checkpoint; `hence resume` continues from there
+    Rollback(positions::RollbackArgs) => position::rollback, "rollback": position::PositionReport;
+    /// Write a run as a portable bundle
+    Export(args::ExportArgs) => export::run, "export": export::ExportReport;
+    /// Turn another agent's log or telemetry into a trace, or import a bundle into the store
+    Import(args::ImportArgs) => import::run, "import": import::ImportReport, "import-log": import::LogReport;
+    /// Read, grade and compare review traces; write a run as a trace
+    #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
+    Trace(TraceCommand) => TraceCommand::run;
+    /// Review a trace: comments, items, waivers and approval in a journal of their own
+    #[command(subcommand, after_help = "Example: hence review open trace.json --author ada")]
+    Review(ReviewCommand) => ReviewCommand::run;
+    /// Print the digest of a JSON document's canonical form
+    Hash(args::HashArgs) => hash::run, "hash": hash::HashReport;
+    /// Count what the store holds, or what a run did
+    Stats(args::StatsArgs) => stats::run, "stats": stats::StoreStats, "stats-run": stats::RunStats;
+    /// Check the store and everything in it
+    Doctor(args::DoctorArgs) => doctor::run, "doctor": doctor::DoctorReport;
+    /// Manage named variables on a journal: set, read, checkpoint, roll back, finish
+    Vars(args::vars::VarsArgs) => vars::run;
+    /// Type commands of `hence vars` at a prompt, or pipe them in
+    Repl(args::repl::ReplArgs) => repl::run;
+    /// Check traces against policies, and inspect policies
+    #[command(subcommand, after_help = "Example: hence policy check trace.json --policy engineering")]
+    Policy(PolicyCommand) => PolicyCommand::run;
+    /// Explain an error code
+    Explain(args::ExplainArgs) => explain::run, "explain": explain::ExplainReport, "error": ErrorReport<'_>;
+    /// Print the JSON Schema of a command's --json output
+    Schema(args::SchemaArgs) => schema::run;
+    /// Print a completion script for a shell
+    Completions(args::CompletionsArgs) => completions::run, "completions": completions::CompletionsReport;
+} }

@@ -1,4 +1,4 @@
-//! What every command needs: where the store is, and how to speak.
+//! The context every command runs in: the store and the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -10,34 +10,33 @@ use serde::Serialize;
 
 use crate::args::Args;
 use crate::error::CliError;
-pub(crate) use crate::escape::escape;
-use crate::escape::{escape_json, is_visible_json};
+use crate::escape::{escape, escape_json, is_visible_json};
 use crate::hint::Hint;
 use crate::report::Text;
 
-/// How a command speaks and where it finds runs.
+/// The place of the store and the form of the output.
 pub(crate) struct Context {
     pub(crate) folder: PathBuf,
     json: bool,
 }
 
-/// An error as JSON, on stderr.
+/// An error as JSON, printed to stderr.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErrorReport<'a> {
-    /// What ended the command.
+    /// The error that ended the command.
     error: ErrorBody<'a>,
 }
 
-/// What ended a command.
+/// The error that ended a command.
 #[derive(Serialize, JsonSchema)]
 struct ErrorBody<'a> {
-    /// A code that `hence explain` knows.
+    /// The code, which `hence explain` explains.
     code: &'a str,
     /// What happened, where, what was expected and found.
     message: &'a str,
-    /// Single findings, when there are several.
+    /// The single findings, if there are several.
     findings: &'a [String],
-    /// What to do next.
+    /// The next thing to do.
     hint: &'a str,
 }
 
@@ -46,27 +45,27 @@ impl Context {
         Self { folder: args.store.clone(), json: args.json }
     }
 
-    /// Opens the store, which must be there.
+    /// Opens the store, which must exist.
     pub(crate) fn store(&self) -> Result<FileStore, CliError> {
         Ok(FileStore::open(&self.folder)?)
     }
 
-    /// Opens the store, made if there is none.
+    /// Opens the store, and creates it if there is none.
     pub(crate) fn store_or_new(&self) -> Result<FileStore, CliError> {
         Ok(FileStore::open_or_create(&self.folder)?)
     }
 
-    /// Returns whether JSON was asked for.
+    /// Returns whether JSON was requested.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Returns whether a person watches, so that progress is worth showing.
+    /// Returns whether a person is watching, so that progress is worth showing.
     pub(crate) fn is_watched(&self) -> bool {
         !self.json && std::io::stderr().is_terminal()
     }
 
-    /// Says something that is not data, in a line.
+    /// Prints a message to stderr; nothing with --json.
     pub(crate) fn say(&self, text: impl std::fmt::Display) {
         if !self.json {
             talk(escape(&text.to_string()));
@@ -80,27 +79,26 @@ impl Context {
 
     /// Prints a report: as text for people, as JSON for programs.
     pub(crate) fn print<R: Text + Serialize>(&self, report: &R) -> Result<(), CliError> {
-        // What is printed may be large, so no copy is made to end it with a line feed.
         if self.json { self.print_as_json(report) } else { self.print_as_text(report) }
     }
 
-    /// Prints a report as text, whatever else was asked for.
+    /// Prints a report as text, even with --json.
     pub(crate) fn print_as_text<R: Text>(&self, report: &R) -> Result<(), CliError> {
         self.write_document(&report.text())
     }
 
-    /// Prints a report as JSON, whatever else was asked for.
+    /// Prints a report as JSON, even without --json.
     pub(crate) fn print_as_json<R: Serialize>(&self, report: &R) -> Result<(), CliError> {
         self.write_document(&to_json(report))
     }
 
-    /// Writes a text that ends with exactly one line feed.
+    /// Writes a text that ends with exactly one line feed. The text may be large, so it is not copied.
     pub(crate) fn write_document(&self, text: &str) -> Result<(), CliError> {
         self.write(text.trim_end_matches('\n').as_bytes())?;
         self.write(b"\n")
     }
 
-    /// Prints a report to stderr, where stdout carries something else.
+    /// Prints a report to stderr, when stdout carries other data.
     pub(crate) fn print_aside<R: Text + Serialize>(&self, report: &R) {
         talk(self.render(report).trim_end_matches('\n'));
     }
@@ -110,9 +108,9 @@ impl Context {
         format!("{}\n", text.trim_end_matches('\n'))
     }
 
-    /// Writes bytes to stdout exactly as they are. A reader that went away is not an error.
+    /// Writes bytes to stdout unchanged. A closed pipe is not an error.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CliError> {
-        // Not through anstream: it takes escape sequences out, and these bytes may be hashed by whoever reads them.
+        // Not through anstream: it removes escape sequences, and the reader may hash these bytes.
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -147,13 +145,13 @@ impl Context {
     }
 }
 
-/// Writes a line to stderr. Nobody may be listening there any more, and that must not end a command.
+/// Writes a line to stderr. A closed stderr must not end a command.
 fn talk(text: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
 fn to_json(report: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(report).expect("reports have string keys and valid JSON inside");
-    // Most texts need nothing, and one that does may be large.
+    // Most texts need no escaping, and one that does may be large.
     if is_visible_json(&text) { text } else { escape_json(&text) }
 }

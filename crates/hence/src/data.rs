@@ -1,20 +1,20 @@
-//! Data inside reports: JSON values exactly as they are, whatever serde can or cannot hold.
+//! JSON values inside reports, exactly as they are: serde_json would round large integers.
 
 use hence_canon::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// Texts above this are not copied on their way out: they are large values, and memory is counted in them.
+/// Texts above this size are not copied before they are printed: they are large values.
 const COPIED_BYTES_MAX: usize = 10 * 1024;
 
-/// A JSON value in a report. Integers of any size stay exact: the canonical text is copied through.
+/// A JSON value in a report, printed as its canonical text, so that integers of any size stay exact.
 #[derive(Clone, Debug)]
 pub(crate) struct Data(pub(crate) Value);
 
 impl Serialize for Data {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // A large text is spelled where it lies; any other value needs its canonical text first.
+        // A large text is serialized in place; any other value needs its canonical text first.
         if let Value::String(text) = &self.0
             && text.len() > COPIED_BYTES_MAX
         {

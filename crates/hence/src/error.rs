@@ -1,4 +1,4 @@
-//! Errors as a person meets them: code, what happened, the places, what to do next.
+//! Errors as they are printed: code, message, findings, causes and a hint.
 
 use std::error::Error;
 use std::fmt::{self, Display};
@@ -12,10 +12,9 @@ use hence_state::Findings;
 use hence_store::{AppendError, DiskErrorKind, StoreError};
 
 use crate::code::Code;
-use crate::exit::Exit;
 use crate::hint::{self, Hint};
 
-/// How much of a place in a document is shown.
+/// The length at which a JSON pointer in a message is cut.
 const POINTER_CHARACTERS_MAX: usize = 120;
 
 type Source = Box<dyn Error + Send + Sync>;
@@ -90,56 +89,7 @@ impl CliError {
         causes
     }
 
-    pub(crate) fn exit(&self) -> Exit {
-        match self.code {
-            Code::NotAStore
-            | Code::InUse
-            | Code::Damaged
-            | Code::Disk
-            | Code::Blob
-            | Code::Stopped
-            | Code::Calls => Exit::Store,
-            Code::Interrupted => Exit::Partial,
-            Code::NoSuchRun
-            | Code::Ambiguous
-            | Code::NoSuchPlace
-            | Code::File
-            | Code::Line
-            | Code::Policies
-            | Code::SeveralTraces => Exit::Usage,
-            Code::NotJson
-            | Code::Refused
-            | Code::Conflict
-            | Code::BadRecord
-            | Code::Diverged
-            | Code::NotAsked
-            | Code::Nested
-            | Code::Fork
-            | Code::Answered
-            | Code::Answer
-            | Code::Capabilities
-            | Code::BoundStep
-            | Code::OtherCapabilities
-            | Code::SecretMissing
-            | Code::Bundle
-            | Code::Variables
-            | Code::Document
-            | Code::Checkpoint
-            | Code::Driven
-            | Code::NotATrace
-            | Code::Blocked
-            | Code::Gate
-            | Code::ApprovalBlocked
-            | Code::ReviewRefused
-            | Code::ReviewBroken
-            | Code::TraceUnchanged
-            | Code::Scratch
-            | Code::NotBound
-            | Code::NotALog => Exit::No,
-        }
-    }
-
-    /// Names a file a person gave.
+    /// Describes an error of a file.
     pub(crate) fn file(action: &str, path: &Path, error: std::io::Error) -> Self {
         use std::io::ErrorKind;
         let reason = match error.kind() {
@@ -155,7 +105,7 @@ impl CliError {
     }
 
     pub(crate) fn not_json(name: &str, error: ParseError) -> Self {
-        // The place of a document that is nested too deeply is itself too long to read; line and column are enough.
+        // The pointer into a document that is nested too deeply is itself too long to read; line and column are enough.
         let place = error.pointer.to_string();
         match place.char_indices().nth(POINTER_CHARACTERS_MAX) {
             None => Self::at(Code::NotJson, name, error),
@@ -174,12 +124,12 @@ impl CliError {
             .with_findings(findings.lines())
     }
 
-    /// Names a record that cannot be read.
+    /// Describes a record that cannot be read.
     pub(crate) fn bad_record(run: &str, error: ReadError) -> Self {
         Self::of_run(Code::BadRecord, run, error).with_hint(hint::verify(run))
     }
 
-    /// An operation on variables that a rule forbids: the code and the id of the rule go with it.
+    /// Describes an operation on variables that a rule forbids, with the code and the id of the rule.
     pub(crate) fn variables(refusal: &hence_variables::Refusal) -> Self {
         let rule = format!("{} (rule {})", refusal.code(), refusal.rule());
         Self::new(Code::Variables, refusal.to_string()).with_findings([rule])
@@ -188,7 +138,7 @@ impl CliError {
     pub(crate) fn resume(run: &str, error: ResumeError) -> Self {
         match error {
             ResumeError::Read(error) => Self::bad_record(run, error),
-            // A record that does not hold is none, whatever the problem says.
+            // A record whose hash does not hold is unreadable, whatever the problem says.
             ResumeError::Broken { .. } => {
                 Self::of_run(Code::BadRecord, run, error).with_hint(hint::verify(run))
             }

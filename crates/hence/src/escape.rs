@@ -1,11 +1,11 @@
-//! Text from journals and arguments, made harmless for a terminal.
+//! Escaping of untrusted text, so that it cannot control a terminal.
 
 use hence_review::show::is_hidden;
 
-/// Makes every character visible that could drive a terminal or disguise a line.
+/// Escapes every character that could control a terminal or disguise a line.
 pub(crate) use hence_review::show::visible as escape;
 
-/// Makes the same characters visible in JSON text, as JSON spells them; the layout's line feeds stay.
+/// Escapes the same characters in JSON text, as JSON escapes; line feeds of the layout stay.
 ///
 /// JSON text has such characters only inside strings, so the value is unchanged.
 pub(crate) fn escape_json(text: &str) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn escape_json(text: &str) -> String {
     out
 }
 
-/// Returns whether JSON text has nothing to be made visible.
+/// Returns whether JSON text needs no escaping.
 pub(crate) fn is_visible_json(text: &str) -> bool {
     !text.chars().any(|c| c != '\n' && is_hidden(c))
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::{escape_json, is_visible_json};
 
     #[test]
-    fn json_keeps_its_value_and_its_layout() {
+    fn escaping_json_changes_neither_value_nor_layout() {
         let text = "{\n  \"a\": \"\u{9b}\u{7f}\u{202e}\"\n}";
         let escaped = escape_json(text);
         assert_eq!(escaped, "{\n  \"a\": \"\\u009b\\u007f\\u202e\"\n}");

@@ -1,19 +1,19 @@
 //! Exit codes.
 
-/// What a command's exit code says.
+/// The exit code of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
     /// Yes: it worked, it holds, it is equal.
     Yes = 0,
     /// No: it was refused, it does not hold, it differs.
     No = 1,
-    /// The call itself is wrong.
+    /// The arguments are wrong.
     Usage = 2,
     /// Someone has to answer first.
     Waiting = 3,
-    /// The store could not do it.
+    /// The store refused or failed.
     Store = 4,
-    /// Part of it worked.
+    /// Only part of it worked.
     Partial = 5,
 }
 

@@ -1,4 +1,4 @@
-//! The `git` program, asked without a shell.
+//! The `git` program, run without a shell.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::code::Code;
 use crate::error::CliError;
 use crate::hint;
 
-/// The most that is read of an answer: a note or a name, never content.
+/// The limit of a reply: notes and names are short.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
-/// A repository, by a folder in it.
+/// A repository, identified by a folder in it.
 pub(crate) struct Git {
     folder: PathBuf,
 }
@@ -21,7 +21,7 @@ impl Git {
         Self { folder: folder.to_owned() }
     }
 
-    /// Asks something; no answer is not an error, a missing program is.
+    /// Runs a query. An empty or failed reply is `None`; only a missing program is an error.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Option<String>, CliError> {
         let output = self.command(arguments).stdin(Stdio::null()).output().map_err(missing)?;
         let text = String::from_utf8(output.stdout).ok().filter(|text| text.len() <= ANSWER_BYTES_MAX);
@@ -29,7 +29,7 @@ impl Git {
         Ok(text.filter(|text| output.status.success() && !text.is_empty()))
     }
 
-    /// Returns the commit that is checked out.
+    /// Returns the checked-out commit.
     pub(crate) fn head(&self) -> Result<Option<String>, CliError> {
         self.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
     }
@@ -46,15 +46,15 @@ impl Git {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = piped.spawn().map_err(missing)?;
         if let Some(mut input) = child.stdin.take() {
-            // A git that ends early says why on stderr; that is what a person needs.
+            // If git ends early, the reason is on stderr, which is reported below.
             let _ = input.write_all(text.as_bytes());
         }
         let output = child.wait_with_output().map_err(missing)?;
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let first = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
         Err(CliError::new(Code::NotBound, format!("git could not write the note: {first}"))
             .with_hint(hint::FIX_GIT))
     }
@@ -62,7 +62,7 @@ impl Git {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.folder).args(arguments);
-        // Nobody is there to answer a question.
+        // Nobody is there to answer a prompt.
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         command
     }

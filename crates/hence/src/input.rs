@@ -1,4 +1,4 @@
-//! Reading what a person names: files, standard input, problems.
+//! Reading files, standard input and problems that a person names.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::hint;
 
 /// The largest document read from a file or standard input.
 ///
-/// A problem is kept verbatim and hashed with every state, so a larger one is a mistake; the limit is checked before
+/// A problem is stored verbatim and hashed with every state, so a larger one is a mistake. The limit is checked before
 /// anything is parsed.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Returns what to call a document in a message.
+/// Returns the name of a document in messages.
 pub(crate) fn shown_name(name: &str) -> &str {
     if name == "-" { "standard input" } else { name }
 }
@@ -27,7 +27,7 @@ pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
     read_up_to(name, DOCUMENT_BYTES_MAX)
 }
 
-/// Reads a text that is kept as a large value, up to what the store keeps: it is hashed and written, never parsed.
+/// Reads a text to store as a large value, up to the limit of the store; it is hashed and written, never parsed.
 pub(crate) fn read_text(name: &str) -> Result<Vec<u8>, CliError> {
     read_up_to(name, hence_store::BLOB_BYTES_MAX)
 }
@@ -39,7 +39,7 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
     } else {
         let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, error))?;
-        // A file that says how large it is need not be read to be refused.
+        // A file of a known size is refused without reading it.
         let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len());
         if length > limit {
             return Err(too_large(path, limit));
@@ -58,12 +58,12 @@ fn too_large(path: &Path, limit: u64) -> CliError {
     CliError::new(Code::File, message).with_hint(hint::LARGE_VALUES)
 }
 
-/// Reads a whole file, however large: journals are not documents.
+/// Reads a whole file of any size: journals are not documents.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path).map_err(|error| CliError::file("read", path, error))
 }
 
-/// Parses a problem the way its profile reads documents.
+/// Parses a problem by the rules of its profile.
 pub(crate) fn parse_problem(name: &str, bytes: &[u8], profile: &Profile) -> Result<Lenient, CliError> {
     let parsed = match profile.typing {
         Typing::Strict => parse(bytes).map(without_defects),

@@ -1,4 +1,4 @@
-//! Stopping a run from outside: Ctrl-C, a request to end, a deadline.
+//! Stopping a run from outside: Ctrl-C, SIGTERM, a deadline.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,29 +8,29 @@ use hence_skills::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What a shell says of a process that ended by an interrupt.
+/// The exit status of a process that an interrupt ended.
 const INTERRUPTED_STATUS: i32 = 130;
 
-/// Whether somebody wants the run to stop. The first request lets calls under way end; the second ends the process.
+/// A request to stop the run. The first request lets running calls finish; the second ends the process.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
     deadline: Option<Instant>,
 }
 
 impl Interrupt {
-    /// Listens from now on, and counts a time the run may take.
+    /// Starts to listen for signals, and starts the deadline.
     pub(crate) fn listen(deadline: Option<Duration>) -> Self {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the request that comes first finds nothing asked yet. Where signals cannot be had, a
-            // request ends the process at once, and the run is taken up again as after any crash.
+            // The order matters: the shutdown must find the flag unset when the first signal arrives. If a handler
+            // cannot be registered, a signal ends the process, and the run is resumed as after any crash.
             let _ = flag::register_conditional_shutdown(signal, INTERRUPTED_STATUS, asked.clone());
             let _ = flag::register(signal, asked.clone());
         }
         Self { asked, deadline: deadline.and_then(|left| Instant::now().checked_add(left)) }
     }
 
-    /// Says what stopped the run.
+    /// Returns the reason the run was stopped.
     pub(crate) fn reason(&self) -> &'static str {
         if self.asked.load(Ordering::SeqCst) { "it was interrupted" } else { "its deadline has passed" }
     }

@@ -1,5 +1,6 @@
-//! The command line of `hence`: it owns the terminal, the files a person names, and where the store lies.
-//! What it prints as data goes to stdout, what it says goes to stderr; exit codes are those of [`exit::Exit`].
+//! The command line of `hence`. It owns the terminal, the files a person names, and the place of the store.
+//!
+//! Data goes to stdout, messages go to stderr; the exit codes are those of [`exit::Exit`].
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command line owns the terminal")]
 
@@ -19,6 +20,7 @@ mod hint;
 mod input;
 mod interactive;
 mod interrupt;
+mod prelude;
 mod report;
 mod sink;
 mod skills;
@@ -27,6 +29,7 @@ mod target;
 use clap::Parser as _;
 
 use args::Args;
+use commands::Command;
 use context::Context;
 use exit::Exit;
 
@@ -34,18 +37,18 @@ fn main() -> std::process::ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are answers; everything else is a mistake in the call.
+            // Help and version are results; everything else is a mistake in the arguments.
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Yes };
             let _ = error.print();
             return exit.into();
         }
     };
     let context = Context::new(&args);
-    match commands::run(&context, args.command) {
+    match Command::run(&context, &args.command) {
         Ok(exit) => exit.into(),
         Err(error) => {
             context.report_error(&error);
-            error.exit().into()
+            error.code.exit().into()
         }
     }
 }

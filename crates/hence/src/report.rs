@@ -1,4 +1,4 @@
-//! How reports look to people.
+//! The layout of reports for people.
 
 /// A report as text.
 pub(crate) trait Text {
@@ -30,7 +30,7 @@ pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
-/// Lays out names and what belongs to them.
+/// Lays out names and their values in two columns.
 pub(crate) fn pairs(rows: &[(&str, String)]) -> String {
     let rows: Vec<[String; 2]> =
         rows.iter().map(|(name, value)| [(*name).to_owned(), value.clone()]).collect();

@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
 
-#[path = "../../capabilities/tests/tls/server.rs"]
-mod server;
-
 use std::time::Duration;
 
 use hence_canon::{Object, parse};
 use hence_models::{AskError, FailureClass, Model, Question};
-use server::{TlsServer, authority};
+use hence_testkit::tls::{TlsServer, authority};
 
 const REPLY: &str = r#"{"id": "c1", "object": "chat.completion", "model": "m-1", "choices": [{"index": 0,
     "finish_reason": "stop", "message": {"role": "assistant", "content": "well"}}],

@@ -1,6 +1,5 @@
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use hence_canon::{Float, Value, parse};
 use hence_cognition::capability::Registry as _;
@@ -118,12 +117,10 @@ fn output_at_the_limit_is_read_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_gigabyte_of_output_and_unread_input_do_no_harm() {
-    // Ends as soon as the limit is passed, not when the gigabyte has been written.
-    let gigabyte = shell("exec head -c 1073741824 /dev/zero");
-    let begun = Instant::now();
+fn endless_output_and_unread_input_do_no_harm() {
+    // The command never ends by itself: the call returns because the limit is reached.
+    let gigabyte = shell("exec cat /dev/zero");
     assert_eq!(class(call_with(&gigabyte, r#", "output_bytes_max": 100000"#, "{}")), "CommandOutputTooLarge");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(1024 * 1024));
     assert_eq!(call(&shell("echo '{}'"), &large).unwrap().to_string(), "{}");
 }
@@ -132,26 +129,22 @@ fn a_gigabyte_of_output_and_unread_input_do_no_harm() {
 fn a_command_that_hangs_is_killed_with_its_descendants_on_time() {
     let folder = tempfile::tempdir().unwrap();
     std::process::Command::new("mkfifo").arg(folder.path().join("alive")).status().unwrap();
-    let begun = Instant::now();
-    // The descendant holds the pipe open for as long as it lives, and says when it is there.
-    let script = "(echo there > ready; exec sleep 30 > alive) & exec sleep 30";
+    // The descendant holds the pipe open for as long as it lives, and creates `ready` when it starts.
+    let script = "(echo there > ready; sleep 600 > alive; echo over > finished) & exec sleep 600";
     let reader = {
         let alive = folder.path().join("alive");
         std::thread::spawn(move || std::fs::read(alive))
     };
     let world = World { folder: folder.path(), provider: shell(script), more: "", seconds: 0.3 };
     assert_eq!(class(world.call("{}")), "TimedOut");
-    assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
     assert!(folder.path().join("ready").exists());
-    // The pipe ends only when the last holder of it is dead.
+    // The pipe ends only when its last holder is dead, and the descendant did not finish by itself.
     assert_eq!(reader.join().unwrap().unwrap(), b"");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(!folder.path().join("finished").exists());
 }
 
 #[test]
 fn a_declaration_may_allow_less_time_than_the_step() {
-    let begun = Instant::now();
-    let own = call_with(&words(&["/bin/sleep", "30"]), r#", "timeout_seconds": 0.1"#, "{}");
+    let own = call_with(&words(&["/bin/sleep", "600"]), r#", "timeout_seconds": 0.1"#, "{}");
     assert_eq!(own.unwrap_err().to_string(), "no reply within 0.1 seconds");
-    assert!(begun.elapsed() < Duration::from_secs(5));
 }

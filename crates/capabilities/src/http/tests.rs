@@ -3,7 +3,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hence_canon::{Float, Value, parse};
 use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose};
@@ -230,11 +230,9 @@ fn a_slow_server_is_left_on_time() {
         }),
     ] {
         let server = Server::of(vec![act]);
-        let begun = Instant::now();
         let provider = format!(r#""url": "http://{}/", "retries": 0"#, server.address);
         let slow = ask(&Asked { provider: &provider, seconds: 0.3, ..Asked::default() });
         assert_eq!(class(slow), "TimedOut");
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     }
 }
 
@@ -279,10 +277,9 @@ fn a_request_that_may_be_made_twice_is_made_again() {
 
 #[test]
 fn a_server_that_asks_for_more_time_than_there_is_is_not_waited_for() {
-    let server = Server::answering(&[&json("429 Slow\r\nRetry-After: 30", "")]);
-    let begun = Instant::now();
+    let server = Server::answering(&[&json("429 Slow\r\nRetry-After: 3600", "")]);
     assert_eq!(class(get(&server, "")), "HttpTooManyRequests");
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]

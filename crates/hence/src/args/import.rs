@@ -41,7 +41,7 @@ pub(crate) struct ImportArgs {
     /// The folder the session ran in; paths inside it become relative [default: the one in the log]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<String>,
-    /// The home folder of the session; paths inside it begin with ~
+    /// The home folder of the session; paths inside it start with ~
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<String>,
 }

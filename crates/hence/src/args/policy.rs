@@ -2,27 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, ValueEnum};
 use hence_policy::FailOn;
 use hence_review::vocabulary::PolicySeverity;
-
-#[derive(Subcommand)]
-pub(crate) enum PolicyCommand {
-    /// Check traces against policies, with an explanation of every violation
-    Check(PolicyCheckArgs),
-    /// List policies by pack
-    List(PolicyListArgs),
-    /// Show a policy, with its formula in both alphabets
-    Show(PolicyShowArgs),
-    /// Report errors and doubtful parts of policies
-    Lint(PolicySourcesArgs),
-    /// Run policies on their own examples
-    Test(PolicySourcesArgs),
-    /// Show a shortest trace that violates each policy, and one that satisfies them all
-    Explain(PolicyExplainArgs),
-    /// Write a first version of a policy, with examples that show the meaning of its formula
-    New(PolicyNewArgs),
-}
 
 /// The formats of verdicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -81,7 +63,7 @@ pub(crate) struct PolicyCheckArgs {
     /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated
     #[arg(long = "policy", required = true, value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
-    /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
+    /// Use only the policy or pack with this id; may be repeated [default: all loaded policies]
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
     /// The verdicts that fail the check; each value includes the ones before it
@@ -90,7 +72,7 @@ pub(crate) struct PolicyCheckArgs {
     /// The format of the verdicts [default: text, or json with --json]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<VerdictFormat>,
-    /// Show the gaps that failed and undecided policies leave: residuals of source policy_derived
+    /// Show the gaps of failed and undecided policies: residuals of source policy_derived
     #[arg(long)]
     pub(crate) residuals: bool,
     /// Write the trace to a file, with its verdicts and gaps; for one trace only
@@ -131,7 +113,7 @@ pub(crate) struct PolicyExplainArgs {
     /// Files of policies (JSON, YAML or TOML) or built-in packs
     #[arg(required_unless_present = "formula", value_name = "FILE|PACK")]
     pub(crate) sources: Vec<String>,
-    /// Only the policy or pack of this id; may be repeated [default: all that were loaded]
+    /// Use only the policy or pack with this id; may be repeated [default: all loaded policies]
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
     /// A formula to explain as well; may be repeated

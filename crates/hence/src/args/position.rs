@@ -1,16 +1,18 @@
-//! What a person can type about positions of a run.
+//! The arguments of `hence checkpoint` and `hence rollback`.
 
 use clap::Args as ClapArgs;
 use hence_variables::StateId;
 
+use super::RunRef;
+
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence checkpoint vendor-choice before-verify --at Compute")]
 pub(crate) struct CheckpointArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: RunRef,
     /// The checkpoint's name
     pub(crate) name: String,
-    /// Name the position after this record: an index, or a step's name for its last execution [default: the last]
+    /// The record before the position: an index, or a step's name for its last execution [default: the last]
     #[arg(long, value_name = "STEP")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
@@ -20,21 +22,21 @@ pub(crate) struct CheckpointArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence rollback vendor-choice before-verify && hence resume vendor-choice")]
 pub(crate) struct RollbackArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: RunRef,
     /// The checkpoint's name; every run has `initial_state`
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) variables: VariablesArgs,
 }
 
-/// What means something for runs of variables only.
+/// Options for runs of variables only.
 #[derive(ClapArgs)]
 pub(crate) struct VariablesArgs {
-    /// Which state, of a run of variables [default: the first]
+    /// The state, in a run of variables [default: the first]
     #[arg(long, value_name = "ID")]
     pub(crate) state: Option<StateId>,
-    /// Refuse unless that state has had exactly this many mutations
+    /// Refuse unless that state has exactly this many mutations
     #[arg(long, value_name = "N")]
     pub(crate) if_mutation_count: Option<u64>,
 }

@@ -1,56 +1,22 @@
-//! What a person can type after `hence review`.
+//! The arguments of `hence review`.
 
 use std::str::FromStr;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::Args as ClapArgs;
 use hence_review::model::{
     ActionId, ArtifactId, CheckOutcome, PolicyId, ReferenceArtifactId, Target, TargetPart,
 };
 use hence_review::vocabulary::{ResidualKind, ResidualSeverity};
 
-#[derive(Subcommand)]
-pub(crate) enum ReviewCommand {
-    /// Open a review of a trace, or of a run shown as one
-    Open(ReviewOpenArgs),
-    /// Say where a review stands and whether its journal holds, or list all reviews
-    Status(ReviewStatusArgs),
-    /// Write the reviewer's packet: orient, re-check, work through, hunt for gaps, decide
-    Handoff(ReviewHandoffArgs),
-    /// Write trace and review as one document
-    Export(ReviewNameArgs),
-    /// Comment on a trace or a part of it
-    Comment(ReviewCommentArgs),
-    /// Raise an item; a blocking one stops approval
-    Item(ReviewItemArgs),
-    /// Declare a gap that nobody declared
-    Gap(ReviewGapArgs),
-    /// Record what came of checking claims again
-    Check(ReviewCheckArgs),
-    /// Acknowledge an item or a gap
-    Ack(ReviewSubjectArgs),
-    /// Resolve an item or a comment
-    Resolve(ReviewSubjectArgs),
-    /// Accept an item or a gap as it is, and say why
-    Waive(ReviewSubjectArgs),
-    /// Approve the trace, if nothing stands in the way
-    Approve(ReviewDecisionArgs),
-    /// Reject the trace, and say why
-    Reject(ReviewDecisionArgs),
-    /// Ask for a successor trace, and say what must change
-    RequestChanges(ReviewDecisionArgs),
-    /// Leave the decision to a person, and say why
-    Escalate(ReviewDecisionArgs),
-    /// Take the last decision back, and say why
-    Rescind(ReviewDecisionArgs),
-}
+use super::ReviewRef;
 
-/// Who does it, and when.
+/// The author and the time of an entry.
 #[derive(ClapArgs)]
 pub(crate) struct StampArgs {
-    /// Who does it [default: HENCE_AUTHOR, USER or LOGNAME of the environment]
+    /// The author of the entry [default: HENCE_AUTHOR, USER or LOGNAME of the environment]
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
-    /// When, as 2026-02-02T00:00:00Z [default: the system's time, recorded as such]
+    /// The time of the entry, as 2026-02-02T00:00:00Z [default: the system's time, recorded as such]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
 }
@@ -58,7 +24,7 @@ pub(crate) struct StampArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence review open vendor-choice --author ada --now 2026-11-03T10:00:00Z")]
 pub(crate) struct ReviewOpenArgs {
-    /// A trace's file (JSON or YAML), - for standard input, or a run of the store
+    /// The file of a trace (JSON or YAML), - for standard input, or a run of the store
     pub(crate) trace: String,
     /// The review's id [default: the trace's id]
     #[arg(long, value_name = "ID")]
@@ -75,16 +41,16 @@ pub(crate) struct ReviewStatusArgs {
 
 #[derive(ClapArgs)]
 pub(crate) struct ReviewNameArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
 }
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence review handoff vendor-choice --after first.json")]
 pub(crate) struct ReviewHandoffArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
-    /// A trace this one follows: what it left open is shown; may be given several times
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
+    /// An earlier trace of the chain, whose open gaps are shown; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) after: Vec<String>,
 }
@@ -92,14 +58,14 @@ pub(crate) struct ReviewHandoffArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence review comment vendor-choice 'Why two batches?' --on action:4")]
 pub(crate) struct ReviewCommentArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
-    /// What to say
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
+    /// The text of the comment
     pub(crate) body: String,
-    /// The part it is about
+    /// The part of the trace it is about
     #[arg(long, value_name = "trace|action:ID|artifact:ID|policy:ID|…", default_value = "trace")]
     pub(crate) on: Part,
-    /// The comment it answers
+    /// The comment to reply to
     #[arg(long, value_name = "ID")]
     pub(crate) reply_to: Option<String>,
     #[command(flatten)]
@@ -111,20 +77,20 @@ pub(crate) struct ReviewCommentArgs {
     after_help = "Example: hence review item vendor-choice 'Show the quotes' --blocking --on artifact:problem"
 )]
 pub(crate) struct ReviewItemArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
-    /// What is wanted, in a line
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
+    /// The request in one line
     pub(crate) title: String,
-    /// What is wanted, at length
+    /// The request in full
     #[arg(long, value_name = "TEXT")]
     pub(crate) body: Option<String>,
-    /// The part it is about
+    /// The part of the trace it is about
     #[arg(long, value_name = "trace|action:ID|artifact:ID|policy:ID|…", default_value = "trace")]
     pub(crate) on: Part,
-    /// Stop approval until it is resolved or waived
+    /// Prevent approval until the item is resolved or waived
     #[arg(long)]
     pub(crate) blocking: bool,
-    /// Who should do it
+    /// The person who should do it
     #[arg(long, value_name = "NAME")]
     pub(crate) assignee: Option<String>,
     #[command(flatten)]
@@ -136,8 +102,8 @@ pub(crate) struct ReviewItemArgs {
     after_help = "Example: hence review gap vendor-choice 'Nobody compared support' --kind unverified --severity high"
 )]
 pub(crate) struct ReviewGapArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
     /// The gap in plain language
     pub(crate) statement: String,
     /// Its kind: assumption, unverified, out_of_scope, limitation or open_question
@@ -146,10 +112,10 @@ pub(crate) struct ReviewGapArgs {
     /// Its severity: info, low, medium, high or critical
     #[arg(long, default_value = "medium")]
     pub(crate) severity: ResidualSeverity,
-    /// The part it is about
+    /// The part of the trace it is about
     #[arg(long, value_name = "trace|action:ID|artifact:ID|policy:ID|…", default_value = "trace")]
     pub(crate) on: Part,
-    /// How it could be closed
+    /// A check that would close it
     #[arg(long, value_name = "TEXT")]
     pub(crate) check: Option<String>,
     #[command(flatten)]
@@ -161,13 +127,13 @@ pub(crate) struct ReviewGapArgs {
     after_help = "Example: hence review check vendor-choice confirmed 'verification#2' --note 'hence replay'"
 )]
 pub(crate) struct ReviewCheckArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
-    /// What came of it: confirmed, diverged, or accepted (unchecked; needs a note)
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
+    /// The result: confirmed, diverged, or accepted (unchecked; needs a note)
     pub(crate) outcome: CheckOutcome,
     /// The artifact that was checked
     pub(crate) artifact: String,
-    /// How it was checked
+    /// The way it was checked
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     #[command(flatten)]
@@ -176,11 +142,11 @@ pub(crate) struct ReviewCheckArgs {
 
 #[derive(ClapArgs)]
 pub(crate) struct ReviewSubjectArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
     /// The id of an item, a gap or a comment, as `hence review handoff` shows it
     pub(crate) id: String,
-    /// Why; a waiver needs it
+    /// The reason; a waiver needs one
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     #[command(flatten)]
@@ -189,16 +155,16 @@ pub(crate) struct ReviewSubjectArgs {
 
 #[derive(ClapArgs)]
 pub(crate) struct ReviewDecisionArgs {
-    /// The review, or a prefix of its id
-    pub(crate) review: String,
-    /// Why; everything but an approval needs it
+    #[command(flatten)]
+    pub(crate) review: ReviewRef,
+    /// The reason; everything but an approval needs one
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     #[command(flatten)]
     pub(crate) stamp: StampArgs,
 }
 
-/// A part of a trace, as a person names it.
+/// A part of a trace, as named on the command line.
 #[derive(Clone)]
 pub(crate) struct Part(pub(crate) Target);
 

@@ -1,9 +1,11 @@
-//! What a person can type about skills.
+//! The arguments of commands on skills.
 
 use clap::Args as ClapArgs;
 use hence_cognition::run::SKILL_DEPTH_MAX;
 
-/// Capabilities that a person declared.
+use super::RunRef;
+
+/// Files that declare capabilities.
 #[derive(ClapArgs)]
 pub(crate) struct CapabilitiesArgs {
     /// A file that declares capabilities, YAML or JSON; may be repeated
@@ -11,18 +13,18 @@ pub(crate) struct CapabilitiesArgs {
     pub(crate) capabilities: Vec<String>,
 }
 
-/// Skills that a skill nests.
+/// Files of nested skills.
 #[derive(ClapArgs)]
 pub(crate) struct NestedArgs {
-    /// A file with a skill that may be nested as skill:ID, beside those the document names in `skills`; may be repeated
+    /// A file with a skill that may be nested as skill:ID, in addition to those named under `skills`; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: Vec<String>,
 }
 
-/// When a run is to stop.
+/// The time after which a run stops.
 #[derive(ClapArgs)]
 pub(crate) struct DeadlineArgs {
-    /// Stop after this many seconds: calls under way end, nothing new begins, `hence resume` continues
+    /// Stop after this many seconds: running calls finish, no new ones start, `hence resume` continues
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) deadline: Option<std::time::Duration>,
 }
@@ -33,23 +35,23 @@ fn seconds(text: &str) -> Result<std::time::Duration, String> {
         .map_err(|_| "expected a number of seconds from 0 on".to_owned())
 }
 
-/// What a run of a skill is given. A problem takes none of it.
+/// Options for running a skill; a problem accepts none of them.
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Options for skills")]
 pub(crate) struct SkillRunArgs {
-    /// An input of the skill: NAME=VALUE, or NAME=@FILE for what a file holds
+    /// An input of the skill: NAME=VALUE, or NAME=@FILE for the contents of a file
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) input: Vec<String>,
-    /// A file with inputs, YAML or JSON; --input goes before it
+    /// A file with inputs, YAML or JSON; --input takes precedence
     #[arg(long, value_name = "FILE")]
     pub(crate) inputs: Option<String>,
     /// A file with the frame: goal, context, constraints, success_criteria, assumptions, priority
     #[arg(long, value_name = "FILE")]
     pub(crate) frame: Option<String>,
-    /// What a failing step means for the others [default: fail_fast]
+    /// The effect of a failed step on the others [default: fail_fast]
     #[arg(long, value_name = "fail_fast|continue", value_parser = ["fail_fast", "continue"])]
     pub(crate) on_failure: Option<String>,
-    /// How much whoever runs it is trusted [default: standard]
+    /// The trust level of the caller [default: standard]
     #[arg(long, value_name = "LEVEL", value_parser = ["sandbox", "standard", "elevated", "privileged"])]
     pub(crate) trust: Option<String>,
     #[command(flatten)]
@@ -58,13 +60,13 @@ pub(crate) struct SkillRunArgs {
     pub(crate) nested: NestedArgs,
     #[command(flatten)]
     pub(crate) deadline: DeadlineArgs,
-    /// How many levels of skills may run below the first, 0 to 32 [default: 10]
+    /// The number of levels of skills below the first, 0 to 32 [default: 10]
     #[arg(long, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(0..=i64::from(SKILL_DEPTH_MAX)))]
     pub(crate) max_depth: Option<u32>,
 }
 
 impl SkillRunArgs {
-    /// Returns whether nothing was given that only a skill can take.
+    /// Returns whether no option for skills was given.
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_empty()
             && self.inputs.is_none()
@@ -93,26 +95,26 @@ pub(crate) struct CheckArgs {
 #[command(after_help = "Example: hence answer refund-42 approve --value '\"yes\"' --by ada --resume")]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["value", "done", "retry", "fail"]))]
 pub(crate) struct AnswerArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: RunRef,
     /// The step that waits, or the key of one of its calls
     pub(crate) step: String,
-    /// The value that was asked for: JSON, or @FILE for what a file holds
+    /// The answer: JSON, or @FILE for the contents of a file
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
-    /// An undecided call happened, and gave this: JSON, or @FILE
+    /// An undecided call happened, with this result: JSON, or @FILE
     #[arg(long, value_name = "JSON|@FILE")]
     pub(crate) done: Option<String>,
-    /// Make an undecided call again, with the same idempotency key
+    /// Retry an undecided call, with the same idempotency key
     #[arg(long)]
     pub(crate) retry: bool,
-    /// Take an undecided call as failed
+    /// Treat an undecided call as failed
     #[arg(long)]
     pub(crate) fail: bool,
-    /// Who answers
+    /// The name of the person who answers
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
-    /// Go on with the run at once
+    /// Continue the run at once
     #[arg(long)]
     pub(crate) resume: bool,
 }
@@ -120,23 +122,23 @@ pub(crate) struct AnswerArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence fork triage --from rank --set vars.limit=3")]
 pub(crate) struct ForkArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// The first step that is executed anew
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// The first step that is executed again
     #[arg(long, value_name = "STEP")]
     pub(crate) from: String,
-    /// Set a place of the memory before that step, as vars.limit=3 or /inputs/log=@FILE; may be repeated
+    /// Set a value before that step, as vars.limit=3 or /inputs/log=@FILE; may be repeated
     #[arg(long, value_name = "PLACE=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Go on with this skill; it must be the same before the step
+    /// Continue with this skill; it must be the same before the step
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<String>,
-    /// Go by these policies instead of those the run pins, a file or a built-in pack; may be repeated
+    /// Use these policies instead of those the run pins: a file or a built-in pack; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
-    /// The id of the new run [default: the run's, `-fork-` and a digest of what is changed]
+    /// The id of the new run [default: the run's id, `-fork-` and a digest of the changes]
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,
 }
@@ -144,17 +146,17 @@ pub(crate) struct ForkArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence blame incident-triage-1 outputs.report")]
 pub(crate) struct BlameArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// A place in the memory, as outputs.report or /outputs/report
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// The path of a value, as outputs.report or /outputs/report
     pub(crate) place: String,
 }
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence impact incident-triage-1 inputs.log")]
 pub(crate) struct ImpactArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// A place in the memory, as inputs.log or /inputs/log, or a step's id
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// The path of a value, as inputs.log or /inputs/log, or the id of a step
     pub(crate) place: String,
 }

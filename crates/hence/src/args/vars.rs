@@ -1,9 +1,11 @@
-//! What a person can type about variables.
+//! The arguments of `hence vars`.
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::Args as ClapArgs;
 use hence_variables::StateId;
+
+use crate::commands::vars::VarsCommand;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,85 +16,56 @@ Examples:
   hence vars final audit 'three errors'
 
 A value is the argument as text, @FILE for a file's content, - for standard input; @@x is the text @x.
-The clock of a run ticks by one second with every change; --now at init says where it begins.";
+The clock of a run advances by one second with every change; --now at init sets its start.";
 
 #[derive(ClapArgs)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VarsArgs {
-    /// The folder that file references and views lie under, as .aiwg/rlm/…
+    /// The folder of file references and views, as .aiwg/rlm/…
     #[arg(long, global = true, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     #[command(subcommand)]
     pub(crate) command: VarsCommand,
 }
 
-#[derive(Subcommand)]
-pub(crate) enum VarsCommand {
-    /// Bring a state into being, in a run of its own
-    Init(InitArgs),
-    /// Spawn a child task in a run of its own, linked to its parent
-    Spawn(SpawnArgs),
-    /// Write a variable
-    Set(SetArgs),
-    /// Read a variable; a read counts and is recorded
-    Get(GetArgs),
-    /// List the variables a state sees
-    List(ListArgs),
-    /// Give a variable another name
-    Rename(RenameArgs),
-    /// Delete a variable
-    Rm(RmArgs),
-    /// Name the present position
-    Checkpoint(CheckpointArgs),
-    /// List the checkpoints
-    #[command(after_help = "Example: hence vars checkpoints audit")]
-    Checkpoints(TargetArgs),
-    /// Return to a checkpoint; the return is recorded and erases nothing
-    Rollback(RollbackArgs),
-    /// Set `Final`, which completes the task
-    Final(FinalArgs),
-    /// End a task as failed
-    Fail(EndArgs),
-    /// Call a task off
-    Cancel(EndArgs),
-    /// Fetch the `Final` of a child
-    Result(ResultArgs),
-    /// Say how far a state is
-    #[command(after_help = "Example: hence vars status audit")]
-    Status(TargetArgs),
-    /// List every change ever made
-    History(HistoryArgs),
-    /// Compare two positions or two states
-    Diff(DiffArgs),
-    /// Draw the task tree
-    #[command(after_help = "Example: hence vars tree audit")]
-    Tree(TargetArgs),
-    /// Print changes as they are recorded, until the state is over
-    Watch(WatchArgs),
-    /// Take in a state document (JSON or YAML) as a new run
-    Import(ImportArgs),
-    /// Write the documents of all states below a folder
-    Export(ExportArgs),
-}
-
 #[derive(ClapArgs, Clone)]
 pub(crate) struct TargetArgs {
     /// The run, or a prefix of its id
     pub(crate) run: String,
-    /// Which state of the run [default: the first]
+    /// The state of the run [default: the first]
     #[arg(long, value_name = "ID")]
     pub(crate) state: Option<StateId>,
 }
 
+/// The run a command without a state is about.
+#[derive(ClapArgs)]
+pub(crate) struct ExistingRun {
+    /// The run, or a prefix of its id
+    pub(crate) run: String,
+}
+
+/// The run a command creates.
+#[derive(ClapArgs)]
+pub(crate) struct NewRun {
+    /// The id of the run
+    pub(crate) run: String,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct StateArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
 #[derive(ClapArgs, Clone, Default)]
 pub(crate) struct OriginArgs {
-    /// What causes the change
+    /// The source of the change
     #[arg(long)]
     pub(crate) source: Option<String>,
-    /// Why
+    /// The reason for it
     #[arg(long)]
     pub(crate) reason: Option<String>,
-    /// Refuse unless the state has had exactly this many mutations
+    /// Refuse unless the state has exactly this many mutations
     #[arg(long, value_name = "N")]
     pub(crate) if_mutation_count: Option<u64>,
 }
@@ -100,17 +73,17 @@ pub(crate) struct OriginArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence vars init audit 'count the errors' --now 2026-02-09T10:00:00Z")]
 pub(crate) struct InitArgs {
-    /// The run's id
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) target: NewRun,
     /// The task: text, @FILE, or - for standard input
     pub(crate) prompt: String,
-    /// Where the run's clock begins
+    /// The start of the run's clock
     #[arg(long, value_name = "TIME", default_value = "1970-01-01T00:00:00Z")]
     pub(crate) now: String,
-    /// Add the state to a run that is there
+    /// Add the state to an existing run
     #[arg(long)]
     pub(crate) add: bool,
-    /// The state that spawns this one, in a run that is there
+    /// The state that spawns this one, in an existing run
     #[arg(long, value_name = "ID")]
     pub(crate) parent: Option<StateId>,
     /// The state's id [default: the next free one]
@@ -122,7 +95,7 @@ pub(crate) struct InitArgs {
     /// The task tree to join
     #[arg(long, value_name = "ID")]
     pub(crate) tree: Option<String>,
-    /// How to execute: JSON, @FILE, or - for standard input
+    /// The execution settings: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     pub(crate) config: Option<String>,
 }
@@ -136,7 +109,7 @@ pub(crate) struct SpawnArgs {
     pub(crate) child: String,
     /// The child's task: text, @FILE, or - for standard input
     pub(crate) prompt: String,
-    /// How to execute: JSON, @FILE, or - for standard input
+    /// The execution settings: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     pub(crate) config: Option<String>,
 }
@@ -160,16 +133,16 @@ pub(crate) struct SetArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) value: ValueArgs,
-    /// temporary, session, tree or global [default: where the name is, else session]
+    /// temporary, session, tree or global [default: the scope that has the name, else session]
     #[arg(long)]
     pub(crate) scope: Option<String>,
-    /// How long it lives by the run's clock; temporary variables only
+    /// The lifetime in seconds of the run's clock; temporary variables only
     #[arg(long, value_name = "SECONDS")]
     pub(crate) ttl: Option<u64>,
     /// Refuse further writes
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// What the variable is for
+    /// The purpose of the variable
     #[arg(long)]
     pub(crate) description: Option<String>,
     #[command(flatten)]
@@ -186,13 +159,13 @@ pub(crate) struct GetArgs {
     /// Look in this scope only
     #[arg(long)]
     pub(crate) scope: Option<String>,
-    /// Give the reference to a value that lives in a file, not the value
+    /// Print the reference to a value stored in a file, not the value
     #[arg(long)]
     pub(crate) raw: bool,
-    /// As it was at a checkpoint, or after a record; recorded nowhere
+    /// Read the value at a checkpoint, or after a record; nothing is recorded
     #[arg(long, value_name = "CHECKPOINT|STEP")]
     pub(crate) at: Option<String>,
-    /// Look without counting: nothing is recorded
+    /// Read without counting: nothing is recorded
     #[arg(long)]
     pub(crate) peek: bool,
 }
@@ -244,10 +217,10 @@ pub(crate) struct CheckpointArgs {
     pub(crate) target: TargetArgs,
     /// The checkpoint's name
     pub(crate) name: String,
-    /// What happened there
+    /// A description of the position
     #[arg(long)]
     pub(crate) description: Option<String>,
-    /// Refuse unless the state has had exactly this many mutations
+    /// Refuse unless the state has exactly this many mutations
     #[arg(long, value_name = "N")]
     pub(crate) if_mutation_count: Option<u64>,
 }
@@ -259,7 +232,7 @@ pub(crate) struct RollbackArgs {
     pub(crate) target: TargetArgs,
     /// The checkpoint's name
     pub(crate) to: String,
-    /// Refuse unless the state has had exactly this many mutations
+    /// Refuse unless the state has exactly this many mutations
     #[arg(long, value_name = "N")]
     pub(crate) if_mutation_count: Option<u64>,
 }
@@ -271,7 +244,7 @@ pub(crate) struct RollbackArgs {
 pub(crate) struct EndArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Why
+    /// The reason for it
     #[arg(long)]
     pub(crate) reason: Option<String>,
 }
@@ -301,10 +274,10 @@ pub(crate) struct FinalArgs {
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Of this variable only
+    /// Show changes of this variable only
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Show at most this many, the newest; 0 shows all
+    /// List at most this many changes, the newest; 0 lists all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
 }
@@ -326,10 +299,10 @@ pub(crate) struct DiffArgs {
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Begin with this record [default: the next]
+    /// Start at this record [default: the next]
     #[arg(long, value_name = "INDEX")]
     pub(crate) from: Option<u64>,
-    /// End after this many changes [default: when the state is over]
+    /// Stop after this many changes [default: when the state is finished]
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u64>,
 }
@@ -337,11 +310,11 @@ pub(crate) struct WatchArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence vars import audit state.json")]
 pub(crate) struct ImportArgs {
-    /// The id of the run to make
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) target: NewRun,
     /// The document: a .json, .yaml or .yml file, or - for JSON on standard input
     pub(crate) file: String,
-    /// Where the run's clock begins [default: the last moment the document names]
+    /// The start of the run's clock [default: the latest time in the document]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
 }
@@ -349,8 +322,8 @@ pub(crate) struct ImportArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence vars export audit out")]
 pub(crate) struct ExportArgs {
-    /// The run, or a prefix of its id
-    pub(crate) run: String,
-    /// The folder to write below, as .aiwg/rlm/…
+    #[command(flatten)]
+    pub(crate) target: ExistingRun,
+    /// The folder to write to, as .aiwg/rlm/…
     pub(crate) dir: PathBuf,
 }

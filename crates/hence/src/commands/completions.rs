@@ -1,4 +1,4 @@
-//! `hence completions`: a script that teaches a shell the commands.
+//! `hence completions`: a completion script for a shell.
 
 use clap::CommandFactory as _;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `hence doctor`: what is not as it should be in the store, and what was done about it.
+//! `hence doctor`: checks the store and repairs it.
 
 use hence_store::{FileStore, Finding, Gravity, Store as _};
 use schemars::JsonSchema;
@@ -13,16 +13,16 @@ use crate::hint;
 use crate::report::Text;
 use crate::sink::StoreBlobs;
 
-/// What a look at the store found.
+/// The result of a check or a repair of the store.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DoctorReport {
-    /// How many runs were looked at; nothing after a rebuild.
+    /// The number of checked runs; null after a rebuild.
     runs: Option<u64>,
-    /// How many blobs were read and hashed; nothing after a rebuild.
+    /// The number of blobs read and hashed; null after a rebuild.
     blobs: Option<u64>,
-    /// What was changed.
+    /// The changes that were made.
     done: Vec<String>,
-    /// What is not as it should be.
+    /// The defects that were found.
     findings: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Text for DoctorReport {
     fn text(&self) -> String {
         let mut text = String::new();
         if let (Some(runs), Some(blobs)) = (self.runs, self.blobs) {
-            text.push_str(&format!("looked at {runs} runs and {blobs} blobs\n"));
+            text.push_str(&format!("checked {runs} runs and {blobs} blobs\n"));
         }
         for done in &self.done {
             text.push_str(&format!("done: {}\n", escape(done)));
@@ -45,12 +45,12 @@ impl Text for DoctorReport {
     }
 }
 
-/// Finds large values that records refer to and the store does not have. The store itself cannot: to it, records are
-/// opaque bytes.
+/// Lists large values that records refer to and the store does not have. The store itself cannot list them: to it,
+/// records are opaque bytes.
 fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
     let mut missing = Vec::new();
     for summary in store.list()? {
-        // A journal that cannot be read is a finding of its own.
+        // An unreadable journal is already a finding.
         let Ok(journal) = store.journal_bytes(&summary.run) else { continue };
         for digest in referenced_blobs(&journal, &StoreBlobs(store)) {
             if !store.has_blob(&digest)? {
@@ -77,7 +77,7 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError
         let report = DoctorReport { runs, blobs, done: Vec::new(), findings: texts(&found.findings) };
         (report, gravest(&found.findings))
     };
-    // Listing runs heals the index, so this comes after the look at it.
+    // Listing runs repairs the index, so this comes after the check of the index.
     let missing = missing_blobs(&store)?;
     let gravity = if missing.is_empty() { gravity } else { Gravity::Damage };
     report.findings.extend(missing);

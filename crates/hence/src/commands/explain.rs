@@ -11,10 +11,10 @@ use crate::exit::Exit;
 use crate::hint;
 use crate::report::{Text, columns};
 
-/// Error codes and what they mean.
+/// Error codes and their meaning.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ExplainReport {
-    /// The codes asked for.
+    /// The requested codes.
     codes: Vec<CodeReport>,
 }
 
@@ -23,9 +23,9 @@ pub(crate) struct ExplainReport {
 struct CodeReport {
     /// The code.
     code: &'static str,
-    /// What it stands for.
+    /// The meaning in one line.
     title: &'static str,
-    /// Its page, in Markdown, when one code was asked for.
+    /// The page in Markdown, if one code was requested.
     page: Option<&'static str>,
 }
 

@@ -1,10 +1,10 @@
-//! `hence export`: a run as a bundle.
+//! `hence export`: writes a run as a bundle.
 
 use std::path::Path;
 
 use hence_canon::Digest;
 use hence_journal::read_tail;
-use hence_store::{FileStore, RunId, Store as _};
+use hence_store::{FileStore, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,11 +26,11 @@ pub(crate) struct ExportReport {
     run: String,
     /// The folder.
     dir: String,
-    /// Where the journal ends.
+    /// The head of the journal.
     head: String,
-    /// How many files the bundle holds.
+    /// The number of files in the bundle.
     files: usize,
-    /// Their size together.
+    /// The size of all files.
     bytes: u64,
 }
 
@@ -48,10 +48,12 @@ impl Text for ExportReport {
 pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let run = target::find_run(&store, &args.run)?;
-    let journal = whole_records(&run, store.journal_bytes(&run)?)?;
-    let head =
-        read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, &run, error))?.head.to_string();
-    // Everything is read before anything is written: a bundle that cannot be whole is not begun.
+    let mut journal = store.journal_bytes(&run)?;
+    let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, &run, error))?;
+    // An unfinished append was never acknowledged.
+    journal.truncate(journal.len() - tail.torn_bytes);
+    let head = tail.head.to_string();
+    // All blobs are read before anything is written: a bundle that would be incomplete is not started.
     for digest in referenced_blobs(&journal, &StoreBlobs(&store)) {
         store.blob(&digest)?;
     }
@@ -65,7 +67,7 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
     let manifest =
         Manifest { format: FORMAT.to_owned(), run: run.as_str().to_owned(), head: head.clone(), files };
     let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
-    // The manifest comes last: a folder without one is no bundle.
+    // The manifest is written last: a folder without one is not a bundle.
     write(&args.dir, MANIFEST, format!("{text}\n").as_bytes())?;
     let files = manifest.files.len() + 1;
     let dir = args.dir.display().to_string();
@@ -73,26 +75,19 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
     Ok(Exit::Yes)
 }
 
-/// Makes the folder; one that holds something is left alone.
+/// Creates the folder; a folder that is not empty is refused.
 fn make_folder(dir: &Path) -> Result<(), CliError> {
     if dir.exists() && !dir.is_dir() {
-        let message = format!("cannot make the folder {}: there is a file of that name", dir.display());
+        let message = format!("cannot create the folder {}: a file has that name", dir.display());
         return Err(CliError::new(Code::File, message).with_hint(hint::NEW_FOLDER));
     }
-    std::fs::create_dir_all(dir).map_err(|error| CliError::file("make the folder", dir, error))?;
+    std::fs::create_dir_all(dir).map_err(|error| CliError::file("create the folder", dir, error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| CliError::file("list", dir, error))?;
     if entries.next().is_some() {
-        let message = format!("{} is not empty, a bundle needs a folder of its own", dir.display());
+        let message = format!("{} is not empty; a bundle needs an empty folder", dir.display());
         return Err(CliError::new(Code::File, message).with_hint(hint::NEW_FOLDER));
     }
     Ok(())
-}
-
-/// Leaves off an append that is under way or was interrupted: it was never acknowledged.
-fn whole_records(run: &RunId, mut journal: Vec<u8>) -> Result<Vec<u8>, CliError> {
-    let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, run, error))?;
-    journal.truncate(journal.len() - tail.torn_bytes);
-    Ok(journal)
 }
 
 fn write(dir: &Path, path: &str, bytes: &[u8]) -> Result<BundleFile, CliError> {
@@ -107,6 +102,6 @@ fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<Bund
         return Ok(Vec::new());
     }
     let folder = dir.join(BLOBS);
-    std::fs::create_dir(&folder).map_err(|error| CliError::file("make the folder", &folder, error))?;
+    std::fs::create_dir(&folder).map_err(|error| CliError::file("create the folder", &folder, error))?;
     digests.iter().map(|digest| write(dir, &format!("{BLOBS}/{digest}"), &store.blob(digest)?)).collect()
 }

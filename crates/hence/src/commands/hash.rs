@@ -1,4 +1,4 @@
-//! `hence hash`: the digest, or the bytes, of a document's canonical form.
+//! `hence hash`: prints the digest, or the bytes, of a document's canonical form.
 
 use hence_canon::{Canonical, parse};
 use schemars::JsonSchema;
@@ -16,9 +16,9 @@ use crate::report::Text;
 pub(crate) struct HashReport {
     /// SHA-256 of the canonical bytes, in hex.
     sha256: String,
-    /// How many canonical bytes there are.
+    /// The number of canonical bytes.
     bytes: usize,
-    /// The canonical form that was hashed.
+    /// The name of the canonical form.
     canonicalization: &'static str,
 }
 

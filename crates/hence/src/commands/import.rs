@@ -7,7 +7,6 @@ use std::path::Path;
 
 use hence_review::import::Format;
 
-use super::schema::{Named, schema_of};
 use crate::args::ImportArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -15,14 +14,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::hint;
 
-/// The schemas of this command: bundles and logs have different reports.
-pub(super) const SCHEMAS: &[Named] =
-    &[("import", schema_of::<bundle::ImportReport>), ("import-log", schema_of::<log::LogReport>)];
+pub(super) use bundle::ImportReport;
+pub(super) use log::LogReport;
 
-/// The kind of import.
+/// The kind of thing to import.
 enum Kind {
     Bundle,
-    /// A log of a format, or of a format to be detected.
+    /// A log, of a given format or of any.
     Log(Option<Format>),
 }
 

@@ -8,34 +8,25 @@ mod list;
 mod new;
 mod source;
 
-use super::schema::{Named, schema_of};
-use crate::args::PolicyCommand;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
+use super::commands;
+use crate::args;
 
 pub(crate) use approval::approval_allowed;
 pub(crate) use source::load as policies_named;
 
-/// The schemas of the family.
-pub(super) const SCHEMAS: &[Named] = &[
-    ("policy-check", schema_of::<check::CheckReport>),
-    ("policy-list", schema_of::<list::ListReport>),
-    ("policy-show", schema_of::<list::ShowReport>),
-    ("policy-lint", schema_of::<lint::LintReport>),
-    ("policy-test", schema_of::<lint::TestReport>),
-    ("policy-explain", schema_of::<explain::ExplainReport>),
-    ("policy-new", schema_of::<new::NewReport>),
-];
-
-pub(super) fn run(context: &Context, command: &PolicyCommand) -> Result<Exit, CliError> {
-    match command {
-        PolicyCommand::Check(args) => check::run(context, args),
-        PolicyCommand::List(args) => list::list(context, args),
-        PolicyCommand::Show(args) => list::show(context, args),
-        PolicyCommand::Lint(args) => lint::lint(context, args),
-        PolicyCommand::Test(args) => lint::test(context, args),
-        PolicyCommand::Explain(args) => explain::run(context, args),
-        PolicyCommand::New(args) => new::run(context, args),
-    }
-}
+commands! { PolicyCommand {
+    /// Check traces against policies, with an explanation of every violation
+    Check(args::PolicyCheckArgs) => check::run, "policy-check": check::CheckReport;
+    /// List policies by pack
+    List(args::PolicyListArgs) => list::list, "policy-list": list::ListReport;
+    /// Show a policy, with its formula in both alphabets
+    Show(args::PolicyShowArgs) => list::show, "policy-show": list::ShowReport;
+    /// Report errors and doubtful parts of policies
+    Lint(args::PolicySourcesArgs) => lint::lint, "policy-lint": lint::LintReport;
+    /// Run policies on their own examples
+    Test(args::PolicySourcesArgs) => lint::test, "policy-test": lint::TestReport;
+    /// Show a shortest trace that violates each policy, and one that satisfies them all
+    Explain(args::PolicyExplainArgs) => explain::run, "policy-explain": explain::ExplainReport;
+    /// Write a first version of a policy, with examples that show what its formula means
+    New(args::PolicyNewArgs) => new::run, "policy-new": new::NewReport;
+} }

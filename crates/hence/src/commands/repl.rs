@@ -10,7 +10,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use clap::Parser as _;
 use hence_variables::State;
 
-use super::vars;
+use super::vars::VarsCommand;
 use crate::args::repl::{ReplArgs, ReplLine};
 use crate::code::Code;
 use crate::context::Context;
@@ -70,7 +70,7 @@ fn answer(context: &Context, session: &mut Session<'_>, line: &str, exit: &mut E
             Ok(other) => *exit = other,
             Err(error) => {
                 context.report_error(&error);
-                *exit = error.exit();
+                *exit = error.code.exit();
             }
         },
     }
@@ -87,7 +87,7 @@ fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<E
     })?;
     // What others changed in the meantime is seen, too.
     session.refresh()?;
-    vars::perform(context, session, &parsed.command)
+    VarsCommand::run(context, session, &parsed.command)
 }
 
 /// Returns the names a person could mean now.

@@ -8,39 +8,41 @@ mod record;
 pub(super) mod stamp;
 mod status;
 
-use super::schema::{Named, schema_of};
-use crate::args::ReviewCommand;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
+use super::commands;
+use crate::args;
 
-/// What `hence schema` knows of this family.
-pub(super) const SCHEMAS: &[Named] = &[
-    ("review-open", schema_of::<open::OpenReport>),
-    ("review-entry", schema_of::<record::EntryReport>),
-    ("review-status", schema_of::<status::StatusReport>),
-    ("review-list", schema_of::<status::ListReport>),
-    ("review-handoff", schema_of::<handoff::HandoffReport>),
-    ("review-export", schema_of::<export::MergedReport>),
-];
-
-pub(super) fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, CliError> {
-    match command {
-        ReviewCommand::Open(args) => open::run(context, args),
-        ReviewCommand::Status(args) => status::run(context, args),
-        ReviewCommand::Handoff(args) => handoff::run(context, args),
-        ReviewCommand::Export(args) => export::run(context, args),
-        ReviewCommand::Comment(args) => record::comment(context, args),
-        ReviewCommand::Item(args) => record::item(context, args),
-        ReviewCommand::Gap(args) => record::gap(context, args),
-        ReviewCommand::Check(args) => record::check(context, args),
-        ReviewCommand::Ack(args) => record::acknowledge(context, args),
-        ReviewCommand::Resolve(args) => record::resolve(context, args),
-        ReviewCommand::Waive(args) => record::waive(context, args),
-        ReviewCommand::Approve(args) => record::approve(context, args),
-        ReviewCommand::Reject(args) => record::reject(context, args),
-        ReviewCommand::RequestChanges(args) => record::request_changes(context, args),
-        ReviewCommand::Escalate(args) => record::escalate(context, args),
-        ReviewCommand::Rescind(args) => record::rescind(context, args),
-    }
-}
+commands! { ReviewCommand {
+    /// Open a review of a trace, or of a run written as a trace
+    Open(args::ReviewOpenArgs) => open::run, "review-open": open::OpenReport;
+    /// Show the status of a review and whether its journal holds, or list all reviews
+    Status(args::ReviewStatusArgs) => status::run,
+        "review-status": status::StatusReport, "review-list": status::ListReport;
+    /// Write the reviewer's packet: orient, re-check, work through, look for gaps, decide
+    Handoff(args::ReviewHandoffArgs) => handoff::run, "review-handoff": handoff::HandoffReport;
+    /// Write trace and review as one document
+    Export(args::ReviewNameArgs) => export::run, "review-export": export::MergedReport;
+    /// Comment on a trace or a part of it
+    Comment(args::ReviewCommentArgs) => record::comment, "review-entry": record::EntryReport;
+    /// Raise an item; a blocking one prevents approval
+    Item(args::ReviewItemArgs) => record::item;
+    /// Declare a gap that nobody declared
+    Gap(args::ReviewGapArgs) => record::gap;
+    /// Record the result of checking a claim again
+    Check(args::ReviewCheckArgs) => record::check;
+    /// Acknowledge an item or a gap
+    Ack(args::ReviewSubjectArgs) => record::acknowledge;
+    /// Resolve an item or a comment
+    Resolve(args::ReviewSubjectArgs) => record::resolve;
+    /// Accept an item or a gap as it is, with a reason
+    Waive(args::ReviewSubjectArgs) => record::waive;
+    /// Approve the trace, if nothing prevents it
+    Approve(args::ReviewDecisionArgs) => record::approve;
+    /// Reject the trace, with a reason
+    Reject(args::ReviewDecisionArgs) => record::reject;
+    /// Ask for a successor trace, and name what must change
+    RequestChanges(args::ReviewDecisionArgs) => record::request_changes;
+    /// Leave the decision to a person, with a reason
+    Escalate(args::ReviewDecisionArgs) => record::escalate;
+    /// Withdraw the last decision, with a reason
+    Rescind(args::ReviewDecisionArgs) => record::rescind;
+} }

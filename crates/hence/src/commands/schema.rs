@@ -1,85 +1,57 @@
-//! `hence schema`: the JSON Schema of each command's `--json` output.
+//! `hence schema`: prints the JSON Schema of a command's `--json` output.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::run::RunReport;
-use super::{
-    check, completions, diff, doctor, explain, export, hash, import, lineage, log, policy, position, replay,
-    review, runs, show, state, stats, trace, verify, why,
-};
+use super::vars::VarsCommand;
+use super::{Command, PolicyCommand, ReviewCommand, TraceCommand};
 use crate::args::SchemaArgs;
 use crate::code::Code;
-use crate::context::{Context, ErrorReport};
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::hint;
 use crate::report::Text;
 
-/// A name, and how to make the schema of what is printed under it.
+/// A name, and the function that makes the schema of the JSON printed under it.
 pub(super) type Named = (&'static str, fn() -> Schema);
 
-/// The commands that print JSON.
-const SCHEMAS: &[Named] = &[
-    ("run", schema_of::<RunReport>),
-    ("resume", schema_of::<RunReport>),
-    ("checkpoint", schema_of::<position::PositionReport>),
-    ("rollback", schema_of::<position::PositionReport>),
-    ("run-skill", schema_of::<crate::skills::SkillRunReport>),
-    ("fork", schema_of::<crate::skills::SkillRunReport>),
-    ("answer", schema_of::<crate::skills::AnswerReport>),
-    ("check", schema_of::<check::CheckReport>),
-    ("blame", schema_of::<lineage::LineageReport>),
-    ("impact", schema_of::<lineage::LineageReport>),
-    ("runs", schema_of::<runs::RunsReport>),
-    ("log", schema_of::<log::LogReport>),
-    ("show", schema_of::<show::ShowReport>),
-    ("state", schema_of::<state::StateReport>),
-    ("verify", schema_of::<verify::VerifyReport>),
-    ("why", schema_of::<why::WhyReport>),
-    ("replay", schema_of::<replay::ReplayReport>),
-    ("diff", schema_of::<diff::DiffReport>),
-    ("export", schema_of::<export::ExportReport>),
-    ("hash", schema_of::<hash::HashReport>),
-    ("stats", schema_of::<stats::StoreStats>),
-    ("stats-run", schema_of::<stats::RunStats>),
-    ("doctor", schema_of::<doctor::DoctorReport>),
-    ("explain", schema_of::<explain::ExplainReport>),
-    ("completions", schema_of::<completions::CompletionsReport>),
-    // Not a command: what every command prints to stderr when it is refused.
-    ("error", schema_of::<ErrorReport<'_>>),
-    // Not a command either: what people write, for their editors.
-    ("skill", skill_document),
-    ("capabilities", capabilities_file),
-];
+/// The schemas of documents rather than of reports: people and editors read them.
+const DOCUMENTS: &[Named] =
+    &[("skill", skill_document), ("capabilities", capabilities_file), ("trace", trace_document)];
 
-/// Makes the schema of what is printed: a member that is always there is required, also where it may be null.
+/// Returns the schema of a report. A member that is always there is required, even where it may be null.
 pub(super) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-/// Every name: those of this level and those of families of commands.
 fn all() -> impl Iterator<Item = &'static Named> {
-    SCHEMAS
-        .iter()
-        .chain(import::SCHEMAS)
-        .chain(super::vars::SCHEMAS)
-        .chain(policy::SCHEMAS)
-        .chain(trace::SCHEMAS)
-        .chain(review::SCHEMAS)
+    let families = [
+        Command::SCHEMAS,
+        VarsCommand::SCHEMAS,
+        PolicyCommand::SCHEMAS,
+        TraceCommand::SCHEMAS,
+        ReviewCommand::SCHEMAS,
+        DOCUMENTS,
+    ];
+    families.into_iter().flatten()
 }
 
-/// Returns the schema of skill documents.
 fn skill_document() -> Schema {
-    let text = hence_cognition::skill::json_schema().to_string();
-    serde_json::from_str(&text).expect("a JSON Schema is an object")
+    from_value(&hence_cognition::skill::json_schema())
 }
 
-/// Returns the schema of capabilities files.
 fn capabilities_file() -> Schema {
-    let text = hence_capabilities::registry::json_schema(&crate::skills::kinds()).to_string();
-    serde_json::from_str(&text).expect("a JSON Schema is an object")
+    from_value(&hence_capabilities::registry::json_schema(&crate::skills::kinds()))
+}
+
+fn trace_document() -> Schema {
+    from_value(&hence_review::model::json_schema())
+}
+
+fn from_value(schema: &impl ToString) -> Schema {
+    serde_json::from_str(&schema.to_string()).expect("a JSON Schema is an object")
 }
 
 /// Returns a schema with its members sorted. Without it their order would follow a feature of serde_json that any

@@ -1,4 +1,4 @@
-//! `hence stats`: counts over the store, or over one run.
+//! `hence stats`: counts over the store or one run.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::target::Journal;
 /// Counts over a store.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StoreStats {
-    /// How many runs there are.
+    /// The number of runs.
     runs: usize,
-    /// How many of them end with an unfinished append.
+    /// The number of runs that end with an unfinished append.
     torn: usize,
-    /// How many of them cannot be appended to.
+    /// The number of runs that cannot be appended to.
     damaged: usize,
-    /// How many records there are.
+    /// The number of records.
     records: u64,
     /// The size of all journals.
     journal_bytes: u64,
@@ -37,7 +37,7 @@ pub(crate) struct RunStats {
     run: String,
     /// The size of its journal.
     journal_bytes: usize,
-    /// How many steps were executed.
+    /// The number of executed steps.
     steps: u64,
     /// Executions by step.
     by_step: BTreeMap<String, u64>,
@@ -45,7 +45,7 @@ pub(crate) struct RunStats {
     by_status: BTreeMap<String, u64>,
     /// Decisions by action.
     by_action: BTreeMap<String, u64>,
-    /// From the earliest start to the latest finish, by the run's own clock.
+    /// The time from the earliest start to the latest finish, by the run's own clock.
     duration_ms: u64,
 }
 

@@ -19,56 +19,38 @@ mod residuals;
 mod show;
 mod validate;
 
-use schemars::Schema;
+use super::commands;
+use crate::args;
 
-use super::schema::{Named, schema_of};
-use crate::args::TraceCommand;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-
-/// What `hence schema` knows of this family.
-pub(super) const SCHEMAS: &[Named] = &[
-    ("trace", document_schema),
-    ("trace-validate", schema_of::<validate::ValidateReport>),
-    ("trace-show", schema_of::<show::ShowReport>),
-    ("trace-hash", schema_of::<hash::HashReport>),
-    ("trace-lineage", schema_of::<lineage::LineageReport>),
-    ("trace-grade", schema_of::<grade::GradeReport>),
-    ("trace-report", schema_of::<report::MarkdownReport>),
-    ("trace-goals", schema_of::<goals::GoalsReport>),
-    ("trace-residuals", schema_of::<residuals::ResidualsReport>),
-    ("trace-edit", schema_of::<edit::EditReport>),
-    ("trace-meta", schema_of::<meta::MetaReport>),
-    ("trace-reproduce", schema_of::<reproduce::ReproduceReport>),
-    ("trace-bind", schema_of::<bind::BindReport>),
-    ("trace-chain", schema_of::<chain::ChainReport>),
-    ("trace-diff", schema_of::<diff::DiffReport>),
-    ("trace-export", schema_of::<export::ExportReport>),
-];
-
-pub(super) fn run(context: &Context, command: &TraceCommand) -> Result<Exit, CliError> {
-    match command {
-        TraceCommand::Validate(args) => validate::run(context, args),
-        TraceCommand::Show(args) => show::run(context, args),
-        TraceCommand::Hash(args) => hash::run(context, args),
-        TraceCommand::Lineage(args) => lineage::run(context, args),
-        TraceCommand::Grade(args) => grade::run(context, args),
-        TraceCommand::Report(args) => report::run(context, args),
-        TraceCommand::Goals(args) => goals::run(context, args),
-        TraceCommand::Residuals(args) => residuals::run(context, args),
-        TraceCommand::Chain(args) => chain::run(context, args),
-        TraceCommand::Meta(command) => meta::run(context, command),
-        TraceCommand::Reproduce(args) => reproduce::run(context, args),
-        TraceCommand::Bind(args) => bind::run(context, args),
-        TraceCommand::Diff(args) => diff::run(context, args),
-        TraceCommand::Export(args) => export::run(context, args),
-    }
-}
-
-/// The schema of a trace itself, as the types of the model give it.
-fn document_schema() -> Schema {
-    let text = hence_review::model::json_schema().to_string();
-    let schema = serde_json::from_str::<serde_json::Value>(&text).ok();
-    schema.and_then(|schema| Schema::try_from(schema).ok()).unwrap_or_default()
-}
+commands! { TraceCommand {
+    /// List the rules a trace breaks, and where
+    Validate(args::TraceValidateArgs) => validate::run, "trace-validate": validate::ValidateReport;
+    /// Show the contents of a trace
+    Show(args::TraceFileArgs) => show::run, "trace-show": show::ShowReport;
+    /// Print the content hash that reviews and successors are bound to
+    Hash(args::TraceFileArgs) => hash::run, "trace-hash": hash::HashReport;
+    /// Show which artifacts an artifact was made from, and which were made from it
+    Lineage(args::TraceLineageArgs) => lineage::run, "trace-lineage": lineage::LineageReport;
+    /// Grade a trace: how far a reviewer can rely on it, and what would raise the grade
+    Grade(args::TraceFileArgs) => grade::run, "trace-grade": grade::GradeReport;
+    /// Write a report of a trace in Markdown, for a pull request
+    Report(args::TraceFileArgs) => report::run, "trace-report": report::MarkdownReport;
+    /// Show which goals are met, by which evidence, and whether their criteria can be trusted
+    Goals(args::TraceGoalsArgs) => goals::run, "trace-goals": goals::GoalsReport;
+    /// List the gaps of a trace, declared and undeclared, worst first; or declare gaps
+    Residuals(args::TraceResidualsArgs) => residuals::run,
+        "trace-residuals": residuals::ResidualsReport, "trace-edit": edit::EditReport;
+    /// Follow each gap through a chain of successor traces
+    Chain(args::TraceChainArgs) => chain::run, "trace-chain": chain::ChainReport;
+    /// Edit the units of intent: list, set, merge, split, drop, derive
+    #[command(subcommand)]
+    Meta(args::TraceMetaCommand) => meta::run, "trace-meta": meta::MetaReport;
+    /// List the commands that can be run again; with --run, run them and compare
+    Reproduce(args::TraceReproduceArgs) => reproduce::run, "trace-reproduce": reproduce::ReproduceReport;
+    /// Bind a trace to its content and to a commit
+    Bind(args::TraceBindArgs) => bind::run, "trace-bind": bind::BindReport;
+    /// Compare two traces by meaning
+    Diff(args::TraceDiffArgs) => diff::run, "trace-diff": diff::DiffReport;
+    /// Write a run of the store as a trace, or a trace as spans, provenance or a statement
+    Export(args::TraceExportArgs) => export::run, "trace-export": export::ExportReport;
+} }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::endpoint::Endpoint;
-use crate::says::{VOICES, Voice, error};
-use crate::world::World;
+use hence_testkit::cli::World;
+use hence_testkit::endpoint::Endpoint;
+use hence_testkit::providers::{VOICES, Voice, error};
 
 fn example() -> World {
     let world = World::new();
@@ -57,7 +57,7 @@ fn evidence_comes_from_a_command_and_a_replay_never_starts_it() {
 }
 
 #[test]
-fn a_trace_says_who_did_the_work_of_a_bound_step() {
+fn a_trace_names_the_capability_of_a_bound_step() {
     let world = example();
     assert_eq!(world.ask(&RUN).code, 0);
     let answer = world.ask(&["trace", "export", "checkout-errors"]);
@@ -87,7 +87,7 @@ fn a_run_cut_at_any_record_resumes_to_the_same_bytes() {
 }
 
 #[test]
-fn a_capability_that_gives_nothing_usable_stops_the_run_which_goes_on_once_it_does() {
+fn an_unusable_result_of_a_capability_stops_the_run_until_the_capability_is_fixed() {
     let world = example();
     let good = std::fs::read(world.path("failed-requests.sh")).unwrap();
     for (script, said) in [
@@ -112,7 +112,7 @@ fn a_capability_that_gives_nothing_usable_stops_the_run_which_goes_on_once_it_do
 }
 
 #[test]
-fn what_cannot_be_bound_is_refused_with_what_to_do() {
+fn an_impossible_binding_is_refused_with_a_hint() {
     let world = example();
     let problem = String::from_utf8(std::fs::read(world.path("problem.json")).unwrap()).unwrap();
     let capabilities = String::from_utf8(std::fs::read(world.path("capabilities.yaml")).unwrap()).unwrap();
@@ -197,7 +197,7 @@ fn a_summary_comes_from_a_model_with_what_it_cost_and_replays_without_it() {
 }
 
 #[test]
-fn a_model_that_fails_leaves_a_run_that_goes_on_when_it_answers() {
+fn a_run_whose_model_failed_can_be_resumed() {
     let world = World::new();
     let voice = Voice::OpenAi;
     let endpoint = Endpoint::with(vec![

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// How often runs are killed, for each recovery.
 const KILLS: u64 = 12;
@@ -78,7 +78,7 @@ fn crashed(recovery: &str) -> World {
 }
 
 #[test]
-fn a_bound_step_that_acts_writes_an_intent_and_asks_when_nobody_knows() {
+fn a_bound_step_with_effects_logs_an_intent_and_asks_after_a_crash() {
     let world = crashed("ask");
     assert_eq!(json_of(&world, &["why", "r"])["standing"], "undecided");
     assert_snapshot!(world.cli(&["resume", "r"]), @r"
@@ -109,7 +109,7 @@ fn a_bound_step_that_acts_writes_an_intent_and_asks_when_nobody_knows() {
 }
 
 #[test]
-fn what_the_recovery_says_becomes_of_an_undecided_call() {
+fn an_undecided_call_follows_its_recovery_rule() {
     let world = crashed("retry");
     assert_eq!(world.ask(&["resume", "r"]).code, 1);
     assert_eq!(effects(&world).values().copied().max(), Some(2), "made again, with the same key");
@@ -128,7 +128,7 @@ fn what_the_recovery_says_becomes_of_an_undecided_call() {
 }
 
 #[test]
-fn a_call_that_failed_and_may_have_acted_is_not_silently_made_again() {
+fn a_failed_call_that_may_have_acted_is_not_retried_silently() {
     for file in ["broken", "odd"] {
         let world = world("ask");
         world.write(file, "");
@@ -179,7 +179,7 @@ fn a_person_can_do_the_work_of_a_step() {
 }
 
 #[test]
-fn a_run_killed_anywhere_acts_once_unless_its_recovery_says_retry() {
+fn a_run_killed_anywhere_acts_once_unless_its_recovery_is_retry() {
     let undisturbed = world("ask");
     assert_eq!(undisturbed.ask(&RUN).code, 1);
     let whole = undisturbed.journal("r");
@@ -220,7 +220,7 @@ fn a_run_killed_anywhere_acts_once_unless_its_recovery_says_retry() {
 }
 
 #[test]
-fn other_policies_judge_what_a_blocked_step_gave_and_a_rollback_calls_anew() {
+fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     let world = world("ask");
     world.write(
         "never.json",

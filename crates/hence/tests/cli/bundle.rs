@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::{World, large_problem, problem};
+use hence_testkit::cli::{World, large_problem, problem};
 
 /// Makes a world whose run lies exported in `out`, with a store that does not know it.
 fn exported(problem: &Value) -> World {
@@ -30,7 +30,7 @@ fn refused(world: &World) -> String {
 }
 
 #[test]
-fn a_run_travels_with_everything_that_proves_it() {
+fn a_bundle_contains_everything_that_verifies_a_run() {
     let world = World::new();
     world.run_problem(&large_problem("large"));
     assert_snapshot!(world.cli(&["export", "large", "out"]), @r"
@@ -85,18 +85,18 @@ fn reports_in_json_name_run_head_and_place() {
 }
 
 #[test]
-fn a_folder_that_holds_something_is_not_exported_into() {
+fn a_folder_that_is_not_empty_is_not_exported_into() {
     let world = World::with_run("refund-42");
     world.write("out/mine.txt", "mine").write("file", "mine");
     assert_snapshot!(world.refused(&["export", "refund-42", "out"]), @r"
     --- stderr
-    error[E0401]: out is not empty, a bundle needs a folder of its own
+    error[E0401]: out is not empty; a bundle needs an empty folder
     hint: name a folder that does not exist yet; `hence explain E0401` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["export", "refund-42", "file"]), @r"
     --- stderr
-    error[E0401]: cannot make the folder file: there is a file of that name
+    error[E0401]: cannot create the folder file: a file has that name
     hint: name a folder that does not exist yet; `hence explain E0401` says more
     [exit 2]
     ");
@@ -147,7 +147,7 @@ fn a_path_that_leads_out_of_the_bundle_is_refused() {
 }
 
 #[test]
-fn a_link_is_refused_wherever_it_lies() {
+fn a_symbolic_link_is_refused_anywhere_in_a_bundle() {
     let world = exported(&large_problem("large"));
     std::fs::rename(world.path("out/problem.json"), world.path("elsewhere.json")).unwrap();
     std::os::unix::fs::symlink(world.path("elsewhere.json"), world.path("out/problem.json")).unwrap();
@@ -165,7 +165,7 @@ fn a_link_is_refused_wherever_it_lies() {
 }
 
 #[test]
-fn a_large_value_that_is_missing_is_refused() {
+fn a_bundle_without_a_large_value_is_refused() {
     let world = exported(&large_problem("large"));
     change_manifest(&world, |manifest| {
         let files = manifest["files"].as_array_mut().unwrap();
@@ -180,7 +180,7 @@ fn a_large_value_that_is_missing_is_refused() {
 }
 
 #[test]
-fn a_manifest_that_lies_is_refused() {
+fn a_manifest_that_does_not_match_is_refused() {
     let world = exported(&problem("refund-42"));
     let honest = world.read("out/bundle.json");
     change_manifest(&world, |manifest| manifest["format"] = json!("hence-bundle/9"));
@@ -238,7 +238,7 @@ fn a_bundle_of_another_run_of_that_id_changes_nothing() {
 }
 
 #[test]
-fn importing_again_brings_back_a_lost_value() {
+fn importing_again_restores_a_lost_value() {
     let world = World::new();
     world.run_problem(&large_problem("large"));
     assert_eq!(world.ask(&["export", "large", "out"]).code, 0);
@@ -248,5 +248,5 @@ fn importing_again_brings_back_a_lost_value() {
     assert_eq!(world.ask(&["doctor"]).code, 1);
     assert_eq!(world.ask(&["import", "out"]).code, 0);
     assert_eq!(world.ask(&["doctor"]).code, 0);
-    crate::world::assert_unchanged(&before, &world.stored());
+    hence_testkit::cli::assert_unchanged(&before, &world.stored());
 }

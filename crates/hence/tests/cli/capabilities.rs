@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const COUNTING: &str = r#"
 capabilities:
@@ -38,7 +38,7 @@ fn calls(world: &World) -> usize {
 }
 
 #[test]
-fn a_declared_capability_is_called_once_however_often_its_run_is_looked_at() {
+fn a_declared_capability_is_called_once_however_often_its_run_is_read() {
     let world = world();
     assert_eq!(run(&world, "once")["outputs"]["said"], "hello");
     for arguments in [&["replay", "once"][..], &["verify", "once"], &["resume", "once"], &["state", "once"]] {
@@ -52,7 +52,7 @@ fn a_declared_capability_is_called_once_however_often_its_run_is_looked_at() {
 }
 
 #[test]
-fn a_run_goes_on_with_the_capabilities_it_was_made_with() {
+fn a_run_resumes_with_the_capabilities_it_was_started_with() {
     let world = world();
     run(&world, "old");
     let whole = world.journal("old");
@@ -91,7 +91,7 @@ fn a_run_goes_on_with_the_capabilities_it_was_made_with() {
 }
 
 #[test]
-fn a_run_without_its_capabilities_says_so() {
+fn a_run_without_its_capabilities_is_refused() {
     let world = world();
     run(&world, "bare");
     std::fs::remove_file(world.path(".hence/runs/bare/capabilities.json")).unwrap();
@@ -130,13 +130,13 @@ fn a_capabilities_file_is_refused_with_every_finding_in_its_line() {
     assert!(world.refused(&["run", "skill.yaml"]).contains("E0101"));
     std::fs::remove_file(world.path("capabilities.yaml")).unwrap();
     assert!(world.refused(&["run", "skill.yaml"]).contains("E0401"));
-    let problem = crate::world::problem("p");
+    let problem = hence_testkit::cli::problem("p");
     world.write("problem.json", problem.to_string());
     assert!(world.refused(&["run", "problem.json", "--capabilities", "x"]).contains("binds no step"));
 }
 
 #[test]
-fn check_holds_fixed_values_against_the_contract() {
+fn check_compares_fixed_values_with_the_contract() {
     let world = world();
     world.write("skill.yaml", skill(&CALL.replace("Ada", "Adelaide")));
     assert_snapshot!(world.cli(&["check", "skill.yaml"]), @r#"
@@ -238,7 +238,7 @@ fn a_gate_is_asked_before_every_call_and_fails_closed() {
 }
 
 #[test]
-fn a_gate_behind_a_call_sees_its_output_and_keeps_it_out() {
+fn a_gate_after_a_call_sees_its_output_and_can_refuse_it() {
     for (way, steps) in WAYS {
         let world = World::new();
         let gate = r#"if [ "$(cat)" = '{"done":1}' ]; then echo '{"allowed": false, "reason": "seen"}'; fi"#;
@@ -273,7 +273,7 @@ fn guarded(rule: &str) -> World {
 }
 
 #[test]
-fn what_must_be_confirmed_waits_for_a_person() {
+fn a_call_that_needs_confirmation_waits_for_a_person() {
     for (answer, status, called) in [("\"yes\"", "completed", 1), ("\"no\"", "failed", 0)] {
         let world = guarded("confirmation: required");
         let waiting = world.ask(&["run", "skill.yaml", "--run-id", "w"]);
@@ -294,7 +294,7 @@ fn what_must_be_confirmed_waits_for_a_person() {
 }
 
 #[test]
-fn trust_is_asked_for_and_pinned() {
+fn trust_is_required_and_pinned() {
     let world = guarded("trust: elevated");
     let report = run(&world, "low");
     let message = report["failure"]["message"].as_str().unwrap();

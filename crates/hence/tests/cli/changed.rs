@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// Verifies a journal whose lines were changed, and checks that verifying changes nothing.
 fn verify(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> String {
@@ -26,7 +26,7 @@ fn verify(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> String {
         let answer = world.ask(arguments);
         assert!(!answer.stderr.contains("panicked"), "{arguments:?}: {}", answer.stderr);
         if answer.code != 0 {
-            crate::world::assert_unchanged(&before, &world.stored());
+            hence_testkit::cli::assert_unchanged(&before, &world.stored());
         }
     }
     shown.split("not shown by these checks:").next().unwrap().to_owned()
@@ -52,7 +52,7 @@ fn a_flipped_bit_is_named_by_its_record() {
 }
 
 #[test]
-fn a_dropped_line_is_named_by_the_record_behind_it() {
+fn a_dropped_line_is_named_by_the_record_after_it() {
     assert_snapshot!(verify(|lines| drop(lines.remove(7))), @r"
     refund-42: broken at record 7 of 13
       records 0–6 hold; 8–12 cannot be judged from here
@@ -177,7 +177,7 @@ fn an_empty_journal_is_named() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_named() {
+fn bytes_that_are_not_text_are_named() {
     assert_snapshot!(verify(|lines| lines[2] = b"\xff\xfe\0\n".to_vec()), @r"
     refund-42: broken at record 2 of 14
       records 0–1 hold; 3–13 cannot be judged from here
@@ -207,7 +207,7 @@ fn a_journal_that_is_missing_is_damage() {
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    looked at 1 runs and 0 blobs
+    checked 1 runs and 0 blobs
     found: run refund-42: damaged: it has no journal
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
@@ -216,7 +216,7 @@ fn a_journal_that_is_missing_is_damage() {
 }
 
 #[test]
-fn a_problem_that_is_missing_stops_what_needs_it_and_nothing_else() {
+fn a_missing_problem_stops_only_the_commands_that_need_it() {
     let world = World::with_run("refund-42");
     std::fs::remove_file(world.path(".hence/runs/refund-42/problem.json")).unwrap();
     assert_eq!(world.ask(&["verify", "refund-42"]).code, 0);
@@ -236,9 +236,9 @@ fn a_problem_that_is_missing_stops_what_needs_it_and_nothing_else() {
 }
 
 #[test]
-fn a_blob_that_is_missing_or_altered_is_named() {
+fn a_missing_or_altered_blob_is_named() {
     let world = World::new();
-    world.run_problem(&crate::world::large_problem("large"));
+    world.run_problem(&hence_testkit::cli::large_problem("large"));
     let blob =
         world.stored().into_keys().find(|path| path.is_file() && path.to_str().unwrap().contains("blobs"));
     let blob = blob.unwrap();
@@ -276,7 +276,7 @@ fn a_blob_that_is_missing_or_altered_is_named() {
     [exit 5]
     "#);
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    looked at 1 runs and 1 blobs
+    checked 1 runs and 1 blobs
     found: blob <digest>: damaged, its bytes have the digest <digest>
     found: index: it is missing
     --- stderr
@@ -299,7 +299,7 @@ fn a_blob_that_is_missing_or_altered_is_named() {
     assert!(!world.path("out").exists(), "a bundle that cannot be whole is not begun");
     assert_eq!(world.ask(&["log", "large"]).code, 0);
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    looked at 1 runs and 0 blobs
+    checked 1 runs and 0 blobs
     found: run large: blob <digest> is missing
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values

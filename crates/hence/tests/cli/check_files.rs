@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const SKILL: &str = "\
 id: s
@@ -34,7 +34,7 @@ fn world() -> World {
 }
 
 #[test]
-fn everything_wrong_with_a_skill_and_its_files_is_told_at_once() {
+fn all_findings_of_a_skill_and_its_files_are_listed_at_once() {
     let world = world();
     assert_snapshot!(world.cli(&["check", "flow/skill.yaml"]));
     // Once the files are there, what they declare counts; nothing is said about calls before.
@@ -55,7 +55,7 @@ fn everything_wrong_with_a_skill_and_its_files_is_told_at_once() {
 }
 
 #[test]
-fn what_the_command_line_names_is_no_finding_of_the_skill() {
+fn a_file_named_on_the_command_line_is_not_a_finding_of_the_skill() {
     let world = world();
     world.write(
         "plain.yaml",

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 fn refusal(document: impl AsRef<[u8]>) -> String {
     let world = World::new();
@@ -52,7 +52,7 @@ fn duplicate_keys_are_refused() {
 }
 
 #[test]
-fn numbers_that_json_does_not_have_are_refused() {
+fn numbers_outside_json_are_refused() {
     assert_snapshot!(refusal(r#"{"inputs": {"context": NaN}}"#), @r"
     --- stderr
     error[E0101]: problem.json: number is not finite at line 1, column 24 (`/inputs/context`)
@@ -191,7 +191,7 @@ fn a_refusal_in_json_lists_the_same_findings() {
 }
 
 #[test]
-fn a_file_that_is_missing_or_a_folder_is_named() {
+fn a_missing_file_or_a_folder_is_named_in_the_error() {
     let world = World::new();
     assert_snapshot!(world.refused(&["run", "nowhere.json"]), @r"
     --- stderr
@@ -238,7 +238,7 @@ fn a_document_above_the_limit_is_refused_before_it_is_parsed() {
 }
 
 #[test]
-fn standard_input_is_a_document_too() {
+fn a_document_can_come_from_standard_input() {
     let world = World::new();
     let answer = world.ask_with_input(&["run", "-"], problem("piped").to_string().as_bytes());
     assert_eq!(answer.code, 0, "{}", answer.stderr);

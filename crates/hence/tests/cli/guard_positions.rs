@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::guard::{json, log};
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 const SKILL: &str = "\
 id: release
@@ -85,7 +85,7 @@ fn calls(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_skill_under_policies_returns_to_a_checkpoint_and_is_judged_again_from_there() {
+fn a_skill_under_policies_rolls_back_and_is_checked_again_from_there() {
     let world = passing();
     done(&world, &["checkpoint", "r", "built", "--at", "build"]);
     done(&world, &["rollback", "r", "built"]);
@@ -117,7 +117,7 @@ fn a_skill_under_policies_returns_to_a_checkpoint_and_is_judged_again_from_there
 }
 
 #[test]
-fn a_run_that_returns_to_its_beginning_lays_its_policies_down_again() {
+fn a_run_that_rolls_back_to_its_start_installs_its_policies_again() {
     let world = passing();
     done(&world, &["rollback", "r", "initial_state"]);
     assert_eq!(json(&world, &["why", "r"])["standing"], "stopped");
@@ -128,7 +128,7 @@ fn a_run_that_returns_to_its_beginning_lays_its_policies_down_again() {
 }
 
 #[test]
-fn a_return_behind_a_block_takes_the_amended_policies_back() {
+fn a_rollback_past_a_block_undoes_the_amended_policies() {
     let world = world();
     assert_eq!(world.ask(&RUN).code, 1);
     done(&world, &["checkpoint", "r", "built", "--at", "build"]);
@@ -150,7 +150,7 @@ fn a_return_behind_a_block_takes_the_amended_policies_back() {
 }
 
 #[test]
-fn a_blocked_run_returns_and_what_it_gave_is_not_judged_again() {
+fn a_blocked_run_rolls_back_and_its_old_result_is_not_checked_again() {
     let world = world();
     assert_eq!(world.ask(&RUN).code, 1);
     done(&world, &["rollback", "r", "initial_state"]);
@@ -162,7 +162,7 @@ fn a_blocked_run_returns_and_what_it_gave_is_not_judged_again() {
 }
 
 #[test]
-fn a_problem_under_policies_returns_to_a_checkpoint_too() {
+fn a_problem_under_policies_rolls_back_to_a_checkpoint() {
     let world = World::new();
     world.write("problem.json", problem("p1").to_string());
     world.write(
@@ -181,7 +181,7 @@ fn a_problem_under_policies_returns_to_a_checkpoint_too() {
 }
 
 #[test]
-fn a_fork_of_a_run_under_policies_is_judged_by_them() {
+fn a_fork_of_a_run_under_policies_is_checked_against_them() {
     let world = passing();
     let fork = ["fork", "r", "--from", "commit", "--set", "vars.built=other", "--run-id", "f"];
     done(&world, &fork);
@@ -217,7 +217,7 @@ fn a_fork_shares_blocked_attempts_and_amendments() {
 }
 
 #[test]
-fn a_fork_goes_by_other_policies_if_they_allow_what_it_shares() {
+fn a_fork_uses_other_policies_if_they_allow_the_shared_steps() {
     let world = passing();
     done(&world, &["fork", "r", "--from", "commit", "--policy", "lenient.json", "--run-id", "f"]);
     holds(&world, "f");

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// Documents, their canonical form, and its SHA-256 as any other tool computes it.
 const VECTORS: &[(&str, &str, &str)] = &[
@@ -41,7 +41,7 @@ fn digests_are_those_of_the_canonical_bytes() {
 }
 
 #[test]
-fn a_file_is_hashed_and_json_says_how() {
+fn a_file_is_hashed_and_json_names_the_canonical_form() {
     let world = World::new();
     world.write("a.json", "[1, 2.50]");
     assert_snapshot!(world.cli(&["hash", "a.json"]), @r"

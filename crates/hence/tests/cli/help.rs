@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// All commands.
 const COMMANDS: [&str; 27] = [
@@ -38,54 +38,54 @@ const COMMANDS: [&str; 27] = [
 #[test]
 fn help_lists_commands_examples_and_exit_codes() {
     assert_snapshot!(World::new().cli(&["--help"]), @r"
-    Run reasoning as a journal that stands up
+    Run reasoning as a verifiable journal
 
     Usage: hence [OPTIONS] <COMMAND>
 
     Commands:
-      run          Run a problem or a skill and keep its record
-      check        Say everything that is wrong with a skill, without running it
+      run          Run a problem or a skill and store its journal
+      check        List everything that is wrong with a skill, without running it
       runs         List the runs of the store
       log          List the records of a run
       show         Show one record of a run
       state        Show the state of a run, or part of it
-      verify       Say what holds of a record, where it first breaks, and what it cannot show
-      replay       Run a recorded problem again and compare every byte
-      blame        Say which steps of a skill's run wrote a value, and from what
-      impact       Say what in a skill's run depends on a value or a step
+      verify       Check a journal: what holds, where it first breaks, and what it cannot show
+      replay       Execute a recorded run again and compare every byte
+      blame        Show which steps of a skill's run wrote a value, and from which values
+      impact       Show what depends on a value or a step in a skill's run
       diff         Compare two runs: the first divergence, then each step and path
-      resume       Take a run up where its record ends
-      why          Say what a run waits for or where it stopped, since when, and what continues it
-      answer       Answer what a run waits for
-      fork         Start a run that shares everything before a step of another one
+      resume       Continue an interrupted run
+      why          Show what a run waits for or where it stopped, since when, and how to continue it
+      answer       Answer a question a run waits for
+      fork         Start a run that shares the steps of another run before a given step
       checkpoint   Name a position of a run
-      rollback     Return a run to a checkpoint; `hence resume` goes on from there
+      rollback     Return a run to a checkpoint; `hence resume` continues from there
       export       Write a run as a portable bundle
-      import       Make a trace of another agent's log or telemetry, or take a bundle into the store
-      trace        Read, judge and compare review traces; write a run as one
+      import       Turn another agent's log or telemetry into a trace, or import a bundle into the store
+      trace        Read, grade and compare review traces; write a run as a trace
       review       Review a trace: comments, items, waivers and approval in a journal of their own
       hash         Print the digest of a JSON document's canonical form
       stats        Count what the store holds, or what a run did
-      doctor       Check the store and what lies in it
-      vars         Keep named variables on a journal: set, read, checkpoint, roll back, finish
+      doctor       Check the store and everything in it
+      vars         Manage named variables on a journal: set, read, checkpoint, roll back, finish
       repl         Type commands of `hence vars` at a prompt, or pipe them in
-      policy       Check traces against policies, and look at policies
+      policy       Check traces against policies, and inspect policies
       explain      Explain an error code
       schema       Print the JSON Schema of a command's --json output
       completions  Print a completion script for a shell
       help         Print this message or the help of the given subcommand(s)
 
     Options:
-          --store <DIR>  The folder runs are kept in [default: .hence]
+          --store <DIR>  The folder of the store [default: .hence]
           --json         Print JSON; `hence schema COMMAND` describes it
       -h, --help         Print help
       -V, --version      Print version
 
     Examples:
-      hence run examples/vendor-choice.json     run a problem and keep its record
-      hence verify vendor-choice                say what holds of the record and what it cannot show
-      hence replay vendor-choice                run it again and compare every byte
-      hence state vendor-choice /artifacts      look at the state
+      hence run examples/vendor-choice.json     run a problem and store its journal
+      hence verify vendor-choice                check the journal, and name what it cannot show
+      hence replay vendor-choice                execute the run again and compare every byte
+      hence state vendor-choice /artifacts      print part of the state
 
     Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial
     [exit 0]
@@ -126,7 +126,7 @@ fn every_command_of_variables_is_explained_in_the_imperative_with_an_example() {
 }
 
 #[test]
-fn a_call_that_cannot_be_is_usage() {
+fn wrong_arguments_are_a_usage_error() {
     let world = World::new();
     assert_snapshot!(world.refused(&["rnu", "problem.json"]), @r"
     --- stderr
@@ -223,7 +223,7 @@ fn every_code_has_a_title_and_a_page() {
 }
 
 #[test]
-fn shells_get_scripts() {
+fn completion_scripts_exist_for_every_shell() {
     let world = World::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let answer = world.ask(&["completions", shell]);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const CLAUDE: &str = r#"{"type":"user","sessionId":"s1","timestamp":"2026-01-01T00:00:00Z","cwd":"/p","message":{"content":"Make the parser strict, and test it"}}
 {"type":"assistant","timestamp":"2026-01-01T00:00:01Z","message":{"model":"m-1","content":[{"type":"text","text":"I read it first."},{"type":"tool_use","id":"1","name":"Read","input":{"file_path":"/p/src/parse.rs"}}]}}
@@ -38,7 +38,7 @@ fn a_session_becomes_a_trace_that_validates() {
 }
 
 #[test]
-fn torn_and_foreign_lines_are_told_with_their_numbers_and_the_rest_is_imported() {
+fn torn_and_foreign_lines_are_reported_by_number_and_the_rest_is_imported() {
     let world = world();
     let torn = CLAUDE.get(..CLAUDE.len() - 30).unwrap();
     world.write("torn.jsonl", format!("not json\n[1]\n{torn}"));
@@ -62,7 +62,7 @@ fn several_traces_go_to_a_folder_or_one_is_chosen() {
 }
 
 #[test]
-fn what_nobody_recognises_is_described_and_wrong_words_are_usage() {
+fn an_unknown_format_is_described_and_a_wrong_word_is_a_usage_error() {
     let world = world();
     world.write("notes.txt", "dear diary\n").write("other.json", "{\"a\": 1}").write("empty.jsonl", "");
     world.write("none.json", "{\"resourceSpans\": []}");

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 #[test]
 fn the_log_lists_records() {
@@ -191,7 +191,7 @@ fn pointers_reach_keys_with_slashes_and_tildes() {
 }
 
 #[test]
-fn a_replay_says_whether_every_byte_is_equal() {
+fn a_replay_reports_whether_every_byte_is_equal() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.cli(&["replay", "refund-42"]), @r"
     refund-42: every byte is equal
@@ -291,7 +291,7 @@ fn a_journal_is_compared_with_its_own_beginning() {
 }
 
 #[test]
-fn lines_that_are_no_records_are_compared_as_text() {
+fn lines_that_are_not_records_are_compared_as_text() {
     let world = World::with_run("one");
     let journal = String::from_utf8(world.journal("one")).unwrap();
     world.write("spaced.ndjson", journal.replacen('{', "{ ", 1));
@@ -311,7 +311,7 @@ fn lines_that_are_no_records_are_compared_as_text() {
 }
 
 #[test]
-fn counts_are_given_for_the_store_and_for_a_run() {
+fn stats_counts_the_store_or_one_run() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.cli(&["stats"]), @r"
     runs           1

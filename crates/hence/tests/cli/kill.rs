@@ -2,7 +2,7 @@
 
 use std::process::Child;
 
-use crate::world::{World, problem_with_evidence};
+use hence_testkit::cli::{World, problem_with_evidence};
 
 /// How many pieces of evidence, each taken in a round of its own: over a thousand records.
 const ITEMS: usize = 300;
@@ -12,7 +12,7 @@ const KILLS: u64 = 10;
 const LOOKS_MAX: u64 = 50_000_000;
 
 #[test]
-fn a_killed_run_goes_on_to_the_bytes_of_an_undisturbed_one() {
+fn a_killed_run_resumes_to_the_bytes_of_an_uninterrupted_one() {
     let problem = problem_with_evidence("long", ITEMS);
     let undisturbed = World::new();
     undisturbed.run_problem(&problem);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// How often runs are killed in all; `HENCE_KILLS` raises it.
 const KILLS: u64 = 200;
@@ -57,7 +57,7 @@ fn journal(store: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn every_example_killed_anywhere_ends_in_the_bytes_of_an_undisturbed_run() {
+fn every_example_killed_anywhere_resumes_to_the_bytes_of_an_uninterrupted_run() {
     let kills = std::env::var("HENCE_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(KILLS);
     let examples = examples();
     let each = kills.div_ceil(examples.len() as u64);

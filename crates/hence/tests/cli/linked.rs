@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const NOW: [&str; 2] = ["--now", "2026-02-02T00:00:00Z"];
 
@@ -114,7 +114,7 @@ fn a_nested_skill_comes_from_the_folder_of_the_document_or_is_named() {
 }
 
 #[test]
-fn skills_nest_only_so_deep() {
+fn skills_nest_only_to_the_depth_limit() {
     let world = World::new();
     let again =
         "  - id: again\n    uses: skill:endless\n    input: {n: inputs.n}\n    output: {n: outputs.n}\n";
@@ -158,7 +158,7 @@ fn line() -> World {
 }
 
 #[test]
-fn a_fork_shares_what_came_before_and_names_where_it_comes_from() {
+fn a_fork_shares_earlier_steps_and_names_its_origin() {
     let world = line();
     assert_snapshot!(world.cli(&["fork", "r", "--from", "c", "--set", "vars.b=10", "--run-id", "f"]), @r"
     n:
@@ -228,7 +228,7 @@ fn linked(world: &World, run: &str) -> String {
 }
 
 #[test]
-fn verifying_a_fork_compares_its_beginning_with_the_run_it_comes_from() {
+fn verifying_a_fork_compares_its_shared_records_with_its_origin() {
     let world = line();
     let fork = ["fork", "r", "--from", "c", "--set", "vars.b=10", "--run-id", "f"];
     assert_eq!(world.ask(&fork).code, 0);
@@ -262,7 +262,7 @@ fn verifying_a_fork_compares_its_beginning_with_the_run_it_comes_from() {
 }
 
 #[test]
-fn verifying_looks_at_nested_runs_and_at_the_run_that_nests() {
+fn verifying_checks_nested_runs_and_their_parent() {
     let world = nested();
     assert_eq!(world.ask(&[&["run", "skill.yaml", "--run-id", "r"][..], &NOW].concat()).code, 0);
     let links = |run: &str| {
@@ -301,7 +301,7 @@ fn verifying_looks_at_nested_runs_and_at_the_run_that_nests() {
 }
 
 #[test]
-fn a_step_that_is_taken_again_behind_a_rollback_nests_runs_of_their_own() {
+fn a_step_executed_again_after_a_rollback_has_nested_runs_of_its_own() {
     let world = World::new();
     let ask = "  - id: one\n    uses: human.ask\n    input: {question: n?}\n    output: {value: outputs.n}\n";
     world.write("inner.yaml", document("inner", "", ask));

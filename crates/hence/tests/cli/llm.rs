@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::endpoint::{Endpoint, Reaction};
-use crate::says::{VOICES, Voice, error};
-use crate::world::World;
+use hence_testkit::cli::World;
+use hence_testkit::endpoint::{Endpoint, Reaction};
+use hence_testkit::providers::{VOICES, Voice, error};
 
 const SKILL: &str = "id: mail.sort\nversion: 1.0.0\nname: Sort mail\ndescription: Sort a mail by what it is about\n\
     inputs:\n  mail: {type: string, required: true}\noutputs:\n  topic: {type: string, required: true}\n  \
@@ -51,7 +51,7 @@ fn json(world: &World, arguments: &[&str]) -> Value {
 const GOOD: &str = r#"{"topic": "money"}"#;
 
 #[test]
-fn a_step_asks_a_model_and_the_record_says_what_it_took() {
+fn a_step_calls_a_model_and_records_tokens_and_cost() {
     for voice in VOICES {
         let mut journals = Vec::new();
         for stream in ["stream: false", "stream: true"] {
@@ -121,7 +121,7 @@ fn a_model_that_cannot_be_used_fails_its_step_with_a_class() {
 }
 
 #[test]
-fn a_run_whose_model_never_learned_goes_on_as_a_fork_without_doing_anything_twice() {
+fn a_run_with_a_failing_model_continues_as_a_fork_without_repeating_effects() {
     let never = || Voice::OpenAi.whole("never JSON");
     let endpoint = Endpoint::with(vec![never(), never(), never(), Voice::OpenAi.whole(GOOD)]);
     let world = world(Voice::OpenAi, &endpoint.url(), "stream: false");

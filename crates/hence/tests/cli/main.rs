@@ -1,11 +1,11 @@
-//! The command line as people meet it: every test runs the binary in a folder and an environment of its own.
+//! The command line: every test runs the binary in a folder and an environment of its own.
 
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
-    reason = "a test that cannot go on should stop"
+    reason = "a test that cannot continue should stop"
 )]
 
 #[cfg(feature = "models")]
@@ -15,12 +15,9 @@ mod bundle;
 mod capabilities;
 mod changed;
 mod check_files;
+mod concurrent_variables;
 mod document;
 mod effects;
-#[cfg(feature = "models")]
-#[allow(dead_code, reason = "shared with the tests of models, which use all of it")]
-#[path = "../../../models/tests/endpoint/mod.rs"]
-mod endpoint;
 mod guard;
 mod guard_positions;
 mod hash;
@@ -35,13 +32,10 @@ mod llm;
 mod people;
 mod pipe;
 mod policy;
+mod positions;
 mod review;
 mod run;
 mod same_bytes;
-#[cfg(feature = "models")]
-#[allow(dead_code, reason = "shared with the tests of models, which use all of it")]
-#[path = "../../../models/tests/endpoint/says.rs"]
-mod says;
 mod schema;
 mod secrets;
 mod skill;
@@ -52,5 +46,5 @@ mod trace_change;
 mod trace_examples;
 mod trace_hostile;
 mod trace_outside;
+mod variables;
 mod verify;
-mod world;

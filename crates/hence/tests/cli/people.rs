@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const NOW: [&str; 2] = ["--now", "2026-02-02T00:00:00Z"];
 
@@ -46,7 +46,7 @@ fn json(world: &World, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_run_that_waits_says_what_for_and_how_to_answer() {
+fn a_waiting_run_shows_its_question_and_how_to_answer() {
     let world = waiting();
     assert_snapshot!(world.cli(&["resume", "r"]), @r#"
     waits   approve (ada): Refund?
@@ -77,7 +77,7 @@ fn a_run_that_waits_says_what_for_and_how_to_answer() {
 }
 
 #[test]
-fn an_answer_is_checked_kept_once_and_recorded() {
+fn an_answer_is_checked_stored_once_and_recorded() {
     let world = waiting();
     assert_snapshot!(world.refused(&["answer", "r", "approve", "--value", "maybe"]), @r#"
     --- stderr
@@ -125,7 +125,7 @@ fn an_answer_is_checked_kept_once_and_recorded() {
 }
 
 #[test]
-fn an_answer_can_go_on_at_once_and_two_at_once_are_one() {
+fn an_answer_can_resume_at_once_and_only_one_of_two_counts() {
     let world = waiting();
     let answers: Vec<i32> = std::thread::scope(|scope| {
         let one = |value: &'static str| {
@@ -184,7 +184,7 @@ fn open_questions(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_run_that_waits_travels_with_what_is_under_way() {
+fn a_waiting_run_is_exported_with_its_call_log() {
     let world = waiting();
     assert_eq!(world.ask(&["export", "r", "bundle"]).code, 0);
     let other = ["--store", "elsewhere"];
@@ -196,7 +196,7 @@ fn a_run_that_waits_travels_with_what_is_under_way() {
 }
 
 #[test]
-fn what_is_under_way_and_cannot_be_read_stops_the_run_with_a_name() {
+fn an_unreadable_call_log_stops_the_run_and_is_named() {
     let world = waiting();
     world.write(".hence/runs/r/calls.ndjson", "{\"kind\":\"other\"}\n");
     assert_snapshot!(world.refused(&["resume", "r"]), @r"
@@ -210,7 +210,7 @@ fn what_is_under_way_and_cannot_be_read_stops_the_run_with_a_name() {
 }
 
 #[test]
-fn why_knows_every_kind_of_run_and_every_way_to_stand() {
+fn why_explains_every_kind_and_status_of_run() {
     let world = World::with_run("done");
     let standing = |run: &str| {
         let report = json(&world, &["why", run]);

@@ -2,10 +2,10 @@
 
 use std::process::Stdio;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let world = World::with_run("refund-42");
     let script = format!("'{}' \"$@\" 2>&1 | head -1", env!("CARGO_BIN_EXE_hence"));
     let commands: [&[&str]; 6] = [

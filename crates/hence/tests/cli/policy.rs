@@ -6,7 +6,7 @@ mod new;
 mod refusals;
 mod rules;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// Tests failed, then a commit all the same.
 const BROKEN: &str = r#"{"trace_id": "t", "actions": [

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const NOW: [&str; 4] = ["--author", "ada", "--now", "2026-02-03T00:00:00Z"];
 
@@ -58,7 +58,7 @@ fn a_run_is_reviewed_from_handoff_to_approval() {
 }
 
 #[test]
-fn a_decision_is_taken_back_and_a_successor_asked_for() {
+fn a_decision_is_rescinded_and_a_successor_requested() {
     let world = opened();
     assert_eq!(said(&world, &["rescind", "one", "--note", "nothing there"]).0, 1);
     assert_eq!(said(&world, &["escalate", "one", "--note", "legal decides"]).0, 0);
@@ -76,7 +76,7 @@ fn a_decision_is_taken_back_and_a_successor_asked_for() {
 }
 
 #[test]
-fn the_packet_shows_what_an_earlier_trace_left_open() {
+fn the_packet_shows_open_gaps_of_an_earlier_trace() {
     let world = World::new();
     world.write("first.json", r#"{"trace_id": "a", "actions": [], "residuals": [{"residual_id": "r", "kind": "limitation", "statement": "no <i>load</i> test"}]}"#);
     world.write("second.json", r#"{"trace_id": "b", "actions": [], "trace_lineage": {"parent_trace_id": "a"},
@@ -113,7 +113,7 @@ fn an_altered_trace_is_detected() {
 }
 
 #[test]
-fn a_blocking_question_is_escalated_and_a_rejection_says_why() {
+fn a_blocking_question_is_escalated_and_a_rejection_has_a_reason() {
     let world = opened();
     let gap = ["gap", "one", "Who pays?", "--kind", "open_question", "--severity", "low"];
     assert_eq!(said(&world, &gap).0, 0);
@@ -125,7 +125,7 @@ fn a_blocking_question_is_escalated_and_a_rejection_says_why() {
 }
 
 #[test]
-fn author_and_time_are_given_or_recorded_as_the_systems() {
+fn author_and_time_default_to_those_of_the_system() {
     let world = World::with_run("one");
     assert_snapshot!("nobody", world.refused(&["review", "open", "one"]));
     let world = World::new().env("USER", "grace");
@@ -140,7 +140,7 @@ fn author_and_time_are_given_or_recorded_as_the_systems() {
 }
 
 #[test]
-fn refusals_change_nothing_and_advise() {
+fn refusals_change_nothing_and_give_a_hint() {
     let world = opened();
     assert_snapshot!("open_twice", world.refused(&[&["review", "open", "one"][..], &NOW].concat()));
     assert_snapshot!("no_review", world.refused(&["review", "status", "two"]));

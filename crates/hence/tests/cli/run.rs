@@ -3,10 +3,10 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::world::{World, assert_unchanged, large_problem, problem};
+use hence_testkit::cli::{World, assert_unchanged, large_problem, problem};
 
 #[test]
-fn a_problem_gives_an_answer_and_says_where_its_record_is() {
+fn a_problem_gives_an_answer_and_names_its_journal() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(world.cli(&["run", "problem.json"]), @r"
@@ -26,7 +26,7 @@ fn a_problem_gives_an_answer_and_says_where_its_record_is() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_contains_the_same_report() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(world.cli(&["run", "problem.json", "--json"]), @r#"
@@ -89,7 +89,7 @@ fn arguments_reach_the_header() {
 }
 
 #[test]
-fn arguments_that_cannot_be_are_listed_and_nothing_is_made() {
+fn invalid_arguments_are_listed_and_nothing_is_created() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(
@@ -119,7 +119,7 @@ fn arguments_that_cannot_be_are_listed_and_nothing_is_made() {
 }
 
 #[test]
-fn the_journal_can_be_written_elsewhere_too() {
+fn the_journal_can_be_copied_to_another_file() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     let answer = world.ask(&["run", "problem.json", "--journal", "-"]);
@@ -130,7 +130,7 @@ fn the_journal_can_be_written_elsewhere_too() {
 }
 
 #[test]
-fn a_copy_that_cannot_be_written_leaves_the_run_kept_and_says_so() {
+fn a_copy_that_cannot_be_written_is_reported_and_the_run_stays_stored() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(world.cli(&["run", "problem.json", "--journal", "no/such/folder"]), @r"
@@ -149,7 +149,7 @@ fn a_copy_that_cannot_be_written_leaves_the_run_kept_and_says_so() {
 }
 
 #[test]
-fn the_same_problem_is_taken_up_and_not_run_twice() {
+fn the_same_problem_is_resumed_and_not_run_twice() {
     let world = World::with_run("refund-42");
     let before = world.stored();
     assert_snapshot!(world.cli(&["run", "problem.json"]), @r"
@@ -204,7 +204,7 @@ fn another_problem_under_the_same_id_is_a_conflict() {
 }
 
 #[test]
-fn the_same_problem_spelled_otherwise_is_the_same_run() {
+fn the_same_problem_with_other_formatting_is_the_same_run() {
     let world = World::with_run("refund-42");
     let before = world.stored();
     world.write("pretty.json", serde_json::to_string_pretty(&problem("refund-42")).unwrap());
@@ -245,7 +245,7 @@ fn the_compat_profile_runs_replays_and_verifies() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_an_error_and_the_run_is_kept() {
+fn output_that_cannot_be_written_is_an_error_and_the_run_stays_stored() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
@@ -255,7 +255,7 @@ fn output_that_cannot_be_written_is_an_error_and_the_run_is_kept() {
 }
 
 #[test]
-fn a_run_that_fails_is_a_finding_with_a_record() {
+fn a_failed_run_is_a_finding_with_a_journal() {
     let world = World::new();
     let mut failing = problem("refund-42");
     failing["settings"]["loop"]["max_iterations"] = json!(1);
@@ -278,7 +278,7 @@ fn a_run_that_fails_is_a_finding_with_a_record() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_to_the_same_bytes() {
+fn an_interrupted_run_resumes_to_the_same_bytes() {
     let world = World::with_run("refund-42");
     let whole = world.journal("refund-42");
     let half = first_lines(&whole, 7);
@@ -304,7 +304,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_torn_tail_is_cut_and_reported() {
+fn a_torn_tail_is_removed_and_reported() {
     let world = World::with_run("refund-42");
     let whole = world.journal("refund-42");
     let torn = whole[..whole.len() - 700].to_vec();
@@ -328,7 +328,7 @@ fn a_torn_tail_is_cut_and_reported() {
 }
 
 #[test]
-fn a_journal_of_another_problem_is_not_gone_on_with_and_keeps_its_torn_tail() {
+fn a_journal_of_another_problem_is_not_resumed_and_keeps_its_torn_tail() {
     let world = World::with_run("refund-42");
     let mut torn = first_lines(&world.journal("refund-42"), 7);
     torn.extend_from_slice(b"{\"torn");
@@ -345,7 +345,7 @@ fn a_journal_of_another_problem_is_not_gone_on_with_and_keeps_its_torn_tail() {
 }
 
 #[test]
-fn large_values_are_kept_outside_and_given_back() {
+fn large_values_are_stored_as_blobs_and_read_back() {
     let world = World::new();
     world.run_problem(&large_problem("large"));
     let shown = world.ask(&["show", "large", "Decompose", "--json"]).json();

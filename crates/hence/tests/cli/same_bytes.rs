@@ -1,9 +1,9 @@
 //! Same problem, same bytes: whatever the environment, the place and the company.
 
-use crate::world::{World, large_problem, problem, problem_with_evidence};
+use hence_testkit::cli::{World, large_problem, problem, problem_with_evidence};
 
 #[test]
-fn nothing_of_the_environment_reaches_a_record() {
+fn the_environment_does_not_reach_a_record() {
     let environments: [&[(&str, &str)]; 4] = [
         &[],
         &[("TZ", "Pacific/Chatham"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")],
@@ -37,7 +37,7 @@ fn other_runs_in_the_store_change_nothing() {
 }
 
 #[test]
-fn a_problem_written_otherwise_has_the_same_journal() {
+fn a_problem_with_other_formatting_has_the_same_journal() {
     let plain = World::with_run("same");
     let pretty = World::new();
     pretty.write("problem.json", serde_json::to_string_pretty(&problem("same")).unwrap());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 /// Checks a value against the parts of a schema that reports use: references, members, elements.
 fn check(value: &Value, schema: &Value, root: &Value, place: &str) {
@@ -50,7 +50,7 @@ fn schema(world: &World, name: &str) -> Value {
 }
 
 #[test]
-fn every_command_keeps_to_its_schema() {
+fn every_command_matches_its_schema() {
     let world = World::with_run("one");
     let mut other = problem("two");
     other["settings"]["loop"]["max_iterations"] = 1.into();
@@ -188,7 +188,7 @@ fn schemas_are_printed_with_their_members_sorted() {
 }
 
 #[test]
-fn refusals_keep_to_theirs() {
+fn errors_match_their_schema() {
     let world = World::with_run("one");
     world.write("bad.json", "{\"id\": 1}").write("worse.json", "{");
     let schema = schema(&world, "error");

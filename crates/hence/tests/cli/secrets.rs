@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const SECRETS: [&str; 2] = ["correct-horse-battery", "staple+of/the=day"];
 
@@ -95,7 +95,7 @@ fn secrets_reach_the_provider_and_nothing_else() {
 }
 
 #[test]
-fn a_secret_can_be_given_as_an_input_and_is_not_kept() {
+fn a_secret_can_be_given_as_an_input_and_is_not_stored() {
     let world = World::new().env("REGISTRY_TOKEN", SECRETS[1]);
     world.write("capabilities.yaml", CAPABILITIES).write("skill.yaml", SKILL.replace("LAST", "echo"));
     world.write("password", SECRETS[0]);
@@ -146,7 +146,7 @@ fn a_new_run_needs_its_secrets_before_anything_happens() {
 }
 
 #[test]
-fn what_is_written_in_a_skill_is_no_secret() {
+fn a_value_written_in_a_skill_is_not_a_secret() {
     let world = World::new();
     world.write("capabilities.yaml", CAPABILITIES);
     let skill = SKILL

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const NOW: [&str; 2] = ["--now", "2026-02-02T00:00:00Z"];
 
@@ -242,7 +242,7 @@ fn check_shows_every_finding_in_its_line_and_nothing_runs() {
 }
 
 #[test]
-fn what_is_given_must_fit_the_skill() {
+fn inputs_must_fit_the_skill() {
     let world = World::new();
     example(&world, "incident-triage");
     for arguments in [
@@ -259,7 +259,7 @@ fn what_is_given_must_fit_the_skill() {
 }
 
 #[test]
-fn a_failing_step_fails_the_run_and_says_where() {
+fn a_failing_step_fails_the_run_and_is_named() {
     let world = World::new();
     world.write("skill.yaml", "id: x\nversion: 1.0.0\nname: X\ndescription: Divides\ninputs: {by: {type: integer, required: true}}\noutputs: {}\nsteps:\n  - id: divide\n    uses: number.calculate\n    input: {left: 1, operator: divide, right: inputs.by}\n    output: {value: outputs.value}\n");
     let report = json(&world, &["run", "skill.yaml", "--input", "by=0"]);
@@ -273,7 +273,7 @@ fn a_failing_step_fails_the_run_and_says_where() {
 const KILLS: usize = 20;
 
 #[test]
-fn a_killed_run_of_a_skill_goes_on_to_the_bytes_of_an_undisturbed_one() {
+fn a_killed_run_of_a_skill_resumes_to_the_bytes_of_an_uninterrupted_one() {
     let whole = triage().journal("triage");
     let arguments = [&RUN_TRIAGE[..], &NOW[..]].concat();
     for kill in 0..KILLS {

@@ -2,10 +2,10 @@
 
 use insta::assert_snapshot;
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 #[test]
-fn without_a_store_every_reader_says_how_to_make_one() {
+fn without_a_store_every_reading_command_says_how_to_create_one() {
     let world = World::new();
     assert_snapshot!(world.refused(&["runs"]), @r"
     --- stderr
@@ -81,7 +81,7 @@ fn an_unknown_store_format_is_refused_by_readers_and_writers() {
 }
 
 #[test]
-fn folders_above_the_store_are_not_made() {
+fn parent_folders_of_the_store_are_not_created() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(world.refused(&["run", "problem.json", "--store", "no/such/place"]), @r"
@@ -93,7 +93,7 @@ fn folders_above_the_store_are_not_made() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_named_and_still_read() {
+fn a_read_only_store_is_named_and_still_readable() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::with_run("refund-42");
     let runs = world.path(".hence/runs");
@@ -112,7 +112,7 @@ fn a_store_that_cannot_be_written_is_named_and_still_read() {
 }
 
 #[test]
-fn a_run_that_is_not_there_is_named() {
+fn a_missing_run_is_named() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.refused(&["log", "invoice"]), @r#"
     --- stderr
@@ -141,7 +141,7 @@ fn a_run_that_is_not_there_is_named() {
 }
 
 #[test]
-fn an_ambiguous_prefix_lists_what_it_may_mean_and_a_whole_id_wins() {
+fn an_ambiguous_prefix_lists_its_runs_and_a_whole_id_wins() {
     let world = World::with_run("refund-4");
     for id in ["refund-42", "refund-43"] {
         world.run_problem(&problem(id));
@@ -209,7 +209,7 @@ fn two_processes_that_run_the_same_problem_leave_one_whole_run() {
 fn the_doctor_finds_nothing_in_a_healthy_store() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.cli(&["doctor"]), @r"
-    looked at 1 runs and 0 blobs
+    checked 1 runs and 0 blobs
     found: index: it is missing
     [exit 0]
     ");
@@ -230,13 +230,13 @@ fn the_doctor_finds_nothing_in_a_healthy_store() {
 }
 
 #[test]
-fn the_doctor_names_a_torn_tail_and_cuts_it_when_told_to() {
+fn the_doctor_names_a_torn_tail_and_removes_it_on_request() {
     let world = World::with_run("refund-42");
     let mut torn = world.journal("refund-42");
     torn.extend_from_slice(b"{\"torn");
     world.set_journal("refund-42", &torn);
     assert_snapshot!(world.cli(&["doctor"]), @r"
-    looked at 1 runs and 0 blobs
+    checked 1 runs and 0 blobs
     found: run refund-42: 6 bytes of an unfinished append at byte 9571
     --- stderr
     hint: `hence doctor --rebuild` repairs what can be repaired without losing a record
@@ -253,13 +253,13 @@ fn the_doctor_names_a_torn_tail_and_cuts_it_when_told_to() {
 }
 
 #[test]
-fn the_doctor_names_damage_and_leaves_it() {
+fn the_doctor_names_damage_and_does_not_touch_it() {
     let world = World::with_run("refund-42");
     let mut damaged = world.journal("refund-42");
     damaged.extend_from_slice(b"not a record\n");
     world.set_journal("refund-42", &damaged);
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    looked at 1 runs and 0 blobs
+    checked 1 runs and 0 blobs
     found: run refund-42: damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 const STRANGE: [&str; 9] = [
     "refund 42",
@@ -37,7 +37,7 @@ fn strange_ids_name_runs_and_stay_inside_the_store() {
 }
 
 #[test]
-fn every_output_about_a_strange_id_is_harmless() {
+fn every_output_about_a_strange_id_is_escaped() {
     for id in STRANGE {
         let world = World::new();
         world.run_problem(&problem(id));
@@ -75,7 +75,7 @@ fn assert_harmless(output: &[u8]) {
 }
 
 #[test]
-fn a_hint_can_be_typed_as_it_is_shown() {
+fn a_hint_can_be_typed_as_it_is_printed() {
     let world = World::new();
     world.run_problem(&problem("line\nbreak"));
     assert_snapshot!(world.cli(&["verify", "line\nbreak"]), @r"

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::{World, large_problem, problem};
+use hence_testkit::cli::{World, large_problem, problem};
 
 /// A trace with a goal, a gap, lineage and text that would like to drive a terminal.
 fn hostile() -> Value {
@@ -78,7 +78,7 @@ fn findings_can_be_sarif_and_junit() {
 }
 
 #[test]
-fn bytes_that_are_no_document_are_a_finding_and_a_missing_file_is_usage() {
+fn an_unreadable_document_is_a_finding_and_a_missing_file_is_a_usage_error() {
     let world = world();
     world.write("broken.json", "{\"trace_id\": ").write("bytes.json", [0xff, 0xfe, 0x00]);
     assert_snapshot!("unreadable", world.cli(&["trace", "validate", "broken.json", "bytes.json"]));
@@ -98,7 +98,7 @@ fn standard_input_is_json_or_yaml() {
 }
 
 #[test]
-fn a_trace_can_be_looked_at() {
+fn a_trace_can_be_shown() {
     let world = world();
     assert_snapshot!("show", world.cli(&["trace", "show", "hostile.json"]));
     assert_snapshot!("hash", world.cli(&["trace", "hash", "hostile.json"]));
@@ -118,7 +118,7 @@ fn a_trace_can_be_looked_at() {
 }
 
 #[test]
-fn nothing_in_a_trace_drives_a_terminal_or_a_page() {
+fn text_of_a_trace_cannot_control_a_terminal_or_a_page() {
     let world = world();
     let commands: [&[&str]; 12] = [
         &["trace", "validate", "bad.yaml", "hostile.json"],
@@ -148,7 +148,7 @@ fn nothing_in_a_trace_drives_a_terminal_or_a_page() {
 }
 
 #[test]
-fn a_run_becomes_a_trace_without_findings_and_always_the_same() {
+fn a_run_is_exported_as_the_same_valid_trace_every_time() {
     let world = World::with_run("one");
     world.write("large.json", large_problem("large").to_string());
     assert_eq!(world.ask(&["run", "large.json"]).code, 0);

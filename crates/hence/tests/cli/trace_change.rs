@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 const NOW: [&str; 4] = ["--author", "ada", "--now", "2026-02-03T00:00:00Z"];
 
@@ -44,7 +44,7 @@ fn read(world: &World, name: &str) -> Value {
 }
 
 #[test]
-fn a_gap_added_later_stands_in_a_successor_and_the_chain_tells_where_it_was_closed() {
+fn a_gap_added_later_is_in_a_successor_and_the_chain_shows_where_it_was_closed() {
     let world = world();
     let before = world.read("t.json");
     let add = [
@@ -83,7 +83,7 @@ fn a_gap_added_later_stands_in_a_successor_and_the_chain_tells_where_it_was_clos
 }
 
 #[test]
-fn what_cannot_be_declared_is_refused() {
+fn an_impossible_gap_is_refused() {
     let world = world();
     let add = |more: &[&str]| {
         let all = ["trace", "residuals", "add", "t.json", "x", "--kind", "limitation", "--severity", "low"];
@@ -102,7 +102,7 @@ fn what_cannot_be_declared_is_refused() {
 }
 
 #[test]
-fn units_are_curated_and_actions_are_never_touched() {
+fn units_are_edited_and_actions_never_change() {
     let world = world();
     let ask = |arguments: &[&str]| {
         let answer = world.ask(&[&["trace", "meta"], arguments].concat());
@@ -155,7 +155,7 @@ fn units_are_curated_and_actions_are_never_touched() {
 }
 
 #[test]
-fn goals_tell_retrofits_and_fail_strictly_on_weak_criteria() {
+fn goals_report_retrofits_and_fail_strictly_on_weak_criteria() {
     let world = World::new();
     let mut value = trace();
     value["spec_version"] = "1.7".into();

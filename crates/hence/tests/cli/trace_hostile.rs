@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 /// Every command that reads one trace and prints something of it.
 const COMMANDS: [&[&str]; 13] = [
@@ -33,7 +33,7 @@ fn every_command_ends_well(world: &World, what: &str) {
 }
 
 #[test]
-fn documents_that_are_no_traces_are_findings() {
+fn documents_that_are_not_traces_are_findings() {
     for text in [
         "",
         "null",
@@ -57,7 +57,7 @@ fn documents_that_are_no_traces_are_findings() {
 }
 
 #[test]
-fn what_is_neither_a_trace_nor_a_journal_is_refused_after_a_look() {
+fn a_file_that_is_neither_trace_nor_journal_is_refused_after_its_first_line() {
     let world = World::with_run("one");
     world.write("bytes", [0, 0xff, 0]).write("empty.json", "").write("other.json", "{\"a\": 1}");
     // A file that is all hole: large, and costs nothing unless it is read.
@@ -85,7 +85,7 @@ fn what_is_neither_a_trace_nor_a_journal_is_refused_after_a_look() {
 }
 
 #[test]
-fn circles_and_ids_that_differ_only_in_case_are_told_apart() {
+fn cycles_and_ids_that_differ_only_in_case_are_distinguished() {
     let world = World::new();
     let action = |id: i64, output: &str| {
         json!({"id": id, "category": "activity", "type": "EditFile", "label": "l", "rationale": "r", "outputs": [output],
@@ -125,7 +125,7 @@ fn circles_and_ids_that_differ_only_in_case_are_told_apart() {
 }
 
 #[test]
-fn places_outside_are_shown_and_never_opened() {
+fn paths_outside_the_folder_are_shown_and_never_opened() {
     let world = World::new();
     world.write("secret", "the secret words");
     let refs = ["../secret", "/etc/passwd", "file:///etc/passwd", "\u{1b}[31m", "secret"];

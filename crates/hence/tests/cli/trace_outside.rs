@@ -6,7 +6,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use hence_testkit::cli::World;
 
 fn candidate(id: i64, command: &str, expected: Option<&str>) -> Value {
     json!({"id": id, "category": "activity", "type": "RunCommand", "label": "l", "rationale": "r",
@@ -28,7 +28,7 @@ fn world() -> World {
 }
 
 #[test]
-fn nothing_is_run_unasked_and_hostile_commands_never() {
+fn nothing_runs_without_request_and_hostile_commands_never_run() {
     let world = world();
     let hostile = [
         "cat a; touch /tmp/hence-was-here",
@@ -58,7 +58,7 @@ fn nothing_is_run_unasked_and_hostile_commands_never() {
 }
 
 #[test]
-fn what_is_safe_is_run_in_a_copy_and_compared() {
+fn safe_commands_run_in_a_copy_and_are_compared() {
     let world = world();
     let mut elsewhere = candidate(5, "cat a", Some("one"));
     elsewhere["reproducibility"]["procedure"]["working_directory"] = "../..".into();
@@ -135,7 +135,7 @@ fn repository() -> World {
 }
 
 #[test]
-fn a_trace_is_bound_to_a_commit_and_every_state_is_told() {
+fn a_trace_is_bound_to_a_commit_and_every_state_is_reported() {
     let world = repository();
     let check = |file: &str| {
         let report = world.ask(&["trace", "bind", file, "--repo", "repo", "--check", "--json"]);
@@ -166,7 +166,7 @@ fn a_trace_is_bound_to_a_commit_and_every_state_is_told() {
 }
 
 #[test]
-fn binding_needs_a_commit_and_says_so() {
+fn binding_without_a_commit_is_refused() {
     let world = world();
     world.write("t.json", trace(&[])).write("plain/a", "x");
     let refused = world.ask(&["trace", "bind", "t.json", "--repo", "plain", "--json"]);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::world::{World, problem};
+use hence_testkit::cli::{World, problem};
 
 #[test]
 fn a_whole_run_holds_at_every_level_that_needs_no_anchor() {
@@ -126,7 +126,7 @@ fn the_head_that_was_printed_is_an_anchor() {
 }
 
 #[test]
-fn levels_stop_where_they_are_told_to() {
+fn verification_stops_at_the_requested_level() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.cli(&["verify", "refund-42", "--level", "chain"]), @r"
     refund-42: 14 records hold

@@ -2,10 +2,7 @@
 
 use super::*;
 
-#[path = "../../../tests/tls/server.rs"]
-mod server;
-
-use server::{TlsServer, authority};
+use hence_testkit::tls::{TlsServer, authority};
 
 fn asked(host: &str, server: &TlsServer, ca_file: &str) -> Result<Value, CallError> {
     let port = server.port;

@@ -1,23 +1,22 @@
-//! Commands that change a trace: what they write is another document.
+//! The arguments of commands that change a trace; they write a new document.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use hence_review::vocabulary::{MetaStatus, ResidualKind, ResidualSeverity};
 
 use crate::args::review::{Part, StampArgs};
+use crate::args::{Output, TraceRef};
 
-/// What becomes of a changed trace.
+/// The destination and the identity of a changed trace.
 #[derive(ClapArgs)]
 pub(crate) struct EditArgs {
-    /// Write the new document there, as JSON [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// The id of the successor [default: the id before with the next number behind a dot]
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// The id of the successor [default: the old id with a dot and the next number]
     #[arg(long, value_name = "ID", conflicts_with = "draft")]
     pub(crate) id: Option<String>,
-    /// Keep the id: the trace is still being written and nobody has bound or reviewed it
+    /// Keep the id, while the trace is neither bound nor reviewed
     #[arg(long)]
     pub(crate) draft: bool,
     #[command(flatten)]
@@ -30,10 +29,10 @@ pub(crate) struct TraceResidualsArgs {
     /// A trace as JSON or YAML, or - for standard input
     #[arg(required = true)]
     pub(crate) file: Option<String>,
-    /// Only gaps that are open
+    /// List only open gaps
     #[arg(long)]
     pub(crate) open: bool,
-    /// Only gaps the trace declares, not those that follow from it
+    /// List only declared gaps, not derived ones
     #[arg(long)]
     pub(crate) declared: bool,
     #[command(subcommand)]
@@ -44,7 +43,7 @@ pub(crate) struct TraceResidualsArgs {
 pub(crate) enum ResidualsChange {
     /// Declare a gap, in a successor of the trace
     Add(ResidualsAddArgs),
-    /// Declare every gap that follows from the trace, in a successor of it
+    /// Declare every derived gap, in a successor of the trace
     Derive(ResidualsDeriveArgs),
 }
 
@@ -54,11 +53,11 @@ pub(crate) enum ResidualsChange {
                   --severity medium --on action:4 --out next.json"
 )]
 pub(crate) struct ResidualsAddArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
     /// The gap in plain language
     pub(crate) statement: String,
-    /// Its id [default: the first free of r1, r2, …]
+    /// The id of the gap [default: the first free one of r1, r2, …]
     #[arg(long, value_name = "ID")]
     pub(crate) residual_id: Option<String>,
     /// Its kind: assumption, unverified, out_of_scope, limitation or open_question
@@ -67,13 +66,13 @@ pub(crate) struct ResidualsAddArgs {
     /// Its severity: info, low, medium, high or critical
     #[arg(long)]
     pub(crate) severity: ResidualSeverity,
-    /// The part it is about
+    /// The part of the trace it is about
     #[arg(long, value_name = "trace|action:ID|artifact:ID|policy:ID|…")]
     pub(crate) on: Option<Part>,
-    /// How it could be closed
+    /// A check that would close it
     #[arg(long, value_name = "TEXT")]
     pub(crate) check: Option<String>,
-    /// Why it is a gap
+    /// The reason it is a gap
     #[arg(long, value_name = "TEXT")]
     pub(crate) rationale: Option<String>,
     #[command(flatten)]
@@ -83,8 +82,8 @@ pub(crate) struct ResidualsAddArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence trace residuals derive trace.json --out next.json")]
 pub(crate) struct ResidualsDeriveArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
     #[command(flatten)]
     pub(crate) edit: EditArgs,
 }
@@ -110,25 +109,25 @@ pub(crate) enum TraceMetaCommand {
     after_help = "Example: hence trace meta set trace.json m1 'Read the code' --actions 1-4,6 --out next.json"
 )]
 pub(crate) struct MetaSetArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
     /// The unit's id
     pub(crate) unit: String,
     /// The unit of intent in a line
     pub(crate) title: String,
-    /// The actions, which must lie side by side
+    /// The actions, which must be consecutive
     #[arg(long, value_name = "1,2,5-7")]
     pub(crate) actions: ActionIds,
-    /// What was wanted, at length
+    /// The intent in full
     #[arg(long, value_name = "TEXT")]
     pub(crate) intent: Option<String>,
-    /// What came of it
+    /// The outcome
     #[arg(long, value_name = "TEXT")]
     pub(crate) outcome: Option<String>,
-    /// Whether it was finished: completed, partial or abandoned
+    /// The status: completed, partial or abandoned
     #[arg(long)]
     pub(crate) status: Option<MetaStatus>,
-    /// The unit it lies in
+    /// The unit that contains it
     #[arg(long, value_name = "UNIT")]
     pub(crate) parent: Option<String>,
     #[command(flatten)]
@@ -137,15 +136,15 @@ pub(crate) struct MetaSetArgs {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Example: hence trace meta merge trace.json m1 m2 --title 'Read and mend' --out next.json"
+    after_help = "Example: hence trace meta merge trace.json m1 m2 --title 'Read and fix' --out next.json"
 )]
 pub(crate) struct MetaMergeArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
     /// The units; the first keeps its id
     #[arg(required = true, num_args = 2.., value_name = "UNIT")]
     pub(crate) units: Vec<String>,
-    /// The title of what they become
+    /// The title of the merged unit
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: String,
     #[command(flatten)]
@@ -154,11 +153,11 @@ pub(crate) struct MetaMergeArgs {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Example: hence trace meta split trace.json m1 --before 4 --as m2 'Mend it' --out next.json"
+    after_help = "Example: hence trace meta split trace.json m1 --before 4 --as m2 'Fix it' --out next.json"
 )]
 pub(crate) struct MetaSplitArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
     /// The unit
     pub(crate) unit: String,
     /// The title of the new unit
@@ -176,15 +175,15 @@ pub(crate) struct MetaSplitArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence trace meta drop trace.json m1 --out next.json")]
 pub(crate) struct MetaDropArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
     /// The unit
     pub(crate) unit: String,
     #[command(flatten)]
     pub(crate) edit: EditArgs,
 }
 
-/// What units are derived from.
+/// The basis units are derived from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum MetaBasis {
     /// The planning actions (source plan_declared)
@@ -196,19 +195,19 @@ pub(crate) enum MetaBasis {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence trace meta derive trace.json --from turns --out next.json")]
 pub(crate) struct MetaDeriveArgs {
-    /// A trace as JSON or YAML, or - for standard input
-    pub(crate) file: String,
-    /// What to derive them from
+    #[command(flatten)]
+    pub(crate) file: TraceRef,
+    /// The basis to derive them from
     #[arg(long, value_name = "BASIS")]
     pub(crate) from: MetaBasis,
     #[command(flatten)]
     pub(crate) edit: EditArgs,
 }
 
-/// How many actions one list may name: as many as a trace can sensibly have.
+/// The most actions one list may name; no real trace has more.
 const ACTIONS_NAMED_MAX: usize = 1_000_000;
 
-/// Actions as a person lists them.
+/// A list of actions, as written on the command line: `1,2,5-7`.
 #[derive(Clone)]
 pub(crate) struct ActionIds(pub(crate) Vec<i64>);
 
@@ -216,8 +215,9 @@ impl FromStr for ActionIds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number =
-            |text: &str| text.trim().parse::<i64>().map_err(|_| format!("{text:?} is no action's number"));
+        let number = |text: &str| {
+            text.trim().parse::<i64>().map_err(|_| format!("{text:?} is not the number of an action"))
+        };
         let mut ids = Vec::new();
         for part in text.split(',') {
             // A minus sign in front belongs to the number.

@@ -13,7 +13,7 @@ use crate::args::TraceBindArgs;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::escape::{escape, escape_json};
+use crate::escape::escape;
 use crate::exit::Exit;
 use crate::git::Git;
 use crate::hint;
@@ -83,14 +83,8 @@ pub(super) fn run(context: &Context, args: &TraceBindArgs) -> Result<Exit, CliEr
         let text = note(&stamped, before.as_ref()).map_err(refused)?;
         git.set_note(NOTES, &place.commit_sha, &text)?;
     }
-    let text = format!("{}\n", escape_json(&hence_canon::pretty(&stamped)));
-    match &args.out {
-        None => context.write(text.as_bytes())?,
-        Some(path) => {
-            std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
-            let report = report(&git, &stamped, Some(path))?;
-            context.print(&report)?;
-        }
+    if let Some(path) = args.output.write(context, &stamped)? {
+        context.print(&report(&git, &stamped, Some(path))?)?;
     }
     Ok(Exit::Yes)
 }

@@ -41,7 +41,7 @@ pub(super) fn derive(context: &Context, args: &ResidualsDeriveArgs) -> Result<Ex
     let document = Document::required(&args.file)?;
     let (changed, ids) = declare_derived(&document.value).map_err(refused)?;
     if ids.is_empty() {
-        let message = format!("{}: every gap that follows from the trace is declared", args.file);
+        let message = format!("{}: every gap that follows from the trace is declared", &*args.file);
         return Err(CliError::new(Code::TraceUnchanged, message).with_hint(hint::LIST_GAPS));
     }
     edit::write(context, &args.edit, &document.value, &changed, ids)

@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::commands::review::stamp::given;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::escape::{escape, escape_json};
+use crate::escape::escape;
 use crate::exit::Exit;
 use crate::hint;
 use crate::report::{Text, pairs};
@@ -64,12 +64,7 @@ pub(super) fn write(
         Succession::Successor(Successor { id: args.id.clone(), created_by, created_at })
     };
     let document = succeed(before, changed, &how).map_err(refused)?;
-    let text = format!("{}\n", escape_json(&hence_canon::pretty(&document)));
-    let Some(path) = &args.out else {
-        context.write(text.as_bytes())?;
-        return Ok(Exit::Yes);
-    };
-    std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
+    let Some(path) = args.output.write(context, &document)? else { return Ok(Exit::Yes) };
     let old = Trace::read(before).trace_id().map(str::to_owned);
     context.print(&EditReport {
         file: path.display().to_string(),

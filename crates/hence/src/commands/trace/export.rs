@@ -18,7 +18,7 @@ use crate::args::{TraceExportArgs, TraceForm};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::escape::{escape, escape_json};
+use crate::escape::escape;
 use crate::exit::Exit;
 use crate::hint;
 use crate::report::{Text, pairs};
@@ -67,20 +67,15 @@ pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, Cli
         TraceForm::Prov => prov_json(&trace, &Lineage::of(&trace)),
         TraceForm::InToto => in_toto_statement(&value),
     };
-    let text = format!("{}\n", escape_json(&hence_canon::pretty(&document)));
-    match &args.out {
-        None => context.write(text.as_bytes())?,
-        Some(path) => {
-            std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
-            context.print(&ExportReport {
-                run: name,
-                file: path.display().to_string(),
-                format: args.format.as_str(),
-                content_hash: ContentHash::of(&value).to_string(),
-                actions: trace.actions().len(),
-                residuals: trace.residuals().count(),
-            })?;
-        }
+    if let Some(path) = args.output.write(context, &document)? {
+        context.print(&ExportReport {
+            run: name,
+            file: path.display().to_string(),
+            format: args.format.as_str(),
+            content_hash: ContentHash::of(&value).to_string(),
+            actions: trace.actions().len(),
+            residuals: trace.residuals().count(),
+        })?;
     }
     if args.format == TraceForm::InToto {
         context.say("the statement is not signed: it says what it is about, not that anybody vouches for it");

@@ -114,7 +114,7 @@ pub(super) fn run(context: &Context, args: &TraceLineageArgs) -> Result<Exit, Cl
     let artifact = args.artifact.as_str();
     let (above, below) = (lineage.ancestors(artifact), lineage.descendants(artifact));
     if trace.artifact_by_id(artifact).is_none() && above.is_empty() && below.is_empty() {
-        let message = format!("{}: no artifact has the id {artifact:?}", args.file);
+        let message = format!("{}: no artifact has the id {artifact:?}", &*args.file);
         return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_ARTIFACTS));
     }
     let direction = match (args.up, args.down) {

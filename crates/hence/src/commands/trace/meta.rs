@@ -187,7 +187,7 @@ fn derive(context: &Context, args: &MetaDeriveArgs) -> Result<Exit, CliError> {
     let before = ids(&document.value);
     let made: Vec<String> = ids(&changed).into_iter().filter(|id| !before.contains(id)).collect();
     if made.is_empty() {
-        let message = format!("{}: every action belongs to a unit", args.file);
+        let message = format!("{}: every action belongs to a unit", &*args.file);
         return Err(CliError::new(Code::TraceUnchanged, message).with_hint(hint::LIST_UNITS));
     }
     edit::write(context, &args.edit, &document.value, &changed, made)

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::args::vars::TargetArgs;
+use crate::args::vars::StateArgs;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -51,8 +51,8 @@ impl Text for CheckpointsReport {
     }
 }
 
-pub(super) fn run(context: &Context, session: &Session<'_>, args: &TargetArgs) -> Result<Exit, CliError> {
-    let state = session.state(args.state)?;
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
     let known = session.workspace()?.state(state);
     let checkpoints = known.map(|known| known.checkpoints()).unwrap_or_default().iter();
     let checkpoints = checkpoints.map(|checkpoint| CheckpointRow {

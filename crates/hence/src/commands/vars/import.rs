@@ -16,7 +16,16 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input;
-use crate::interactive::{Loaded, create, read_below};
+use crate::interactive::{Loaded, Session, create, read_below};
+
+/// Imports a document from the prompt, next to the run that is open there.
+pub(super) fn into_store(
+    context: &Context,
+    session: &mut Session<'_>,
+    args: &ImportArgs,
+) -> Result<Exit, CliError> {
+    run(context, args, &session.root)
+}
 
 pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<Exit, CliError> {
     let document = parse(&args.file, &input::read_document(&args.file)?)?;
@@ -34,7 +43,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
     let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
     let prompt = prompt.unwrap_or_else(|| format!("go on with {}", document.state_id));
     let now = args.now.clone().unwrap_or_else(|| last_moment(&document));
-    let problem = variables_problem(&args.run, &now, &prompt);
+    let problem = variables_problem(&args.target.run, &now, &prompt);
     let call = Call::Import(Box::new(Import { document, snapshots }));
     let (_, id, run, reply) = create(context, problem, root, &call)?;
     let run = Loaded::Interactive(Box::new(run));

@@ -15,11 +15,11 @@ use crate::interactive::{Loaded, Session, create};
 
 pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exit, CliError> {
     if args.add || args.parent.is_some() {
-        return add(context, &mut Session::open(context, &args.run, root)?, args);
+        return add(context, &mut Session::open(context, &args.target.run, root)?, args);
     }
     let init = init(args)?;
     let prompt = init.prompt.as_ref().and_then(hence_canon::Value::as_str).unwrap_or_default();
-    let problem = variables_problem(&args.run, &args.now, prompt);
+    let problem = variables_problem(&args.target.run, &args.now, prompt);
     let (_, id, run, reply) = create(context, problem, root, &Call::Init(init))?;
     if let Reply::Born { state, .. } = reply {
         context.print(&ChangeReport::of(

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::args::vars::TargetArgs;
+use crate::args::vars::StateArgs;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -47,8 +47,8 @@ impl Text for StatusReport {
     }
 }
 
-pub(super) fn run(context: &Context, session: &Session<'_>, args: &TargetArgs) -> Result<Exit, CliError> {
-    let state = session.state(args.state)?;
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
     let run = session.loaded()?;
     let Some(sight) = run.workspace().sight(state) else { return Ok(Exit::No) };
     context.print(&StatusReport {

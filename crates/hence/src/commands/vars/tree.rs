@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::list::short;
-use crate::args::vars::TargetArgs;
+use crate::args::vars::StateArgs;
 use crate::context::{Context, escape};
 use crate::data::Data;
 use crate::error::CliError;
@@ -66,8 +66,8 @@ impl Text for TreeReport {
     }
 }
 
-pub(super) fn run(context: &Context, session: &Session<'_>, args: &TargetArgs) -> Result<Exit, CliError> {
-    let state = session.state(args.state)?;
+pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) -> Result<Exit, CliError> {
+    let state = session.state(args.target.state)?;
     let tree = linked::whole_tree(context, session.id.as_str(), session.workspace()?, state)?;
     if let Some(tree) = tree {
         context.print(&TreeReport::from(&tree))?;

@@ -44,7 +44,7 @@ fn several_traces_are_counted_together_and_vacuous_is_not_proven() {
 }
 
 #[test]
-fn what_applies_to_nothing_is_said_to_prove_nothing() {
+fn a_policy_that_applies_to_nothing_is_reported_as_proving_nothing() {
     let world = world();
     world.write("idle.json", r#"{"actions": []}"#);
     assert_snapshot!(world.cli(&["policy", "check", "idle.json", "--policy", "rules.toml"]), @r"
@@ -59,7 +59,7 @@ fn what_applies_to_nothing_is_said_to_prove_nothing() {
 }
 
 #[test]
-fn what_has_no_verdict_fails_a_check_when_asked_to() {
+fn an_undecided_policy_fails_a_check_on_request() {
     let world = world();
     world.write(
         "open.json",
@@ -107,7 +107,7 @@ fn a_check_can_be_narrowed_to_a_policy_or_a_pack() {
 }
 
 #[test]
-fn an_error_of_a_policy_is_said_in_every_form() {
+fn an_error_of_a_policy_is_reported_in_every_format() {
     let world = world();
     world.write("fatal.json", r#"{"id": "x", "severity": "fatal", "formula": "F(GitCommit)"}"#);
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "fatal.json", "--format", "text"]), @r#"
@@ -178,7 +178,7 @@ fn github_gets_one_command_for_each_failure() {
 }
 
 #[test]
-fn a_failed_warning_fails_a_check_when_asked_to_and_a_policy_without_meaning_always_does() {
+fn a_failed_warning_fails_a_check_on_request_and_a_meaningless_policy_always() {
     let world = world();
     world.write(
         "warning.json",
@@ -240,7 +240,7 @@ fn a_trace_is_read_from_standard_input() {
 }
 
 #[test]
-fn nothing_in_a_trace_forges_a_line() {
+fn text_of_a_trace_cannot_forge_a_line() {
     let world = world();
     world.write("forged.json", r#"{"actions": [{"id": 1, "type": "GitCommit"}]}"#);
     world.write(
@@ -255,7 +255,7 @@ fn nothing_in_a_trace_forges_a_line() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_judged_is_unknown_and_does_not_pass() {
+fn a_trace_that_cannot_be_checked_is_unknown_and_does_not_pass() {
     let world = world();
     world.write("twice.json", r#"{"actions": [{"id": 1, "type": "Lint"}, {"id": 1, "type": "Lint"}]}"#);
     assert_snapshot!(world.cli(&["policy", "check", "twice.json", "--policy", "rules.toml"]), @r"

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::world;
 
 #[test]
-fn explain_finds_what_breaks_a_policy_and_what_keeps_them_all() {
+fn explain_finds_a_trace_that_violates_a_policy_and_one_that_satisfies_all() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "explain", "rules.toml"]), @r#"
     policy tests-first
@@ -38,7 +38,7 @@ fn explain_finds_what_breaks_a_policy_and_what_keeps_them_all() {
 }
 
 #[test]
-fn explain_says_when_rules_contradict_each_other_and_what_it_did_not_search() {
+fn explain_reports_contradicting_rules_and_the_limits_of_its_search() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "explain", "--formula", "G(Deploy -> P(Approve))", "--formula", "G(Deploy -> not P(Approve))"]), @r#"
     policy --formula 1

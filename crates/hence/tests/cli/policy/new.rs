@@ -49,7 +49,7 @@ fn a_new_policy_passes_its_own_test() {
 }
 
 #[test]
-fn a_new_policy_says_which_examples_it_lacks_and_what_is_odd() {
+fn a_new_policy_names_missing_examples_and_oddities() {
     let world = world();
     assert_snapshot!(world.cli(&["policy", "new", "x", "--formula", "G(EditFile -> EditFile)"]), @r#"
     [[policy]]

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::world;
 
 #[test]
-fn what_is_no_trace_is_refused_not_passed() {
+fn a_document_that_is_not_a_trace_is_refused_not_passed() {
     let world = world();
     world.write("empty.json", r#"{}"#);
     world.write("list.json", r#"[]"#);

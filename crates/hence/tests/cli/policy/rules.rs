@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::world;
-use crate::world::World;
+use hence_testkit::cli::World;
 
 #[test]
 fn a_pack_is_never_replaced_by_a_file_of_its_name() {
@@ -60,7 +60,7 @@ fn a_policy_is_shown_in_both_alphabets_with_its_words() {
 }
 
 #[test]
-fn lint_says_what_cannot_be_evaluated_and_what_is_odd() {
+fn lint_reports_what_cannot_be_evaluated_and_oddities() {
     let world = world();
     world.write(
         "odd.json",

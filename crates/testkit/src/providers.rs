@@ -1,33 +1,37 @@
-//! What providers say, in their two ways.
+//! The replies of model providers, in the two shapes of their APIs.
 
 use serde_json::json;
 
-use super::endpoint::{End, Reaction};
+use crate::endpoint::{End, Reaction};
 
-/// Which way an endpoint talks.
+/// The shape of a provider's API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Voice {
+pub enum Voice {
+    /// Chat completions.
     OpenAi,
+    /// Messages.
     Anthropic,
 }
 
-pub(crate) const VOICES: [Voice; 2] = [Voice::OpenAi, Voice::Anthropic];
+/// Both shapes.
+pub const VOICES: [Voice; 2] = [Voice::OpenAi, Voice::Anthropic];
 
 impl Voice {
-    pub(crate) fn api(self) -> &'static str {
+    /// Returns the name of the shape in settings.
+    pub fn api(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
         }
     }
 
-    /// A reply in one piece, from 10 tokens of prompt and as many of text as it has bytes.
-    pub(crate) fn whole(self, text: &str) -> Reaction {
+    /// Returns a reply in one piece: 10 tokens of prompt, one token for each byte of text.
+    pub fn whole(self, text: &str) -> Reaction {
         self.ended(text, self.end_word())
     }
 
-    /// A reply in one piece that ended for a reason of its own.
-    pub(crate) fn ended(self, text: &str, reason: &str) -> Reaction {
+    /// Returns a reply in one piece with a given finish reason.
+    pub fn ended(self, text: &str, reason: &str) -> Reaction {
         let tokens = text.len();
         let body = match self {
             Self::OpenAi => json!({
@@ -44,19 +48,19 @@ impl Voice {
         json_reply("200 OK", body.to_string())
     }
 
-    /// The same reply in events, a few characters in each, sent in chunks of so many bytes.
-    pub(crate) fn streamed(self, text: &str, chunk_bytes: usize) -> Reaction {
+    /// Returns a streamed reply: a few characters in each event, sent in chunks of `chunk_bytes`.
+    pub fn streamed(self, text: &str, chunk_bytes: usize) -> Reaction {
         let events = format!("{}{}", self.pieces(text), self.tail(text.len()));
         Reaction::Stream { events, chunk_bytes, end: End::Proper }
     }
 
-    /// A stream that ends before it says so.
-    pub(crate) fn cut(self, text: &str, end: End) -> Reaction {
+    /// Returns a stream that ends before its last event.
+    pub fn cut(self, text: &str, end: End) -> Reaction {
         Reaction::Stream { events: self.pieces(text), chunk_bytes: 64, end }
     }
 
-    /// One piece of a stream.
-    pub(crate) fn piece(self, text: &str) -> String {
+    /// Returns one event of a stream.
+    pub fn piece(self, text: &str) -> String {
         let data = match self {
             Self::OpenAi => {
                 json!({"id": "c1", "model": "m-1", "choices": [{"index": 0, "delta": {"content": text}}]})
@@ -126,20 +130,21 @@ impl Voice {
     }
 }
 
-/// An error as both providers put it.
-pub(crate) fn error(status: &'static str, message: &str) -> Reaction {
+/// Returns an error in the shape both providers use.
+pub fn error(status: &'static str, message: &str) -> Reaction {
     json_reply(
         status,
         json!({"type": "error", "error": {"type": "some_error", "message": message}}).to_string(),
     )
 }
 
-/// An error that asks to wait.
-pub(crate) fn busy(status: &'static str, header: &'static str, wait: &str) -> Reaction {
+/// Returns an error that asks to retry later.
+pub fn busy(status: &'static str, header: &'static str, wait: &str) -> Reaction {
     let headers = vec![("content-type", "application/json".to_owned()), (header, wait.to_owned())];
     Reaction::Reply { status, headers, body: r#"{"error": {"message": "slow down"}}"#.to_owned() }
 }
 
-pub(crate) fn json_reply(status: &'static str, body: String) -> Reaction {
+/// Returns a whole response with a JSON body.
+pub fn json_reply(status: &'static str, body: String) -> Reaction {
     Reaction::Reply { status, headers: vec![("content-type", "application/json".to_owned())], body }
 }

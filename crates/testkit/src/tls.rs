@@ -1,4 +1,4 @@
-//! A server that talks TLS, under a certificate for `localhost` from an authority of the tests' own.
+//! A TLS server, under a certificate for `localhost` of the tests' own authority.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,23 +10,25 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A server that sends the same response to everyone who gets through to it.
-pub(crate) struct TlsServer {
-    pub(crate) port: u16,
+/// A server that sends the same response to every client that accepts its certificate.
+pub struct TlsServer {
+    /// The port on the loopback interface.
+    pub port: u16,
     seen: Receiver<String>,
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../capabilities/tests/tls")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tls")
 }
 
 /// Returns the file with the certificate of the authority.
-pub(crate) fn authority() -> String {
+pub fn authority() -> String {
     folder().join("ca.pem").display().to_string()
 }
 
 impl TlsServer {
-    pub(crate) fn answering(response: String) -> Self {
+    /// Starts a server with one response.
+    pub fn answering(response: String) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let chain = vec![CertificateDer::from_pem_file(folder().join("server.pem")).unwrap()];
         let key = PrivateKeyDer::from_pem_file(folder().join("server.key")).unwrap();
@@ -44,7 +46,7 @@ impl TlsServer {
             while let Ok((stream, _)) = listener.accept() {
                 let connection = ServerConnection::new(config.clone()).unwrap();
                 let mut reader = BufReader::new(StreamOwned::new(connection, stream));
-                // Who does not trust the certificate leaves before a request.
+                // A client that does not trust the certificate closes before a request.
                 let Some(request) = read(&mut reader) else { continue };
                 let _ = send.send(request);
                 let stream = reader.get_mut();
@@ -57,7 +59,7 @@ impl TlsServer {
     }
 
     /// Returns the requests so far.
-    pub(crate) fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         self.seen.try_iter().collect()
     }
 }

@@ -1,112 +1,123 @@
-//! A folder, an environment without surprises, and the binary.
+//! The command line in a fixed world: a folder of its own, a fixed environment, the binary of this build.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// A folder of its own, in which commands run with a fixed environment: no colour, no terminal, nothing inherited.
-pub(crate) struct World {
+/// A folder in which commands run with a fixed environment: no colour, no terminal, nothing inherited.
+pub struct World {
     folder: tempfile::TempDir,
     environment: Vec<(String, String)>,
 }
 
-/// What a command left behind.
-pub(crate) struct Answer {
-    pub(crate) code: i32,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: String,
+/// The result of a command.
+pub struct Answer {
+    /// The exit code, or -1 after a signal.
+    pub code: i32,
+    /// The bytes of standard output.
+    pub stdout: Vec<u8>,
+    /// The text of standard error.
+    pub stderr: String,
 }
 
-/// Everything a store holds, by path.
-pub(crate) type Stored = BTreeMap<PathBuf, Vec<u8>>;
+/// The contents of a store, by path.
+pub type Stored = BTreeMap<PathBuf, Vec<u8>>;
 
 impl World {
-    pub(crate) fn new() -> Self {
+    /// Creates an empty world.
+    pub fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
     }
 
-    /// Makes a world with one finished run.
-    pub(crate) fn with_run(id: &str) -> Self {
+    /// Creates a world with one finished run.
+    pub fn with_run(id: &str) -> Self {
         let world = Self::new();
         world.run_problem(&problem(id));
         world
     }
 
-    /// Adds to the environment of every command.
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+    /// Adds a variable to the environment of every command.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+    /// Returns the path of a file of the world.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+    /// Writes a file and its parent folders.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
         self
     }
 
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+    /// Reads a file.
+    pub fn read(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
     /// Writes a problem, runs it, and checks that it completed.
-    pub(crate) fn run_problem(&self, problem: &Value) {
+    pub fn run_problem(&self, problem: &Value) {
         self.write("problem.json", problem.to_string());
         let answer = self.ask(&["run", "problem.json"]);
         assert_eq!(answer.code, 0, "{}", answer.stderr);
     }
 
     /// Returns the bytes of a run's journal.
-    pub(crate) fn journal(&self, run: &str) -> Vec<u8> {
+    pub fn journal(&self, run: &str) -> Vec<u8> {
         self.read(&format!(".hence/runs/{run}/trace.ndjson"))
     }
 
-    /// Puts other bytes in place of a run's journal.
-    pub(crate) fn set_journal(&self, run: &str, bytes: impl AsRef<[u8]>) -> &Self {
+    /// Replaces the bytes of a run's journal.
+    pub fn set_journal(&self, run: &str, bytes: impl AsRef<[u8]>) -> &Self {
         self.write(&format!(".hence/runs/{run}/trace.ndjson"), bytes)
     }
 
-    /// Returns the head that `hence run` printed for a run.
-    pub(crate) fn head(&self, run: &str) -> String {
+    /// Returns the head of a run, as `hence runs` prints it.
+    pub fn head(&self, run: &str) -> String {
         let shown: Value = serde_json::from_slice(&self.ask(&["runs", "--json"]).stdout).unwrap();
         let rows = shown["runs"].as_array().unwrap();
         let row = rows.iter().find(|row| row["run"] == run).unwrap();
         row["head"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hence"));
+    /// Returns a command that runs the binary with these arguments.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
         command.args(arguments).current_dir(self.folder.path()).env_clear().env("NO_COLOR", "1");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    pub(crate) fn ask(&self, arguments: &[&str]) -> Answer {
+    /// Runs a command.
+    pub fn ask(&self, arguments: &[&str]) -> Answer {
         Answer::of(self.command(arguments).output().unwrap())
     }
 
-    pub(crate) fn ask_with_input(&self, arguments: &[&str], input: &[u8]) -> Answer {
+    /// Runs a command with bytes on standard input.
+    pub fn ask_with_input(&self, arguments: &[&str], input: &[u8]) -> Answer {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         // The command may refuse before it has read everything.
         let _ = child.stdin.take().unwrap().write_all(input);
         Answer::of(child.wait_with_output().unwrap())
     }
 
-    /// Runs a command and returns stdout, stderr and exit code together.
-    pub(crate) fn cli(&self, arguments: &[&str]) -> String {
+    /// Runs a command and returns stdout, stderr and exit code as one text.
+    pub fn cli(&self, arguments: &[&str]) -> String {
         self.show(&self.ask(arguments))
     }
 
-    /// Runs a command that must be refused, and checks that every stored byte is as it was.
-    pub(crate) fn refused(&self, arguments: &[&str]) -> String {
+    /// Runs a command that must be refused with a hint, and checks that no stored byte changed.
+    pub fn refused(&self, arguments: &[&str]) -> String {
         let before = self.stored();
         let answer = self.ask(arguments);
         assert_unchanged(&before, &self.stored());
@@ -122,6 +133,34 @@ impl World {
         self.show(&answer)
     }
 
+    /// Runs a line of words separated by blanks, and returns it with stdout, stderr and exit code. Quotes join words.
+    pub fn hence(&self, line: &str) -> String {
+        self.hence_with(line, b"")
+    }
+
+    /// Runs a line with bytes on standard input.
+    pub fn hence_with(&self, line: &str, stdin: &[u8]) -> String {
+        let words = split(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let answer = self.ask_with_input(&words, stdin);
+        let out = String::from_utf8(answer.stdout).unwrap();
+        format!("$ hence {line}\n{out}{}[exit {}]\n", answer.stderr, answer.code)
+    }
+
+    /// Runs one line after the other and returns all of their output.
+    pub fn all(&self, lines: &[&str]) -> String {
+        lines.iter().map(|line| self.hence(line)).collect()
+    }
+
+    /// Runs a line that must succeed and returns its stdout.
+    pub fn out(&self, line: &str) -> String {
+        let words = split(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let answer = self.ask(&words);
+        assert_eq!(answer.code, 0, "{line}: {}", answer.stderr);
+        String::from_utf8(answer.stdout).unwrap()
+    }
+
     fn show(&self, answer: &Answer) -> String {
         let folder = self.folder.path().display().to_string();
         let mut text = String::from_utf8_lossy(&answer.stdout).into_owned();
@@ -133,11 +172,17 @@ impl World {
         format!("{}\n[exit {}]", hide_digests(text.trim_end()), answer.code)
     }
 
-    /// Returns everything the store holds; locks name processes, and the index is a cache, so both are left out.
-    pub(crate) fn stored(&self) -> Stored {
+    /// Returns the contents of the store. Locks name processes and the index is a cache, so both are left out.
+    pub fn stored(&self) -> Stored {
         let mut stored = Stored::new();
         collect(&self.path(".hence"), &mut stored);
         stored
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -150,9 +195,35 @@ impl Answer {
         }
     }
 
-    pub(crate) fn json(&self) -> Value {
+    /// Returns standard output as JSON.
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout).unwrap()
     }
+}
+
+/// Returns the binary next to the tests that run: `target/PROFILE/hence` for `target/PROFILE/deps/cli-HASH`.
+fn binary() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    profile.join(format!("hence{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Starts a command with pipes to all its streams.
+pub fn piped(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Splits a line into words at blanks; quotes join words.
+fn split(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (position, part) in line.split('\'').enumerate() {
+        if position % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
 }
 
 fn collect(folder: &Path, stored: &mut Stored) {
@@ -168,14 +239,15 @@ fn collect(folder: &Path, stored: &mut Stored) {
     }
 }
 
-pub(crate) fn assert_unchanged(before: &Stored, after: &Stored) {
+/// Asserts that two listings of a store are equal, byte for byte.
+pub fn assert_unchanged(before: &Stored, after: &Stored) {
     assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
     for (path, bytes) in before {
         assert!(after[path] == *bytes, "{} changed", path.display());
     }
 }
 
-/// Puts a token in place of digests, whole or shortened: they change with every version of the engine.
+/// Replaces digests, whole or shortened, by a token: they change with every version of the engine.
 fn hide_digests(text: &str) -> String {
     let mut out = String::new();
     let mut word = String::new();
@@ -194,13 +266,13 @@ fn hide_digests(text: &str) -> String {
     out
 }
 
-/// A problem that takes its evidence in two rounds: 14 records.
-pub(crate) fn problem(id: &str) -> Value {
+/// Returns a problem that takes its evidence in two rounds: 14 records.
+pub fn problem(id: &str) -> Value {
     problem_with_evidence(id, 2)
 }
 
-/// A problem that takes `items` pieces of evidence one by one: four records for each, and six more.
-pub(crate) fn problem_with_evidence(id: &str, items: usize) -> Value {
+/// Returns a problem that takes `items` pieces of evidence one by one: four records for each, and six more.
+pub fn problem_with_evidence(id: &str, items: usize) -> Value {
     let evidence: Vec<Value> = (0..items).map(|item| json!({"id": format!("e{item}")})).collect();
     json!({
         "version": "1.0.0",
@@ -223,8 +295,8 @@ pub(crate) fn problem_with_evidence(id: &str, items: usize) -> Value {
     })
 }
 
-/// A problem whose list of tasks is too large for a record, so that it is kept as a blob.
-pub(crate) fn large_problem(id: &str) -> Value {
+/// Returns a problem whose list of tasks is too large for a record, so that it is stored as a blob.
+pub fn large_problem(id: &str) -> Value {
     let mut problem = problem(id);
     problem["inputs"]["goals"] = json!(["g".repeat(12 * 1024)]);
     problem

@@ -1,10 +1,6 @@
 //! `hence checkpoint` and `hence rollback` on runs of every kind.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
-
-mod world;
-
-use world::World;
+use hence_testkit::cli::World;
 
 const PROBLEM: &str = r#"{"version":"1.0.0","id":"choice","created_at":"2026-02-02T00:00:00Z",
     "inputs":{"prompt":"which vendor","evidence":[{"id":"e1","text":"cheap"},{"id":"e2","text":"fast"}]}}"#;
@@ -21,7 +17,7 @@ fn reasoned() -> World {
 }
 
 #[test]
-fn a_run_returns_to_a_checkpoint_and_goes_on_from_there() {
+fn a_run_rolls_back_to_a_checkpoint_and_continues_from_there() {
     let world = reasoned();
     let before = world.out("state choice --at Compute /artifacts");
     insta::assert_snapshot!(world.all(&[
@@ -46,7 +42,7 @@ fn a_run_returns_to_a_checkpoint_and_goes_on_from_there() {
 }
 
 #[test]
-fn a_skill_returns_to_a_checkpoint_and_goes_on_from_there() {
+fn a_skill_rolls_back_to_a_checkpoint_and_continues_from_there() {
     let world = World::new();
     world.write("skill.json", SKILL);
     world.out("run skill.json --run-id parts --now 2026-02-02T00:00:00Z");
@@ -82,7 +78,7 @@ fn variables_have_the_same_two_commands() {
 }
 
 #[test]
-fn what_cannot_be_marked_is_refused_and_records_nothing() {
+fn an_impossible_checkpoint_is_refused_and_records_nothing() {
     let world = reasoned();
     world.out("checkpoint choice a");
     world.out("run problem.json --profile compat --trace-id other");
@@ -103,7 +99,7 @@ fn what_cannot_be_marked_is_refused_and_records_nothing() {
 }
 
 #[test]
-fn a_rollback_that_was_altered_is_found() {
+fn an_altered_rollback_is_detected() {
     let world = reasoned();
     world.out("checkpoint choice a --at Normalize");
     world.out("rollback choice a");

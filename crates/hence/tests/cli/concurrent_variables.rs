@@ -1,17 +1,9 @@
 //! Several processes on one state, and processes that die: nothing that was reported is lost.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on says so by failing"
-)]
-
-mod world;
-
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 
-use world::{World, piped};
+use hence_testkit::cli::{World, piped};
 
 const PROCESSES: usize = 8;
 /// How many writes each process makes; `HENCE_STRESS_WRITES` asks for more.
@@ -25,7 +17,7 @@ fn names_in_history(world: &World) -> BTreeSet<String> {
 }
 
 #[test]
-fn writes_of_many_processes_are_all_in_the_history_and_the_chain_holds() {
+fn writes_of_many_processes_are_all_recorded_and_the_chain_holds() {
     let writes =
         std::env::var("HENCE_STRESS_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(WRITES);
     let world = World::new();

@@ -1,10 +1,6 @@
 //! `hence vars` as a person meets it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
-
-mod world;
-
-use world::World;
+use hence_testkit::cli::World;
 
 const INIT: &str = "vars init audit 'count the errors' --now 2026-02-09T10:00:00Z";
 
@@ -39,7 +35,7 @@ fn every_change_is_reported_with_the_head_it_made() {
 }
 
 #[test]
-fn what_is_there_can_be_looked_at_now_and_then() {
+fn variables_can_be_read_now_and_at_any_position() {
     let world = filled();
     insta::assert_snapshot!(world.all(&[
         "vars get audit error_count",
@@ -121,7 +117,7 @@ fn values_come_from_arguments_files_and_standard_input() {
 }
 
 #[test]
-fn watching_prints_what_was_recorded_and_ends_with_the_state() {
+fn watching_prints_recorded_changes_and_ends_with_the_state() {
     let world = filled();
     let seen = world.hence("vars watch audit --from 1 --count 3");
     world.out("vars rm audit error_count");
@@ -130,9 +126,9 @@ fn watching_prints_what_was_recorded_and_ends_with_the_state() {
 }
 
 #[test]
-fn watching_waits_for_what_another_process_records() {
+fn watching_waits_for_changes_of_another_process() {
     let world = begun();
-    let watcher = world::piped(&mut world.command(&["vars", "watch", "audit", "--from", "2"]));
+    let watcher = hence_testkit::cli::piped(&mut world.command(&["vars", "watch", "audit", "--from", "2"]));
     world.out("vars set audit error_count 3 -t number");
     world.out("vars final audit done");
     let output = watcher.wait_with_output().unwrap();
@@ -141,7 +137,7 @@ fn watching_waits_for_what_another_process_records() {
 }
 
 #[test]
-fn a_task_tree_is_drawn_and_a_child_holds_its_parent_open() {
+fn a_task_tree_is_drawn_and_an_open_child_keeps_its_parent_open() {
     let world = World::new();
     insta::assert_snapshot!(world.all(&[
         "vars init job 'whole task' --tree tree-00000001 --session s1",
@@ -160,7 +156,7 @@ fn a_task_tree_is_drawn_and_a_child_holds_its_parent_open() {
 }
 
 #[test]
-fn every_level_holds_and_a_bundle_carries_the_large_values() {
+fn every_level_holds_and_a_bundle_contains_the_large_values() {
     let world = filled();
     world.write("big", "x".repeat(20_000));
     world.out("vars set audit long @big");
@@ -194,7 +190,7 @@ fn a_damaged_record_stops_reading_and_writing_and_is_named() {
 }
 
 #[test]
-fn a_large_value_that_is_lost_or_altered_is_refused_and_not_replaced() {
+fn a_lost_or_altered_large_value_is_refused_and_not_replaced() {
     let world = begun();
     world.write("big", "x".repeat(20_000));
     world.out("vars set audit big @big");
@@ -234,7 +230,7 @@ fn a_file_reference_reads_below_the_root_and_nowhere_else() {
 }
 
 #[test]
-fn documents_are_written_and_taken_in_again() {
+fn documents_are_exported_and_imported_again() {
     let world = filled();
     world.write("big", "x".repeat(20_000));
     world.out("vars set audit big @big");
@@ -264,7 +260,7 @@ fn documents_are_written_and_taken_in_again() {
 }
 
 #[test]
-fn a_temporary_variable_is_gone_when_another_state_moved_the_clock_past_its_time() {
+fn a_temporary_variable_expires_when_another_state_advances_the_clock() {
     let world = begun();
     world.out("vars set audit brief 1 --scope temporary --ttl 2");
     assert!(world.out("vars list audit").contains("brief"));
@@ -278,14 +274,14 @@ fn a_temporary_variable_is_gone_when_another_state_moved_the_clock_past_its_time
 }
 
 #[test]
-fn the_prompt_takes_commands_line_by_line_and_goes_on_after_a_mistake() {
+fn the_prompt_runs_commands_line_by_line_and_continues_after_a_mistake() {
     let world = begun();
     let lines = "# a comment\nset n 1 -t number\nset text 'two words'\nnonsense\nset prompt x\nget text\nlist\n\nquit\nget n\n";
     insta::assert_snapshot!(world.hence_with("repl audit", lines.as_bytes()));
 }
 
 #[test]
-fn a_run_of_another_kind_is_refused_with_advice() {
+fn a_run_of_another_kind_is_refused_with_a_hint() {
     let world = World::new();
     world.write(
         "p.json",
@@ -296,7 +292,7 @@ fn a_run_of_another_kind_is_refused_with_advice() {
 }
 
 #[test]
-fn a_parent_fetches_the_answers_of_its_children_and_failed_ones_do_not_hold_it() {
+fn a_parent_reads_the_results_of_its_children_and_failed_ones_do_not_block_it() {
     let world = World::new();
     world.out("vars init job 'whole task' --tree tree-00000001");
     for part in ["first", "second", "third"] {
@@ -320,7 +316,7 @@ fn a_parent_fetches_the_answers_of_its_children_and_failed_ones_do_not_hold_it()
 }
 
 #[test]
-fn checkpoints_and_rollbacks_decided_on_an_older_count_are_refused() {
+fn checkpoints_and_rollbacks_based_on_an_older_count_are_refused() {
     let world = filled();
     for line in [
         "vars checkpoint audit late --if-mutation-count 2",
@@ -371,7 +367,7 @@ fn the_vars_of_a_skill_are_variables_and_its_answer_completes_the_run() {
 }
 
 #[test]
-fn a_step_that_breaks_a_rule_of_variables_fails_and_names_it() {
+fn a_step_that_violates_a_rule_of_variables_fails_and_names_the_rule() {
     let world = World::new();
     let refused = |from: &str, to: &str| {
         world.write("skill.json", SKILL.replacen(from, to, 1));
@@ -393,7 +389,7 @@ fn a_step_that_breaks_a_rule_of_variables_fails_and_names_it() {
 }
 
 #[test]
-fn a_child_in_a_run_of_its_own_shares_the_tree_and_hands_its_answer_over() {
+fn a_child_in_its_own_run_shares_the_tree_and_returns_its_result() {
     let world = World::new();
     insta::assert_snapshot!(world.all(&[
         "vars init job 'whole task' --tree tree-00000001 --session s1 --now 2026-02-09T10:00:00Z",
@@ -427,7 +423,7 @@ fn a_child_in_a_run_of_its_own_shares_the_tree_and_hands_its_answer_over() {
 }
 
 #[test]
-fn sessions_and_global_variables_are_seen_across_runs_and_lost_by_none() {
+fn session_and_global_variables_are_shared_across_runs_without_loss() {
     let world = World::new();
     for run in ["a", "b"] {
         world.out(&format!("vars init {run} task --session s1"));

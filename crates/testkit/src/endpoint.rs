@@ -1,4 +1,4 @@
-//! An endpoint that does what a script says: one reaction for each request, in order, and nothing after the last.
+//! A scripted HTTP endpoint: one reaction for each request, in order, and a closed port after the last.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -7,36 +7,67 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What the endpoint does with one request.
-pub(crate) enum Reaction {
+/// The reaction of the endpoint to one request.
+pub enum Reaction {
     /// Sends a whole response.
-    Reply { status: &'static str, headers: Vec<(&'static str, String)>, body: String },
-    /// Sends a whole JSON response in chunks of so many bytes.
-    Chunked { body: String, chunk_bytes: usize },
-    /// Sends events in chunks of so many bytes, and ends the response properly or breaks it off.
-    Stream { events: String, chunk_bytes: usize, end: End },
-    /// Sends a response that goes on and on with the same piece, until the client has gone or the limit is reached.
-    Endless { piece: String, bytes_max: usize },
-    /// Says nothing until the test is over.
+    Reply {
+        /// The status line without the protocol, as `200 OK`.
+        status: &'static str,
+        /// The headers besides the length.
+        headers: Vec<(&'static str, String)>,
+        /// The body.
+        body: String,
+    },
+    /// Sends a whole JSON response in chunks.
+    Chunked {
+        /// The body.
+        body: String,
+        /// The bytes of a chunk.
+        chunk_bytes: usize,
+    },
+    /// Sends events in chunks, and ends the response properly or breaks it off.
+    Stream {
+        /// The events, as they are sent.
+        events: String,
+        /// The bytes of a chunk.
+        chunk_bytes: usize,
+        /// The end of the response.
+        end: End,
+    },
+    /// Sends the same piece again and again, until the client disconnects or the limit is reached.
+    Endless {
+        /// The piece.
+        piece: String,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// Sends nothing until the test is over.
     Hang,
 }
 
+/// The end of a streamed response.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
+    /// The last chunk is sent.
     Proper,
+    /// The connection is closed before the last chunk.
     Cut,
 }
 
-/// A request as it came.
+/// A request the endpoint received.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
-    pub(crate) path: String,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: serde_json::Value,
+pub struct Request {
+    /// The path of the request line.
+    pub path: String,
+    /// The headers, with names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, which must be JSON.
+    pub body: serde_json::Value,
 }
 
 impl Request {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    /// Returns the value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
@@ -49,14 +80,15 @@ struct Shared {
 }
 
 /// A scripted endpoint on the loopback interface.
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     address: std::net::SocketAddr,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Endpoint {
-    pub(crate) fn with(script: Vec<Reaction>) -> Self {
+    /// Starts an endpoint that reacts to requests by a script.
+    pub fn with(script: Vec<Reaction>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
@@ -69,18 +101,18 @@ impl Endpoint {
                 }
                 serve(stream, &reaction, &held);
             }
-            // The listener closes here: whoever asks once more finds nobody.
+            // The listener closes here: further requests are refused.
         });
         Self { address, shared, thread: Some(thread) }
     }
 
     /// Returns the base address, as settings name it.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}/v1/", self.address)
     }
 
     /// Returns the requests so far.
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<Request> {
         self.shared.requests.lock().unwrap().clone()
     }
 }
@@ -90,7 +122,7 @@ impl Drop for Endpoint {
         self.shared.over.store(true, Ordering::SeqCst);
         *self.shared.ended.0.lock().unwrap() = true;
         self.shared.ended.1.notify_all();
-        // Wakes a thread that waits for a request that never came.
+        // Wakes the thread if it still waits for a request.
         drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -103,7 +135,7 @@ fn serve(mut stream: TcpStream, reaction: &Reaction, shared: &Shared) {
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let Some(request) = read(&stream) else { return };
     shared.requests.lock().unwrap().push(request);
-    // A client that has gone away is its own business.
+    // A client that disconnected is not an error of the endpoint.
     let _ = match reaction {
         Reaction::Reply { status, headers, body } => reply(&mut stream, status, headers, body),
         Reaction::Chunked { body, chunk_bytes } => chunked(&mut stream, body, *chunk_bytes),

@@ -1,0 +1,19 @@
+//! Worlds and servers that the tests of several crates share.
+//!
+//! - [`cli`] runs the binary `hence` in a folder and an environment of its own.
+//! - [`endpoint`] is a scripted HTTP endpoint on the loopback interface, [`providers`] the replies of model providers.
+//! - [`tls`] is a TLS server under a certificate of the tests' own authority.
+//!
+//! Nothing of this is part of the product: only `dev-dependencies` name this crate.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot continue should stop"
+)]
+
+pub mod cli;
+pub mod endpoint;
+pub mod providers;
+pub mod tls;
