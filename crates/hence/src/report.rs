@@ -39,7 +39,7 @@ pub(crate) fn pairs(rows: &[(&str, String)]) -> String {
 
 /// Shortens a text to one line of at most `limit` characters.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
-    let flat = crate::context::escape(&text.replace('\n', " "));
+    let flat = crate::escape::escape(&text.replace('\n', " "));
     let short: String = flat.chars().take(limit).collect();
     if short.len() < flat.len() { format!("{short}…") } else { short }
 }

@@ -58,11 +58,7 @@ impl Asked {
 }
 
 /// Asks with short waits and without streaming, unless `more` says otherwise.
-fn asked(
-    voice: Voice,
-    more: &str,
-    script: Vec<Reaction>,
-) -> (Result<Answer, AskError>, Vec<Request>) {
+fn asked(voice: Voice, more: &str, script: Vec<Reaction>) -> (Result<Answer, AskError>, Vec<Request>) {
     asked_with(Asked::default(), voice, more, script)
 }
 

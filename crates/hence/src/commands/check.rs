@@ -3,15 +3,10 @@
 use hence_canon::JsonPointer;
 use hence_cognition::skill::{Problem, Rule, Severity};
 use hence_yaml::Span;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::skill::CheckArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::input;
-use crate::report::Text;
+use crate::prelude::*;
 use crate::skills::{Calls, FileFinding, SkillDocument, Surroundings};
 
 /// How many characters of a line are shown.

@@ -1,14 +1,9 @@
 //! `hence completions`: a completion script for a shell.
 
 use clap::CommandFactory as _;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::{Args, CompletionsArgs};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A completion script.
 #[derive(Serialize, JsonSchema)]

@@ -3,15 +3,9 @@
 use hence_canon::parse;
 use hence_engine::changes;
 use hence_journal::{Lines, RecordIndex, verify};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::DiffArgs;
-use crate::context::{Context, escape};
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::{Text, one_line};
+use crate::prelude::*;
 use crate::target::Journal;
 
 /// How two journals differ.

@@ -1,16 +1,10 @@
 //! `hence doctor`: checks the store and repairs it.
 
 use hence_store::{FileStore, Finding, Gravity, Store as _};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::DoctorArgs;
 use crate::bundle::referenced_blobs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::Text;
+use crate::prelude::*;
 use crate::sink::StoreBlobs;
 
 /// The result of a check or a repair of the store.

@@ -1,15 +1,7 @@
 //! `hence explain`: the page of an error code.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::args::ExplainArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// Error codes and their meaning.
 #[derive(Serialize, JsonSchema)]

@@ -5,17 +5,10 @@ use std::path::Path;
 use hence_canon::Digest;
 use hence_journal::read_tail;
 use hence_store::{FileStore, Store as _};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::ExportArgs;
 use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::target;
 

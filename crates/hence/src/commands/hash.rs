@@ -1,15 +1,10 @@
 //! `hence hash`: prints the digest, or the bytes, of a document's canonical form.
 
 use hence_canon::{Canonical, parse};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::HashArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::input;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The digest of a document.
 #[derive(Serialize, JsonSchema)]

@@ -8,11 +8,7 @@ use std::path::Path;
 use hence_review::import::Format;
 
 use crate::args::ImportArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
+use crate::prelude::*;
 
 pub(super) use bundle::ImportReport;
 pub(super) use log::LogReport;

@@ -2,16 +2,9 @@
 
 use hence_cognition::lineage::{Lineage, Written};
 use hence_cognition::reference::{Namespace, Reference};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::skill::{BlameArgs, ImpactArgs};
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::Text;
+use crate::prelude::*;
 use crate::skills;
 use crate::target::Journal;
 

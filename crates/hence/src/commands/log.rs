@@ -2,14 +2,9 @@
 
 use hence_journal::{Chained, Control, Lines, ReadError, Record, RecordIndex};
 use hence_state::Outcome;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::LogArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 use crate::target::Journal;
 
 /// The records of a run.

@@ -7,18 +7,11 @@ use hence_journal::{RecordIndex, read_tail};
 use hence_skills::SkillRunError;
 use hence_store::{Condition, FileStore, RunId, Store, StoreError};
 use hence_variables::{Call, Op, Rollback, TakeCheckpoint};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::show::find_record;
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
 use crate::interactive::Session;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::{Journal, find_run};
 

@@ -12,12 +12,8 @@ use hence_variables::State;
 
 use super::vars::VarsCommand;
 use crate::args::repl::{ReplArgs, ReplLine};
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
 use crate::interactive::Session;
+use crate::prelude::*;
 use completion::Names;
 use editor::LineEditor;
 use words::words;

@@ -1,16 +1,9 @@
 //! `hence replay`: run it again, compare every byte.
 
 use hence_engine::{Blobs, Engine, NoBlobs, RecordedSteps, Replay};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::ReplayArgs;
-use crate::context::{Context, escape};
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::Text;
+use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 

@@ -5,11 +5,8 @@ use hence_engine::Engine;
 
 use super::run::{Bound, report, take_up};
 use crate::args::ResumeArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::guard;
-use crate::hint;
+use crate::prelude::*;
 use crate::target::Journal;
 
 pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError> {

@@ -14,12 +14,9 @@ use hence_store::{Condition, Cut, FileStore, NewRun, RunId, Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::bound::{self, BoundCallees, Ready};
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::prelude::*;
 use crate::skills::WaitingRow;
-use crate::{guard, hint, input};
+use crate::{guard, input};
 
 use going::Going;
 pub(crate) use report::RunReport;

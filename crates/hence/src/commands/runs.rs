@@ -4,14 +4,9 @@ use hence_engine::Engine;
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
 use hence_state::{Profile, StepStatus};
 use hence_store::{Condition, FileStore, RunSummary, Store};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::RunsArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::{Text, columns, pairs};
+use crate::prelude::*;
 use crate::skills::WaitingRow;
 use crate::target;
 

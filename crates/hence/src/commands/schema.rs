@@ -2,17 +2,11 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
 
 use super::vars::VarsCommand;
 use super::{Command, PolicyCommand, ReviewCommand, TraceCommand};
 use crate::args::SchemaArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A name, and the function that makes the schema of the JSON printed under it.
 pub(super) type Named = (&'static str, fn() -> Schema);

@@ -2,18 +2,9 @@
 
 use hence_canon::{JsonPointer, Value, parse};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::ShowArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::escape::escape_json;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::Text;
+use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 

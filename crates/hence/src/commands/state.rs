@@ -4,19 +4,10 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_engine::{Blobs, Engine, NoBlobs};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::show::find_record;
 use crate::args::StateArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::escape::escape_json;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::Text;
+use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 

@@ -5,14 +5,9 @@ use std::collections::BTreeMap;
 use hence_engine::Metrics;
 use hence_journal::Reader;
 use hence_store::{Condition, Store as _};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::StatsArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 use crate::target::Journal;
 
 /// Counts over a store.

@@ -8,13 +8,11 @@ use hence_engine::{Blobs, Engine, Evidence, NoBlobs, RecordedSteps};
 use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
 
 use crate::args::VerifyArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::input;
+use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::{LinkRow, linked_runs};
 use crate::target::Journal;
-use crate::{hint, input};
 
 pub(crate) use report::VerifyReport;
 use report::{LevelRow, ReasonRow};

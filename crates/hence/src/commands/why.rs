@@ -6,16 +6,10 @@ use hence_journal::{Chained, Control, Reader, Record};
 use hence_skills::{CallHistory, CallStatus};
 use hence_state::Outcome;
 use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::runs;
 use crate::args::WhyArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 use crate::skills::{self, Kept, WaitingRow};
 use crate::target::{self, Journal};
 

@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use super::WaitingRow;
 use super::going::Going;
-use crate::context::escape;
 use crate::data::Data;
 use crate::error::CliError;
+use crate::escape::escape;
 use crate::escape::escape_json;
 use crate::exit::Exit;
 use crate::hint;

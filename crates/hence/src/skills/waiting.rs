@@ -5,8 +5,9 @@ use hence_skills::{CallHistory, CallName, Question, QuestionKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::{Context, escape};
+use crate::context::Context;
 use crate::data::Data;
+use crate::escape::escape;
 use crate::hint;
 use crate::report::one_line;
 

@@ -8,17 +8,10 @@ use hence_canon::Digest;
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
 use crate::input;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// An imported bundle.
 #[derive(Serialize, JsonSchema)]

@@ -9,17 +9,10 @@ use hence_review::import::{
     Format, ImportError, Imported, Importer, LOG_DOCUMENT_BYTES_MAX, Surroundings, describe, detect,
 };
 use hence_review::validate::validate;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::ImportArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::{escape, escape_json};
-use crate::exit::Exit;
 use crate::input::shown_name;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// The bytes of a log that are examined to detect its format, and the bytes read at a time.
 const CHUNK_BYTES: usize = 1024 * 1024;

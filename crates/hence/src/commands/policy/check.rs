@@ -9,20 +9,11 @@ use hence_policy::verdict::{Step, Verdict, Witnesses};
 use hence_policy::{FailOn, Options, Report, Summary, check, show};
 use hence_projection::policy_specification;
 use hence_review::show::{Suite, junit as junit_document};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::source;
 use crate::args::{FailOnArg, PolicyCheckArgs, VerdictFormat};
-use crate::code::Code;
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::escape::{escape, escape_json};
-use crate::exit::Exit;
-use crate::hint;
 use crate::input;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A checked trace.
 struct Checked {

@@ -7,17 +7,10 @@ use hence_policy::search::{
     CANDIDATES_MAX, Found, LENGTH_MAX, NotSearchable, STATES_MAX, STEPS_MAX, joint_satisfaction,
     shortest_violation,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::source;
 use crate::args::PolicyExplainArgs;
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// Shortest traces that violate policies, and one that satisfies them all.
 #[derive(Serialize, JsonSchema)]

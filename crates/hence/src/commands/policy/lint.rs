@@ -1,16 +1,11 @@
 //! `hence policy lint` and `hence policy test`: checks of policies without a trace.
 
 use hence_policy::policy::Policy;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::check::FindingReport;
 use super::source;
 use crate::args::PolicySourcesArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The findings about policies.
 #[derive(Serialize, JsonSchema)]

@@ -6,18 +6,10 @@ use hence_canon::Value;
 use hence_policy::formula::Alphabet;
 use hence_policy::lint::LanguageLevel;
 use hence_policy::policy::{Policy, PolicySet};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::source;
 use crate::args::{PolicyListArgs, PolicyShowArgs};
-use crate::code::Code;
-use crate::context::{Context, escape};
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, columns, one_line, pairs};
+use crate::prelude::*;
 
 /// The characters of a policy's statement in a row.
 const SENTENCE_CHARACTERS_MAX: usize = 100;

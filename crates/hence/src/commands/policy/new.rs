@@ -5,17 +5,10 @@ use hence_policy::formula::Formula;
 use hence_policy::policy::{Policy, PolicyId};
 use hence_policy::search::{Found, NotSearchable, joint_satisfaction, shortest_violation};
 use hence_policy::{Options, check};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::check::FindingReport;
 use crate::args::PolicyNewArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape_json;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A new policy.
 #[derive(Serialize, JsonSchema)]

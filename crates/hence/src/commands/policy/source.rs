@@ -5,11 +5,9 @@ use std::path::Path;
 use hence_canon::{Value, parse};
 use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
 
-use crate::code::Code;
 use crate::commands::trace::export::exported;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::{hint, input};
+use crate::input;
+use crate::prelude::*;
 
 /// The notation of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]

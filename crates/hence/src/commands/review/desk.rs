@@ -15,10 +15,7 @@ use hence_review::review_log::{
 };
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _, StoreError};
 
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::hint;
+use crate::prelude::*;
 
 /// The attachment that holds the trace under review.
 const TRACE: &str = "trace.json";

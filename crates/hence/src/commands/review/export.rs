@@ -1,17 +1,10 @@
 //! `hence review export`: trace and review as one document.
 
 use hence_review::review_log::merged;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::desk::Desk;
 use crate::args::ReviewNameArgs;
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::escape::escape_json;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The merged view. Its JSON form is the document itself.
 #[derive(Serialize, JsonSchema)]

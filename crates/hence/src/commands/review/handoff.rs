@@ -2,17 +2,11 @@
 
 use hence_review::review_log::{handoff, handoff_markdown};
 use hence_review::wire::Trace;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::desk::Desk;
 use crate::args::ReviewHandoffArgs;
 use crate::commands::trace::document::Document;
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The packet. Its JSON form is the document itself.
 #[derive(Serialize, JsonSchema)]

@@ -7,21 +7,13 @@ use hence_review::ContentHash;
 use hence_review::review_log::{ReviewHeader, seal_header};
 use hence_review::wire::Trace;
 use hence_store::{NewRun, RunId, Store as _, StoreError};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::desk::{Desk, trace_name};
 use super::stamp::stamp;
 use crate::args::ReviewOpenArgs;
-use crate::code::Code;
 use crate::commands::trace::document::Document;
 use crate::commands::trace::export::exported;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// A review that was opened.
 #[derive(Serialize, JsonSchema)]

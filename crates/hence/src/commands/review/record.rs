@@ -8,8 +8,6 @@ use hence_review::model::{
     ReviewEvent, ReviewItemId, SubjectEvent,
 };
 use hence_review::review_log::Review;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::desk::{Desk, Recorded};
 use super::stamp::stamp;
@@ -17,13 +15,7 @@ use crate::args::{
     ReviewCheckArgs, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs, ReviewSubjectArgs,
     StampArgs,
 };
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// An entry that was recorded.
 #[derive(Serialize, JsonSchema)]

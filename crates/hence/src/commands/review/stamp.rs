@@ -4,9 +4,7 @@ use hence_review::review_log::{Stamp, TimeSource};
 use hence_state::Timestamp;
 
 use crate::args::StampArgs;
-use crate::code::Code;
-use crate::error::CliError;
-use crate::hint;
+use crate::prelude::*;
 
 /// Variables that name a person, the first that says something counts.
 const AUTHORS: [&str; 3] = ["HENCE_AUTHOR", "USER", "LOGNAME"];

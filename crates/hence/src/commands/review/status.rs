@@ -3,16 +3,10 @@
 use hence_review::review_log::{Obstacle, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
 use hence_store::Store as _;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::desk::Desk;
 use crate::args::ReviewStatusArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::{Text, columns, pairs};
+use crate::prelude::*;
 
 /// Where a review stands.
 #[derive(Serialize, JsonSchema)]

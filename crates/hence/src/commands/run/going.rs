@@ -9,12 +9,10 @@ use hence_store::{FileStore, RunId, RunWriter};
 
 use super::{Beginning, Ended, line, read_back};
 use crate::bound::{BoundCallees, Calling};
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
+use crate::guard;
+use crate::prelude::*;
 use crate::sink::StoreSink;
 use crate::skills::{WaitingRow, calls_name};
-use crate::{guard, hint};
 
 /// A run, where it is kept, and what its bound steps call.
 pub(super) struct Going<'a> {

@@ -1,14 +1,9 @@
 //! What became of a run, as people and programs read it.
 
 use hence_store::{FileStore, RunId};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{Beginning, Ended};
-use crate::context::escape;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 use crate::skills::WaitingRow;
 
 /// What became of a run.

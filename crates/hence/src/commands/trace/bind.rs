@@ -5,19 +5,11 @@ use std::path::Path;
 use hence_canon::Value;
 use hence_review::ContentHash;
 use hence_review::binding::{BindError, Bound, CommitPlace, bound, note, read_note, repo_slug, stamped};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceBindArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
 use crate::git::Git;
-use crate::hint;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// Where the note of a commit is kept.
 const NOTES: &str = "ponens";

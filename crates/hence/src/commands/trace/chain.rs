@@ -2,16 +2,10 @@
 
 use hence_review::residuals::{GapHistory, chain_gaps, unlinked};
 use hence_review::wire::Trace;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceChainArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The gaps of a chain of traces.
 #[derive(Serialize, JsonSchema)]

@@ -8,11 +8,7 @@ use hence_review::wire::Trace;
 use super::document::Document;
 use super::edit;
 use crate::args::{ResidualsAddArgs, ResidualsDeriveArgs};
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
+use crate::prelude::*;
 
 pub(super) fn add(context: &Context, args: &ResidualsAddArgs) -> Result<Exit, CliError> {
     let document = Document::required(&args.file)?;

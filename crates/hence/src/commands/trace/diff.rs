@@ -1,16 +1,10 @@
 //! `hence trace diff`: two traces compared by meaning.
 
 use hence_review::diff::{Change, Difference, Part, diff};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceDiffArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// How two traces differ.
 #[derive(Serialize, JsonSchema)]

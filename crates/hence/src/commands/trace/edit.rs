@@ -5,18 +5,10 @@ use hence_review::ContentHash;
 use hence_review::succession::{Succession, SuccessionError, Successor, succeed};
 use hence_review::validate::validate;
 use hence_review::wire::Trace;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::EditArgs;
-use crate::code::Code;
 use crate::commands::review::stamp::given;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// A changed trace that was written to a file.
 #[derive(Serialize, JsonSchema)]

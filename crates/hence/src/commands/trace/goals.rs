@@ -2,16 +2,10 @@
 
 use hence_review::goals::{GoalResolution, ItemResolution, Stakes, resolve};
 use hence_review::lineage::Lineage;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceGoalsArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// The goals of a trace.
 #[derive(Serialize, JsonSchema)]

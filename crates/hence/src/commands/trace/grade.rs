@@ -4,16 +4,10 @@ use hence_review::grade::{Compliance, Dimension, Grade, grade};
 use hence_review::lineage::Lineage;
 use hence_review::validate::validate;
 use hence_review::wire::Trace;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceFileArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// The grade of a trace.
 #[derive(Serialize, JsonSchema)]

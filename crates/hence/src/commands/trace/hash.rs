@@ -1,15 +1,10 @@
 //! `hence trace hash`: what a review is bound to.
 
 use hence_review::ContentHash;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceFileArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The content hash of a trace.
 #[derive(Serialize, JsonSchema)]

@@ -2,18 +2,10 @@
 
 use hence_review::lineage::{Direction, Lineage, Picture};
 use hence_review::wire::Trace;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceLineageArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// The lineage of one artifact.
 #[derive(Serialize, JsonSchema)]

@@ -3,8 +3,6 @@
 use hence_canon::Value;
 use hence_review::curate::{self, CurateError, Grouping, UnitBasis};
 use hence_review::wire::{MetaAction, Trace};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use super::edit;
@@ -12,13 +10,7 @@ use crate::args::{
     EditArgs, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs, MetaSplitArgs,
     TraceFileArgs, TraceMetaCommand,
 };
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// The units of a trace.
 #[derive(Serialize, JsonSchema)]

@@ -2,16 +2,11 @@
 
 use hence_review::grade::Compliance;
 use hence_review::markdown_report;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use super::grade::graded;
 use crate::args::TraceFileArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A report in Markdown.
 #[derive(Serialize, JsonSchema)]

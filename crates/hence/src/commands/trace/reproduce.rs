@@ -6,18 +6,10 @@ mod scratch;
 use std::time::Duration;
 
 use hence_review::reproduce::{Candidate, CommandClass, Reproduction, candidates, compare};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceReproduceArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::hint;
-use crate::report::{Text, one_line};
+use crate::prelude::*;
 use pipeline::{Ended, Limits, run_pipeline};
 use scratch::Scratch;
 

@@ -4,17 +4,11 @@ use hence_canon::Value;
 use hence_review::residuals::{DerivedResidual, by_severity, derive_residuals};
 use hence_review::vocabulary::ResidualStatus;
 use hence_review::wire::Residual;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::declare;
 use super::document::Document;
 use crate::args::{ResidualsChange, TraceResidualsArgs};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The gaps of a trace.
 #[derive(Serialize, JsonSchema)]

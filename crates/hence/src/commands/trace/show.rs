@@ -3,16 +3,10 @@
 use hence_review::ContentHash;
 use hence_review::validate::{readiness, validate};
 use hence_review::wire::{Action, Artifact, Event};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::Document;
 use crate::args::TraceFileArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::{Text, columns, one_line, pairs};
+use crate::prelude::*;
 
 /// How much of a summary a line of text shows.
 const SUMMARY_CHARACTERS_MAX: usize = 100;

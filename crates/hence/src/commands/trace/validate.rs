@@ -3,17 +3,11 @@
 use hence_canon::Value;
 use hence_review::ContentHash;
 use hence_review::validate::{Finding, validate, validate_canonical};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::document::{Document, LineColumn, Unreadable};
 use super::findings;
 use crate::args::{FindingsFormat, TraceValidateArgs};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::escape::escape;
-use crate::exit::Exit;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// The rule that bytes break which are neither JSON nor YAML. It is not one of the format: there is no document yet.
 pub(super) const UNREADABLE: &str = "document.unreadable";

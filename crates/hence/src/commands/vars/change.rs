@@ -1,16 +1,11 @@
 //! Commands that change variables: each is one record, durable before it is reported.
 
 use hence_variables::{Call, Delete, Op, Rename, Reply, Rollback, Set, StateId, TakeCheckpoint};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::value;
 use crate::args::vars::{CheckpointArgs, EndArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::{Loaded, Session};
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// A change that was recorded.
 #[derive(Serialize, JsonSchema)]

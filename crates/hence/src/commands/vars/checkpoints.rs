@@ -1,14 +1,8 @@
 //! `hence vars checkpoints`: the positions a state can return to.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::args::vars::StateArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::Session;
-use crate::report::{Text, columns, one_line};
+use crate::prelude::*;
 
 /// The checkpoints of a state, in the order they were taken.
 #[derive(Serialize, JsonSchema)]

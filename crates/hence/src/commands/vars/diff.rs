@@ -1,15 +1,9 @@
 //! `hence vars diff`: what differs between two positions.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::list::{VariableRow, short};
 use crate::args::vars::DiffArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::{Position, Session};
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// What differs between two views.
 #[derive(Serialize, JsonSchema)]

@@ -7,16 +7,11 @@ use std::path::Path;
 use hence_canon::canonical_bytes;
 use hence_variables::document::storage::{history_entry, history_path, view_files};
 use hence_variables::{Spill, StateId, StorePath};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::history::whole_log;
 use crate::args::vars::ExportArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::{Session, spills_of};
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// The documents that were written.
 #[derive(Serialize, JsonSchema)]

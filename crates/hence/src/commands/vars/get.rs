@@ -2,16 +2,10 @@
 
 use hence_canon::Value;
 use hence_variables::{Call, Form, Get, Name, Op, Refusal, Reply, Scope};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::vars::{GetArgs, ResultArgs};
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::{Position, Session};
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A value that was read.
 #[derive(Serialize, JsonSchema)]

@@ -2,17 +2,11 @@
 
 use hence_variables::document::storage::history_entry;
 use hence_variables::{Change, Mutation, StateId};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::list::short;
 use crate::args::vars::HistoryArgs;
-use crate::context::{Context, escape};
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::Session;
-use crate::report::{Text, columns};
+use crate::prelude::*;
 
 /// The changes of a state's variables, oldest first.
 #[derive(Serialize, JsonSchema)]

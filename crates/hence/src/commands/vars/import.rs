@@ -11,12 +11,9 @@ use hence_variables::{Call, CheckpointId, Import, Reply, Stored};
 
 use super::change::ChangeReport;
 use crate::args::vars::ImportArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::input;
 use crate::interactive::{Loaded, Session, create, read_below};
+use crate::prelude::*;
 
 /// Imports a document from the prompt, next to the run that is open there.
 pub(super) fn into_store(

@@ -8,10 +8,8 @@ use hence_variables::{Call, Init, Reply};
 use super::change::ChangeReport;
 use super::value;
 use crate::args::vars::InitArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::{Loaded, Session, create};
+use crate::prelude::*;
 
 pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exit, CliError> {
     if args.add || args.parent.is_some() {

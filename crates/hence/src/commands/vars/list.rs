@@ -2,16 +2,10 @@
 
 use hence_canon::Value;
 use hence_variables::Found;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::vars::ListArgs;
-use crate::context::Context;
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::{Position, Session};
-use crate::report::{Text, columns, one_line};
+use crate::prelude::*;
 
 /// How much of a value a row shows.
 const VALUE_CHARS_MAX: usize = 48;

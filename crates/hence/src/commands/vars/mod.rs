@@ -17,10 +17,8 @@ mod watch;
 
 use super::commands;
 use crate::args::vars;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::Session;
+use crate::prelude::*;
 
 commands! { VarsCommand on session: &mut Session<'_> {
     /// Create a state, in a run of its own

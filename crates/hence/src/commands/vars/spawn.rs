@@ -8,12 +8,8 @@ use hence_variables::{Call, Init, Refusal, Reply, Spawner, State, StateId};
 use super::change::ChangeReport;
 use super::value;
 use crate::args::vars::SpawnArgs;
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hint;
 use crate::interactive::{Loaded, Session, create, linked};
+use crate::prelude::*;
 
 /// Spawns a child: the parent's run records it first, then its own run begins. A process that dies in between leaves a
 /// child without a run, and the same command makes it.

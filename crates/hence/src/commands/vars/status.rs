@@ -1,14 +1,8 @@
 //! `hence vars status`: how far a state is.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::args::vars::StateArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::Session;
-use crate::report::{Text, pairs};
+use crate::prelude::*;
 
 /// How far a state is.
 #[derive(Serialize, JsonSchema)]

@@ -1,17 +1,10 @@
 //! `hence vars tree`: tasks and the tasks they spawned.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::list::short;
 use crate::args::vars::StateArgs;
-use crate::context::{Context, escape};
-use crate::data::Data;
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::Session;
 use crate::interactive::linked::{self, LinkedNode};
-use crate::report::Text;
+use crate::prelude::*;
 
 /// A task with the tasks it spawned.
 #[derive(Serialize, JsonSchema)]

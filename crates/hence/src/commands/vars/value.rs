@@ -5,10 +5,8 @@ use std::sync::Arc;
 use hence_canon::{Value, parse};
 
 use crate::args::vars::{OriginArgs, ValueArgs};
-use crate::code::Code;
-use crate::error::CliError;
-use crate::hint;
 use crate::input;
+use crate::prelude::*;
 
 /// Reads a text: the argument itself, the content of `@FILE`, standard input for `-`. `@@x` is the text `@x`.
 pub(super) fn text(given: &str) -> Result<String, CliError> {

@@ -3,16 +3,11 @@
 use std::time::Duration;
 
 use hence_variables::Event;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::list::short;
 use crate::args::vars::WatchArgs;
-use crate::context::{Context, escape};
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interactive::Session;
-use crate::report::Text;
+use crate::prelude::*;
 
 /// How often the journal is looked at.
 const POLL_PAUSE: Duration = Duration::from_millis(200);

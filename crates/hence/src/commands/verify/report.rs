@@ -1,10 +1,6 @@
 //! What a verification found, as people and programs read it.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::context::escape;
-use crate::report::{Text, columns, one_line};
+use crate::prelude::*;
 use crate::skills::LinkRow;
 
 /// What holds of a journal.
