@@ -12,7 +12,7 @@ pub fn import_log(bytes: &[u8]) {
     assert!(!describe(bytes).is_empty());
     let _ = detect(bytes);
     let around = Surroundings { working_directory: Some("/p".to_owned()), home: Some("/".to_owned()) };
-    for format in Format::ALL {
+    for format in Format::ALL.iter().copied() {
         let whole = import(bytes, format, &around);
         if let Ok(imported) = &whole {
             assert!(imported.skipped.len() <= imported.skipped_count);

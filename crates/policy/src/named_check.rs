@@ -13,25 +13,26 @@ use hence_review::wire::Artifact;
 use crate::eval::Subject;
 use crate::formula::{Expr, Formula};
 
-/// A named check.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NamedCheck {
-    /// Every input of every action was produced by exactly one earlier action.
-    DataFlowIntegrity,
-    /// Every verification goal is about a model of the trace.
-    GoalsReferenceValidArtifacts,
-    /// Generated tests descend from a state-space analysis.
-    GeneratedTestsRequireDecomposition,
-    /// `files_modified` lists exactly the files that the actions changed.
-    FilesModifiedConsistent,
-    /// No critical residual is open.
-    NoOpenCriticalResiduals,
-    /// At a commit, no residual of severity high or above is open.
-    HighSeverityResidualsAcknowledgedBeforeCommit,
-    /// Every unverified residual suggests a check.
-    UnverifiedResidualsHaveSuggestedCheck,
-    /// Every assumption names what it is about.
-    AssumptionsAreLocated,
+hence_canon::words! {
+    /// A named check.
+    pub enum NamedCheck {
+        /// Every input of every action was produced by exactly one earlier action.
+        DataFlowIntegrity = "data_flow_integrity",
+        /// Every verification goal is about a model of the trace.
+        GoalsReferenceValidArtifacts = "goals_reference_valid_artifacts",
+        /// Generated tests descend from a state-space analysis.
+        GeneratedTestsRequireDecomposition = "generated_tests_require_decomposition",
+        /// `files_modified` lists exactly the files that the actions changed.
+        FilesModifiedConsistent = "files_modified_consistent",
+        /// No critical residual is open.
+        NoOpenCriticalResiduals = "no_open_critical_residuals",
+        /// At a commit, no residual of severity high or above is open.
+        HighSeverityResidualsAcknowledgedBeforeCommit = "high_severity_residuals_acknowledged_before_commit",
+        /// Every unverified residual suggests a check.
+        UnverifiedResidualsHaveSuggestedCheck = "unverified_residuals_have_suggested_check",
+        /// Every assumption names what it is about.
+        AssumptionsAreLocated = "assumptions_are_located",
+    }
 }
 
 /// The result of a named check.
@@ -59,59 +60,42 @@ impl Outcome {
     }
 }
 
-/// Name, check, formula.
-const KNOWN: [(&str, NamedCheck, &str); 8] = [
-    (
-        "data_flow_integrity",
-        NamedCheck::DataFlowIntegrity,
-        "G(∀input ∈ inputs(a) → ∃!b . b < a ∧ input ∈ outputs(b))",
-    ),
-    (
-        "goals_reference_valid_artifacts",
-        NamedCheck::GoalsReferenceValidArtifacts,
-        "G(VerificationGoal → target_artifact_id ∈ {a.id | a.type = IMLModel})",
-    ),
-    (
-        "generated_tests_require_decomposition",
-        NamedCheck::GeneratedTestsRequireDecomposition,
-        "G(GeneratedTests → Decomposition ∈ ancestors(derived_from))",
-    ),
-    (
-        "files_modified_consistent",
-        NamedCheck::FilesModifiedConsistent,
-        "files_modified = {target(a) | G(a ∧ (EditFile ∨ CreateFile ∨ DeleteFile))}",
-    ),
-    (
-        "no_open_critical_residuals",
-        NamedCheck::NoOpenCriticalResiduals,
-        "¬∃ r ∈ residuals . r.severity = Critical ∧ r.status = Open",
-    ),
-    (
-        "high_severity_residuals_acknowledged_before_commit",
-        NamedCheck::HighSeverityResidualsAcknowledgedBeforeCommit,
-        "G(GitCommit → ∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open)",
-    ),
-    (
-        "unverified_residuals_have_suggested_check",
-        NamedCheck::UnverifiedResidualsHaveSuggestedCheck,
-        "∀ r ∈ residuals . r.kind = Unverified → r.suggested_check ≠ ∅",
-    ),
-    (
-        "assumptions_are_located",
-        NamedCheck::AssumptionsAreLocated,
-        "∀ r ∈ residuals . r.kind = Assumption → (r.target ≠ ∅ ∨ r.related_artifact_ids ≠ ∅)",
-    ),
-];
-
+/// The formulas that state the checks, at least approximately.
 static FORMULAS: LazyLock<Vec<(NamedCheck, Formula)>> = LazyLock::new(|| {
-    let parsed = KNOWN.iter().filter_map(|(_, check, text)| Some((*check, Formula::parse(text).ok()?)));
+    let parsed =
+        NamedCheck::ALL.iter().filter_map(|check| Some((*check, Formula::parse(check.text()).ok()?)));
     parsed.collect()
 });
 
 impl NamedCheck {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::DataFlowIntegrity => "G(∀input ∈ inputs(a) → ∃!b . b < a ∧ input ∈ outputs(b))",
+            Self::GoalsReferenceValidArtifacts => {
+                "G(VerificationGoal → target_artifact_id ∈ {a.id | a.type = IMLModel})"
+            }
+            Self::GeneratedTestsRequireDecomposition => {
+                "G(GeneratedTests → Decomposition ∈ ancestors(derived_from))"
+            }
+            Self::FilesModifiedConsistent => {
+                "files_modified = {target(a) | G(a ∧ (EditFile ∨ CreateFile ∨ DeleteFile))}"
+            }
+            Self::NoOpenCriticalResiduals => "¬∃ r ∈ residuals . r.severity = Critical ∧ r.status = Open",
+            Self::HighSeverityResidualsAcknowledgedBeforeCommit => {
+                "G(GitCommit → ∀ r ∈ residuals . r.severity ≥ High → r.status ≠ Open)"
+            }
+            Self::UnverifiedResidualsHaveSuggestedCheck => {
+                "∀ r ∈ residuals . r.kind = Unverified → r.suggested_check ≠ ∅"
+            }
+            Self::AssumptionsAreLocated => {
+                "∀ r ∈ residuals . r.kind = Assumption → (r.target ≠ ∅ ∨ r.related_artifact_ids ≠ ∅)"
+            }
+        }
+    }
+
     /// Returns the check called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
-        KNOWN.iter().find(|(known, ..)| *known == name).map(|(_, check, _)| *check)
+        Self::ALL.iter().copied().find(|check| check.as_str() == name)
     }
 
     /// Returns the named check whose formula or name `expr` is.
@@ -268,10 +252,11 @@ mod tests {
 
     #[test]
     fn every_known_formula_parses_and_is_recognised_by_shape_and_by_name() {
-        assert_eq!(FORMULAS.len(), KNOWN.len());
-        for (name, check, text) in KNOWN {
-            assert_eq!(NamedCheck::recognise(Formula::parse(text).unwrap().expr()), Some(check));
-            assert_eq!(NamedCheck::recognise(Formula::parse(name).unwrap().expr()), Some(check));
+        assert_eq!(FORMULAS.len(), NamedCheck::ALL.len());
+        for check in NamedCheck::ALL {
+            for text in [check.text(), check.as_str()] {
+                assert_eq!(NamedCheck::recognise(Formula::parse(text).unwrap().expr()), Some(*check));
+            }
         }
         assert_eq!(NamedCheck::recognise(Formula::parse("G(a → b)").unwrap().expr()), None);
     }

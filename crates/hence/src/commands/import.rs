@@ -24,7 +24,7 @@ fn kind(word: &str) -> Option<Kind> {
     match word {
         "bundle" => Some(Kind::Bundle),
         "auto" => Some(Kind::Log(None)),
-        other => Format::find(other).map(|format| Kind::Log(Some(format))),
+        other => other.parse().ok().map(|format| Kind::Log(Some(format))),
     }
 }
 
@@ -32,8 +32,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError
     let (kind, path) = match &args.second {
         Some(path) => {
             let kind = kind(&args.first).ok_or_else(|| {
-                let words: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
-                let expected = format!("auto, bundle, {}", words.join(", "));
+                let expected = format!("auto, bundle, {}", Format::WORDS.join(", "));
                 let message = format!("no format is called {:?}; expected one of {expected}", args.first);
                 CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_IMPORT_FORMATS)
             })?;

@@ -160,15 +160,16 @@ impl FindingKind {
     }
 }
 
-/// The part of the language a formula needs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum LanguageLevel {
-    /// Atoms, connectives and unscoped temporal operators: needs only the order of actions.
-    PureTemporal,
-    /// Also operators scoped by target, chain or the last occurrence: needs lineage.
-    ScopedTemporal,
-    /// Also quantifiers, sets, counts or named checks: needs the whole trace.
-    Structural,
+hence_canon::words! {
+    /// The part of the language a formula needs.
+    pub enum LanguageLevel {
+        /// Atoms, connectives and unscoped temporal operators: needs only the order of actions.
+        PureTemporal = "pure_temporal",
+        /// Also operators scoped by target, chain or the last occurrence: needs lineage.
+        ScopedTemporal = "scoped_temporal",
+        /// Also quantifiers, sets, counts or named checks: needs the whole trace.
+        Structural = "structural",
+    }
 }
 
 impl LanguageLevel {
@@ -190,20 +191,5 @@ impl LanguageLevel {
             _ => Self::PureTemporal,
         };
         expr.parts().map(Self::of).fold(own, Self::max)
-    }
-
-    /// Returns the word for the level.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PureTemporal => "pure_temporal",
-            Self::ScopedTemporal => "scoped_temporal",
-            Self::Structural => "structural",
-        }
-    }
-}
-
-impl fmt::Display for LanguageLevel {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
     }
 }

@@ -33,49 +33,19 @@ pub use importer::{Importer, LOG_DOCUMENT_BYTES_MAX};
 pub use lines::{LINE_BYTES_MAX, SKIPPED_LINES_LISTED, SkippedLine};
 pub(crate) use span::parse_time;
 
-/// The formats that can be imported.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs, reason = "the names of the formats")]
-pub enum Format {
-    ClaudeCode,
-    Codex,
-    Gemini,
-    Pi,
-    /// OpenTelemetry spans, as JSON or in the protobuf encoding.
-    Otlp,
-    /// Spans with the attributes of OpenInference, in any form of OpenTelemetry or as its tools export them.
-    OpenInference,
-    Langfuse,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 7] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Gemini,
-        Self::Pi,
-        Self::Otlp,
-        Self::OpenInference,
-        Self::Langfuse,
-    ];
-
-    /// Returns the format of that word.
-    pub fn find(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == word)
-    }
-
-    /// Returns the word for commands and trace ids.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Pi => "pi",
-            Self::Otlp => "otlp",
-            Self::OpenInference => "openinference",
-            Self::Langfuse => "langfuse",
-        }
+hence_canon::words! {
+    /// The formats that can be imported, with their words in commands and trace ids.
+    #[allow(missing_docs, reason = "the names of the formats")]
+    pub enum Format {
+        ClaudeCode = "claude-code",
+        Codex = "codex",
+        Gemini = "gemini",
+        Pi = "pi",
+        /// OpenTelemetry spans, as JSON or in the protobuf encoding.
+        Otlp = "otlp",
+        /// Spans with the attributes of OpenInference, in any form of OpenTelemetry or as its tools export them.
+        OpenInference = "openinference",
+        Langfuse = "langfuse",
     }
 }
 

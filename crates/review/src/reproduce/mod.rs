@@ -51,28 +51,17 @@ pub fn candidates(trace: &Trace) -> Vec<Candidate> {
     found.collect()
 }
 
-/// Whether a command may be run to reproduce a result, best first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum CommandClass {
-    /// Known to read, build or test within the working directory.
-    Safe,
-    /// Known, but it runs recipes of the project or reads outside the working directory: to be reviewed first.
-    Caution,
-    /// The program is not listed.
-    Unknown,
-    /// It changes things, reaches the network, or needs a shell.
-    Unsafe,
-}
-
-impl CommandClass {
-    /// Returns the word for reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Caution => "caution",
-            Self::Unknown => "unknown",
-            Self::Unsafe => "unsafe",
-        }
+hence_canon::words! {
+    /// Whether a command may be run to reproduce a result, best first.
+    pub enum CommandClass {
+        /// Known to read, build or test within the working directory.
+        Safe = "safe",
+        /// Known, but it runs recipes of the project or reads outside the working directory: to be reviewed first.
+        Caution = "caution",
+        /// The program is not listed.
+        Unknown = "unknown",
+        /// It changes things, reaches the network, or needs a shell.
+        Unsafe = "unsafe",
     }
 }
 

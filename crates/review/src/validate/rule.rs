@@ -4,28 +4,13 @@ use std::fmt;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-/// The severity of a finding, in validation of traces and in linting of policies.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Severity {
-    /// Worth a look; the document can still be used.
-    Warning,
-    /// The document breaks a rule of its format, or cannot be evaluated.
-    Error,
-}
-
-impl Severity {
-    /// Returns the word for reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
+hence_canon::words! {
+    /// The severity of a finding, in validation of traces and in linting of policies.
+    pub enum Severity {
+        /// Worth a look; the document can still be used.
+        Warning = "warning",
+        /// The document breaks a rule of its format, or cannot be evaluated.
+        Error = "error",
     }
 }
 

@@ -195,7 +195,7 @@ fn fill(template: &Value, holes: &[Value]) -> Value {
 fn check(bytes: &[u8], width: usize) {
     detect(bytes);
     assert!(!describe(bytes).is_empty());
-    for format in Format::ALL {
+    for format in Format::ALL.iter().copied() {
         let around = Surroundings { working_directory: Some("/p".to_owned()), home: Some("/".to_owned()) };
         let Ok(imported) = import(bytes, format, &around) else { continue };
         for trace in &imported.traces {
