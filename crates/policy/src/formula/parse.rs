@@ -1,7 +1,8 @@
-//! Tokens → tree, by recursive descent: one method per row of the grammar, loosest operator first.
+//! Tokens → tree, by recursive descent; infix operators are read by how tightly they bind.
 
 use std::sync::Arc;
 
+use super::print::Binding;
 use super::token::{Sign, Token, tokenize};
 use super::{
     Alphabet, Binary, Comparison, Expr, Location, Quantifier, SyntaxError, SyntaxErrorKind, Term, Unary, Word,
@@ -40,7 +41,7 @@ impl Formula {
         if parser.sign() == &Sign::End {
             return Err(parser.fail(SyntaxErrorKind::Empty));
         }
-        let node = parser.iff()?;
+        let node = parser.formula()?;
         if parser.sign() != &Sign::End {
             return Err(parser.unexpected("an operator or the end of the formula"));
         }
@@ -143,97 +144,91 @@ impl<'a> Parser<'a> {
         Ok(Node { expr, height: self.taller(below)? })
     }
 
-    fn iff(&mut self) -> Result<Node, SyntaxError> {
-        let mut left = self.implication()?;
-        while self.take(&Sign::Iff) {
-            let right = self.implication()?;
-            let below = left.height.max(right.height);
-            left = self.node(below, Expr::Iff(left.expr.into(), right.expr.into()))?;
+    fn formula(&mut self) -> Result<Node, SyntaxError> {
+        self.infix(Binding::Iff)
+    }
+
+    /// Reads operands and the operators between them that bind at least as tightly as `least`.
+    fn infix(&mut self, least: Binding) -> Result<Node, SyntaxError> {
+        let mut left = self.unary()?;
+        while let Some(binding) = self.sign().binding().filter(|binding| *binding >= least) {
+            left = match binding {
+                Binding::And => self.chain(left, Binding::Temporal, Expr::And)?,
+                Binding::Or => self.chain(left, Binding::And, Expr::Or)?,
+                _ => self.pair(left)?,
+            };
         }
         Ok(left)
     }
 
-    fn implication(&mut self) -> Result<Node, SyntaxError> {
-        let left = self.disjunction()?;
-        if !self.take(&Sign::Implies) {
-            return Ok(left);
-        }
-        let right = self.nested(Self::implication)?;
-        let below = left.height.max(right.height);
-        self.node(below, Expr::Implies(left.expr.into(), right.expr.into()))
-    }
-
-    fn disjunction(&mut self) -> Result<Node, SyntaxError> {
-        self.chain(&Sign::Or, Self::conjunction, Expr::Or)
-    }
-
-    fn conjunction(&mut self) -> Result<Node, SyntaxError> {
-        self.chain(&Sign::And, Self::binary_temporal, Expr::And)
-    }
-
-    /// Reads operands joined by `sign`; a chain is one flat node, so its length costs no depth.
+    /// Reads the other operands of `∧` or `∨`; a chain is one flat node, so its length costs no depth.
     fn chain(
         &mut self,
-        sign: &Sign<'_>,
-        operand: fn(&mut Self) -> Result<Node, SyntaxError>,
+        first: Node,
+        operands_bind: Binding,
         join: fn(Vec<Expr>) -> Expr,
     ) -> Result<Node, SyntaxError> {
-        let first = operand(self)?;
-        if self.sign() != sign {
-            return Ok(first);
-        }
+        let sign = self.sign().clone();
         let mut below = first.height;
         let mut operands = vec![first.expr];
-        while self.take(sign) {
-            let next = operand(self)?;
+        while self.take(&sign) {
+            let next = self.infix(operands_bind)?;
             below = below.max(next.height);
             operands.push(next.expr);
         }
         self.node(below, join(operands))
     }
 
-    fn binary_temporal(&mut self) -> Result<Node, SyntaxError> {
-        let mut left = self.unary()?;
-        while let Sign::Word(word) = self.sign() {
-            let Some(operator) = Binary::from_word(word) else { break };
-            self.advance();
-            let right = self.unary()?;
-            let below = left.height.max(right.height);
-            left = self.node(below, Expr::Binary(operator, left.expr.into(), right.expr.into()))?;
-        }
-        Ok(left)
+    /// Reads the right operand of `<->`, `→` or a temporal operator.
+    fn pair(&mut self, left: Node) -> Result<Node, SyntaxError> {
+        let sign = self.sign().clone();
+        self.advance();
+        let right = match sign {
+            Sign::Implies => self.nested(|parser| parser.infix(Binding::Implies))?,
+            Sign::Iff => self.infix(Binding::Implies)?,
+            _ => self.unary()?,
+        };
+        let below = left.height.max(right.height);
+        let (left, right) = (left.expr.into(), right.expr.into());
+        let expr = match sign {
+            Sign::Implies => Expr::Implies(left, right),
+            Sign::Word(word) => Expr::Binary(Binary::from_word(word).unwrap_or(Binary::Until), left, right),
+            _ => Expr::Iff(left, right),
+        };
+        self.node(below, expr)
     }
 
     fn unary(&mut self) -> Result<Node, SyntaxError> {
-        match self.sign().clone() {
-            Sign::Not => {
-                self.advance();
-                let inner = self.nested(Self::unary)?;
-                self.node(inner.height, Expr::Not(inner.expr.into()))
-            }
+        match *self.sign() {
+            Sign::Not => self.prefixed(Expr::Not),
             Sign::Quantifier(quantifier) => self.nested(|parser| parser.quantified(quantifier)),
+            Sign::Open => self.nested(Self::parenthesised),
             Sign::Word(word) => match Unary::from_word(word) {
-                Some(operator) => {
-                    self.advance();
-                    let inner = self.nested(Self::unary)?;
-                    self.node(inner.height, Expr::Unary(operator, inner.expr.into()))
-                }
+                Some(operator) => self.prefixed(|inner| Expr::Unary(operator, inner)),
                 None => self.nested(Self::primary),
             },
             _ => self.nested(Self::primary),
         }
+    }
+
+    /// Reads an operator before its operand.
+    fn prefixed(&mut self, make: impl FnOnce(Box<Expr>) -> Expr) -> Result<Node, SyntaxError> {
+        self.advance();
+        let inner = self.nested(Self::unary)?;
+        self.node(inner.height, make(inner.expr.into()))
+    }
+
+    fn parenthesised(&mut self) -> Result<Node, SyntaxError> {
+        self.advance();
+        let inner = self.formula()?;
+        self.expect(&Sign::Close, "`)`")?;
+        Ok(inner)
     }
 }
 
 impl Parser<'_> {
     fn primary(&mut self) -> Result<Node, SyntaxError> {
         match self.sign().clone() {
-            Sign::Open => {
-                self.advance();
-                let inner = self.iff()?;
-                self.expect(&Sign::Close, "`)`")?;
-                Ok(inner)
-            }
             Sign::OpenBrace => {
                 let (set, height) = self.braces()?;
                 self.relation(set, height)
@@ -282,7 +277,7 @@ impl Parser<'_> {
     fn count(&mut self) -> Result<Node, SyntaxError> {
         self.advance();
         self.expect(&Sign::Open, "`(`")?;
-        let of = self.iff()?;
+        let of = self.formula()?;
         self.expect(&Sign::Close, "`)`")?;
         let Sign::Comparison(comparison) = *self.sign() else {
             return Err(self.unexpected("a comparison after `count(…)`"));
@@ -300,7 +295,7 @@ impl Parser<'_> {
         let mut conditions = Vec::new();
         let mut below = 0;
         loop {
-            let condition = self.iff()?;
+            let condition = self.formula()?;
             below = below.max(condition.height);
             conditions.push(condition.expr);
             if !self.take(&Sign::Comma) {
@@ -365,7 +360,7 @@ impl Parser<'_> {
         if !self.take(&Sign::Dot) && !self.take(&Sign::Implies) {
             return Err(self.unexpected("`.` or `→` before the body of the quantifier"));
         }
-        let body = self.iff()?;
+        let body = self.formula()?;
         let (set, set_height) = range.map_or((None, 0), |(set, height)| (Some(set), height));
         let below = body.height.max(set_height);
         self.node(below, Expr::Quantified { quantifier, variable, set, body: body.expr.into() })
@@ -458,7 +453,7 @@ impl Parser<'_> {
             parser.expect(&Sign::OpenBrace, "`{`")?;
             let (first, mut below) = parser.argument()?;
             if parser.take(&Sign::Bar) {
-                let guard = parser.iff()?;
+                let guard = parser.formula()?;
                 parser.expect(&Sign::CloseBrace, "`}`")?;
                 let height = parser.taller(below.max(guard.height))?;
                 return Ok((Term::Comprehension { body: first.into(), guard: guard.expr.into() }, height));

@@ -13,7 +13,7 @@ pub enum Alphabet {
 
 /// The binding strength of the context of a part; a part that binds looser gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Binding {
+pub(super) enum Binding {
     Iff,
     Implies,
     Or,

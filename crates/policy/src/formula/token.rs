@@ -1,6 +1,7 @@
 //! Text → tokens. Every character belongs to a token or is an error; only white space is skipped.
 
-use super::{Comparison, Location, Quantifier, SyntaxError, SyntaxErrorKind};
+use super::print::Binding;
+use super::{Binary, Comparison, Location, Quantifier, SyntaxError, SyntaxErrorKind};
 
 /// A token and the byte offset where it starts.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,6 +36,18 @@ pub(super) enum Sign<'a> {
 }
 
 impl Sign<'_> {
+    /// Returns how tightly the token binds its operands, if it is an infix operator.
+    pub(super) fn binding(&self) -> Option<Binding> {
+        match self {
+            Self::Iff => Some(Binding::Iff),
+            Self::Implies => Some(Binding::Implies),
+            Self::Or => Some(Binding::Or),
+            Self::And => Some(Binding::And),
+            Self::Word(word) => Binary::from_word(word).map(|_| Binding::Temporal),
+            _ => None,
+        }
+    }
+
     /// Returns how error messages write the token.
     pub(super) fn describe(&self) -> String {
         match self {
