@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value, parse};
 use hence_engine::{
-    Engine, Evidence, InputUnavailable, MemorySink, Request, Run, Sink, Step, View, without_defects,
+    Engine, Evidence, InputUnavailable, MemorySink, Reason, Request, Run, Sink, Step, View, without_defects,
 };
 use hence_journal::verify::Level;
 use hence_state::{Profile, StepError};
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
              "settings":{"policy_profile":"cross-checked"}}"#,
     )?;
     let plan = engine.plan(&Request::of_value(problem.clone(), Profile::STRICT))?;
-    let (run, header) = Run::start(plan)?;
+    let (run, header) = Run::start(Reason::new(plan))?;
     let mut sink = MemorySink::default();
     sink.append(&header)?;
     let finished = run.finish(&mut sink, |event| println!("{event:?}"))?;

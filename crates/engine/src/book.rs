@@ -1,6 +1,6 @@
-//! Keeping the record of a run: state, clock and chain move together, one record at a time.
+//! The book of a run: state, clock and chain move together, one record at a time.
 
-mod guard;
+mod policies;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,15 +16,14 @@ use hence_state::{
 };
 
 use crate::blob::{self, INLINE_VALUE_BYTES_MAX};
-use crate::gate::{self, GateError, PolicyOrderError, PolicyState, Role};
-use crate::mark::{Mark, Marked};
+use crate::gate::{self, Gate, GateError, PolicyOrderError, PolicyState, Role};
 use crate::sink::{Sink, SinkError};
 
-/// What a run has recorded so far, and how the next record is made.
+/// The state of a run and the head of its journal.
 ///
-/// A program decides what happens; the book writes it down: it gives a result its times, applies it, hashes the state,
-/// seals the record behind the head and keeps it.
-pub struct Book {
+/// A program decides what happens; the book writes it down. It gives a result its times, asks the gate about it, applies
+/// it, hashes the state, seals the record after the head and appends it.
+pub struct Book<'g> {
     pub(crate) profile: Profile,
     pub(crate) fold: Fold,
     pub(crate) state_hash: Digest,
@@ -32,11 +31,13 @@ pub struct Book {
     pub(crate) mutations: u64,
     pub(crate) head: Head,
     policy_state: PolicyState,
-    /// Where the run stood with its policies behind the records that something returns to.
+    /// The policy states that a rollback may return to, by the record they follow.
     policy_snapshots: BTreeMap<RecordIndex, PolicyState>,
+    /// The judge of results, where the problem pins policies.
+    gate: Option<Box<dyn Gate + 'g>>,
 }
 
-/// What a new book needs to know.
+/// The facts that a new book is opened with.
 pub struct BookStart {
     /// The problem.
     pub problem: Arc<ProblemSpec>,
@@ -46,19 +47,19 @@ pub struct BookStart {
     pub engine_version: Arc<str>,
     /// The rules the run follows.
     pub profile: Profile,
-    /// Where times come from.
+    /// The source of times.
     pub clock: Clock,
 }
 
-/// Why a record could not be made. What is kept is whole.
+/// A record that could not be made or appended. The journal is whole.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
-    /// A record or a large value could not be kept.
+    /// A record or a large value could not be stored.
     #[error("record {index} could not be kept: {source}")]
     Sink {
         /// The record.
         index: RecordIndex,
-        /// Why.
+        /// The cause.
         source: SinkError,
     },
     /// The clock has no time for a mutation.
@@ -72,24 +73,51 @@ pub enum BookError {
     Fold {
         /// The record.
         index: RecordIndex,
-        /// Why.
+        /// The cause.
         source: FoldError,
     },
     /// Policies cannot be enforced.
     #[error(transparent)]
     Gate(#[from] GateError),
-    /// The record may not come where policies are concerned.
+    /// The record comes where policies do not allow it.
     #[error("record {index}: {source}")]
     PolicyOrder {
         /// The record.
         index: RecordIndex,
-        /// Why.
+        /// The cause.
         source: PolicyOrderError,
     },
 }
 
-impl Book {
-    /// Opens a book and returns its header, which the caller keeps first.
+/// A checkpoint or a rollback, which somebody asks for from outside. Its record changes which step comes next, never what
+/// was recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Names the state after a record.
+    Checkpoint {
+        /// The name.
+        name: Arc<str>,
+        /// The record.
+        position: RecordIndex,
+    },
+    /// Returns to a named state.
+    Rollback {
+        /// The name of the checkpoint.
+        name: Arc<str>,
+    },
+}
+
+/// The record of a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marked {
+    /// The index of the record.
+    pub index: RecordIndex,
+    /// The record after which a run that was rolled back continues.
+    pub returned_to: Option<RecordIndex>,
+}
+
+impl<'g> Book<'g> {
+    /// Opens a book and returns its header, which the caller appends first.
     ///
     /// # Errors
     /// [`BookError::Clock`] when the clock has not even a first time.
@@ -120,8 +148,24 @@ impl Book {
             head,
             policy_state,
             policy_snapshots: BTreeMap::new(),
+            gate: None,
         };
         Ok((book, sealed))
+    }
+
+    /// Puts the run under a gate, or under none.
+    pub fn set_gate(&mut self, gate: Option<Box<dyn Gate + 'g>>) {
+        self.gate = gate;
+    }
+
+    /// Takes the gate, to hand it to another book of the same run.
+    pub fn take_gate(&mut self) -> Option<Box<dyn Gate + 'g>> {
+        self.gate.take()
+    }
+
+    /// Returns the rules the run follows.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// Returns the state so far.
@@ -129,12 +173,12 @@ impl Book {
         self.fold.state()
     }
 
-    /// Returns where the journal ends.
+    /// Returns the head of the journal.
     pub fn head(&self) -> Head {
         self.head
     }
 
-    /// Returns the record that comes next.
+    /// Returns the index of the next record.
     pub fn next_index(&self) -> RecordIndex {
         self.head.records.next_index()
     }
@@ -152,15 +196,19 @@ impl Book {
         Ok(self.clock.at(self.mutations)?)
     }
 
-    pub(crate) fn next_time(&self) -> Result<Timestamp, BookError> {
+    /// Returns when the next mutation happens.
+    ///
+    /// # Errors
+    /// [`BookError::Clock`] when the clock has no more times.
+    pub fn next_time(&self) -> Result<Timestamp, BookError> {
         Ok(self.clock.at(self.mutations + 1)?)
     }
 
-    /// Turns an output into what a result holds: the value, or a reference when it is large, or a failure when it
+    /// Turns an output into the outcome of a result: the value, or a reference when it is large, or a failure when it
     /// nests too deep to be stored or is neither an object nor a list.
     ///
     /// # Errors
-    /// [`BookError::Sink`] when a large value could not be kept.
+    /// [`BookError::Sink`] when a large value could not be stored.
     pub fn store(&self, output: Canonical, sink: &mut dyn Sink) -> Result<Outcome, BookError> {
         let depth = output.depth();
         if depth > NESTING_MAX {
@@ -176,13 +224,13 @@ impl Book {
         if !large || self.profile.large_values == LargeValueRule::Inline {
             return Ok(Outcome::Success(output));
         }
-        // The value is kept before the record that names it: a crash between the two leaves a blob nobody names.
+        // The value is stored before the record that names it: a crash between the two leaves a blob nobody names.
         let index = self.next_index();
         sink.put_blob(&output).map_err(|source| BookError::Sink { index, source })?;
         Ok(Outcome::Success(blob::reference(&output)))
     }
 
-    /// Applies a result and returns the step index before it. Nothing is kept yet.
+    /// Applies a result and returns the step index before it. Nothing is appended yet.
     pub(crate) fn apply(&mut self, key: &str, result: &StepResult) -> Result<StepIndex, BookError> {
         let before = self.fold.state().step_index();
         self.apply_policy_state(result)?;
@@ -193,13 +241,13 @@ impl Book {
 
     fn apply_policy_state(&mut self, result: &StepResult) -> Result<Role, BookError> {
         let index = self.next_index();
-        self.policy_state.take(result).map_err(|source| BookError::PolicyOrder { index, source })
+        self.policy_state.apply(result).map_err(|source| BookError::PolicyOrder { index, source })
     }
 
-    /// Applies a result whose output belongs under `key`, and keeps its record.
+    /// Applies a result whose output belongs under `key`, and appends its record.
     ///
     /// # Errors
-    /// [`BookError`]; what was kept before stays kept.
+    /// [`BookError`]; what was appended before stays.
     pub fn record(
         &mut self,
         key: &str,
@@ -207,11 +255,11 @@ impl Book {
         sink: &mut dyn Sink,
     ) -> Result<RecordIndex, BookError> {
         let step_index = self.apply(key, &result)?;
-        self.keep_step(step_index, result, sink)
+        self.append_step(step_index, result, sink)
     }
 
-    /// Keeps the record of a result that was applied.
-    pub(crate) fn keep_step(
+    /// Appends the record of a result that was applied.
+    pub(crate) fn append_step(
         &mut self,
         step_index: StepIndex,
         result: StepResult,
@@ -220,13 +268,16 @@ impl Book {
         let state_before_hash = self.state_hash;
         self.state_hash = self.fold.state_mut().digest();
         let state_after_hash = self.state_hash;
-        self.keep(&Record::Step(StepRecord { step_index, result, state_before_hash, state_after_hash }), sink)
+        self.append(
+            &Record::Step(StepRecord { step_index, result, state_before_hash, state_after_hash }),
+            sink,
+        )
     }
 
-    /// Completes the run and keeps the record of it.
+    /// Completes the run and appends the record of it.
     ///
     /// # Errors
-    /// [`BookError`]; what was kept before stays kept.
+    /// [`BookError`]; what was appended before stays.
     pub fn complete(&mut self, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
         let index = self.next_index();
         self.policy_state.complete().map_err(|source| BookError::PolicyOrder { index, source })?;
@@ -234,13 +285,13 @@ impl Book {
         self.fold.complete(&at).map_err(|source| self.refused(source))?;
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
-        self.keep(&Record::Control(Control::Complete { state_hash: self.state_hash, at }), sink)
+        self.append(&Record::Control(Control::Complete { state_hash: self.state_hash, at }), sink)
     }
 
-    /// Names the state after record `position` and keeps the record of it. The state stays as it is.
+    /// Names the state after record `position` and appends the record of it. The state does not change.
     ///
     /// # Errors
-    /// [`BookError`]; what was kept before stays kept.
+    /// [`BookError`]; what was appended before stays.
     pub fn checkpoint(
         &mut self,
         name: &Arc<str>,
@@ -251,13 +302,13 @@ impl Book {
         let next = self.next_index();
         self.fold.checkpoint(name, position, next).map_err(|source| self.refused(source))?;
         let control = CheckpointControl { name: name.clone(), position, state_hash: self.state_hash };
-        self.keep(&Record::Control(Control::Checkpoint(control)), sink)
+        self.append(&Record::Control(Control::Checkpoint(control)), sink)
     }
 
-    /// Keeps the record of a checkpoint or a rollback.
+    /// Appends the record of a checkpoint or a rollback.
     ///
     /// # Errors
-    /// [`BookError`]; what was kept before stays kept.
+    /// [`BookError`]; what was appended before stays.
     pub fn mark(&mut self, mark: &Mark, sink: &mut dyn Sink) -> Result<Marked, BookError> {
         match mark {
             Mark::Checkpoint { name, position } => {
@@ -268,10 +319,10 @@ impl Book {
         }
     }
 
-    /// Returns to the state of a checkpoint and keeps the record of it.
+    /// Returns to the state of a checkpoint and appends the record of it.
     ///
     /// # Errors
-    /// [`BookError`]; what was kept before stays kept.
+    /// [`BookError`]; what was appended before stays.
     pub fn roll_back(&mut self, name: &Arc<str>, sink: &mut dyn Sink) -> Result<Marked, BookError> {
         self.only_strict()?;
         let found = self.fold.checkpoints().find(name);
@@ -282,23 +333,23 @@ impl Book {
         self.mutations += 1;
         self.state_hash = self.fold.state_mut().digest();
         let control = RollbackControl { name: name.clone(), to, state_hash: self.state_hash, at };
-        let index = self.keep(&Record::Control(Control::Rollback(control)), sink)?;
+        let index = self.append(&Record::Control(Control::Rollback(control)), sink)?;
         Ok(Marked { index, returned_to: Some(to) })
     }
 
-    /// Takes back a checkpoint that was kept before.
+    /// Applies a recorded checkpoint.
     ///
     /// # Errors
-    /// [`BookError::Fold`] when it may not be there.
+    /// [`BookError::Fold`] when it may not come here.
     pub fn apply_recorded_checkpoint(&mut self, control: &CheckpointControl) -> Result<(), BookError> {
         let next = self.next_index();
         self.fold.checkpoint(&control.name, control.position, next).map_err(|source| self.refused(source))
     }
 
-    /// Takes back a rollback that was kept before.
+    /// Applies a recorded rollback.
     ///
     /// # Errors
-    /// [`BookError::Fold`] when it goes nowhere.
+    /// [`BookError::Fold`] when there is no such position.
     pub fn apply_recorded_rollback(&mut self, control: &RollbackControl) -> Result<(), BookError> {
         let rolled = self.fold.roll_back(&control.name, control.to, &control.at);
         rolled.map_err(|source| self.refused(source))?;
@@ -308,14 +359,14 @@ impl Book {
         Ok(())
     }
 
-    /// Keeps the present state as the one behind `index`, to be returned to.
-    pub fn keep_position(&mut self, index: RecordIndex) {
+    /// Stores the present state as the one after `index`, so that a rollback can return to it.
+    pub fn take_snapshot(&mut self, index: RecordIndex) {
         self.fold.snapshot(index);
         self.policy_snapshots.insert(index, self.policy_state.clone());
     }
 
     fn restore_policy_state(&mut self, to: RecordIndex) {
-        // Kept together with the state, which has been found.
+        // Stored together with the state, which has been found.
         if let Some(policy_state) = self.policy_snapshots.get(&to) {
             self.policy_state = policy_state.clone();
         }
@@ -340,25 +391,32 @@ impl Book {
         self.fold.complete(&at).map_err(|source| self.refused(source))
     }
 
+    /// Fails the run in the decision of a loop that met its limit.
+    pub(crate) fn fail_in_decision(&mut self, at: &Timestamp) -> Result<(), BookError> {
+        self.exhaust_loop(at)?;
+        self.mutations += 1;
+        self.state_hash = self.fold.state_mut().digest();
+        Ok(())
+    }
+
     /// Fails the run because its loop met its limit.
     pub(crate) fn exhaust_loop(&mut self, at: &Timestamp) -> Result<(), BookError> {
         self.fold.exhaust_loop(at).map_err(|source| self.refused(source))
     }
 
-    /// Seals a record behind the head and keeps it.
-    pub(crate) fn keep(&mut self, record: &Record, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
+    /// Seals a record after the head and appends it.
+    pub(crate) fn append(&mut self, record: &Record, sink: &mut dyn Sink) -> Result<RecordIndex, BookError> {
         let sealed = record.seal(Some(self.head));
         let index = self.next_index();
         sink.append(&sealed).map_err(|source| BookError::Sink { index, source })?;
         self.head = sealed.head();
-        if let Some(gate) = sink.gate().filter(|_| gate::is_seen(record)) {
-            gate.take_in(index, record);
+        if let Some(gate) = self.gate.as_mut().filter(|_| gate::is_observed(record)) {
+            gate.observe(index, record);
         }
         Ok(index)
     }
 
-    /// Takes back the result of a record that was kept before. The state is not hashed; see
-    /// [`check_end`](Self::check_end).
+    /// Applies the result of a recorded step. The state is not hashed; see [`check_state`](Self::check_state).
     ///
     /// # Errors
     /// [`BookError::Fold`] when it does not fit the state.
@@ -368,7 +426,7 @@ impl Book {
         Ok(())
     }
 
-    /// Takes back the completion of a run.
+    /// Applies the recorded completion of a run.
     ///
     /// # Errors
     /// [`BookError::Fold`] when the run cannot complete there.
@@ -381,16 +439,16 @@ impl Book {
         Ok(())
     }
 
-    /// Moves the head behind a record that was taken back.
+    /// Moves the head after a record that was applied.
     pub fn move_head(&mut self, index: RecordIndex, hash: Digest) {
         self.head = Head { hash, records: RecordCount::new(index.get() + 1) };
     }
 
-    /// Compares the state with the one the last record names: everything taken back hangs on it.
+    /// Compares the state with the one the last record names.
     ///
     /// # Errors
     /// The digest of the state and the one the record names.
-    pub fn check_end(&mut self) -> Result<(), (Digest, Digest)> {
+    pub fn check_state(&mut self) -> Result<(), (Digest, Digest)> {
         let folded = self.fold.state_mut().digest();
         if folded == self.state_hash { Ok(()) } else { Err((folded, self.state_hash)) }
     }

@@ -7,7 +7,7 @@ use hence_state::{Findings, Settings};
 use crate::bound::{Purpose, bind};
 use crate::plan::{self, Plan};
 use crate::policies::{Policies, RegisterError};
-use crate::{Callees, Gates, Model, Request, Step};
+use crate::{Callees, Model, Request, Step};
 
 /// Knows steps and policies; plans requests. Cheap to clone.
 #[derive(Clone)]
@@ -15,13 +15,12 @@ pub struct Engine {
     pub(crate) policies: Policies,
     pub(crate) model: Option<Arc<dyn Model>>,
     pub(crate) callees: Option<Arc<dyn Callees>>,
-    pub(crate) gates: Option<Arc<dyn Gates>>,
 }
 
 impl Engine {
     /// Makes an engine with the built-in skill `reason` and nothing else.
     pub fn new() -> Self {
-        Self { policies: Policies::built_in(), model: None, callees: None, gates: None }
+        Self { policies: Policies::built_in(), model: None, callees: None }
     }
 
     /// Gives the engine a language model.
@@ -34,12 +33,6 @@ impl Engine {
     #[must_use]
     pub fn with_callees(self, callees: Arc<dyn Callees>) -> Self {
         Self { callees: Some(callees), ..self }
-    }
-
-    /// Gives the engine somebody who enforces policies: a replay of a run whose problem pins some asks again.
-    #[must_use]
-    pub fn with_gates(self, gates: Arc<dyn Gates>) -> Self {
-        Self { gates: Some(gates), ..self }
     }
 
     /// Adds a step.

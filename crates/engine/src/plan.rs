@@ -13,7 +13,7 @@ use crate::book::{Book, BookError, BookStart};
 use crate::bound::{Purpose, bind};
 use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
-use crate::{Engine, Model, Step, interactive};
+use crate::{Engine, Model, RunKind, Step, variables};
 
 /// A run that may begin.
 #[derive(Clone)]
@@ -43,17 +43,12 @@ impl Plan {
         &self.profile
     }
 
-    /// Returns the names of the steps in order.
-    pub fn step_names(&self) -> Vec<&str> {
-        self.steps.iter().map(|step| step.name()).collect()
-    }
-
     pub(crate) fn loop_settings(&self) -> Option<&LoopSettings> {
         self.problem.settings().loop_settings.as_ref()
     }
 
     /// Opens the book of a run of this plan.
-    pub(crate) fn book(&self) -> Result<(Book, Sealed), BookError> {
+    pub(crate) fn book<'g>(&self) -> Result<(Book<'g>, Sealed), BookError> {
         Book::open(BookStart {
             problem: self.problem.clone(),
             trace_id: self.trace_id.clone(),
@@ -76,13 +71,13 @@ pub(crate) fn plan(engine: &Engine, request: &Request, purpose: Purpose) -> Resu
     })
 }
 
-/// Plans an interactive run: the same checks, and no steps.
-pub(crate) fn plan_interactive(request: &Request) -> Result<Plan, Findings> {
+/// Plans a run of variables: the same checks, and no steps.
+pub(crate) fn plan_variables(request: &Request) -> Result<Plan, Findings> {
     if request.profile.name != ProfileName::Strict {
         return Err(Findings::one(args_finding("profile", "an interactive run follows the strict profile")));
     }
     check(request, None, |problem| {
-        interactive::driven(problem).map(|()| Vec::new()).map_err(|finding| vec![finding])
+        variables::check_pin(problem).map(|()| Vec::new()).map_err(|finding| vec![finding])
     })
 }
 
@@ -174,11 +169,6 @@ pub(crate) fn policy_finding(path: &[&str], message: String) -> Finding {
     finding(Stage::Policy, path, message)
 }
 
-/// A clock without a first time, as a finding about the request.
-pub(crate) fn clock_findings(error: &BookError) -> Findings {
-    Findings::one(args_finding("now", error.to_string()))
-}
-
 fn no_model() -> Finding {
     finding(
         Stage::Args,
@@ -194,12 +184,16 @@ fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
 
 /// Finds the policy's steps and checks the loop against them.
 fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding> {
-    if interactive::is_pinned(problem.canonical().value()) {
-        let message = "expected a program with steps of its own, found one that is driven from outside";
-        return Err(policy_finding(&["settings", "skill"], message.to_owned()));
-    }
-    if interactive::pins_document(problem.canonical().value()) {
-        let message = "expected a policy of this engine, found a skill that is pinned by its digest";
+    let expected = match RunKind::of(problem.canonical().value()) {
+        RunKind::Reason => None,
+        RunKind::Variables => {
+            Some("expected a program with steps of its own, found one that is driven from outside")
+        }
+        RunKind::Skill => {
+            Some("expected a policy of this engine, found a skill that is pinned by its digest")
+        }
+    };
+    if let Some(message) = expected {
         return Err(policy_finding(&["settings", "skill"], message.to_owned()));
     }
     let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);

@@ -1,30 +1,33 @@
-//! Replay: run it again and compare every byte.
+//! Replay: execute deterministic steps again, read all other results from the journal, compare every byte.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use hence_canon::Value;
-use hence_journal::{Lines, ReadError, RecordIndex, verify};
-use hence_state::{Findings, ProblemSpec};
+use hence_canon::{Canonical, Value};
+use hence_journal::{
+    Chained, ClockSource, Control, DecodeError, Header, LineError, Lines, ReadError, Reader, Record,
+    RecordIndex, verify,
+};
+use hence_state::{Profile, Timestamp};
 
-use crate::blob::Blobs;
-use crate::book::BookError;
-use crate::history::{History, Recorded};
-use crate::plan::Plan;
-use crate::run::{Advanced, ResumeError, Run, RunError};
+use crate::blob;
+use crate::book::{BookError, Mark};
+use crate::gate::{GateError, attempt, is_program_step, was_started};
+use crate::program::{EarlyEnd, Program};
+use crate::run::{Driven, ResumeError, Run, RunError};
 use crate::sink::ReplaySink;
-use crate::{Determinism, Engine, Gate, GateError, Opening, VERDICTS_STEP, blob, interactive};
+use crate::verify::Evidence;
+use crate::{POLICIES_STEP, Request};
 
-/// What a replay does with steps that asked the world.
+/// What a replay does with steps that are not deterministic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordedSteps {
     /// Their results are read from the journal. No effect happens twice.
     FromJournal,
-    /// They are executed again, by an engine whose means are known to answer alike.
+    /// They are executed again, by an engine whose capabilities are known to answer alike.
     RunAgain,
 }
 
-/// What a replay found.
+/// The outcome of a replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The first line at which the bytes differ; `None` when they are equal.
@@ -35,182 +38,214 @@ pub struct Replay {
     pub read: u64,
 }
 
-/// Where a replay leaves the journal.
+/// The first line at which a replay differs from its journal.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The line, from 0.
     pub line: u64,
-    /// What the journal has there; nothing when it ends before.
+    /// The record in the journal; `None` when the journal ends before.
     pub recorded: Option<Value>,
-    /// What the replay wrote there; nothing when it ended before.
+    /// The record of the replay; `None` when the replay ends before.
     pub replayed: Option<Value>,
     /// The members that differ, as pointers into the record.
     pub members: Vec<String>,
 }
 
-/// Why a replay could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// The journal cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The problem is not one this engine would run.
-    #[error("the problem is refused: {0}")]
-    Refused(#[from] Findings),
-    /// The run stopped.
-    #[error(transparent)]
-    Run(#[from] RunError),
+/// What a journal says that a replay cannot compute: who asked for what, at which times, with which results.
+pub(crate) struct History<R> {
+    /// The results that are read instead of computed.
+    results: BTreeMap<RecordIndex, R>,
+    /// The checkpoints and rollbacks that somebody asked for.
+    marks: BTreeMap<RecordIndex, Mark>,
+    /// The policies that somebody installed.
+    policies: BTreeMap<RecordIndex, Canonical>,
+    /// The last record that can be read.
+    last: RecordIndex,
 }
 
-impl Engine {
-    /// Runs a recorded journal's problem again and compares the bytes.
-    ///
-    /// # Errors
-    /// [`ReplayError`] when the run cannot even be made.
-    pub fn replay(
-        &self,
-        journal: &[u8],
-        problem: &Value,
-        blobs: &dyn Blobs,
-        recorded: RecordedSteps,
-    ) -> Result<Replay, ReplayError> {
-        if interactive::is_pinned(problem) {
-            return interactive::replayed(journal, problem, blobs);
+impl<R> History<R> {
+    /// Reads a journal as far as it can be read; comparing bytes then points at the first line that cannot.
+    fn read<P: Program<Recorded = R>>(program: &P, evidence: &Evidence<'_>) -> Result<Self, ResumeError> {
+        let (_, reader) = Reader::open(evidence.journal)?;
+        let (results, marks, policies) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut history = Self { results, marks, policies, last: RecordIndex::HEADER };
+        for Chained { record, index, .. } in reader.map_while(Result::ok) {
+            history.last = index;
+            match record {
+                Record::Step(record) if &**record.result.step() == POLICIES_STEP => {
+                    let output = record.result.outcome().output().cloned();
+                    history.policies.extend(output.map(|output| (index, output)));
+                }
+                Record::Step(record) => {
+                    let is_read = evidence.recorded == RecordedSteps::FromJournal
+                        && is_program_step(record.result.step())
+                        && was_started(&record.result);
+                    if is_read {
+                        let result = program.recorded(&attempt(&record.result), evidence.blobs);
+                        let result = result.map_err(|mismatch| ResumeError::mismatch(index, mismatch))?;
+                        history.results.extend(result.map(|result| (index, result)));
+                    }
+                }
+                Record::Control(Control::Checkpoint(control)) => {
+                    let mark = Mark::Checkpoint { name: control.name, position: control.position };
+                    history.marks.insert(index, mark);
+                }
+                Record::Control(Control::Rollback(control)) => {
+                    history.marks.insert(index, Mark::Rollback { name: control.name });
+                }
+                Record::Control(Control::Complete { .. } | Control::Loop(_)) | Record::Header(_) => {}
+            }
         }
-        let history = History::read(journal)?;
-        let plan = self.plan_to_read(&history.request(problem.clone()))?;
-        let problem = plan.problem().clone();
-        let recorded_steps = count_recorded(&plan, &history, recorded);
-        let plan_again = plan.clone();
-        let (mut run, header) = Run::start(plan)?;
-        let outcomes = match recorded {
-            RecordedSteps::FromJournal => history.outcomes.clone(),
-            RecordedSteps::RunAgain => BTreeMap::new(),
-        };
-        run.read_outcomes_from(outcomes.clone());
-        let gate = self.gate(&history, &problem, blobs)?;
-        let mut sink = ReplaySink::new(&header, blobs).guarded_by(gate);
-        let mut steps = 0;
-        let again = Again { plan: plan_again, history: &history, outcomes };
-        let finished = again.run(run, &mut sink, &mut steps);
-        // A recorded clock that was altered can run out before the run ends, and a step that asked the world may have
-        // no result yet; the bytes so far say where.
-        match finished {
-            Ok(())
-            | Err(RunError::Book(
-                BookError::Clock(_)
-                | BookError::Fold { .. }
-                | BookError::PolicyOrder { .. }
-                | BookError::Gate(GateError::PolicyOrder(_) | GateError::OtherPolicies { .. }),
-            ))
-            | Err(RunError::Stopped { .. } | RunError::Waiting { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let read = recorded_steps.min(steps);
-        Ok(Replay { difference: difference(journal, &sink.into_journal()), executed: steps - read, read })
+        Ok(history)
     }
 }
 
-impl Engine {
-    /// Opens the gate of a run whose problem pins policies.
-    fn gate<'a>(
-        &'a self,
-        history: &'a History,
-        problem: &'a Arc<ProblemSpec>,
-        blobs: &'a dyn Blobs,
-    ) -> Result<Option<Box<dyn Gate + 'a>>, RunError> {
-        if problem.settings().policies.is_none() {
-            return Ok(None);
+/// Replays the journal of a program at its beginning.
+///
+/// # Errors
+/// [`ResumeError`] when the run cannot even begin.
+pub fn replay<P: Program>(program: P, evidence: &Evidence<'_>) -> Result<Replay, ResumeError> {
+    let history = History::read(&program, evidence)?;
+    let (run, header) = Run::start(program.clone())?;
+    let gate = match (run.policy_state().is_pinned(), evidence.gate) {
+        (false, _) => None,
+        (true, None) => return Err(refused(GateError::Unguarded)),
+        (true, Some(open)) => Some(open().map_err(refused)?),
+    };
+    let (journal, mut sink) = (evidence.journal, ReplaySink::new(&header, evidence.blobs));
+    let written = Replaying { program, history: &history }.drive(run.with_gate(gate), &mut sink);
+    match written {
+        // The bytes so far show where a journal that the book refuses differs.
+        Ok(()) => {}
+        Err(ResumeError::Run(error)) if is_difference(&error) => {}
+        Err(error) => return Err(error),
+    }
+    let mut replayed = sink.into_journal();
+    if P::early_end() == EarlyEnd::Equal && journal.ends_with(b"\n") && replayed.starts_with(journal) {
+        replayed.truncate(journal.len());
+    }
+    let steps = count_steps(&replayed);
+    let read = (history.results.len() as u64).min(steps);
+    Ok(Replay { difference: difference(journal, &replayed), executed: steps - read, read })
+}
+
+fn refused(error: GateError) -> ResumeError {
+    ResumeError::Run(BookError::Gate(error).into())
+}
+
+/// Returns whether an error shows in the bytes: a replay that meets it has found where the journal differs.
+fn is_difference(error: &RunError) -> bool {
+    match error {
+        RunError::Book(BookError::Gate(error)) => {
+            matches!(error, GateError::PolicyOrder(_) | GateError::OtherPolicies { .. })
         }
-        let gates = self.gates.as_ref().ok_or(BookError::Gate(GateError::Unguarded))?;
-        let opening = Opening { header: &history.header, problem, blobs };
-        Ok(Some(gates.open(opening).map_err(BookError::Gate)?))
+        RunError::Book(error) => !matches!(error, BookError::Sink { .. }),
+        RunError::Unfit { .. } | RunError::Stopped { .. } | RunError::Waiting { .. } => true,
+        _ => false,
     }
 }
 
-/// A run that is run again.
-struct Again<'a> {
-    plan: Plan,
-    history: &'a History,
-    /// The outcomes that are read instead of computed, by record.
-    outcomes: BTreeMap<RecordIndex, Recorded>,
+struct Replaying<'h, P: Program> {
+    /// The program at the beginning of the run.
+    program: P,
+    history: &'h History<P::Recorded>,
 }
 
-impl Again<'_> {
-    /// Runs to the end. What somebody decided outside is read from the journal: which policies to go by, to try again
+impl<P: Program> Replaying<'_, P> {
+    /// Replays to the end. Decisions from outside are read from the journal: which policies to install, to try again
     /// what they blocked, to name a position, and to return to one.
-    fn run(&self, run: Run, sink: &mut ReplaySink<'_>, steps: &mut u64) -> Result<(), RunError> {
-        let mut run = run;
+    fn drive<'g>(&self, mut run: Run<'g, P>, sink: &mut ReplaySink<'_>) -> Result<(), ResumeError> {
+        let History { results, marks, policies, last } = self.history;
         loop {
-            if let Some(policies) = self.history.policies.get(&run.next_index()) {
-                let policies = blob::resolve(policies, sink)?;
+            let next = run.next_index();
+            if let Some(policies) = policies.get(&next) {
+                let policies = blob::resolve(policies, &*sink).map_err(RunError::from)?;
                 run.install_policies(&policies, sink)?;
                 continue;
             }
-            if let Some(mark) = self.history.marks.get(&run.next_index()) {
-                // Positions are kept while a run is read back, so that is how it gets to know them.
-                (run, _) = self.reopened(sink)?.mark(mark, sink)?;
+            if let Some(mark) = marks.get(&next) {
+                (run, _) = self.reopen(run, sink)?.mark(mark, sink)?;
                 continue;
             }
-            if !run.is_going() {
+            if run.has_ended() {
                 return Ok(());
             }
-            match run.advance(sink)? {
-                Advanced::Going(going, event) => {
-                    *steps += u64::from(matches!(event, crate::Event::Step { .. }));
-                    run = *going;
+            let until = marks.range(next..).map(|(index, _)| *index).next();
+            match P::replay(run, results, until, sink)? {
+                Driven::Finished(stopped) | Driven::Paused(stopped, _)
+                    if marks.contains_key(&stopped.next_index()) =>
+                {
+                    run = stopped;
                 }
-                Advanced::Blocked(going, blocked) => {
-                    *steps += u64::from(&*blocked.step != VERDICTS_STEP);
-                    if going.next_index() > self.history.last {
-                        return Ok(());
-                    }
-                    run = *going;
+                Driven::Blocked(blocked, _) if blocked.next_index() <= *last => {
+                    run = self.reopen(blocked, sink)?;
                 }
-                Advanced::Ended(finished, event) => {
-                    *steps += u64::from(matches!(event, crate::Event::Step { .. }));
-                    if !self.history.marks.contains_key(&finished.head.records.next_index()) {
-                        return Ok(());
-                    }
-                    run = self.reopened(sink)?;
-                }
+                _ => return Ok(()),
             }
         }
     }
 
-    fn reopened(&self, sink: &ReplaySink<'_>) -> Result<Run, RunError> {
-        let reopened = Run::reopen(self.plan.clone(), sink.journal(), sink);
-        let mut run = reopened.map_err(|error| match error {
-            ResumeError::Run(error) => error,
-            // What was just written reads back; anything else shows as a difference of bytes.
-            other => RunError::Reopened(other.to_string()),
-        })?;
-        run.read_outcomes_from(self.outcomes.clone());
-        Ok(run)
+    /// Reads the run back from what the replay has written. Positions are stored while a run is read back, and nothing
+    /// is under way then.
+    fn reopen<'g>(&self, mut run: Run<'g, P>, sink: &ReplaySink<'_>) -> Result<Run<'g, P>, ResumeError> {
+        let gate = run.parts().1.take_gate();
+        Ok(Run::resume(self.program.clone(), sink.journal(), sink)?.with_gate(gate))
     }
 }
 
-fn count_recorded(plan: &crate::Plan, history: &History, recorded: RecordedSteps) -> u64 {
-    if recorded == RecordedSteps::RunAgain {
-        return 0;
-    }
-    let is_recorded = |name: &str| {
-        plan.find_step(name).is_some_and(|step| step.determinism(&plan.problem) == Determinism::Recorded)
-    };
-    history.steps.iter().filter(|name| is_recorded(name)).count() as u64
+/// Counts the steps of the program that a journal records.
+fn count_steps(journal: &[u8]) -> u64 {
+    let Ok((_, reader)) = Reader::open(journal) else { return 0 };
+    let is_step =
+        |record: &Record| matches!(record, Record::Step(step) if is_program_step(step.result.step()));
+    reader.map_while(Result::ok).filter(|chained| is_step(&chained.record)).count() as u64
 }
 
-pub(crate) fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {
+fn difference(recorded: &[u8], replayed: &[u8]) -> Option<Difference> {
     let line = verify::first_difference(recorded, replayed)?;
     let index = RecordIndex::new(line);
     let value = |bytes| Lines::of(bytes).get(index).and_then(|line| hence_canon::parse(line).ok());
     let (recorded, replayed) = (value(recorded), value(replayed));
     let members = match (&recorded, &replayed) {
-        (Some(recorded), Some(replayed)) => crate::diff::changes(recorded, replayed)
-            .into_iter()
-            .map(|change| change.pointer.to_string())
-            .collect(),
+        (Some(recorded), Some(replayed)) => {
+            let changes = crate::diff::changes(recorded, replayed);
+            changes.into_iter().map(|change| change.pointer.to_string()).collect()
+        }
         _ => Vec::new(),
     };
     Some(Difference { line, recorded, replayed, members })
+}
+
+/// Makes the request that a recorded run must have come from.
+///
+/// # Errors
+/// [`ReadError`] when there is no header.
+pub(crate) fn request_of_journal(
+    journal: &[u8],
+    problem: &hence_canon::Lenient,
+) -> Result<Request, ReadError> {
+    let (first, reader) = Reader::open(journal)?;
+    let Record::Header(header) = first.record else {
+        return Err(ReadError { index: RecordIndex::HEADER, error: DecodeError::Line(LineError::Blank) });
+    };
+    let times = (header.clock == Some(ClockSource::Given)).then(|| times(&header, reader));
+    Ok(Request {
+        trace_id: Some(header.trace_id.to_string()),
+        engine_version: Some(header.engine_version.to_string()),
+        now: Some(header.created_at.to_string()),
+        times,
+        ..Request::new(problem.clone(), Profile::named(header.profile))
+    })
+}
+
+/// Returns the times that the caller of a run gave, as far as the journal can be read.
+fn times(header: &Header, reader: Reader<'_>) -> Vec<Timestamp> {
+    let recorded = reader.map_while(Result::ok).filter_map(|chained| match chained.record {
+        Record::Step(record) => Some(record.result.finished_at().clone()),
+        Record::Control(Control::Complete { at, .. }) => Some(at),
+        Record::Control(Control::Loop(control)) => control.at,
+        Record::Control(Control::Rollback(control)) => Some(control.at),
+        Record::Control(Control::Checkpoint(_)) | Record::Header(_) => None,
+    });
+    std::iter::once(header.created_at.clone()).chain(recorded).collect()
 }

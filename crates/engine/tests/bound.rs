@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hence_canon::{Object, Value, parse};
 use hence_engine::{
-    BoundCall, BoundReply, Callees, Determinism, Engine, Evidence, Finished, MemorySink, NoReply,
-    RecordedSteps, Request, Resumed, Run, RunError, Sink, without_defects,
+    BoundCall, BoundReply, Callees, Determinism, Engine, Evidence, Finished, MemorySink, NoReply, Reason,
+    Replay, Request, Run, RunError, Sink, without_defects,
 };
 use hence_journal::verify::{Completeness, Level};
 use hence_state::{Profile, Status};
@@ -74,7 +74,7 @@ fn engine(world: &Arc<World>) -> Engine {
 #[expect(clippy::result_large_err, reason = "a test wants the journal of a run that did not end")]
 fn run(engine: &Engine, problem: &Value) -> Result<(MemorySink, Finished), (MemorySink, RunError)> {
     let plan = engine.plan(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap();
-    let (run, header) = Run::start(plan).unwrap();
+    let (run, header) = Run::start(Reason::new(plan)).unwrap();
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
     match run.finish(&mut sink, |_| {}) {
@@ -87,6 +87,12 @@ fn refused(bindings: &str) -> String {
     let world = World::giving("{}");
     let request = Request::of_value(problem(bindings), Profile::STRICT);
     engine(&world).plan(&request).err().unwrap().to_string()
+}
+
+fn replayed(engine: &Engine, sink: &MemorySink, problem: &Value) -> Replay {
+    let document = without_defects(problem.clone());
+    let evidence = Evidence { problem: Some(&document), ..Evidence::of_journal(&sink.journal, &sink.blobs) };
+    engine.replay(&evidence).unwrap()
 }
 
 const EVIDENCE: &str = r#"{"AcquireEvidence": {"capability": "source"}}"#;
@@ -117,7 +123,7 @@ fn a_replay_reads_what_the_world_said_and_calls_nobody() {
     let (sink, _) = run(&engine(&world), &problem).ok().unwrap();
     // With the capability at hand, and without.
     for engine in [engine(&world), Engine::new()] {
-        let replay = engine.replay(&sink.journal, &problem, &sink.blobs, RecordedSteps::FromJournal).unwrap();
+        let replay = replayed(&engine, &sink, &problem);
         assert!(replay.difference.is_none(), "{:?}", replay.difference);
         assert_eq!((replay.executed, replay.read), (6, 1));
         let document = without_defects(problem.clone());
@@ -143,18 +149,15 @@ fn a_deterministic_capability_is_called_again_by_a_replay_that_has_it() {
     let world = World::giving(FOUND);
     let problem = problem(r#"{"AcquireEvidence": {"capability": "pure"}}"#);
     let (sink, _) = run(&engine(&world), &problem).ok().unwrap();
-    let replay =
-        engine(&world).replay(&sink.journal, &problem, &sink.blobs, RecordedSteps::FromJournal).unwrap();
+    let replay = replayed(&engine(&world), &sink, &problem);
     assert_eq!((replay.difference.is_none(), replay.executed, replay.read), (true, 7, 0));
     assert_eq!(world.calls(), 2);
     // A program that gives something else is found out.
     let other = World::giving(r#"{"evidence": []}"#);
-    let replay =
-        engine(&other).replay(&sink.journal, &problem, &sink.blobs, RecordedSteps::FromJournal).unwrap();
+    let replay = replayed(&engine(&other), &sink, &problem);
     assert_eq!(replay.difference.unwrap().line, 3);
     // Without it, what is recorded is read.
-    let replay =
-        Engine::new().replay(&sink.journal, &problem, &sink.blobs, RecordedSteps::FromJournal).unwrap();
+    let replay = replayed(&Engine::new(), &sink, &problem);
     assert_eq!((replay.difference.is_none(), replay.read), (true, 1));
 }
 
@@ -181,14 +184,12 @@ fn a_run_whose_capability_fails_stops_before_the_step_and_goes_on_later() {
     }
     let resume = |engine: &Engine, sink: &MemorySink| {
         let plan = engine.plan_of_journal(&sink.journal, &without_defects(problem.clone())).unwrap();
-        match Run::resume(plan, &sink.journal, &sink.blobs).unwrap() {
-            Resumed::Going(run) => run,
-            Resumed::Ended(_) => panic!("it has not ended"),
-        }
+        let run = Run::resume(Reason::new(plan), &sink.journal, &sink.blobs).unwrap();
+        assert!(!run.has_ended());
+        run
     };
     // Nothing was recorded, so a replay of what is there finds nothing to say against it.
-    let replay =
-        engine(&world).replay(&sink.journal, &problem, &sink.blobs, RecordedSteps::FromJournal).unwrap();
+    let replay = replayed(&engine(&world), &sink, &problem);
     assert!(replay.difference.is_none());
     // Without the capability it stops again, and says so; with it, it goes on.
     let mut later = MemorySink { journal: sink.journal.clone(), ..MemorySink::default() };
@@ -201,7 +202,7 @@ fn a_run_whose_capability_fails_stops_before_the_step_and_goes_on_later() {
     let finished = resume(&up, &sink).finish(&mut later, |_| {}).unwrap();
     assert_eq!(finished.state.status(), Status::Completed);
     let plan = Engine::new().plan_of_journal(&later.journal, &without_defects(problem.clone())).unwrap();
-    assert!(matches!(Run::resume(plan, &later.journal, &later.blobs).unwrap(), Resumed::Ended(_)));
+    assert!(Run::resume(Reason::new(plan), &later.journal, &later.blobs).unwrap().has_ended());
     assert_eq!(world.calls(), 1);
 }
 
@@ -291,7 +292,6 @@ fn a_loop_calls_its_capability_once_in_each_iteration() {
     let problem = parse(text.as_bytes()).unwrap();
     let (sink, finished) = run(&engine(&world), &problem).ok().unwrap();
     assert_eq!((finished.state.status(), world.calls()), (Status::Completed, 3));
-    let replay =
-        Engine::new().replay(&sink.journal, &problem, &sink.blobs, RecordedSteps::FromJournal).unwrap();
+    let replay = replayed(&Engine::new(), &sink, &problem);
     assert_eq!((replay.difference.is_none(), replay.read), (true, 3));
 }

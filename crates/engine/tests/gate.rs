@@ -3,21 +3,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_engine::{
-    BookError, Engine, Evidence, FinalVerdict, Gate, GateError, Gates, GuardedSink, Judgement, MemorySink,
-    Opening, POLICIES_STEP, RecordedSteps, Request, ResumeError, Resumed, Run, RunError, Sink, VERDICTS_STEP,
-    catch_up, without_defects,
+    BookError, Engine, Evidence, FinalVerdict, Gate, GateError, Judgement, MemorySink, POLICIES_STEP, Reason,
+    Request, ResumeError, Run, RunError, Sink, VERDICTS_STEP, observe_journal, without_defects,
 };
 use hence_journal::verify::{Completeness, Level};
 use hence_journal::{Reader, Record, RecordIndex};
 use hence_state::{POLICY_VIOLATION, Profile, Status, StepError, StepResult};
 
 /// Blocks the steps a document lists, remarks on others, and blocks the end if it says so.
-struct Lists;
-
 struct List {
     policies: Value,
     seen: u64,
@@ -27,12 +23,6 @@ impl List {
     fn names(&self, key: &str, step: &str) -> bool {
         let list = self.policies.get(key).and_then(Value::as_array).unwrap_or(&[]);
         list.iter().any(|name| name.as_str() == Some(step))
-    }
-}
-
-impl Gates for Lists {
-    fn open<'a>(&'a self, _: Opening<'a>) -> Result<Box<dyn Gate + 'a>, GateError> {
-        Ok(list())
     }
 }
 
@@ -61,7 +51,7 @@ impl Gate for List {
         judgement
     }
 
-    fn take_in(&mut self, _: RecordIndex, _: &Record) {
+    fn observe(&mut self, _: RecordIndex, _: &Record) {
         self.seen += 1;
     }
 
@@ -75,7 +65,7 @@ impl Gate for List {
 }
 
 fn engine() -> Engine {
-    Engine::new().with_gates(Arc::new(Lists))
+    Engine::new()
 }
 
 fn problem(policies: &Value) -> Value {
@@ -100,12 +90,11 @@ fn policies(json: &str) -> Value {
 /// Starts a run under policies and runs until it ends or is blocked.
 fn start(engine: &Engine, policies: &Value, sink: &mut MemorySink) -> Result<(), RunError> {
     let plan = engine.plan(&Request::of_value(problem(policies), Profile::STRICT)).unwrap();
-    let (mut run, header) = Run::start(plan)?;
-    let mut guarded = GuardedSink { sink: std::mem::take(sink), gate: list() };
-    guarded.append(&header).unwrap();
-    let outcome = run.install_policies(policies, &mut guarded).and_then(|_| run.finish(&mut guarded, |_| {}));
-    *sink = guarded.sink;
-    outcome.map(|_| ())
+    let (run, header) = Run::start(Reason::new(plan))?;
+    let mut run = run.with_gate(Some(list()));
+    sink.append(&header).unwrap();
+    run.install_policies(policies, sink)?;
+    run.finish(sink, |_| {}).map(|_| ())
 }
 
 fn resume(
@@ -116,20 +105,18 @@ fn resume(
 ) -> Result<Status, RunError> {
     let plan = engine.plan(&Request::of_value(problem(policies), Profile::STRICT)).unwrap();
     let journal = sink.journal.clone();
-    let Resumed::Going(mut run) = Run::resume(plan, &journal, &sink.blobs).map_err(|error| match error {
+    let run = Run::resume(Reason::new(plan), &journal, &sink.blobs).map_err(|error| match error {
         ResumeError::Run(error) => error,
         other => panic!("{other}"),
-    })?
-    else {
-        panic!("it had ended")
-    };
+    })?;
+    assert!(!run.has_ended());
     let mut gate = list();
-    catch_up(&mut *gate, &journal, &sink.blobs).unwrap();
-    let mut guarded = GuardedSink { sink: std::mem::take(sink), gate };
-    let amended = amended.map_or(Ok(()), |amended| run.install_policies(amended, &mut guarded).map(|_| ()));
-    let outcome = amended.and_then(|()| run.finish(&mut guarded, |_| {}));
-    *sink = guarded.sink;
-    outcome.map(|finished| finished.state.status())
+    observe_journal(&mut *gate, &journal, &sink.blobs).unwrap();
+    let mut run = run.with_gate(Some(gate));
+    if let Some(amended) = amended {
+        run.install_policies(amended, sink)?;
+    }
+    run.finish(sink, |_| {}).map(|finished| finished.state.status())
 }
 
 fn steps(journal: &[u8]) -> Vec<String> {
@@ -149,7 +136,7 @@ fn holds(engine: &Engine, problem: &Value, sink: &MemorySink, completeness: Comp
     let evidence = Evidence {
         problem: Some(&document),
         threads: NonZeroUsize::MIN,
-        recorded: RecordedSteps::FromJournal,
+        gate: Some(&|| Ok(list())),
         ..Evidence::of_journal(&sink.journal, &sink.blobs)
     };
     let report = engine.verify(&evidence, Level::Replay);
@@ -220,22 +207,22 @@ fn policies_cannot_be_left_out_changed_or_ignored() {
     let only = policies(r#"{"block":["Audit"]}"#);
     let engine = engine();
     let plan = engine.plan(&Request::of_value(problem(&only), Profile::STRICT)).unwrap();
-    let (mut run, header) = Run::start(plan).unwrap();
+    let (mut run, header) = Run::start(Reason::new(plan)).unwrap();
     // Nobody enforces them.
-    let mut bare = MemorySink::default();
-    let error = run.install_policies(&only, &mut bare).unwrap_err();
+    let mut sink = MemorySink::default();
+    let error = run.install_policies(&only, &mut sink).unwrap_err();
     assert!(matches!(error, RunError::Book(BookError::Gate(GateError::Unguarded))), "{error}");
     // Others are laid than the problem pins.
-    let mut sink = GuardedSink { sink: MemorySink::default(), gate: list() };
+    let mut run = run.with_gate(Some(list()));
     sink.append(&header).unwrap();
     let error = run.install_policies(&policies("{}"), &mut sink).unwrap_err();
     assert!(matches!(error, RunError::Book(BookError::Gate(GateError::OtherPolicies { .. }))), "{error}");
     // None are laid at all.
     assert!(run.finish(&mut sink, |_| {}).is_err());
-    assert_eq!(steps(&sink.sink.journal), [""; 0]);
+    assert_eq!(steps(&sink.journal), [""; 0]);
     // They are amended where nothing is blocked.
     let plan = engine.plan(&Request::of_value(problem(&only), Profile::STRICT)).unwrap();
-    let (mut run, _) = Run::start(plan).unwrap();
+    let mut run = Run::start(Reason::new(plan)).unwrap().0.with_gate(Some(list()));
     run.install_policies(&only, &mut sink).unwrap();
     let error = run.install_policies(&policies("{}"), &mut sink).unwrap_err();
     assert!(error.to_string().contains("nothing is blocked"), "{error}");

@@ -1,4 +1,4 @@
-//! Interactive runs: each operation is a record, and the journal alone gives everything back.
+//! Runs of variables: each operation is a record, and the journal alone gives everything back.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
 use hence_engine::{
-    Completed, Engine, Evidence, Interactive, MemorySink, RecordedSteps, Request, Run, Sink, SinkError,
-    VariableFiles, variables_problem, without_defects,
+    Engine, Evidence, MemorySink, Reason, Request, Run, Sink, SinkError, VariableFiles, Variables,
+    VariablesRun, variables_problem, without_defects,
 };
 use hence_journal::verify::{Completeness, Level, Outcome, Report};
 use hence_journal::{RecordIndex, read_tail};
@@ -34,7 +34,7 @@ impl Files for Kept {
 }
 
 impl VariableFiles for Kept {
-    fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
+    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.0.insert(spill.path.clone(), spill.content.bytes().into());
         Ok(())
     }
@@ -42,7 +42,7 @@ impl VariableFiles for Kept {
 
 struct World {
     problem: Value,
-    run: Option<Interactive>,
+    run: Option<VariablesRun>,
     sink: MemorySink,
     files: Kept,
 }
@@ -50,7 +50,9 @@ struct World {
 impl World {
     fn new() -> Self {
         let problem = variables_problem("demo", "2026-02-02T00:00:00Z", "count the errors");
-        let (run, header) = Interactive::start(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap();
+        let (run, header) =
+            Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap())
+                .unwrap();
         let mut sink = MemorySink::default();
         sink.append(&header).unwrap();
         let mut world = Self { problem, run: Some(run), sink, files: Kept::default() };
@@ -124,7 +126,7 @@ fn the_state_keeps_the_first_event_and_lists_the_later_ones() {
 #[test]
 fn a_run_read_back_is_the_run_that_was_written() {
     let mut world = filled();
-    let mut loaded = Interactive::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
+    let mut loaded = VariablesRun::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
     let run = world.run.as_ref().unwrap();
     assert_eq!((loaded.workspace(), loaded.head()), (run.workspace(), run.head()));
     let length = world.sink.journal.len();
@@ -138,8 +140,8 @@ fn a_run_read_up_to_a_record_knows_what_it_knew_then() {
     let world = filled();
     let until = |index: u64| {
         let last = RecordIndex::new(index);
-        let run =
-            Interactive::load_until(&world.sink.journal, &world.document(), &world.sink.blobs, last).unwrap();
+        let run = VariablesRun::load_until(&world.sink.journal, &world.document(), &world.sink.blobs, last)
+            .unwrap();
         run.workspace()
             .sight(STATE)
             .unwrap()
@@ -158,9 +160,10 @@ fn every_level_holds_with_and_without_the_problem() {
     assert_eq!((holds(&report), report.completeness), (vec![true; 3], Some(Completeness::Incomplete)));
     world.op(Op::Set(Set::final_answer("three"))).unwrap();
     assert_eq!(world.verify(&world.sink.journal).completeness, Some(Completeness::Complete));
-    let replay = Engine::new()
-        .replay(&world.sink.journal, &world.problem, &world.sink.blobs, RecordedSteps::FromJournal)
-        .unwrap();
+    let problem = world.document();
+    let evidence =
+        Evidence { problem: Some(&problem), ..Evidence::of_journal(&world.sink.journal, &world.sink.blobs) };
+    let replay = Engine::new().replay(&evidence).unwrap();
     assert!(replay.difference.is_none());
     assert_eq!((replay.executed, replay.read), (0, 7));
 }
@@ -232,12 +235,12 @@ fn the_two_kinds_of_runs_refuse_each_others_problems() {
     let findings = Engine::new().plan(&Request::of_value(world.problem.clone(), Profile::STRICT)).map(|_| ());
     assert_eq!(dotted(&findings.unwrap_err().first().pointer), "settings.skill");
     let plain = Request::of_value(support::problem("null", 0), Profile::STRICT);
-    let findings = Interactive::start(&plain).map(|_| ()).unwrap_err();
+    let findings = Variables::new(&plain).map(|_| ()).unwrap_err();
     assert_eq!(dotted(&findings.first().pointer), "settings.skill.id");
     let compat = Request::of_value(world.problem.clone(), Profile::COMPAT);
-    assert!(Interactive::start(&compat).is_err());
-    let (_, header) = Run::start(Engine::new().plan(&plain).unwrap()).unwrap();
-    assert!(Interactive::load(header.line(), &world.document(), &world.sink.blobs).is_err());
+    assert!(Variables::new(&compat).is_err());
+    let (_, header) = Run::start(Reason::new(Engine::new().plan(&plain).unwrap())).unwrap();
+    assert!(VariablesRun::load(header.line(), &world.document(), &world.sink.blobs).is_err());
     world.op(Op::Set(Set::final_answer("done"))).unwrap();
     let status = world.run.unwrap().workspace().state(STATE).unwrap().status();
     assert_eq!(status, Status::Complete);
@@ -256,7 +259,7 @@ fn a_record_altered_outside_its_state_is_refused_when_loading_and_when_catching_
     };
     let from = "\"started_at\":\"2026-02-02T00:00:01Z\"";
     let journal = altered(&world.sink.journal, from, &from.replace("01Z", "00Z"));
-    let load = |journal: &[u8]| Interactive::load(journal, &world.document(), &world.sink.blobs);
+    let load = |journal: &[u8]| VariablesRun::load(journal, &world.document(), &world.sink.blobs);
     let refused = load(&journal).map(|_| ()).unwrap_err().to_string();
     assert!(refused.starts_with("record 2 does not hold: record_hash_mismatch"), "{refused}");
     let mut run = load(&world.sink.journal[..early]).unwrap();
@@ -264,36 +267,8 @@ fn a_record_altered_outside_its_state_is_refused_when_loading_and_when_catching_
     let lines = altered(&world.sink.journal[early..], from, &from.replace("06Z", "05Z"));
     let refused = run.catch_up(&lines, &world.sink.blobs).unwrap_err().to_string();
     assert!(refused.starts_with("record 7 does not hold: record_hash_mismatch"), "{refused}");
-    let then = Interactive::load_until(&journal, &world.document(), &world.sink.blobs, RecordIndex::new(1));
+    let then = VariablesRun::load_until(&journal, &world.document(), &world.sink.blobs, RecordIndex::new(1));
     assert!(then.is_ok(), "what lies before the altered record still holds");
-}
-
-#[test]
-fn a_handler_runs_once_after_the_answer_is_durable_and_never_for_what_is_read_back() {
-    use std::sync::Mutex;
-    let mut world = filled();
-    let told: Arc<Mutex<Vec<Completed>>> = Arc::default();
-    let ask = |world: &mut World| {
-        let told = told.clone();
-        let handler = move |completed: &Completed| told.lock().unwrap().push(completed.clone());
-        world.run.as_mut().unwrap().on_completion(handler);
-    };
-    ask(&mut world);
-    world.set("other", 1);
-    assert!(world.op(Op::Set(Set { if_mutation_count: Some(1), ..Set::final_answer("no") })).is_err());
-    assert!(told.lock().unwrap().is_empty(), "nothing has completed yet");
-    world.op(Op::Set(Set::final_answer("three"))).unwrap();
-    let record = RecordIndex::new(records(&world.sink.journal).len() as u64 - 1);
-    let expected = Completed { state: STATE, answer: "three".into(), record };
-    assert_eq!(*told.lock().unwrap(), [expected]);
-    // Opening the state again and completing it anew is another completion, and nobody asked for that one.
-    world.op(Op::Rollback(Rollback::to("before"))).unwrap();
-    world.op(Op::Set(Set::final_answer("four"))).unwrap();
-    assert_eq!(told.lock().unwrap().len(), 1);
-    let mut loaded = Interactive::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
-    let late = told.clone();
-    loaded.on_completion(move |completed| late.lock().unwrap().push(completed.clone()));
-    assert_eq!(told.lock().unwrap().len(), 1);
 }
 
 /// A sink whose disk is full from some record on.
@@ -326,20 +301,15 @@ fn a_full_disk_refuses_the_change_with_its_place_and_leaves_the_state_as_it_was(
     let mut world = filled();
     let before = world.sink.journal.clone();
     for value in [Value::from(5), Value::from("y".repeat(10_240)), Value::from("x".repeat(20_000))] {
-        let run = Interactive::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
+        let run = VariablesRun::load(&world.sink.journal, &world.document(), &world.sink.blobs).unwrap();
         let mut full = FullDisk { inner: &mut world.sink, records_left: 0 };
-        let told = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let call = Call::On { state: STATE, op: Op::Set(Set::new("error_count", value)) };
-        let mut run = run;
-        let seen = told.clone();
-        run.on_completion(move |_| seen.store(true, std::sync::atomic::Ordering::Relaxed));
         let refused = run.call(&call, &mut world.files, &mut full).map(|_| ()).unwrap_err().to_string();
         assert!(refused.starts_with("record 7 could not be kept: no space left"), "{refused}");
-        assert!(!told.load(std::sync::atomic::Ordering::Relaxed));
         assert_eq!(world.sink.journal, before);
     }
     // With room again, the same call goes through.
-    world.run = Some(Interactive::load(&before, &world.document(), &world.sink.blobs).unwrap());
+    world.run = Some(VariablesRun::load(&before, &world.document(), &world.sink.blobs).unwrap());
     world.set("error_count", 5);
     assert_eq!(holds(&world.verify(&world.sink.journal)), [true; 5]);
 }
@@ -358,7 +328,7 @@ fn a_record_whose_clock_goes_backwards_is_found_and_not_taken_in() {
     let record = hence_journal::Chained::decode(back.as_bytes(), &Profile::STRICT).unwrap().record;
     let journal = &world.sink.journal[..early];
     let sealed = record.seal(Some(read_tail(journal).unwrap().head));
-    let mut run = Interactive::load(journal, &world.document(), &world.sink.blobs).unwrap();
+    let mut run = VariablesRun::load(journal, &world.document(), &world.sink.blobs).unwrap();
     let before = run.workspace().clone();
     let refused = run.catch_up(sealed.line(), &world.sink.blobs).unwrap_err().to_string();
     assert!(refused.contains("clock went back from 2026-02-02T00:00:06Z"), "{refused}");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_engine::{
-    Engine, Evidence, Interactive, MemorySink, Request, Sink as _, SinkError, VariableFiles,
+    Engine, Evidence, MemorySink, Request, Run, Sink as _, SinkError, VariableFiles, Variables, VariablesRun,
     variables_problem, without_defects,
 };
 use hence_journal::verify::Level;
@@ -27,7 +27,7 @@ impl Files for Kept {
 }
 
 impl VariableFiles for Kept {
-    fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
+    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.0.insert(spill.path.clone(), spill.content.bytes().into());
         Ok(())
     }
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn the_journal_alone_gives_the_variables_back(calls in prop::collection::vec(call(), 1..30)) {
         let problem = variables_problem("any", "2026-02-02T00:00:00Z", "go");
-        let (mut run, header) = Interactive::start(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap();
+        let (mut run, header) = Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap()).unwrap();
         let (mut sink, mut files) = (MemorySink::default(), Kept::default());
         sink.append(&header).unwrap();
         run = run.call(&Call::Init(Init::with_prompt("go")), &mut files, &mut sink).unwrap().0;
@@ -87,7 +87,7 @@ proptest! {
             }
         }
         let document = without_defects(problem);
-        let loaded = Interactive::load(&sink.journal, &document, &sink.blobs).unwrap();
+        let loaded = VariablesRun::load(&sink.journal, &document, &sink.blobs).unwrap();
         prop_assert_eq!(loaded.workspace(), run.workspace());
         let evidence = Evidence { problem: Some(&document), ..Evidence::of_journal(&sink.journal, &sink.blobs) };
         let report = Engine::new().verify(&evidence, Level::Replay);

@@ -7,7 +7,7 @@ mod support;
 use std::num::NonZeroUsize;
 
 use hence_canon::{Digest, Value, parse};
-use hence_engine::{Engine, Evidence, MemorySink, Request, Resumed, Run, Sink, without_defects};
+use hence_engine::{Engine, Evidence, MemorySink, Reason, Request, Run, Sink, without_defects};
 use hence_journal::verify::{Level, Outcome, check_chain};
 use hence_journal::{Head, Lines, RecordIndex};
 use hence_state::{Clock, Profile, Timestamp};
@@ -66,9 +66,10 @@ fn a_run_resumed_at_any_record_ends_with_the_same_bytes() {
                 let mut sink =
                     MemorySink { journal: whole.journal[..end].to_vec(), blobs: whole.blobs.clone() };
                 let plan = engine.plan(&Request::of_value(problem.clone(), profile)).unwrap();
-                let resumed = match Run::resume(plan, &sink.journal.clone(), &sink.blobs.clone()).unwrap() {
-                    Resumed::Going(run) => run.finish(&mut sink, |_| {}).unwrap(),
-                    Resumed::Ended(finished) => finished,
+                let run = Run::resume(Reason::new(plan), &sink.journal.clone(), &sink.blobs.clone()).unwrap();
+                let resumed = match run.has_ended() {
+                    true => run.into_finished(),
+                    false => run.finish(&mut sink, |_| {}).unwrap(),
                 };
                 assert_eq!(sink.journal, whole.journal, "cut behind record {records}");
                 assert_eq!(resumed.state.canonical(), finished.state.canonical());
@@ -82,8 +83,8 @@ fn a_journal_of_another_problem_cannot_be_taken_up() {
     let engine = Engine::new();
     let (sink, _) = run(&engine, &problem("null", 0), Profile::STRICT);
     let plan = engine.plan(&Request::of_value(problem("null", 1), Profile::STRICT)).unwrap();
-    let error = Run::resume(plan, &sink.journal, &sink.blobs).map(|_| ()).unwrap_err();
-    assert!(error.to_string().starts_with("record 0 does not follow from the plan"), "{error}");
+    let error = Run::resume(Reason::new(plan), &sink.journal, &sink.blobs).map(|_| ()).unwrap_err();
+    assert!(error.to_string().starts_with("record 0 does not follow from the program"), "{error}");
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_journal_with_a_flipped_byte_is_not_built_on() {
     let mut journal = sink.journal.clone();
     journal[at] = b'1';
     let plan = engine.plan(&Request::of_value(problem, Profile::STRICT)).unwrap();
-    let error = Run::resume(plan, &journal, &sink.blobs).map(|_| ()).unwrap_err();
+    let error = Run::resume(Reason::new(plan), &journal, &sink.blobs).map(|_| ()).unwrap_err();
     assert!(error.to_string().starts_with("record 1 does not hold: "), "{error}");
 }
 
@@ -238,7 +239,7 @@ fn given_times_are_recorded_and_replayed() {
     let mut request = Request::of_value(problem.clone(), Profile::STRICT);
     let at = |minute: u8| Timestamp::parse(&format!("2026-03-01T10:{minute:02}:00Z")).unwrap();
     request.times = Some((0..20).map(at).collect());
-    let (run, header) = Run::start(engine.plan(&request).unwrap()).unwrap();
+    let (run, header) = Run::start(Reason::new(engine.plan(&request).unwrap())).unwrap();
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
     let finished = run.finish(&mut sink, |_| {}).unwrap();

@@ -214,9 +214,12 @@ fn a_replay_reads_a_models_reply_from_the_journal_and_never_asks_again() {
     let settings = r#"{"structured_generation":true,"model_provider":"any","model_name":"m"}"#;
     let problem = problem(settings, 0);
     let (sink, _) = run(&engine, &problem, Profile::STRICT);
-    let replay = engine
-        .replay(&sink.journal, &problem, &sink.blobs, hence_engine::RecordedSteps::FromJournal)
-        .unwrap();
+    let document = hence_engine::without_defects(problem);
+    let evidence = hence_engine::Evidence {
+        problem: Some(&document),
+        ..hence_engine::Evidence::of_journal(&sink.journal, &sink.blobs)
+    };
+    let replay = engine.replay(&evidence).unwrap();
     assert!(replay.difference.is_none());
     assert_eq!((replay.executed, replay.read), (6, 1));
     assert_eq!(model.0.load(std::sync::atomic::Ordering::SeqCst), 1);

@@ -1,143 +1,178 @@
-//! Problems whose settings bind steps to capabilities: the engine that runs them, and the one that reads their record.
+//! The capabilities that bound steps of a problem call: the same as those of a skill, with the same care for crashes.
 
-mod calling;
-mod means;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use std::sync::Arc;
+use hence_canon::{Digest, Float, Object, Value};
+use hence_capabilities::{Declarations, Library};
+use hence_cognition::capability::{Registry as _, Safety, breach};
+use hence_cognition::failure::UNDECIDED;
+use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose, Reply};
+use hence_cognition::skill::Recovery;
+use hence_engine::{BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
+use hence_skills::{CallExecutor, CallFn, CallLog, CallStatus, Effect, Entry, Host, NeverStop};
+use hence_state::ProblemSpec;
+use hence_store::Durability;
 
-use hence_canon::{Canonical, Digest, Lenient, Object, Value};
-use hence_capabilities::Library;
-use hence_engine::Engine;
-use hence_state::{Profile, ProfileName};
-use hence_store::AttachmentName;
+/// The name under which the built-in program calls.
+const REASON: &str = "reason";
 
-use crate::code::Code;
-use crate::error::CliError;
-use crate::hint;
-use crate::skills;
-use crate::target::Journal;
+/// The class of a call whose output the step cannot use.
+const OUTPUT_UNUSABLE: &str = "OutputUnusable";
 
-pub(crate) use calling::{Calling, answering_library};
-pub(crate) use means::BoundCallees;
-
-/// A problem ready to run: what it says, and what its bound steps may call.
-pub(crate) struct Ready {
-    pub(crate) document: Lenient,
-    pub(crate) engine: Engine,
-    /// What its bound steps call, if it has any.
-    pub(crate) means: Option<Arc<BoundCallees>>,
-    /// What is kept beside the run.
-    pub(crate) attachments: Vec<(AttachmentName, Vec<u8>)>,
-}
-
-/// Makes a problem ready: the declarations its steps are bound to are read, and pinned in its settings.
-pub(crate) fn ready(
-    engine: Engine,
-    name: &str,
-    document: Lenient,
-    bytes: Vec<u8>,
-    files: &[String],
-    profile: &Profile,
-) -> Result<Ready, CliError> {
-    let problem = |bytes| vec![(crate::target::problem_name(), bytes)];
-    if !binds(&document.value) {
-        if !files.is_empty() {
-            let message = format!("{name} binds no step to a capability, so it can call none");
-            let advice = hint::BIND_OR_LEAVE_CAPABILITIES_OUT;
-            return Err(CliError::new(Code::Refused, message).with_hint(advice));
-        }
-        return Ok(Ready { document, engine, means: None, attachments: problem(bytes) });
-    }
-    if profile.name != ProfileName::Strict {
-        let message = format!("{name} binds steps to capabilities, which the compat profile does not know");
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::STRICT_PROFILE));
-    }
-    if files.is_empty() {
-        let (engine, means) = equipped(engine, Library::built_in());
-        return Ok(Ready { document, engine, means: Some(means), attachments: problem(bytes) });
-    }
-    let declared = skills::read_capabilities(files)?;
-    let value = pinning(name, &document.value, declared.canonical().digest())?;
-    let mut attachments = problem(Canonical::of(&value).bytes().to_vec());
-    attachments.push((skills::capabilities_name(), skills::kept_capabilities(&declared)));
-    let document = Lenient { value, ..document };
-    let (engine, means) = equipped(engine, Library::with(declared));
-    Ok(Ready { document, engine, means: Some(means), attachments })
-}
-
-/// Equips the engine that goes on with a run.
-pub(crate) fn to_resume(
-    engine: Engine,
-    journal: &Journal,
-    files: &[String],
-) -> Result<(Engine, Option<Arc<BoundCallees>>), CliError> {
-    let Some(problem) = bound_problem(journal) else {
-        return without(engine, journal, files).map(|engine| (engine, None));
-    };
-    let library = skills::library_pinned(journal, files, pinned(&problem))?;
-    let (engine, means) = equipped(engine, library);
-    Ok((engine, Some(means)))
-}
-
-/// Equips the engine that reads a run's record. What it cannot call, it reads.
-pub(crate) fn to_read(engine: Engine, journal: &Journal, files: &[String]) -> Result<Engine, CliError> {
-    let Some(problem) = bound_problem(journal) else { return without(engine, journal, files) };
-    match skills::library_pinned(journal, files, pinned(&problem)) {
-        Ok(library) => Ok(equipped(engine, library).0),
-        // A journal carried elsewhere without its declarations can still be read.
-        Err(_) if files.is_empty() => Ok(equipped(engine, Library::built_in()).0),
-        Err(error) => Err(error),
-    }
-}
-
-fn without(engine: Engine, journal: &Journal, files: &[String]) -> Result<Engine, CliError> {
-    if files.is_empty() {
-        return Ok(engine);
-    }
-    let message = format!("run {} was made without declared capabilities", journal.name);
-    Err(CliError::new(Code::OtherCapabilities, message).with_hint(hint::LEAVE_CAPABILITIES_OUT))
-}
-
-fn bound_problem(journal: &Journal) -> Option<Value> {
-    // What is not JSON is judged by those who need a problem.
-    let problem = hence_canon::parse(journal.problem.as_deref()?).ok()?;
-    binds(&problem).then_some(problem)
-}
-
-fn binds(problem: &Value) -> bool {
+/// Returns whether a problem binds steps to capabilities.
+pub(crate) fn binds(problem: &Value) -> bool {
     let bindings = problem.get("settings").and_then(|settings| settings.get("bindings"));
     bindings.is_some_and(|bindings| !bindings.is_null())
 }
 
-fn pinned(problem: &Value) -> Option<Digest> {
+/// Returns the digest of the capabilities that a problem pins.
+pub(crate) fn pinned_capabilities(problem: &Value) -> Option<Digest> {
     problem.get("settings")?.get("capabilities")?.get("sha256")?.as_str()?.parse().ok()
 }
 
-/// Returns the problem with its settings pinning the declarations.
-fn pinning(name: &str, problem: &Value, digest: Digest) -> Result<Value, CliError> {
-    let object = problem.as_object().cloned().unwrap_or_default();
-    let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
-    let is_pinned = settings.get("capabilities").is_some_and(|pin| !pin.is_null());
-    match pinned(problem) {
-        Some(pinned) if pinned == digest => return Ok(problem.clone()),
-        Some(pinned) => {
-            let message = format!(
-                "{name} pins capabilities {}, the files given say {}",
-                pinned.short(),
-                digest.short()
-            );
-            return Err(CliError::new(Code::OtherCapabilities, message));
-        }
-        // What is no pin is told by those who read the problem.
-        None if is_pinned => return Ok(problem.clone()),
-        None => {}
-    }
-    let pin = Object::from_iter([("sha256", Value::from(digest))]);
-    Ok(object.with("settings", settings.with("capabilities", pin)).into())
+/// The capabilities that bound steps may call, and the log of the run that is driven.
+pub(crate) struct BoundCallees {
+    library: Library,
+    log: Mutex<Arc<CallLog<'static>>>,
 }
 
-/// Returns the engine with the means to carry out bound steps, and these.
-fn equipped(engine: Engine, library: Library) -> (Engine, Arc<BoundCallees>) {
-    let means = Arc::new(BoundCallees::new(library));
-    (engine.with_callees(means.clone()), means)
+impl BoundCallees {
+    pub(crate) fn new(library: Library) -> Self {
+        Self { library, log: Mutex::new(Arc::new(CallLog::in_memory())) }
+    }
+
+    /// Returns whether a bound step of a problem may call anything but pure functions.
+    pub(crate) fn needs_call_log(&self, problem: &ProblemSpec) -> bool {
+        let mut bindings = problem.settings().bindings.iter();
+        bindings.any(|binding| self.library.effect(&binding.capability) != Effect::Pure)
+    }
+
+    /// Logs calls in the log of a run from here on.
+    pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>) {
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
+    }
+
+    /// Releases the log of the run.
+    pub(crate) fn finish_log(&self) {
+        self.start_log(Arc::new(CallLog::in_memory()));
+    }
+
+    /// Executes the first attempt of a call that is not known to have failed.
+    ///
+    /// A failed call stops the run, and a resumed run tries it again. A call with effects that failed is then treated like
+    /// an undecided one.
+    fn execute(
+        &self,
+        log: &CallLog<'_>,
+        call: &Call<'_>,
+        make: &mut CallFn<'_>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        let capability = call.capability;
+        let executor = CallExecutor::new(&self.library, log, &NeverStop);
+        let mut call = *call;
+        while log.status(&call.key()).is_some_and(|status| has_failed(&status)) {
+            call.attempt += 1;
+        }
+        let is_repeated = call.attempt > 1 && log.status(&call.key()).is_none();
+        let acts = self.library.effect(capability) == Effect::Acts;
+        if is_repeated && acts && Host::recovery(&self.library, capability) != Recovery::Retry {
+            return executor.recover(&call, make);
+        }
+        Ok(executor.call(&call, make)?.reply)
+    }
+}
+
+/// Returns whether a call was made and failed, and nobody decided to give it up.
+fn has_failed(status: &CallStatus) -> bool {
+    match status {
+        CallStatus::Replied(Err(CallError::Failed { class, .. })) => **class != *UNDECIDED,
+        CallStatus::Replied(Err(CallError::TimedOut(_))) => true,
+        _ => false,
+    }
+}
+
+impl Callees for BoundCallees {
+    fn find(&self, capability: &str) -> Result<Determinism, String> {
+        let Some(spec) = self.library.capability(capability) else {
+            let declared = names(self.library.declarations());
+            return Err(format!("there is no capability `{capability}`; {declared}"));
+        };
+        if spec.safety != Safety::default() {
+            return Err(format!(
+                "`{capability}` has rules of trust, confirmation or gates, which only a skill can keep"
+            ));
+        }
+        if let Some(missing) = self.library.missing_secrets(capability).first() {
+            return Err(format!("`{capability}` cannot be called: {missing}"));
+        }
+        Ok(self.library.determinism(capability))
+    }
+
+    fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply> {
+        let trouble = |message: &str| NoReply::Trouble(message.to_owned());
+        let spec = self.library.capability(call.capability).ok_or(trouble("there is none of that id"))?;
+        let given = call.input.as_object().cloned().unwrap_or_default();
+        if let Some(breach) = breach(&spec.inputs, &given) {
+            return Err(NoReply::Trouble(format!("its input does not keep the contract: {breach}")));
+        }
+        let used = |reply: Reply| {
+            let checked = usable(&reply, |output| match breach(&spec.outputs, output) {
+                Some(breach) => Err(format!("its output does not keep the contract: {breach}")),
+                None => (call.accepts)(&reply.output),
+            });
+            checked.map(|()| reply)
+        };
+        let mut make = |made: &Call<'_>| self.library.worker().call(made).and_then(used);
+        let asked = Call {
+            capability: call.capability,
+            input: call.input,
+            purpose: CallPurpose::Step,
+            skill_id: &REASON.into(),
+            step_id: call.step,
+            place: &CallPlace { trace: call.run.clone(), iteration: call.step_index, ..CallPlace::default() },
+            attempt: 1,
+            timeout_seconds: Float::new(call.timeout.as_secs_f64())
+                .map_err(|error| NoReply::Trouble(error.to_string()))?,
+        };
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut reply = self.execute(&log, &asked, &mut make);
+        if let Ok(Ok(found)) = &reply
+            && let Err(error) = used(found.clone())
+        {
+            // A person gave an answer the step cannot use. A logged answer is final, so the log is told to ask again.
+            let again = Entry::Blocked { step: call.step.clone() };
+            reply = log.note(again, Durability::Synced).map(|()| Err(error));
+        }
+        let unlogged = |error| NoReply::Trouble(format!("the call log could not be written: {error}"));
+        let reply = reply.map_err(unlogged)?.map_err(|error| match error {
+            CallError::Waiting(message) => NoReply::Waiting(message.to_string()),
+            CallError::Failed { class, message } if *class == *UNDECIDED => {
+                NoReply::Failed(message.to_string())
+            }
+            CallError::Failed { class, message } if *class == *OUTPUT_UNUSABLE => {
+                NoReply::Trouble(message.to_string())
+            }
+            other => NoReply::Trouble(other.to_string()),
+        })?;
+        // Wall-clock time enters no record, and the action type of a call is not a metric.
+        let metrics = reply.meta.without("latency_ms").without("action");
+        Ok(BoundReply { output: reply.output, metrics })
+    }
+}
+
+/// Turns an unusable reply into a failed call before it is logged: a logged reply is final.
+fn usable(reply: &Reply, check: impl FnOnce(&Object) -> Result<(), String>) -> Result<(), CallError> {
+    let checked = match &reply.output {
+        Value::Object(output) => check(output),
+        other => Err(format!("it gives an object, found {}", other.kind())),
+    };
+    checked.map_err(|message| CallError::Failed { class: OUTPUT_UNUSABLE.into(), message: message.into() })
+}
+
+fn names(declared: &Declarations) -> String {
+    let names: Vec<&str> = declared.iter().map(|(id, _)| &**id).collect();
+    match names.as_slice() {
+        [] => "none is declared, see --capabilities".to_owned(),
+        names => format!("declared are {}", names.join(", ")),
+    }
 }

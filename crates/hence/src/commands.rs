@@ -6,6 +6,7 @@ mod diff;
 mod doctor;
 mod explain;
 mod export;
+mod fork;
 mod hash;
 mod import;
 mod lineage;
@@ -29,10 +30,11 @@ mod why;
 
 use crate::args::{self, position as positions, skill};
 use crate::context::ErrorReport;
-use crate::skills;
+use crate::{kind, skills};
 
+pub(crate) use lineage::{blame_skill, impact_skill};
 pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
-pub(crate) use resume::again as resume_problem;
+pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
 pub(crate) use review::ReviewCommand;
 pub(crate) use show::find_record;
 pub(crate) use trace::TraceCommand;
@@ -101,7 +103,7 @@ pub(crate) use commands;
 
 commands! { Command {
     /// Run a problem or a skill and store its journal
-    Run(args::RunArgs) => run::run, "run": run::RunReport, "run-skill": skills::SkillRunReport;
+    Run(args::RunArgs) => run::run, "run": kind::RunReport, "run-skill": kind::SkillRunReport;
     /// List everything that is wrong with a skill, without running it
     Check(skill::CheckArgs) => check::run, "check": check::CheckReport;
     /// List the runs of the store
@@ -123,13 +125,13 @@ commands! { Command {
     /// Compare two runs: the first divergence, then each step and path
     Diff(args::DiffArgs) => diff::run, "diff": diff::DiffReport;
     /// Continue an interrupted run
-    Resume(args::ResumeArgs) => resume::run, "resume": run::RunReport;
+    Resume(args::ResumeArgs) => resume::run, "resume": kind::RunReport;
     /// Show what a run waits for or where it stopped, since when, and how to continue it
     Why(args::WhyArgs) => why::run, "why": why::WhyReport;
     /// Answer a question a run waits for
     Answer(skill::AnswerArgs) => skills::answer, "answer": skills::AnswerReport;
     /// Start a run that shares the steps of another run before a given step
-    Fork(skill::ForkArgs) => skills::fork, "fork": skills::SkillRunReport;
+    Fork(skill::ForkArgs) => fork::run, "fork": kind::SkillRunReport;
     /// Name a position of a run
     Checkpoint(positions::CheckpointArgs) => position::checkpoint, "checkpoint": position::PositionReport;
     /// Return a run to a checkpoint; `hence resume` continues from there

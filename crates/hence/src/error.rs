@@ -5,9 +5,8 @@ use std::fmt::{self, Display};
 use std::path::Path;
 
 use hence_canon::ParseError;
-use hence_engine::{BlobError, ReplayError, ResumeError, RunError};
+use hence_engine::{BlobError, ResumeError, RunError};
 use hence_journal::ReadError;
-use hence_skills::{RecordedOutcomeError, ResumeSkillError};
 use hence_state::Findings;
 use hence_store::{AppendError, DiskErrorKind, StoreError};
 
@@ -146,24 +145,8 @@ impl CliError {
                 Self::of_run(Code::Diverged, run, error).with_hint(hint::verify(run))
             }
             ResumeError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),
+            ResumeError::Run(RunError::Mismatch(error)) => Self::of_run(Code::Refused, run, error),
             ResumeError::Run(error) => Self::from(error),
-        }
-    }
-
-    pub(crate) fn resume_skill(run: &str, error: ResumeSkillError) -> Self {
-        match error {
-            ResumeSkillError::Read(error) => Self::bad_record(run, error),
-            ResumeSkillError::Run(error) => Self::of_run(Code::Refused, run, error),
-            ResumeSkillError::Kept { source: RecordedOutcomeError::Blob(error), .. } => error.into(),
-            other => Self::of_run(Code::Diverged, run, other).with_hint(hint::verify(run)),
-        }
-    }
-
-    pub(crate) fn replay(run: &str, error: ReplayError) -> Self {
-        match error {
-            ReplayError::Read(error) => Self::bad_record(run, error),
-            ReplayError::Refused(findings) => Self::refused(&format!("the problem of run {run}"), &findings),
-            ReplayError::Run(error) => error.into(),
         }
     }
 }

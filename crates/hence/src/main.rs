@@ -20,6 +20,7 @@ mod hint;
 mod input;
 mod interactive;
 mod interrupt;
+mod kind;
 mod prelude;
 mod report;
 mod sink;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hence_canon::Lenient;
+use hence_engine::RunKind;
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 use hence_state::{Profile, ProfileName};
 use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
@@ -15,19 +16,37 @@ use crate::{bundle, hint, input, skills};
 /// The attachment that holds the problem.
 pub(crate) const PROBLEM: &str = "problem.json";
 
-/// A journal and what is known around it.
+/// A journal and the documents next to it.
 pub(crate) struct Journal {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) problem: Option<Vec<u8>>,
+    /// The kind of its run, as the problem pins it; without a problem, as the journal looks.
+    pub(crate) kind: RunKind,
+    problem: Option<Problem>,
     /// The document of the skill it is a run of, if it is one.
     pub(crate) skill: Option<Vec<u8>>,
     /// The documents of the skills it may nest, if it may nest any.
     pub(crate) nested: Option<Vec<u8>>,
     /// What that skill may call, if anything was declared.
     pub(crate) capabilities: Option<Vec<u8>>,
-    /// The store it lies in; a file lies in none.
+    /// The store it belongs to; a file belongs to none.
     pub(crate) store: Option<FileStore>,
+}
+
+/// The document of a problem.
+struct Problem {
+    bytes: Vec<u8>,
+    /// The document as the profile of its journal reads it; `None` when it cannot be read.
+    parsed: Option<Lenient>,
+}
+
+/// The documents next to a journal.
+#[derive(Default)]
+struct Documents {
+    problem: Option<Vec<u8>>,
+    skill: Option<Vec<u8>>,
+    nested: Option<Vec<u8>>,
+    capabilities: Option<Vec<u8>>,
 }
 
 /// Finds a run by its id or a prefix of it.
@@ -46,19 +65,37 @@ impl Journal {
         let store = context.store()?;
         let run = find_run(&store, name)?;
         let bytes = store.journal_bytes(&run)?;
-        let problem = attachment(&store, &run, &problem_name())?;
-        let skill = attachment(&store, &run, &skills::attachment_name())?;
-        let nested = attachment(&store, &run, &skills::nested_name())?;
-        let capabilities = attachment(&store, &run, &skills::capabilities_name())?;
-        Ok(Self {
-            name: run.as_str().to_owned(),
-            bytes,
-            problem,
-            skill,
-            nested,
-            capabilities,
-            store: Some(store),
-        })
+        let documents = Documents {
+            problem: attachment(&store, &run, &problem_name())?,
+            skill: attachment(&store, &run, &skills::attachment_name())?,
+            nested: attachment(&store, &run, &skills::nested_name())?,
+            capabilities: attachment(&store, &run, &skills::capabilities_name())?,
+        };
+        Ok(Self::new(run.as_str().to_owned(), bytes, documents, Some(store)))
+    }
+
+    /// Makes a journal without documents next to it.
+    pub(crate) fn of_bytes(name: &str, bytes: Vec<u8>) -> Self {
+        Self::new(name.to_owned(), bytes, Documents::default(), None)
+    }
+
+    fn new(name: String, bytes: Vec<u8>, documents: Documents, store: Option<FileStore>) -> Self {
+        let Documents { problem, skill, nested, capabilities } = documents;
+        let kind = RunKind::of_journal(&bytes);
+        let mut journal = Self { name, bytes, kind, problem: None, skill, nested, capabilities, store };
+        if let Some(problem) = problem {
+            journal.set_problem(problem);
+        }
+        journal
+    }
+
+    /// Replaces the problem, and with it the kind of the run.
+    pub(crate) fn set_problem(&mut self, bytes: Vec<u8>) {
+        let parsed = input::parse_problem(PROBLEM, &bytes, &self.profile()).ok();
+        if let Some(document) = &parsed {
+            self.kind = RunKind::of(&document.value);
+        }
+        self.problem = Some(Problem { bytes, parsed });
     }
 
     /// Reads a file if there is one of that name, a run of the store otherwise.
@@ -76,15 +113,13 @@ impl Journal {
             });
         }
         let bytes = input::read_file(path)?;
-        Ok(Self {
-            name: name.to_owned(),
-            bytes,
+        let documents = Documents {
             problem: beside(path, PROBLEM)?,
             skill: beside(path, skills::SKILL)?,
             nested: beside(path, skills::nested_name().as_str())?,
             capabilities: beside(path, skills::CAPABILITIES)?,
-            store: None,
-        })
+        };
+        Ok(Self::new(name.to_owned(), bytes, documents, None))
     }
 
     /// Returns the profile the journal's header names; strict when there is no header to ask.
@@ -97,14 +132,25 @@ impl Journal {
         Profile::named(name)
     }
 
-    /// Parses the problem, if there is one.
-    pub(crate) fn parsed_problem(&self) -> Result<Option<Lenient>, CliError> {
-        let Some(problem) = &self.problem else { return Ok(None) };
-        input::parse_problem(PROBLEM, problem, &self.profile()).map(Some)
+    /// Returns the problem, if there is one.
+    pub(crate) fn parsed_problem(&self) -> Result<Option<&Lenient>, CliError> {
+        match &self.problem {
+            None => Ok(None),
+            Some(Problem { parsed: Some(problem), .. }) => Ok(Some(problem)),
+            // Read again for what is wrong with it.
+            Some(Problem { bytes, .. }) => Err(input::parse_problem(PROBLEM, bytes, &self.profile())
+                .err()
+                .unwrap_or_else(|| CliError::new(Code::NotJson, format!("{PROBLEM} cannot be read")))),
+        }
     }
 
-    /// Parses the problem, which must be there.
-    pub(crate) fn required_problem(&self) -> Result<Lenient, CliError> {
+    /// Returns whether the problem is there and can be read.
+    pub(crate) fn has_problem(&self) -> bool {
+        self.problem.as_ref().is_some_and(|problem| problem.parsed.is_some())
+    }
+
+    /// Returns the problem, which must be there.
+    pub(crate) fn required_problem(&self) -> Result<&Lenient, CliError> {
         self.parsed_problem()?.ok_or_else(|| {
             let message = format!("{}: its problem is not at hand", self.name);
             CliError::new(Code::NoSuchPlace, message).with_hint(hint::put_next_to_journal("problem", PROBLEM))

@@ -32,6 +32,7 @@
 
 mod active_path;
 mod checkpoints;
+mod durability;
 mod fold;
 mod head;
 mod reader;
@@ -43,6 +44,7 @@ pub use active_path::ActivePath;
 pub use checkpoints::{
     CHECKPOINT_NAME_BYTES_MAX, CHECKPOINTS_MAX, CheckpointError, Checkpoints, INITIAL_STATE, positions,
 };
+pub use durability::Durability;
 pub use fold::{Fold, FoldError};
 pub use head::{Head, InvalidAnchor, RecordCount, RecordIndex};
 pub use reader::{Lines, ReadError, Reader};

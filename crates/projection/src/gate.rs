@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
-use hence_engine::{Blobs, Engine, FinalVerdict, Gate, GateError, Gates, Judgement, Opening};
+use hence_engine::{Blobs, FinalVerdict, Gate, GateError, Judgement};
 use hence_journal::{ActivePath, Control, Head, Header, Record, RecordCount, RecordIndex};
 use hence_policy::monitor::{Monitor, Violation};
 use hence_policy::policy::Policy;
@@ -208,7 +208,7 @@ impl Gate for PolicyGate<'_> {
         judgement
     }
 
-    fn take_in(&mut self, index: RecordIndex, record: &Record) {
+    fn observe(&mut self, index: RecordIndex, record: &Record) {
         self.last = index;
         match self.pending.take() {
             Some((judged, delta)) if judged == index => self.apply(delta),
@@ -290,24 +290,4 @@ fn block_end(verdict: &Verdict) -> Option<StepError> {
     let why = verdict.note().unwrap_or_else(|| word.to_owned());
     (verdict.severity == PolicySeverity::Error)
         .then(|| blocking(&format!("policy {}: {why}", verdict.policy_id)))
-}
-
-/// The gates of an engine's runs.
-#[derive(Clone)]
-pub struct ReasonGates {
-    engine: Engine,
-}
-
-impl ReasonGates {
-    /// Makes gates that know the steps of an engine.
-    pub fn new(engine: Engine) -> Self {
-        Self { engine }
-    }
-}
-
-impl Gates for ReasonGates {
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Result<Box<dyn Gate + 'a>, GateError> {
-        let Opening { header, problem, blobs } = opening;
-        Ok(Box::new(PolicyGate::begin(header, problem, Program::Reason(&self.engine), blobs)?))
-    }
 }

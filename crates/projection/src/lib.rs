@@ -25,7 +25,7 @@
 //!
 //! ```
 //! use hence_canon::parse;
-//! use hence_engine::{Engine, MemorySink, Request, Run, Sink, without_defects};
+//! use hence_engine::{Engine, MemorySink, Reason, Request, Run, Sink, without_defects};
 //! use hence_projection::{Program, RecordedRun, trace_of_run};
 //! use hence_review::validate;
 //! use hence_state::Profile;
@@ -33,7 +33,7 @@
 //! let problem = parse(br#"{"version":"1.0.0","id":"req-1","created_at":"2026-02-02T00:00:00Z",
 //!                          "inputs":{"prompt":"Hello world"}}"#)?;
 //! let engine = Engine::new();
-//! let (run, header) = Run::start(engine.plan(&Request::of_value(problem.clone(), Profile::STRICT))?)?;
+//! let (run, header) = Run::start(Reason::new(engine.plan(&Request::of_value(problem.clone(), Profile::STRICT))?))?;
 //! let mut sink = MemorySink::default();
 //! sink.append(&header)?;
 //! run.finish(&mut sink, |_| {})?;
@@ -62,7 +62,7 @@ mod view;
 
 pub use delta::TraceDelta;
 pub use error::ProjectError;
-pub use gate::{PolicyGate, ReasonGates};
+pub use gate::PolicyGate;
 pub use policies::{EVENTS_MEMBER, policies_document, policy_specification, read_policies};
 pub use projection::{Projection, RecordedRun, trace_of_run};
 pub use trace::{JOURNAL_MEMBER, RunLink, RunRelation};

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
-use hence_engine::{Blobs, is_seen};
+use hence_engine::{Blobs, is_observed};
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Control, Head, Header, Reader, Record, RecordIndex, read_tail};
 use hence_review::model::{Action, ActionId, ActionStep, Artifact, Residual, Trace, encode};
@@ -192,7 +192,7 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
             Record::Step(record) => {
                 policies.note(chained.index, &record.result, run.blobs)?;
                 // Policy, verdict and blocked records are not actions; verdicts appear under `policy_evaluations`.
-                if has_policies && !is_seen(&chained.record) {
+                if has_policies && !is_observed(&chained.record) {
                     continue;
                 }
                 projection.preview_step(chained.index, &record.result)?

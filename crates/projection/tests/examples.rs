@@ -18,10 +18,10 @@ use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::{Need, Skill};
-use hence_engine::{MemorySink, Sink, without_defects};
+use hence_engine::{MemorySink, Run, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::validate::validate_canonical;
-use hence_skills::{Links, NewSkillRun, SkillRun};
+use hence_skills::{Links, NewSkillRun, SkillProgram, finish};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 /// Gives each required text the content of a file of the example, those whose name it shares first.
@@ -63,10 +63,10 @@ fn shown(folder: &Path) -> Option<Value> {
     let problem = new.problem(prepared.skill(), &source);
     let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());
     // An example that is given more than a text, or calls more than functions, is tried where its own test is.
-    let (run, header) = SkillRun::start(spec, &prepared, &source, &library).ok()?;
+    let (run, header) = Run::start(SkillProgram::new(spec, &prepared, &source, &library).ok()?).ok()?;
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
-    run.finish(&library, NonZeroUsize::MIN, &mut sink, |_| {}).ok()?;
+    finish(run, NonZeroUsize::MIN, &mut sink, |_| {}).ok()?;
     let problem = without_defects(problem);
     let recorded = RecordedRun {
         journal: &sink.journal,

@@ -2,18 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_engine::{
-    Engine, Evidence, Gates, GuardedSink, MemorySink, NoBlobs, Opening, RecordedSteps, Request, Resumed, Run,
-    RunError, Sink, VERDICTS_STEP, catch_up, without_defects,
+    Engine, Evidence, Gate, GateError, MemorySink, NoBlobs, Plan, Reason, Request, Run, RunError, Sink,
+    VERDICTS_STEP, observe_journal, without_defects,
 };
 use hence_journal::verify::Level;
 use hence_journal::{Header, Reader, Record};
 use hence_policy::policy::{Document, Policy, PolicySet};
-use hence_projection::{Program, ReasonGates, RecordedRun, policies_document, trace_of_run};
+use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_run};
 use hence_review::validate::validate_canonical;
 use hence_state::Profile;
 
@@ -41,52 +38,53 @@ fn header(journal: &[u8]) -> Header {
 
 struct Case {
     engine: Engine,
-    gates: ReasonGates,
     problem: Value,
 }
 
 impl Case {
     fn new(policies: &Value) -> Self {
-        let gates = ReasonGates::new(Engine::new());
-        let engine = Engine::new().with_gates(Arc::new(gates.clone()));
-        Self { engine, gates, problem: problem(policies) }
+        Self { engine: Engine::new(), problem: problem(policies) }
+    }
+
+    fn plan(&self) -> Plan {
+        self.engine.plan(&Request::of_value(self.problem.clone(), Profile::STRICT)).unwrap()
+    }
+
+    fn gate(&self, journal: &[u8]) -> Result<Box<dyn Gate + '_>, GateError> {
+        let (header, program) = (header(journal), Program::Reason(&self.engine));
+        Ok(Box::new(PolicyGate::begin(&header, self.plan().problem(), program, &NoBlobs)?))
     }
 
     fn start(&self, policies: &Value) -> (MemorySink, Result<(), RunError>) {
-        let plan = self.engine.plan(&Request::of_value(self.problem.clone(), Profile::STRICT)).unwrap();
-        let spec = plan.problem().clone();
-        let (mut run, line) = Run::start(plan).unwrap();
-        let header = header(line.line());
-        let gate = self.gates.open(Opening { header: &header, problem: &spec, blobs: &NoBlobs }).unwrap();
-        let mut sink = GuardedSink { sink: MemorySink::default(), gate };
+        let (run, line) = Run::start(Reason::new(self.plan())).unwrap();
+        let mut run = run.with_gate(Some(self.gate(line.line()).unwrap()));
+        let mut sink = MemorySink::default();
         sink.append(&line).unwrap();
         run.install_policies(policies, &mut sink).unwrap();
         let outcome = run.finish(&mut sink, |_| {}).map(|_| ());
-        (sink.sink, outcome)
+        (sink, outcome)
     }
 
-    fn resume(&self, kept: MemorySink, amended: Option<&Value>) -> (MemorySink, Result<(), RunError>) {
-        let journal = kept.journal.clone();
-        let plan = self.engine.plan(&Request::of_value(self.problem.clone(), Profile::STRICT)).unwrap();
-        let spec = plan.problem().clone();
-        let Resumed::Going(mut run) = Run::resume(plan, &journal, &NoBlobs).unwrap() else { panic!("ended") };
-        let header = header(&journal);
-        let mut gate = self.gates.open(Opening { header: &header, problem: &spec, blobs: &NoBlobs }).unwrap();
-        catch_up(&mut *gate, &journal, &NoBlobs).unwrap();
-        let mut sink = GuardedSink { sink: kept, gate };
+    fn resume(&self, mut sink: MemorySink, amended: Option<&Value>) -> (MemorySink, Result<(), RunError>) {
+        let journal = sink.journal.clone();
+        let run = Run::resume(Reason::new(self.plan()), &journal, &NoBlobs).unwrap();
+        assert!(!run.has_ended());
+        let mut gate = self.gate(&journal).unwrap();
+        observe_journal(&mut *gate, &journal, &NoBlobs).unwrap();
+        let mut run = run.with_gate(Some(gate));
         if let Some(amended) = amended {
             run.install_policies(amended, &mut sink).unwrap();
         }
         let outcome = run.finish(&mut sink, |_| {}).map(|_| ());
-        (sink.sink, outcome)
+        (sink, outcome)
     }
 
     fn holds(&self, sink: &MemorySink) {
         let document = without_defects(self.problem.clone());
+        let open = || self.gate(&sink.journal);
         let evidence = Evidence {
             problem: Some(&document),
-            threads: NonZeroUsize::MIN,
-            recorded: RecordedSteps::FromJournal,
+            gate: Some(&open),
             ..Evidence::of_journal(&sink.journal, &sink.blobs)
         };
         let report = self.engine.verify(&evidence, Level::Replay);

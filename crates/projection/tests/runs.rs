@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value, canonical_bytes, parse};
 use hence_engine::{
-    Engine, InputUnavailable, MemorySink, NoBlobs, Request, Run, Sink, Step, View, without_defects,
+    Engine, InputUnavailable, MemorySink, NoBlobs, Reason, Request, Run, Sink, Step, View, without_defects,
 };
 use hence_projection::{JOURNAL_MEMBER, Program, ProjectError, RecordedRun, trace_of_run};
 use hence_review::validate::validate_canonical;
@@ -67,7 +67,7 @@ fn looping(stop_at: u64, max_iterations: u64) -> String {
 
 fn run(engine: &Engine, problem: &Value, profile: Profile) -> MemorySink {
     let plan = engine.plan(&Request::of_value(problem.clone(), profile)).unwrap();
-    let (run, header) = Run::start(plan).unwrap();
+    let (run, header) = Run::start(Reason::new(plan)).unwrap();
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
     run.finish(&mut sink, |_| {}).unwrap();

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use hence_canon::{Value, canonical_bytes};
 use hence_engine::{
-    Interactive, MemorySink, Request, Sink, SinkError, VariableFiles, variables_problem, without_defects,
+    MemorySink, Request, Run, Sink, SinkError, VariableFiles, Variables, VariablesRun, variables_problem,
+    without_defects,
 };
 use hence_projection::{Program, RecordedRun, RunLink, RunRelation, trace_of_run};
 use hence_review::validate::validate_canonical;
@@ -34,7 +35,7 @@ impl Files for Kept {
 }
 
 impl VariableFiles for Kept {
-    fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
+    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.0.insert(spill.path.clone(), spill.content.bytes().into());
         Ok(())
     }
@@ -42,7 +43,7 @@ impl VariableFiles for Kept {
 
 struct World {
     problem: Value,
-    run: Option<Interactive>,
+    run: Option<VariablesRun>,
     sink: MemorySink,
     files: Kept,
 }
@@ -50,7 +51,9 @@ struct World {
 impl World {
     fn new() -> Self {
         let problem = variables_problem("demo", "2026-02-02T00:00:00Z", "count the errors");
-        let (run, header) = Interactive::start(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap();
+        let (run, header) =
+            Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap())
+                .unwrap();
         let mut sink = MemorySink::default();
         sink.append(&header).unwrap();
         let mut world = Self { problem, run: Some(run), sink, files: Kept::default() };

@@ -1,24 +1,24 @@
-//! Runs that steps nest: each a run of its own, linked to the one that started it.
+//! Nested runs: each is a run of its own, linked to the run that started it.
 //!
-//! A nested skill is executed inside the step that uses it. When it has ended, its outcomes are written as a journal of their own,
-//! whose problem names the parent; the parent's record names it by id and head. Whoever dies in between writes the
-//! same bytes again: they follow from the replies that are kept.
+//! A nested skill is executed inside the step that uses it. When it has ended, its outcomes are written as a journal of their
+//! own, whose problem names the parent; the parent's record names it by id and head. After a crash in between the same bytes
+//! are written again: they follow from the replies in the call log.
 
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_cognition::run::{NestedRun, Prepared};
 use hence_cognition::skill::Skill;
-use hence_engine::{MemorySink, Sink, SinkError};
+use hence_engine::{MemorySink, Run, Sink, SinkError};
 use hence_journal::Head;
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 use crate::host::Host;
 use crate::links::{Links, Parent};
 use crate::pinned::{NewSkillRun, Pinned};
-use crate::run::SkillRun;
+use crate::program::SkillProgram;
 
-/// A nested run that has ended, whole.
+/// A nested run that has ended.
 #[derive(Clone, Debug)]
 pub struct ChildRun {
     /// Its id.
@@ -31,23 +31,23 @@ pub struct ChildRun {
     pub journal: Vec<u8>,
     /// Its large values.
     pub blobs: Vec<Vec<u8>>,
-    /// Where its journal ends.
+    /// The head of its journal.
     pub head: Head,
 }
 
-/// Knows the documents of nested skills, and keeps their runs.
+/// The documents of nested skills, and the store of their runs.
 pub trait ChildRuns: Sync {
     /// Returns the document of a skill that may be nested; `None` leaves runs of it without a journal of their own.
     fn source(&self, skill: &str) -> Option<Canonical>;
 
-    /// Keeps a run, durably. One that is kept already is no change.
+    /// Stores a run durably. Storing it again changes nothing.
     ///
     /// # Errors
-    /// Why it could not; the step that nests it then has no outcome.
-    fn keep(&self, child: &ChildRun) -> Result<(), SinkError>;
+    /// [`SinkError`]; the step that nests it then has no outcome.
+    fn store(&self, child: &ChildRun) -> Result<(), SinkError>;
 }
 
-/// Keeps no nested runs: for replays, and for hosts without a store.
+/// Stores no nested runs: for replays, and for hosts without a store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoChildRuns;
 
@@ -56,27 +56,27 @@ impl ChildRuns for NoChildRuns {
         None
     }
 
-    fn keep(&self, _: &ChildRun) -> Result<(), SinkError> {
+    fn store(&self, _: &ChildRun) -> Result<(), SinkError> {
         Ok(())
     }
 }
 
-/// What a run hands down to the runs it nests.
+/// The facts that a run hands down to the runs it nests.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) run: Arc<str>,
-    /// How often the run returned to an earlier position.
-    pub(crate) returns: u64,
+    /// How often the run was rolled back.
+    pub(crate) rollbacks: u64,
     pub(crate) created_at: Timestamp,
     pub(crate) pinned: Pinned,
 }
 
 impl Family {
-    /// Names a run of the family. A step that is taken again behind a return nests other runs than it did before, and
-    /// what the record names already stays what it was.
+    /// Names a run of the family. A step that is executed again after a rollback nests other runs than before; the runs that
+    /// the journal names already stay.
     fn name(&self, id: &Arc<str>) -> Arc<str> {
-        match id.strip_prefix(&*self.run).filter(|below| self.returns > 0 && !below.is_empty()) {
-            Some(below) => format!("{}~{}{below}", self.run, self.returns).into(),
+        match id.strip_prefix(&*self.run).filter(|below| self.rollbacks > 0 && !below.is_empty()) {
+            Some(below) => format!("{}~{}{below}", self.run, self.rollbacks).into(),
             None => id.clone(),
         }
     }
@@ -93,7 +93,7 @@ impl ChildRun {
             id: id.to_string(),
             created_at: family.created_at.clone(),
             capabilities: family.pinned.capabilities,
-            // What a nested run does is judged with the step that runs it.
+            // A nested run is judged with the step that runs it.
             policies: None,
             inputs: run.inputs.clone(),
             frame: None,
@@ -108,19 +108,22 @@ impl ChildRun {
         };
         let problem = asked.problem(&skill, &source);
         let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).ok()?);
-        let (mut child, header) = SkillRun::start(spec, &prepared, &source, host).ok()?;
+        let program = SkillProgram::new(spec, &prepared, &source, host).ok()?;
+        let (mut child, header) = Run::start(program).ok()?;
         let mut sink = MemorySink::default();
         sink.append(&header).ok()?;
+        let (program, book) = child.parts();
         for outcome in &run.outcomes {
-            child.commit(outcome.clone(), &mut sink).ok()?.ok()?;
+            program.commit(book, outcome.clone(), &mut sink).ok()?.ok()?;
         }
-        let head = child.end(&mut sink).ok()?.finished.head;
+        program.end(book, &mut sink).ok()?;
+        let head = child.head();
         let MemorySink { journal, blobs } = sink;
         let blobs = blobs.into_values().collect();
         Some(Self { id, problem: Canonical::of(&problem), skill: source, journal, blobs, head })
     }
 
-    /// Returns by what the parent's record names it.
+    /// Returns the link by which the parent's record names it.
     pub(crate) fn link(&self) -> Value {
         let members = [("run", Value::from(self.id.clone())), ("head", self.head.to_string().into())];
         Object::from_iter(members).into()

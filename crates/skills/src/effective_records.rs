@@ -1,44 +1,41 @@
-//! What of a journal led to where its run stands.
+//! The records of a journal that are in effect.
 //!
-//! A journal erases nothing: attempts that policies blocked stay in it, and so does what a rollback left behind. A fork
-//! shares what is in effect, and whoever compares two runs compares that.
+//! A journal erases nothing: attempts that policies blocked stay in it, and so do steps that were rolled back. A fork shares
+//! the records in effect, and whoever compares two runs compares those.
 
 use hence_canon::Digest;
-use hence_engine::{POLICIES_STEP, VERDICTS_STEP};
+use hence_engine::{OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP};
 use hence_journal::{ActivePath, Chained, Control, ReadError, Reader, Record, RecordIndex};
 use hence_state::StepResult;
-
-use crate::run::OUTPUTS_STEP;
 
 /// A record that is in effect.
 #[derive(Clone, Debug)]
 pub struct EffectiveRecord {
-    /// Its place in the journal.
+    /// Its index in the journal.
     pub index: RecordIndex,
     /// Its hash.
     pub hash: Digest,
-    /// What it is to the run.
+    /// Its kind.
     pub kind: RecordKind,
-    /// What it records.
+    /// Its result.
     pub result: StepResult,
 }
 
-/// What a record is to its run.
+/// The kind of a record in effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordKind {
     /// The result of a step.
     Step,
     /// An attempt of a step that policies blocked.
     Blocked,
-    /// The policies the run goes by from here on.
+    /// The policies that are in force from here on.
     Policies,
 }
 
-/// Returns the results that led to where a run stands, in order. What is said at its end, of outputs or verdicts, is not
-/// among them.
+/// Returns the records in effect, in order, without the reports at the end of the run (missing outputs, verdicts).
 ///
 /// # Errors
-/// [`ReadError`] at the first line that is no record.
+/// [`ReadError`] at the first line that is not a record.
 pub fn effective_records(journal: &[u8]) -> Result<Vec<EffectiveRecord>, ReadError> {
     let mut path = ActivePath::default();
     for chained in Reader::open(journal)?.1 {

@@ -1,25 +1,25 @@
 //! Forking a run: another one that shares everything before a step.
 //!
-//! The results before the step are recorded again behind another header; nothing is executed for them. The problem of the
-//! fork names the run it comes from and the last record it shares, by its hash. In a run under policies they are judged
-//! again, by the policies that judged them then.
+//! The results before the step are recorded again after another header; nothing is executed for them. The problem of the
+//! fork names its origin and the last record it shares, by its hash. In a run with policies the results are judged again, by
+//! the policies that judged them then.
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Value};
-use hence_cognition::capability::Registry;
+use hence_canon::Value;
 use hence_cognition::run::{InvalidIntervention, Prepared, StepOutcome};
 use hence_cognition::skill::Step;
-use hence_engine::{BlobError, Blobs, Sink, SinkError, attempt, resolve, was_started};
+use hence_engine::{
+    BlobError, Blobs, Gate, GateError, Run, RunError, Sink, SinkError, attempt, resolve, was_started,
+};
 use hence_journal::Sealed;
-use hence_state::ProblemSpec;
 
 use crate::effective_records::{EffectiveRecord, RecordKind};
-use crate::kept::{self, RecordedOutcomeError};
 use crate::links::Origin;
-use crate::run::{SkillRun, SkillRunError};
+use crate::program::{SkillProgram, SkillRun};
+use crate::recorded_outcome::{self, RecordedOutcomeError};
 
-/// Why a run cannot be forked there.
+/// A run that cannot be forked at a step.
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
     /// The skill has no such step.
@@ -46,51 +46,51 @@ pub enum ForkError {
     Blocked {
         /// The step.
         step: Arc<str>,
-        /// What they say.
+        /// The violations.
         why: String,
     },
     /// Policies blocked an attempt that is to be shared, and now they do not.
     #[error("an attempt of step `{0}` was blocked and would not be now")]
     NotBlocked(Arc<str>),
-    /// What is to be shared cannot be read.
+    /// A shared record cannot be read.
     #[error("step `{step}`: {source}")]
-    Kept {
+    Unreadable {
         /// The step.
         step: Arc<str>,
-        /// Why.
+        /// The cause.
         source: RecordedOutcomeError,
     },
-    /// A place cannot be set.
+    /// A value cannot be set.
     #[error(transparent)]
     Set(#[from] InvalidIntervention),
     /// The new run cannot begin.
     #[error(transparent)]
-    Run(#[from] SkillRunError),
-    /// A record could not be kept.
-    #[error("a record could not be kept: {0}")]
+    Run(#[from] RunError),
+    /// A record could not be appended.
+    #[error("a record could not be appended: {0}")]
     Sink(SinkError),
 }
 
-/// Something that a fork records again.
+/// A record that a fork appends again.
 #[derive(Clone, Debug)]
 pub enum Carried {
-    /// The policies the run goes by from here on.
+    /// The policies that are in force from here on.
     Policies(Value),
-    /// An attempt that policies blocked: what it gave, or nothing when it was blocked before it was executed.
+    /// An attempt that policies blocked: its outcome, or `None` when it was blocked before it was executed.
     Blocked(Arc<str>, Option<StepOutcome>),
     /// The outcome of a step.
     Outcome(StepOutcome),
 }
 
 impl Carried {
-    /// Reads what a record in effect says.
+    /// Reads a record in effect.
     ///
     /// # Errors
-    /// [`ForkError::Kept`] when it cannot be read.
+    /// [`ForkError::Unreadable`] when it cannot be read.
     pub fn read(one: &EffectiveRecord, blobs: &dyn Blobs) -> Result<Self, ForkError> {
         let (result, step) = (&one.result, one.result.step());
-        let unread = |source: RecordedOutcomeError| ForkError::Kept { step: step.clone(), source };
-        let outcome = || kept::read(&attempt(result), blobs).map_err(unread);
+        let unread = |source: RecordedOutcomeError| ForkError::Unreadable { step: step.clone(), source };
+        let outcome = || recorded_outcome::read(&attempt(result), blobs).map_err(unread);
         Ok(match one.kind {
             RecordKind::Step => Self::Outcome(outcome()?),
             RecordKind::Blocked if was_started(result) => Self::Blocked(step.clone(), Some(outcome()?)),
@@ -136,8 +136,8 @@ pub fn shared_before(
     Ok(before.len())
 }
 
-/// Returns what of a run a fork shares that shares so many outcomes: everything in effect up to the last of them, and the
-/// policies it begins with in any case.
+/// Returns the records that a fork with so many shared outcomes shares: everything in effect up to the last outcome, and in
+/// any case the policies at the beginning.
 pub fn shared_records(effective: &[EffectiveRecord], outcomes: usize) -> &[EffectiveRecord] {
     let policies = effective.iter().take_while(|one| one.kind == RecordKind::Policies).count();
     let mut steps = effective.iter().enumerate().filter(|(_, one)| one.kind == RecordKind::Step);
@@ -150,76 +150,79 @@ fn in_plan_order(prepared: &Prepared) -> impl Iterator<Item = &Step> {
     prepared.plan().order().iter().filter_map(|index| steps.get(index.position()))
 }
 
-impl<'a> SkillRun<'a> {
-    /// Begins a run with what it shares with another one, and keeps header and records in the sink that `open` makes of the
-    /// header.
-    ///
-    /// # Errors
-    /// [`ForkError`] when it does not belong to the skill, the policies judge it otherwise than they did, or what the fork
-    /// sets cannot be set.
-    pub fn carry_over<S: Sink>(
-        problem: Arc<ProblemSpec>,
-        prepared: &'a Prepared,
-        source: &Canonical,
-        registry: &dyn Registry,
-        shared: &[Carried],
-        open: impl FnOnce(&Sealed) -> Result<S, SinkError>,
-    ) -> Result<(Self, S), ForkError> {
-        let (mut run, header) = Self::start(problem, prepared, source, registry)?;
-        let mut sink = open(&header).map_err(ForkError::Sink)?;
-        sink.append(&header).map_err(ForkError::Sink)?;
-        let last = shared.iter().rposition(|one| matches!(one, Carried::Outcome(_)));
-        if last.is_none() {
-            run.check_change(None)?;
-        }
-        for (at, one) in shared.iter().enumerate() {
-            match one {
-                Carried::Policies(policies) => {
-                    run.install_policies(policies, &mut sink)?;
+/// Starts a fork with the records it shares with its origin, and appends header and records to `sink`.
+///
+/// `open_gate` opens the gate of the fork, where its problem pins policies.
+///
+/// # Errors
+/// [`ForkError`] when the records do not belong to the skill, the policies judge them otherwise than they did, or what the
+/// fork sets cannot be set.
+pub fn carry_over<'g, 'a>(
+    program: SkillProgram<'a>,
+    shared: &[Carried],
+    open_gate: impl FnOnce(&Sealed) -> Result<Option<Box<dyn Gate + 'g>>, GateError>,
+    sink: &mut dyn Sink,
+) -> Result<SkillRun<'g, 'a>, ForkError> {
+    let (run, header) = Run::start(program)?;
+    sink.append(&header).map_err(ForkError::Sink)?;
+    let gate = open_gate(&header).map_err(|error| ForkError::Sink(error.into()))?;
+    let mut run = run.with_gate(gate);
+    let last = shared.iter().rposition(|one| matches!(one, Carried::Outcome(_)));
+    if last.is_none() {
+        check_change(run.program(), None)?;
+    }
+    for (at, one) in shared.iter().enumerate() {
+        match one {
+            Carried::Policies(policies) => {
+                run.install_policies(policies, sink)?;
+            }
+            Carried::Blocked(step, attempt) => carry_blocked(&mut run, step, attempt.as_ref(), sink)?,
+            Carried::Outcome(outcome) => {
+                if last == Some(at) {
+                    check_change(run.program(), Some(outcome))?;
                 }
-                Carried::Blocked(step, attempt) => run.carry_blocked(step, attempt.as_ref(), &mut sink)?,
-                Carried::Outcome(outcome) => {
-                    if last == Some(at) {
-                        run.check_change(Some(outcome))?;
-                    }
-                    run.carry(outcome, &mut sink)?;
-                }
+                carry(&mut run, outcome, sink)?;
             }
         }
-        Ok((run, sink))
     }
+    Ok(run)
+}
 
-    /// The change is made with the last outcome; whether it can be is asked of the memory without it.
-    fn check_change(&self, last: Option<&StepOutcome>) -> Result<(), ForkError> {
-        let change = self.pinned().links.origin.as_ref().and_then(Origin::intervention);
-        let Some(change) = change else { return Ok(()) };
-        let memory = match last {
-            Some(last) => self.memory_after(last),
-            None => self.execution().memory.clone(),
-        };
-        change.apply(&memory)?;
-        Ok(())
-    }
+/// Checks what the fork sets. It is set with the last outcome, so the memory before that is asked.
+fn check_change(program: &SkillProgram<'_>, last: Option<&StepOutcome>) -> Result<(), ForkError> {
+    let change = program.pinned().links.origin.as_ref().and_then(Origin::intervention);
+    let Some(change) = change else { return Ok(()) };
+    let memory = match last {
+        Some(last) => program.memory_after(last),
+        None => program.execution().memory.clone(),
+    };
+    change.apply(&memory)?;
+    Ok(())
+}
 
-    fn carry(&mut self, outcome: &StepOutcome, sink: &mut dyn Sink) -> Result<(), ForkError> {
-        // What was blocked before is settled by the outcome that is shared.
-        self.forget_blocked(&outcome.step_id);
-        match self.commit(outcome.clone(), sink)? {
-            Ok(_) => Ok(()),
-            Err(blocked) => Err(ForkError::Blocked { step: blocked.step.clone(), why: blocked.why() }),
-        }
+fn carry(run: &mut SkillRun<'_, '_>, outcome: &StepOutcome, sink: &mut dyn Sink) -> Result<(), ForkError> {
+    let (program, book) = run.parts();
+    // The shared outcome settles what was blocked before.
+    program.forget_blocked(&outcome.step_id);
+    match program.commit(book, outcome.clone(), sink)? {
+        Ok(()) => Ok(()),
+        Err(blocked) => Err(ForkError::Blocked { step: blocked.step.clone(), why: blocked.why() }),
     }
+}
 
-    fn carry_blocked(
-        &mut self,
-        step: &Arc<str>,
-        attempt: Option<&StepOutcome>,
-        sink: &mut dyn Sink,
-    ) -> Result<(), ForkError> {
-        let blocked = match attempt {
-            Some(outcome) => self.commit(outcome.clone(), sink)?.is_err(),
-            None => self.precheck_due(sink)?.is_some(),
-        };
-        if blocked { Ok(()) } else { Err(ForkError::NotBlocked(step.clone())) }
-    }
+fn carry_blocked(
+    run: &mut SkillRun<'_, '_>,
+    step: &Arc<str>,
+    attempt: Option<&StepOutcome>,
+    sink: &mut dyn Sink,
+) -> Result<(), ForkError> {
+    let (program, book) = run.parts();
+    let blocked = match attempt {
+        Some(outcome) => program.commit(book, outcome.clone(), sink)?.is_err(),
+        None => match program.progress().due() {
+            Some(due) => program.precheck(book, due, sink)?.is_some(),
+            None => false,
+        },
+    };
+    if blocked { Ok(()) } else { Err(ForkError::NotBlocked(step.clone())) }
 }

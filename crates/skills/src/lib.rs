@@ -1,48 +1,46 @@
 //! Skills as runs: a declarative workflow whose every step becomes a record.
 //!
-//! - [`NewSkillRun`] makes the problem that pins a skill by its digest and says what it is given; the header binds it.
-//! - [`SkillRun`] drives the interpreter of `hence-cognition` on any number of threads and records outcomes in plan
-//!   order, so that timing never shows. [`SkillRun::resume`] takes a run up where its journal ends.
-//! - [`replay`] executes deterministic steps again, reads the others, and compares every byte; [`SkillProgram`] lets
-//!   the verifier of `hence-journal` follow a skill's journal.
-//! - [`Ledger`] keeps what is under way beside the journal: intents before calls that may change something, questions to
-//!   people and their answers. [`CallHistory`] reads it back.
-//! - [`compare_origin`] and [`begins_with`] hold a run against the one it was forked from and the ones it nests.
-//! - [`Host`] carries out what steps ask for. This crate calls nothing itself: no files, no network, no clock.
+//! - [`NewSkillRun`] makes the problem that pins a skill by its digest and gives it inputs; the header binds it.
+//! - [`SkillProgram`] is the program of such a run; `hence-engine` starts, resumes, replays and marks it like any other.
+//!   [`Driver`] runs the interpreter of `hence-cognition` on any number of threads and records outcomes in plan order, so
+//!   that timing never shows. [`SkillJournal`] lets the verifier of `hence-journal` follow its journal.
+//! - [`CallLog`] holds calls under way next to the journal: intents before calls with effects, questions to people and their
+//!   answers. [`CallExecutor`] makes every call through it; [`CallHistory`] reads it back.
+//! - [`compare_origin`] and [`begins_with`] compare a run with the one it was forked from and the ones it nests.
+//! - [`Host`] is the set of capabilities that steps call. This crate calls nothing itself: no files, no network, no clock.
 
 mod calls;
 mod child;
 mod compare;
+mod drive;
 mod effective_records;
-mod follow;
 mod fork;
 mod host;
-mod kept;
+mod judge;
 mod links;
 mod pinned;
+mod program;
 mod reach;
-mod replay;
-mod run;
+mod recorded_outcome;
 mod stop;
 mod variables;
 
 pub use calls::{
-    Answer, BadCallLog, CallExecutor, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
-    EntryError, Found, Ledger, Make, NoCallLog, Promise, Question, QuestionKind, RefusedAnswer,
+    Answer, BadCallLog, CallExecutor, CallFn, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
+    EntryError, Question, QuestionKind, RefusedAnswer, ReplySource,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin};
+pub use drive::{Driver, finish};
 pub use effective_records::{EffectiveRecord, RecordKind, effective_records};
-pub use follow::{LinkedRuns, SkillProgram};
-pub use fork::{Carried, ForkError, shared_before, shared_records};
+pub use fork::{Carried, ForkError, carry_over, shared_before, shared_records};
+pub use hence_engine::OUTPUTS_STEP;
 pub use host::{Effect, Host};
-pub use kept::{RecordedOutcomeError, read as recorded_outcome};
+pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
+pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
 pub use reach::reaches_out;
-pub use replay::{Recorded, SkillReplay, asks_the_world, replay};
-pub use run::{
-    Driven, Driver, FinishedSkill, OUTPUTS_STEP, Pause, ResumeSkillError, SkillRun, SkillRunError,
-};
+pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
 pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

@@ -19,11 +19,13 @@ use hence_canon::{Canonical, Object};
 use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
-use hence_engine::{Blobs, Determinism, MemorySink, Sink, SinkError};
-use hence_journal::Sealed;
+use hence_engine::{
+    Blobs, Determinism, Driven, Evidence, MemorySink, NoBlobs, Pause, Run, Sink, SinkError, replay,
+};
+use hence_journal::{Durability, Sealed};
 use hence_skills::{
-    Answer, CallHistory, CallLog, CallStatus, Driven, Driver, Effect, Entry, Host, Ledger, NeverStop,
-    NoChildRuns, Pause, Promise, Recorded, SkillRun, Stop, reaches_out, replay,
+    Answer, CallHistory, CallLog, CallStatus, Driver, Effect, Entry, Host, NeverStop, NoChildRuns,
+    SkillProgram, Stop, reaches_out,
 };
 use hence_state::{ProblemSpec, Status};
 use support::{Made, Worker, document, made, new_run};
@@ -147,27 +149,6 @@ impl Sink for EventSink {
     }
 }
 
-struct EventLog {
-    events: Events,
-    durable: Mutex<u64>,
-}
-
-impl CallLog for EventLog {
-    fn append(&self, line: &[u8], promise: Promise) -> Result<(), SinkError> {
-        *self.durable.lock().unwrap() += u64::from(promise == Promise::Durable);
-        self.events.push(Event::Line(line.to_vec()));
-        Ok(())
-    }
-}
-
-struct Full;
-
-impl CallLog for Full {
-    fn append(&self, _: &[u8], _: Promise) -> Result<(), SinkError> {
-        Err("no space left".into())
-    }
-}
-
 struct Case {
     problem: Arc<ProblemSpec>,
     prepared: Prepared,
@@ -212,32 +193,43 @@ impl Case {
     fn go_until(&self, disk: &Disk, stop: &dyn Stop) -> Went {
         let events = Events::default();
         let world = World { events: events.clone(), recovery: self.recovery };
-        let log = EventLog { events: events.clone(), durable: Mutex::new(0) };
+        let durable = Mutex::new(0);
         let mut history = CallHistory::read(&disk.lines).unwrap();
         let mut sink = EventSink { events: events.clone(), memory: MemorySink::default() };
         let run = if disk.journal.is_empty() {
-            let (run, header) =
-                SkillRun::start(self.problem.clone(), &self.prepared, &self.source, &world).unwrap();
+            let (run, header) = Run::start(
+                SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, &world).unwrap(),
+            )
+            .unwrap();
             sink.append(&header).unwrap();
             run
         } else {
             let (problem, blobs) = (self.problem.clone(), MemorySink::default());
-            SkillRun::resume(problem, &self.prepared, &self.source, &world, &disk.journal, blobs.blobs())
-                .unwrap()
+            Run::resume(
+                SkillProgram::new(problem, &self.prepared, &self.source, &world).unwrap(),
+                &disk.journal,
+                blobs.blobs(),
+            )
+            .unwrap()
         };
-        let recorded: Vec<_> = run.outcomes().iter().map(|outcome| outcome.step_id.clone()).collect();
+        let recorded: Vec<_> =
+            run.program().outcomes().iter().map(|outcome| outcome.step_id.clone()).collect();
         history.forget(|step| recorded.iter().any(|recorded| &**recorded == step));
-        let ledger = Ledger::new(history, &log);
+        let log = CallLog::new(history, |line, durability| {
+            *durable.lock().unwrap() += u64::from(durability == Durability::Synced);
+            events.push(Event::Line(line.to_vec()));
+            Ok(())
+        });
         let workers = NonZeroUsize::new(4).unwrap();
         let (mut status, mut pause) = (None, None);
         if run.has_ended() {
-            status = Some(run.ended().finished.state.status());
+            status = Some(run.state().status());
         } else {
-            let driver = Driver { host: &world, workers, ledger: &ledger, stop, children: &NoChildRuns };
-            match run.drive(&driver, &mut sink, |_| {}).unwrap() {
-                Driven::Finished(finished) => status = Some(finished.finished.state.status()),
+            let driver = Driver { workers, log: &log, stop, children: &NoChildRuns };
+            match driver.drive(run, &mut sink, |_| {}).unwrap() {
+                Driven::Finished(run) => status = Some(run.state().status()),
                 Driven::Paused(_, why) => pause = Some(why),
-                Driven::Blocked(blocked) => panic!("{blocked}"),
+                Driven::Blocked(_, blocked) => panic!("{blocked}"),
             }
         }
         let events = events.all();
@@ -246,7 +238,7 @@ impl Case {
             journal: [&disk.journal[..], &more.journal].concat(),
             lines: [&disk.lines[..], &more.lines].concat(),
         };
-        let durable = *log.durable.lock().unwrap();
+        let durable = *durable.lock().unwrap();
         Went { disk, events, status, pause, durable }
     }
 
@@ -339,7 +331,7 @@ fn wanted_by(disk: &Disk, key: &str) -> Vec<String> {
 
 /// Returns what a call gave in an undisturbed run.
 fn done(whole: &Went, key: &str) -> Answer {
-    match whole.history().standing(key) {
+    match whole.history().status(key) {
         Some(CallStatus::Replied(Ok(reply))) => Answer::Done(reply.output.as_object().unwrap().clone()),
         Some(CallStatus::Replied(Err(_))) => Answer::Fail,
         other => panic!("{key}: {other:?}"),
@@ -413,18 +405,9 @@ fn a_run_waits_for_an_answer_and_goes_on_without_doing_anything_again() {
     assert!(journal.contains(r#""value":"yes""#), "the answer is in the record");
     // The record alone is enough: replay asks nobody.
     let world = World { recovery: "ask", ..World::default() };
-    let (mut written, blobs) = (Vec::new(), MemorySink::default());
-    let (problem, journal) = (case.problem.clone(), &ended.disk.journal);
-    let found = replay(
-        problem,
-        &case.prepared,
-        &case.source,
-        &world,
-        Recorded { journal, blobs: blobs.blobs(), gate: None },
-        &mut written,
-    )
-    .unwrap();
-    assert_eq!((found.first_difference, world.events.all().len()), (None, 0));
+    let program = SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &world).unwrap();
+    let found = replay(program, &Evidence::of_journal(&ended.disk.journal, &NoBlobs)).unwrap();
+    assert_eq!((found.difference.map(|difference| difference.line), world.events.all().len()), (None, 0));
 }
 
 #[test]
@@ -458,18 +441,12 @@ fn a_run_that_waits_replays_as_far_as_it_goes_and_calls_nobody() {
     let case = Case::new(PEOPLE, "ask");
     let went = case.go(&Disk::default());
     let world = World { recovery: "ask", ..World::default() };
-    let (mut written, blobs) = (Vec::new(), MemorySink::default());
-    let (problem, journal) = (case.problem.clone(), &went.disk.journal);
-    let found = replay(
-        problem,
-        &case.prepared,
-        &case.source,
-        &world,
-        Recorded { journal, blobs: blobs.blobs(), gate: None },
-        &mut written,
-    )
-    .unwrap();
-    assert_eq!((found.first_difference, found.read, found.executed), (None, 2, 1));
+    let program = SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &world).unwrap();
+    let found = replay(program, &Evidence::of_journal(&went.disk.journal, &NoBlobs)).unwrap();
+    assert_eq!(
+        (found.difference.map(|difference| difference.line), found.read, found.executed),
+        (None, 2, 1)
+    );
     assert!(world.events.all().is_empty());
 }
 
@@ -505,14 +482,16 @@ fn a_stopped_run_begins_nothing_and_goes_on_later() {
 fn nothing_is_called_whose_intent_cannot_be_kept() {
     let case = Case::new(EFFECTS, "ask");
     let world = World { recovery: "ask", ..World::default() };
-    let (run, header) = SkillRun::start(case.problem.clone(), &case.prepared, &case.source, &world).unwrap();
+    let (run, header) =
+        Run::start(SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &world).unwrap())
+            .unwrap();
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
-    let ledger = Ledger::new(CallHistory::default(), &Full);
+    let log = CallLog::new(CallHistory::default(), |_, _| Err("no space left".into()));
     let workers = NonZeroUsize::new(4).unwrap();
-    let driver = Driver { host: &world, workers, ledger: &ledger, stop: &NeverStop, children: &NoChildRuns };
-    let error = run.drive(&driver, &mut sink, |_| {}).err().unwrap();
-    assert_eq!(error.to_string(), "what is under way could not be kept: no space left");
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &NoChildRuns };
+    let error = driver.drive(run, &mut sink, |_| {}).err().unwrap();
+    assert_eq!(error.to_string(), "the call log could not be written: no space left");
     assert!(world.events.all().is_empty());
 }
 

@@ -18,13 +18,14 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{
-    Blocked, Determinism, FinalVerdict, Gate, GateError, GuardedSink, Judgement, MemorySink, Sink, catch_up,
+    Blocked, Determinism, Driven, Evidence, FinalVerdict, Gate, GateError, Judgement, MemorySink, Run, Sink,
+    observe_journal, replay,
 };
 use hence_journal::verify::{Completeness, check_linked, check_spec};
 use hence_journal::{Reader, Record, RecordIndex};
 use hence_skills::{
-    Driven, Driver, Host, Ledger, LinkedRuns, NeverStop, NewSkillRun, Recorded, SkillProgram, SkillRun,
-    recorded_outcome, replay,
+    CallLog, Driver, Host, LinkedRuns, NeverStop, NewSkillRun, SkillJournal, SkillProgram, SkillRun,
+    recorded_outcome,
 };
 use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult};
 use support::{Made, Worker, made, new_run};
@@ -92,7 +93,7 @@ impl Gate for AtLeast {
         Judgement { blocks, remarks: Vec::new() }
     }
 
-    fn take_in(&mut self, _: RecordIndex, _: &Record) {}
+    fn observe(&mut self, _: RecordIndex, _: &Record) {}
 
     fn final_verdict(&mut self) -> FinalVerdict {
         FinalVerdict { blocks: Vec::new(), verdicts: Object::new().into() }
@@ -121,85 +122,68 @@ impl Case {
         Self { problem, prepared, source, policies }
     }
 
-    fn drive(
-        &self,
-        run: SkillRun<'_>,
-        world: &World,
-        sink: &mut GuardedSink<'_, MemorySink>,
-    ) -> Option<Blocked> {
-        let ledger = Ledger::empty();
+    fn program<'a>(&'a self, world: &'a World) -> SkillProgram<'a> {
+        SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, world).unwrap()
+    }
+
+    fn drive(&self, run: SkillRun<'_, '_>, sink: &mut MemorySink) -> Option<Blocked> {
+        let log = CallLog::in_memory();
         let workers = NonZeroUsize::new(2).unwrap();
-        let driver = Driver {
-            host: world,
-            workers,
-            ledger: &ledger,
-            stop: &NeverStop,
-            children: &hence_skills::NoChildRuns,
-        };
-        match run.drive(&driver, sink, |_| {}).unwrap() {
+        let driver = Driver { workers, log: &log, stop: &NeverStop, children: &hence_skills::NoChildRuns };
+        match driver.drive(run, sink, |_| {}).unwrap() {
             Driven::Finished(_) => None,
-            Driven::Blocked(blocked) => Some(blocked),
+            Driven::Blocked(_, blocked) => Some(blocked),
             Driven::Paused(..) => panic!("nobody was asked"),
         }
     }
 
     fn start(&self, world: &World) -> (MemorySink, Option<Blocked>) {
-        let (mut run, header) =
-            SkillRun::start(self.problem.clone(), &self.prepared, &self.source, world).unwrap();
-        let mut sink = GuardedSink { sink: MemorySink::default(), gate: Box::new(AtLeast(0)) };
+        let (run, header) = Run::start(self.program(world)).unwrap();
+        let mut run = run.with_gate(Some(Box::new(AtLeast(0))));
+        let mut sink = MemorySink::default();
         sink.append(&header).unwrap();
         run.install_policies(&self.policies, &mut sink).unwrap();
-        let blocked = self.drive(run, world, &mut sink);
-        (sink.sink, blocked)
+        let blocked = self.drive(run, &mut sink);
+        (sink, blocked)
     }
 
     fn resume(
         &self,
         world: &World,
-        sink: MemorySink,
+        mut sink: MemorySink,
         amended: Option<&Value>,
     ) -> (MemorySink, Option<Blocked>) {
         let journal = sink.journal.clone();
-        let mut run = SkillRun::resume(
-            self.problem.clone(),
-            &self.prepared,
-            &self.source,
-            world,
-            &journal,
-            &sink.blobs,
-        )
-        .unwrap();
+        let run = Run::resume(self.program(world), &journal, &sink.blobs).unwrap();
         let mut gate = AtLeast(0);
-        catch_up(&mut gate, &journal, &sink.blobs).unwrap();
-        let mut sink = GuardedSink { sink, gate: Box::new(gate) };
+        observe_journal(&mut gate, &journal, &sink.blobs).unwrap();
+        let mut run = run.with_gate(Some(Box::new(gate)));
         if let Some(amended) = amended {
             run.install_policies(amended, &mut sink).unwrap();
         }
-        let blocked = self.drive(run, world, &mut sink);
-        (sink.sink, blocked)
+        let blocked = self.drive(run, &mut sink);
+        (sink, blocked)
     }
 
     fn holds(&self, sink: &MemorySink, completeness: Completeness) {
         let world = World::default();
-        let program = SkillProgram {
+        let open = || -> Result<Box<dyn Gate>, GateError> { Ok(Box::new(AtLeast(0))) };
+        let evidence = Evidence { gate: Some(&open), ..Evidence::of_journal(&sink.journal, &sink.blobs) };
+        let journal = SkillJournal {
+            problem: &self.problem,
             prepared: &self.prepared,
             source: &self.source,
-            registry: &world,
-            blobs: sink.blobs(),
+            host: &world,
+            evidence: &evidence,
             linked: LinkedRuns::NotCompared,
         };
-        let linked = check_linked(&sink.journal, &program);
+        let linked = check_linked(&sink.journal, &journal);
         assert!(linked.outcome.holds(), "{:?}", linked.outcome);
-        let spec = check_spec(&sink.journal, &program, &self.problem);
+        let spec = check_spec(&sink.journal, &journal, &self.problem);
         assert!(spec.outcome.holds(), "{:?}", spec.outcome);
         assert_eq!(spec.completeness, completeness);
-        let gate: Box<dyn Gate> = Box::new(AtLeast(0));
-        let recorded = Recorded { journal: &sink.journal, blobs: sink.blobs(), gate: Some(gate) };
-        let mut written = Vec::new();
-        let found =
-            replay(self.problem.clone(), &self.prepared, &self.source, &world, recorded, &mut written)
-                .unwrap();
-        assert_eq!(found.first_difference, None, "{}", String::from_utf8_lossy(&written));
+        let found = replay(self.program(&world), &evidence).unwrap();
+        assert!(found.difference.is_none(), "{:?}", found.difference);
         assert_eq!(world.0.load(Ordering::SeqCst), 0, "a replay asks nobody");
     }
 }

@@ -16,13 +16,15 @@ use hence_canon::{Canonical, Object, Value, parse};
 use hence_cognition::capability::{CapabilitySpec, Gate, OnDenied, Registry, Safety};
 use hence_cognition::run::{Call, CallError, CallPurpose, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
-use hence_engine::{Determinism, Mark, MemorySink, NoBlobs, Sink, SinkError};
+use hence_engine::{
+    Determinism, Driven, Evidence, Mark, MemorySink, NoBlobs, OUTPUTS_STEP, Run, Sink, SinkError, replay,
+};
 use hence_journal::verify::{Outcome, check_chain, check_spec};
-use hence_journal::{Chained, Control, Head, Reader, Record, RecordIndex, Sealed, StepRecord};
+use hence_journal::{Chained, Control, Head, Reader, Record, RecordIndex, StepRecord};
 use hence_skills::{
-    Carried, ChildRun, ChildRuns, Driven, Driver, FinishedSkill, ForkError, Host, Ledger, LinkError,
-    LinkedRuns, Links, NestedPin, NeverStop, NewSkillRun, OUTPUTS_STEP, Origin, Pinned, Recorded,
-    SkillProgram, SkillRun, compare_origin, effective_records, replay, shared_before, shared_records,
+    CallLog, Carried, ChildRun, ChildRuns, Driver, ForkError, Host, LinkError, LinkedRuns, Links, NestedPin,
+    NeverStop, NewSkillRun, Origin, Pinned, SkillJournal, SkillProgram, SkillRun, carry_over, compare_origin,
+    effective_records, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult};
 use support::{Made, Worker, made, new_run, skill};
@@ -94,7 +96,7 @@ impl ChildRuns for Kept {
         (skill == "inner").then(|| source("inner", INNER))
     }
 
-    fn keep(&self, child: &ChildRun) -> Result<(), SinkError> {
+    fn store(&self, child: &ChildRun) -> Result<(), SinkError> {
         self.0.lock().unwrap().push(child.clone());
         Ok(())
     }
@@ -117,54 +119,47 @@ impl Case {
         Self { problem, prepared, source }
     }
 
-    fn run(&self, world: &World, children: &dyn ChildRuns) -> (FinishedSkill, MemorySink) {
+    fn run(&self, world: &World, children: &dyn ChildRuns) -> (Status, MemorySink) {
         let mut sink = MemorySink::default();
         let (run, header) =
-            SkillRun::start(self.problem.clone(), &self.prepared, &self.source, world).unwrap();
+            Run::start(SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, world).unwrap())
+                .unwrap();
         sink.append(&header).unwrap();
-        (drive(run, world, children, &mut sink), sink)
+        (drive(run, children, &mut sink), sink)
     }
 
     fn replays(&self, journal: &[u8]) -> Option<u64> {
-        let (world, mut written, blobs) = (World::default(), Vec::new(), MemorySink::default());
-        let (problem, prepared, source) = (self.problem.clone(), &self.prepared, &self.source);
-        let found = replay(
-            problem,
-            prepared,
-            source,
-            &world,
-            Recorded { journal, blobs: blobs.blobs(), gate: None },
-            &mut written,
-        )
-        .unwrap();
+        let world = World::default();
+        let program = SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, &world).unwrap();
+        let found = replay(program, &Evidence::of_journal(journal, &NoBlobs)).unwrap();
         let calls = world.calls.lock().unwrap();
         let outside = calls.iter().filter(|id| ["ask", "allow", "deny"].contains(&id.as_str())).count();
         assert_eq!(outside, 0, "a replay asks nobody");
-        found.first_difference
+        found.difference.map(|difference| difference.line)
     }
 
     fn spec(&self, journal: &[u8]) -> (Outcome, Vec<String>) {
-        let (world, blobs) = (World::default(), MemorySink::default());
-        let (prepared, source) = (&self.prepared, &self.source);
-        let program = SkillProgram {
-            prepared,
-            source,
-            registry: &world,
-            blobs: blobs.blobs(),
+        let (world, evidence) = (World::default(), Evidence::of_journal(journal, &NoBlobs));
+        let skill = SkillJournal {
+            problem: &self.problem,
+            prepared: &self.prepared,
+            source: &self.source,
+            host: &world,
+            evidence: &evidence,
             linked: LinkedRuns::NotCompared,
         };
-        let found = check_spec(journal, &program, &self.problem);
+        let found = check_spec(journal, &skill, &self.problem);
         (found.outcome, found.unchecked)
     }
 }
 
-fn drive(run: SkillRun<'_>, world: &World, children: &dyn ChildRuns, sink: &mut MemorySink) -> FinishedSkill {
-    let (workers, ledger) = (NonZeroUsize::new(2).unwrap(), Ledger::empty());
-    let driver = Driver { host: world, workers, ledger: &ledger, stop: &NeverStop, children };
-    match run.drive(&driver, sink, |_| {}).unwrap() {
-        Driven::Finished(finished) => *finished,
+fn drive(run: SkillRun<'_, '_>, children: &dyn ChildRuns, sink: &mut MemorySink) -> Status {
+    let (workers, log) = (NonZeroUsize::new(2).unwrap(), CallLog::in_memory());
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children };
+    match driver.drive(run, sink, |_| {}).unwrap() {
+        Driven::Finished(run) => run.state().status(),
         Driven::Paused(_, pause) => panic!("{pause:?}"),
-        Driven::Blocked(blocked) => panic!("{blocked}"),
+        Driven::Blocked(_, blocked) => panic!("{blocked}"),
     }
 }
 
@@ -183,7 +178,7 @@ fn a_nested_run_has_a_journal_of_its_own_and_parent_and_child_name_each_other() 
     let case = Case::new(steps, nested());
     let (world, kept) = (World::default(), Kept::default());
     let (finished, sink) = case.run(&world, &kept);
-    assert_eq!(finished.finished.state.status(), Status::Completed);
+    assert_eq!(finished, Status::Completed);
     let children = kept.0.lock().unwrap();
     let ids: Vec<&str> = children.iter().map(|child| &*child.id).collect();
     assert_eq!(ids, ["run-1/down", "run-1/each", "run-1/each@0.1.1"]);
@@ -217,19 +212,21 @@ fn a_nested_run_that_cannot_be_kept_stops_the_parent_before_its_record() {
             Some(source("inner", INNER))
         }
 
-        fn keep(&self, _: &ChildRun) -> Result<(), SinkError> {
+        fn store(&self, _: &ChildRun) -> Result<(), SinkError> {
             Err("no space left".into())
         }
     }
     let steps = r#"[{"id": "down", "uses": "skill:inner", "input": {"x": 7}, "output": {"x": "outputs.x"}}]"#;
     let case = Case::new(steps, nested());
     let (world, mut sink) = (World::default(), MemorySink::default());
-    let (run, header) = SkillRun::start(case.problem.clone(), &case.prepared, &case.source, &world).unwrap();
+    let (run, header) =
+        Run::start(SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &world).unwrap())
+            .unwrap();
     sink.append(&header).unwrap();
-    let ledger = Ledger::empty();
+    let log = CallLog::in_memory();
     let workers = NonZeroUsize::MIN;
-    let driver = Driver { host: &world, workers, ledger: &ledger, stop: &NeverStop, children: &Full };
-    assert!(run.drive(&driver, &mut sink, |_| {}).is_err());
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &Full };
+    assert!(driver.drive(run, &mut sink, |_| {}).is_err());
     assert_eq!(sink.journal, header.line());
 }
 
@@ -247,17 +244,11 @@ fn fork(
     set: &[(&str, i64)],
 ) -> Result<(Case, MemorySink, World), ForkError> {
     let blobs = MemorySink::default();
-    let before = SkillRun::resume(
-        case.problem.clone(),
-        &case.prepared,
-        &case.source,
-        &World::default(),
-        journal,
-        blobs.blobs(),
-    )
-    .unwrap();
+    let asked = World::default();
+    let program = SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &asked).unwrap();
+    let before = Run::resume(program, journal, blobs.blobs()).unwrap();
     let prepared = Prepared::of(&skill(&with), &World::default()).unwrap();
-    let shared = shared_before(&case.prepared, before.outcomes(), &prepared, &from.into())?;
+    let shared = shared_before(&case.prepared, before.program().outcomes(), &prepared, &from.into())?;
     let (header, reader) = Reader::open(journal).unwrap();
     let hashes: Vec<_> =
         [header.hash].into_iter().chain(reader.map(|chained| chained.unwrap().hash)).collect();
@@ -266,12 +257,14 @@ fn fork(
     let origin = Origin { run: "run-1".into(), record, hash, from: from.into(), set };
     let forked = Case::of("run-2", with, Links { origin: Some(origin), ..Links::default() });
     let world = World::default();
-    let carried: Vec<Carried> = before.outcomes()[..shared].iter().cloned().map(Carried::Outcome).collect();
+    let carried: Vec<Carried> =
+        before.program().outcomes()[..shared].iter().cloned().map(Carried::Outcome).collect();
     let (problem, prepared, source) = (forked.problem.clone(), &forked.prepared, &forked.source);
-    let memory = |_: &Sealed| Ok(MemorySink::default());
-    let (run, mut sink) = SkillRun::carry_over(problem, prepared, source, &world, &carried, memory)?;
+    let mut sink = MemorySink::default();
+    let program = SkillProgram::new(problem, prepared, source, &world).unwrap();
+    let run = carry_over(program, &carried, |_| Ok(None), &mut sink)?;
     assert!(world.calls.lock().unwrap().is_empty(), "nothing is executed for what is shared");
-    drive(run, &world, &Kept::default(), &mut sink);
+    drive(run, &Kept::default(), &mut sink);
     Ok((forked, sink, world))
 }
 
@@ -298,11 +291,15 @@ fn a_fork_shares_what_came_before_and_goes_on_with_what_was_set() {
     for end in &ends[2..] {
         let (world, blobs) = (World::default(), MemorySink::default());
         let (problem, part) = (forked.problem.clone(), &sink.journal[..*end]);
-        let run =
-            SkillRun::resume(problem, &forked.prepared, &forked.source, &world, part, blobs.blobs()).unwrap();
+        let run = Run::resume(
+            SkillProgram::new(problem, &forked.prepared, &forked.source, &world).unwrap(),
+            part,
+            blobs.blobs(),
+        )
+        .unwrap();
         let mut onward = MemorySink { journal: part.to_vec(), ..MemorySink::default() };
         if !run.has_ended() {
-            drive(run, &world, &Kept::default(), &mut onward);
+            drive(run, &Kept::default(), &mut onward);
         }
         assert!(onward.journal == sink.journal);
     }
@@ -336,7 +333,7 @@ fn a_replay_reads_what_recorded_gates_decided_and_degraded_steps_hold() {
         {"id": "guarded", "uses": "guarded", "input": {"x": 2}, "output": {"x": "outputs.x"}}]"#;
     let case = Case::new(steps, Links::default());
     let (finished, sink) = case.run(&World::default(), &Kept::default());
-    assert_eq!(finished.finished.state.status(), Status::Completed);
+    assert_eq!(finished, Status::Completed);
     assert!(String::from_utf8(sink.journal.clone()).unwrap().contains(r#""status":"degraded""#));
     assert_eq!(case.replays(&sink.journal), None);
     assert!(case.spec(&sink.journal).0.holds());
@@ -346,7 +343,7 @@ fn a_replay_reads_what_recorded_gates_decided_and_degraded_steps_hold() {
 fn outputs_that_nobody_wrote_end_the_run_under_a_name_of_their_own() {
     let case = Case::new(r#"[{"id": "a", "uses": "echo", "input": {"x": 1}}]"#, Links::default());
     let (finished, sink) = case.run(&World::default(), &Kept::default());
-    assert_eq!(finished.finished.state.status(), Status::Failed);
+    assert_eq!(finished, Status::Failed);
     let last = String::from_utf8(sink.journal.clone()).unwrap().lines().last().unwrap().to_owned();
     assert!(last.contains(OUTPUTS_STEP) && last.contains("required outputs were not written: x"), "{last}");
     assert_eq!(case.replays(&sink.journal), None);
@@ -469,15 +466,22 @@ fn what_a_rollback_left_behind_is_not_in_effect() {
     ] {
         let (journal, world) = (sink.journal.clone(), World::default());
         let (problem, prepared) = (case.problem.clone(), &case.prepared);
-        let run = SkillRun::resume(problem, prepared, &case.source, &world, &journal, &NoBlobs).unwrap();
+        let run = Run::resume(
+            SkillProgram::new(problem, prepared, &case.source, &world).unwrap(),
+            &journal,
+            &NoBlobs,
+        )
+        .unwrap();
         run.mark(&mark, &mut sink).unwrap();
     }
     let effective = effective_records(&sink.journal).unwrap();
     assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1]);
     let (journal, world) = (sink.journal.clone(), World::default());
     let (problem, prepared) = (case.problem.clone(), &case.prepared);
-    let run = SkillRun::resume(problem, prepared, &case.source, &world, &journal, &NoBlobs).unwrap();
-    drive(run, &world, &Kept::default(), &mut sink);
+    let run =
+        Run::resume(SkillProgram::new(problem, prepared, &case.source, &world).unwrap(), &journal, &NoBlobs)
+            .unwrap();
+    drive(run, &Kept::default(), &mut sink);
     let effective = effective_records(&sink.journal).unwrap();
     assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1, 8, 9, 10]);
     assert_eq!(shared_records(&effective, 2).last().unwrap().index.get(), 8);

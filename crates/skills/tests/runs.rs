@@ -19,9 +19,9 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
-use hence_engine::{Determinism, MemorySink, Sink};
+use hence_engine::{Determinism, Evidence, MemorySink, Run, Sink, replay};
 use hence_journal::verify::{check_chain, check_linked, check_spec};
-use hence_skills::{FinishedSkill, Host, LinkedRuns, NewSkillRun, Recorded, SkillProgram, SkillRun, replay};
+use hence_skills::{Host, LinkedRuns, NewSkillRun, SkillJournal, SkillProgram, finish};
 use hence_state::{ProblemSpec, Status};
 use support::{Made, Worker, document, made, new_run};
 
@@ -97,46 +97,40 @@ impl Case {
         Self { problem, prepared, source }
     }
 
-    fn run(&self, world: &World, workers: usize) -> (FinishedSkill, MemorySink) {
+    fn run(&self, world: &World, workers: usize) -> (Status, MemorySink) {
         let (run, header) =
-            SkillRun::start(self.problem.clone(), &self.prepared, &self.source, world).unwrap();
+            Run::start(SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, world).unwrap())
+                .unwrap();
         let mut sink = MemorySink::default();
         sink.append(&header).unwrap();
-        let finished = run.finish(world, NonZeroUsize::new(workers).unwrap(), &mut sink, |_| {}).unwrap();
-        (finished, sink)
+        let run = finish(run, NonZeroUsize::new(workers).unwrap(), &mut sink, |_| {}).unwrap();
+        (run.state().status(), sink)
     }
 
     /// Checks everything that must hold of any run: levels, replay, and resuming from every record.
     fn check(&self, expected: Status) -> MemorySink {
         let world = World::default();
-        let (finished, sink) = self.run(&world, 4);
-        assert_eq!(finished.finished.state.status(), expected);
+        let (status, sink) = self.run(&world, 4);
+        assert_eq!(status, expected);
         let journal = &sink.journal;
         assert!(check_chain(journal, NonZeroUsize::MIN).outcome.holds());
-        let program = SkillProgram {
+        let evidence = Evidence::of_journal(journal, &sink.blobs);
+        let skill = SkillJournal {
+            problem: &self.problem,
             prepared: &self.prepared,
             source: &self.source,
-            registry: &world,
-            blobs: sink.blobs(),
+            host: &world,
+            evidence: &evidence,
             linked: LinkedRuns::NotCompared,
         };
-        assert!(check_linked(journal, &program).outcome.holds());
-        let spec = check_spec(journal, &program, &self.problem);
+        assert!(check_linked(journal, &skill).outcome.holds());
+        let spec = check_spec(journal, &skill, &self.problem);
         assert!(spec.outcome.holds() && spec.unchecked.is_empty(), "{:?} {:?}", spec.outcome, spec.unchecked);
 
         let again = World::default();
-        let mut written = Vec::new();
-        let found = replay(
-            self.problem.clone(),
-            &self.prepared,
-            &self.source,
-            &again,
-            Recorded { journal, blobs: sink.blobs(), gate: None },
-            &mut written,
-        )
-        .unwrap();
-        assert_eq!(found.first_difference, None);
-        assert!(&written == journal);
+        let program = SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, &again).unwrap();
+        let found = replay(program, &evidence).unwrap();
+        assert!(found.difference.is_none(), "{:?}", found.difference);
         assert_eq!(again.asked.load(Ordering::SeqCst), 0, "a replay asks nobody");
 
         let ends: Vec<usize> =
@@ -145,11 +139,8 @@ impl Case {
         for (records, end) in ends.iter().enumerate() {
             let world = World::default();
             let part = &journal[..*end];
-            let run = SkillRun::resume(
-                self.problem.clone(),
-                &self.prepared,
-                &self.source,
-                &world,
+            let run = Run::resume(
+                SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, &world).unwrap(),
                 part,
                 sink.blobs(),
             )
@@ -158,7 +149,7 @@ impl Case {
             if run.has_ended() {
                 assert_eq!(records + 1, ends.len());
             } else {
-                run.finish(&world, NonZeroUsize::new(2).unwrap(), &mut onward, |_| {}).unwrap();
+                finish(run, NonZeroUsize::new(2).unwrap(), &mut onward, |_| {}).unwrap();
             }
             assert!(&onward.journal == journal, "taken up behind record {records}");
             assert!(world.asked.load(Ordering::SeqCst) <= asked_in_all);
@@ -241,11 +232,8 @@ fn an_altered_outcome_is_found_even_when_the_chain_is_mended_by_no_one() {
     let text = String::from_utf8(sink.journal).unwrap().replacen(r#""v":2"#, r#""v":9"#, 1);
     assert!(!check_chain(text.as_bytes(), NonZeroUsize::MIN).outcome.holds());
     let world = World::default();
-    let resumed = SkillRun::resume(
-        case.problem.clone(),
-        &case.prepared,
-        &case.source,
-        &world,
+    let resumed = Run::resume(
+        SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &world).unwrap(),
         text.as_bytes(),
         &sink.blobs,
     );

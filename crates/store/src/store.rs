@@ -4,22 +4,13 @@ use std::fmt;
 use std::io::Read;
 
 use hence_canon::Digest;
-use hence_journal::{Head, RecordIndex};
+use hence_journal::{Durability, Head, RecordIndex};
 
 use crate::summary::unreadable;
 use crate::{AppendError, AttachmentName, Doctor, RunId, RunSummary, StoreError};
 
 /// Most bytes of a blob. A blob is held in memory while it is hashed.
 pub const BLOB_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-
-/// What a caller may rely on when a write returns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Durability {
-    /// Survives a crash of this process, not of the machine.
-    Buffered,
-    /// Survives power loss, as far as the disk tells the truth.
-    Synced,
-}
 
 /// Who writes a run, as far as the store can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]

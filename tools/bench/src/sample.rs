@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
-use hence_engine::{Engine, InputUnavailable, MemorySink, Plan, Request, Run, Sink, Step, View};
+use hence_engine::{Engine, InputUnavailable, MemorySink, Plan, Reason, Request, Run, Sink, Step, View};
 use hence_state::{Profile, StepError};
 
 use crate::Error;
@@ -100,7 +100,7 @@ pub(crate) fn problem(settings: Value, context: Value) -> Value {
 
 /// Runs a plan and returns its journal.
 pub(crate) fn journal(plan: Plan) -> Result<Vec<u8>, Error> {
-    let (run, header) = Run::start(plan)?;
+    let (run, header) = Run::start(Reason::new(plan))?;
     let mut sink = MemorySink::default();
     sink.append(&header)?;
     run.finish(&mut sink, |_| {})?;

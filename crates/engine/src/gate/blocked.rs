@@ -8,7 +8,7 @@ use hence_state::{Outcome, StepError, StepResult, StepStatus};
 
 use super::{BLOCKED_MEMBER, Judgement, POLICY_MEMBER};
 
-/// A step that policies blocked. Its record is kept; the run can be resumed.
+/// A step that policies blocked. Its attempt is recorded; the run can be resumed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("record {index}: step {step} is blocked: {}", self.why())]
 pub struct Blocked {

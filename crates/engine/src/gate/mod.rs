@@ -1,17 +1,15 @@
-//! Policies while a run happens: who judges a result before it is kept, and what the record says of it.
+//! The gate of a run with policies: it judges a result before it is appended.
 //!
-//! The engine knows no policies. A [`Gate`] is asked about every result before it becomes a record; what it blocks is
-//! recorded as a failed result with the code `policy_violation`, and the run stands before the same step. Nothing is
-//! erased: the blocked result stays in the journal, and a later attempt is a record of its own.
+//! The engine knows no policies. A [`Gate`] is asked about every result before it becomes a record; a result that it blocks
+//! is recorded as failed with the code `policy_violation`, and the same step stays due. Nothing is erased: the blocked
+//! result stays in the journal, and a later attempt is a record of its own.
 
 mod blocked;
 mod policy_state;
 
-use std::sync::Arc;
-
 use hence_canon::{Canonical, Value};
-use hence_journal::{Control, Header, Reader, Record, RecordIndex};
-use hence_state::{ProblemSpec, StepError, StepResult};
+use hence_journal::{Control, Reader, Record, RecordIndex};
+use hence_state::{StepError, StepResult};
 
 pub use blocked::{Blocked, attempt, was_started};
 pub(crate) use blocked::{block, block_unstarted, remark};
@@ -19,11 +17,19 @@ pub use policy_state::{PolicyOrderError, PolicyState, Role};
 
 use crate::{Blobs, blob};
 
-/// The step whose output is the policies a run goes by: its first record, and every amendment.
+/// The step whose output is the policies in force: its first record, and every amendment.
 pub const POLICIES_STEP: &str = "$policies";
 
-/// The step whose output is what the policies say of the whole run, recorded before it completes.
+/// The step whose output is the verdicts of the policies on the whole run, recorded before it completes.
 pub const VERDICTS_STEP: &str = "$verdicts";
+
+/// The step that reports outputs a skill declares and no step produced.
+pub const OUTPUTS_STEP: &str = "$outputs";
+
+/// Returns whether a step is one of the program, not one that the engine adds.
+pub fn is_program_step(step: &str) -> bool {
+    ![POLICIES_STEP, VERDICTS_STEP, OUTPUTS_STEP].contains(&step)
+}
 
 /// The member of a result that says which policies it violates, and how.
 pub const POLICY_MEMBER: &str = "policy";
@@ -31,118 +37,98 @@ pub const POLICY_MEMBER: &str = "policy";
 /// The member of a blocked result that keeps how the step ended.
 pub const BLOCKED_MEMBER: &str = "blocked";
 
-/// What policies say of a result.
+/// The judgement of policies on a result.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// Why the result may not be kept as it is; nothing when it may.
+    /// The violations that block the result; empty when it may be appended.
     pub blocks: Vec<StepError>,
-    /// What is to be recorded beside it: an object for each policy it violates, whether or not it blocks.
+    /// The remarks recorded with it: an object for each policy it violates, whether or not that blocks it.
     pub remarks: Vec<Value>,
 }
 
-/// What policies say of a run that is about to complete.
+/// The judgement of policies on a run that is about to complete.
 #[derive(Clone, Debug)]
 pub struct FinalVerdict {
-    /// Why it may not complete; nothing when it may.
+    /// The violations that block completion; empty when it may complete.
     pub blocks: Vec<StepError>,
-    /// Every verdict: what the step `$verdicts` gives.
+    /// Every verdict: the output of the step `$verdicts`.
     pub verdicts: Value,
 }
 
-/// Judges a run while it happens.
+/// The judge of a run in progress.
 ///
 /// The same records give the same judgements: a replay asks again and compares every byte.
 pub trait Gate {
-    /// Goes by these policies from here on, as record `index` says: the ones a run begins with, or amended ones.
+    /// Puts policies into force, as record `index` says: the ones a run begins with, or amended ones.
     ///
     /// # Errors
-    /// [`GateError`] when they cannot be enforced; the ones before, if there were any, then stay.
+    /// [`GateError`] when they cannot be enforced; the policies before stay in force then.
     fn set_policies(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError>;
 
     /// Judges a result before it becomes record `index`. Nothing changes.
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
 
-    /// Judges a step before it is executed, by a result it might give. Only what blocks the step whatever it gives may be
-    /// said here; the rest is judged when the result is there. Nothing changes.
+    /// Judges a step before it is executed, by a result it might give. Only violations that no result could avoid count
+    /// here; the rest is judged when the result is there. Nothing changes.
     fn precheck(&mut self, _index: RecordIndex, _result: &StepResult) -> Judgement {
         Judgement::default()
     }
 
-    /// Takes in a record that was kept: a result that was not blocked, a loop's decision, or a return to an earlier
-    /// position. What was done before a return was done; the policies are again those of that position.
-    fn take_in(&mut self, index: RecordIndex, record: &Record);
+    /// Observes a record that was appended: a result that was not blocked, a loop's decision, or a rollback. A rollback
+    /// undoes no action; the policies of that position are in force again.
+    fn observe(&mut self, index: RecordIndex, record: &Record);
 
     /// Judges the run as it would be if it completed now. Nothing changes.
     fn final_verdict(&mut self) -> FinalVerdict;
 }
 
-/// What a gate is told of a run before its first record.
-#[derive(Clone, Copy)]
-pub struct Opening<'a> {
-    /// The header of the run.
-    pub header: &'a Header,
-    /// Its problem.
-    pub problem: &'a Arc<ProblemSpec>,
-    /// Where its large values are.
-    pub blobs: &'a dyn Blobs,
-}
-
-/// Makes gates.
-pub trait Gates: Send + Sync {
-    /// Makes the gate of a run, which knows no policies yet.
-    ///
-    /// # Errors
-    /// [`GateError`] when the run cannot be judged: it never goes on without a gate.
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Result<Box<dyn Gate + 'a>, GateError>;
-}
-
-/// Shows a gate everything a journal records, policies first.
+/// Shows a gate every record of a journal.
 ///
 /// # Errors
-/// [`GateError`] when the policies are not at hand or cannot be enforced.
-pub fn catch_up(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -> Result<(), GateError> {
+/// [`GateError`] when the policies cannot be read or cannot be enforced.
+pub fn observe_journal(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -> Result<(), GateError> {
     let unread = |error: &dyn std::fmt::Display| GateError::Policies(error.to_string());
     let (_, reader) = Reader::open(journal).map_err(|error| unread(&error))?;
     for chained in reader {
         let chained = chained.map_err(|error| unread(&error))?;
-        if let Some(output) = laid(&chained.record) {
+        if let Some(output) = installed(&chained.record) {
             let policies = blob::resolve(output, blobs).map_err(|error| unread(&error))?;
             gate.set_policies(chained.index, &policies)?;
-        } else if is_seen(&chained.record) {
-            gate.take_in(chained.index, &chained.record);
+        } else if is_observed(&chained.record) {
+            gate.observe(chained.index, &chained.record);
         }
     }
     Ok(())
 }
 
-/// Returns the policies a journal lays down first: the ones its problem pins. A run that returned to before them lays
-/// them down again.
+/// Returns the policies a journal installs first: the ones its problem pins. A run that was rolled back to before them
+/// installs them again.
 ///
 /// # Errors
-/// [`GateError`] when they are not at hand.
+/// [`GateError`] when they cannot be read.
 pub fn first_installed(journal: &[u8], blobs: &dyn Blobs) -> Result<Option<Value>, GateError> {
     let unread = |error: &dyn std::fmt::Display| GateError::Policies(error.to_string());
     let (_, reader) = Reader::open(journal).map_err(|error| unread(&error))?;
     for chained in reader {
         let chained = chained.map_err(|error| unread(&error))?;
-        if let Some(output) = laid(&chained.record) {
+        if let Some(output) = installed(&chained.record) {
             return blob::resolve(output, blobs).map(Some).map_err(|error| unread(&error));
         }
     }
     Ok(None)
 }
 
-/// Returns the policies a record lays down.
-fn laid(record: &Record) -> Option<&Canonical> {
+/// Returns the policies a record installs.
+fn installed(record: &Record) -> Option<&Canonical> {
     match record {
         Record::Step(step) if &**step.result.step() == POLICIES_STEP => step.result.outcome().output(),
         _ => None,
     }
 }
 
-/// Returns whether a record is something policies speak of: what was done and where the run returned to, not what was
-/// said about it or blocked.
-pub fn is_seen(record: &Record) -> bool {
+/// Returns whether policies judge by a record: results of steps, loop decisions and rollbacks count, blocked attempts,
+/// policies and verdicts do not.
+pub fn is_observed(record: &Record) -> bool {
     match record {
         Record::Step(step) => {
             let is_aside = [POLICIES_STEP, VERDICTS_STEP].contains(&&**step.result.step());
@@ -157,21 +143,21 @@ pub fn is_seen(record: &Record) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
-    /// The policies are not at hand, or cannot be read.
+    /// The policies cannot be read.
     #[error("the policies cannot be enforced: {0}")]
     Policies(String),
-    /// The problem pins policies and nobody was asked to enforce them.
+    /// The problem pins policies and there is no gate to enforce them.
     #[error("the problem pins policies, and nothing here enforces them")]
     Unguarded,
     /// The problem pins other policies.
     #[error("the problem pins the policies {pinned}, found {found}")]
     OtherPolicies {
-        /// What the problem pins.
+        /// The digest that the problem pins.
         pinned: String,
-        /// What was given.
+        /// The digest of the policies given.
         found: String,
     },
-    /// Policies where none may come.
+    /// Policies come where none may.
     #[error("{0}")]
     PolicyOrder(#[from] PolicyOrderError),
 }

@@ -1,4 +1,4 @@
-//! What a run under policies owes besides its steps. One machine for running, resuming and verifying.
+//! The order of policy records in a run. One state machine for running, resuming and verifying.
 
 use hence_canon::{Canonical, Digest};
 use hence_state::{ProblemSpec, StepResult};
@@ -6,7 +6,7 @@ use hence_state::{ProblemSpec, StepResult};
 use super::{POLICIES_STEP, VERDICTS_STEP};
 use crate::blob;
 
-/// Where a run stands with its policies.
+/// How far a run is with its policies.
 #[derive(Clone, Debug)]
 pub struct PolicyState {
     pin: Option<Digest>,
@@ -15,24 +15,24 @@ pub struct PolicyState {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// No record says yet which policies there are.
+    /// No policies are recorded yet.
     NotInstalled,
     /// Steps may come.
-    Going,
+    Open,
     /// The last result was blocked.
     Blocked,
     /// All verdicts are in; only completion may come.
     Judged,
 }
 
-/// What a result is to a run under policies.
+/// The role of a result in a run with policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The policies the run goes by from here on.
+    /// The policies that are in force from here on.
     Policies,
-    /// What they say of the whole run.
+    /// The verdicts of the policies on the whole run.
     Verdicts,
-    /// An attempt that was blocked: the program stands where it stood.
+    /// A blocked attempt: the same step stays due.
     Blocked,
     /// A step of the program.
     Own,
@@ -50,7 +50,7 @@ pub enum PolicyOrderError {
     NotInstalled,
     /// Policies that are not the pinned ones.
     #[error("the recorded policies are not the ones the problem pins")]
-    NotThePinned,
+    NotPinnedOnes,
     /// Policies can be amended where they block, and nowhere else.
     #[error("nothing is blocked, so the policies cannot be amended")]
     NothingBlocked,
@@ -63,7 +63,7 @@ pub enum PolicyOrderError {
 }
 
 impl PolicyState {
-    /// Begins a run of a problem.
+    /// Returns the state at the beginning of a run.
     pub fn of(problem: &ProblemSpec) -> Self {
         Self { pin: problem.settings().policies, stage: Stage::NotInstalled }
     }
@@ -93,11 +93,11 @@ impl PolicyState {
         self.pin.is_some() && self.stage != Stage::Judged
     }
 
-    /// Takes a result and says what it is.
+    /// Applies a result and returns its role.
     ///
     /// # Errors
     /// [`PolicyOrderError`] when it may not come here; nothing changes then.
-    pub fn take(&mut self, result: &StepResult) -> Result<Role, PolicyOrderError> {
+    pub fn apply(&mut self, result: &StepResult) -> Result<Role, PolicyOrderError> {
         let is_aside = [POLICIES_STEP, VERDICTS_STEP].contains(&&**result.step());
         let Some(pin) = self.pin else {
             return if is_aside { Err(PolicyOrderError::NotPinned) } else { Ok(Role::Own) };
@@ -106,8 +106,10 @@ impl PolicyState {
             _ if self.stage == Stage::Judged => return Err(PolicyOrderError::Judged),
             POLICIES_STEP => {
                 match self.stage {
-                    Stage::NotInstalled if !says(result, pin) => return Err(PolicyOrderError::NotThePinned),
-                    Stage::Going => return Err(PolicyOrderError::NothingBlocked),
+                    Stage::NotInstalled if !has_digest(result, pin) => {
+                        return Err(PolicyOrderError::NotPinnedOnes);
+                    }
+                    Stage::Open => return Err(PolicyOrderError::NothingBlocked),
                     _ => {}
                 }
                 Role::Policies
@@ -118,29 +120,29 @@ impl PolicyState {
             _ => Role::Own,
         };
         self.stage = match role {
-            Role::Policies | Role::Own => Stage::Going,
+            Role::Policies | Role::Own => Stage::Open,
             Role::Blocked => Stage::Blocked,
             Role::Verdicts => Stage::Judged,
         };
         Ok(role)
     }
 
-    /// Takes the completion of the run.
+    /// Checks that the run may complete.
     ///
     /// # Errors
-    /// [`PolicyOrderError`] when verdicts are owed.
+    /// [`PolicyOrderError`] when verdicts are missing.
     pub fn complete(&self) -> Result<(), PolicyOrderError> {
         if self.needs_verdicts() { Err(PolicyOrderError::NotJudged) } else { Ok(()) }
     }
 }
 
-/// Returns whether a result gives the policies of a digest, itself or by reference.
-fn says(result: &StepResult, pin: Digest) -> bool {
-    result.outcome().output().is_some_and(|output| said(output) == pin)
+/// Returns whether the output of a result has a digest, itself or by reference.
+fn has_digest(result: &StepResult, pin: Digest) -> bool {
+    result.outcome().output().is_some_and(|output| output_digest(output) == pin)
 }
 
-/// Returns the digest of what an output says, wherever it is kept.
-pub(crate) fn said(output: &Canonical) -> Digest {
+/// Returns the digest of an output, inline or by reference.
+fn output_digest(output: &Canonical) -> Digest {
     blob::referenced(output.value()).unwrap_or_else(|| output.digest())
 }
 
@@ -179,36 +181,36 @@ mod tests {
     #[test]
     fn policies_come_first_and_verdicts_last() {
         let mut policy_state = pinned();
-        assert_eq!(policy_state.take(&gives("A", "{}")), Err(PolicyOrderError::NotInstalled));
+        assert_eq!(policy_state.apply(&gives("A", "{}")), Err(PolicyOrderError::NotInstalled));
         assert_eq!(
-            policy_state.take(&gives(POLICIES_STEP, r#"{"policies":[1]}"#)),
-            Err(PolicyOrderError::NotThePinned)
+            policy_state.apply(&gives(POLICIES_STEP, r#"{"policies":[1]}"#)),
+            Err(PolicyOrderError::NotPinnedOnes)
         );
-        assert_eq!(policy_state.take(&gives(POLICIES_STEP, r#"{"policies":[]}"#)), Ok(Role::Policies));
-        assert_eq!(policy_state.take(&gives("A", "{}")), Ok(Role::Own));
+        assert_eq!(policy_state.apply(&gives(POLICIES_STEP, r#"{"policies":[]}"#)), Ok(Role::Policies));
+        assert_eq!(policy_state.apply(&gives("A", "{}")), Ok(Role::Own));
         assert_eq!(policy_state.complete(), Err(PolicyOrderError::NotJudged));
-        assert_eq!(policy_state.take(&gives(VERDICTS_STEP, "{}")), Ok(Role::Verdicts));
-        assert_eq!(policy_state.take(&gives("B", "{}")), Err(PolicyOrderError::Judged));
+        assert_eq!(policy_state.apply(&gives(VERDICTS_STEP, "{}")), Ok(Role::Verdicts));
+        assert_eq!(policy_state.apply(&gives("B", "{}")), Err(PolicyOrderError::Judged));
         assert_eq!(policy_state.complete(), Ok(()));
     }
 
     #[test]
     fn policies_are_amended_only_where_they_block() {
         let mut policy_state = pinned();
-        policy_state.take(&gives(POLICIES_STEP, r#"{"policies":[]}"#)).unwrap();
+        policy_state.apply(&gives(POLICIES_STEP, r#"{"policies":[]}"#)).unwrap();
         let other = gives(POLICIES_STEP, r#"{"policies":[1]}"#);
-        assert_eq!(policy_state.take(&other), Err(PolicyOrderError::NothingBlocked));
-        assert_eq!(policy_state.take(&blocked("A")), Ok(Role::Blocked));
-        assert_eq!(policy_state.take(&other), Ok(Role::Policies));
-        assert_eq!(policy_state.take(&blocked(VERDICTS_STEP)), Ok(Role::Blocked));
+        assert_eq!(policy_state.apply(&other), Err(PolicyOrderError::NothingBlocked));
+        assert_eq!(policy_state.apply(&blocked("A")), Ok(Role::Blocked));
+        assert_eq!(policy_state.apply(&other), Ok(Role::Policies));
+        assert_eq!(policy_state.apply(&blocked(VERDICTS_STEP)), Ok(Role::Blocked));
         assert!(policy_state.is_blocked() && policy_state.needs_verdicts());
     }
 
     #[test]
-    fn without_policies_there_is_nothing_to_take_custody_of() {
+    fn without_policies_no_order_is_enforced() {
         let mut policy_state = policy_state("{}");
-        assert_eq!(policy_state.take(&gives(POLICIES_STEP, "{}")), Err(PolicyOrderError::NotPinned));
-        assert_eq!(policy_state.take(&blocked("A")), Ok(Role::Own));
+        assert_eq!(policy_state.apply(&gives(POLICIES_STEP, "{}")), Err(PolicyOrderError::NotPinned));
+        assert_eq!(policy_state.apply(&blocked("A")), Ok(Role::Own));
         assert!(policy_state.is_installed() && !policy_state.needs_verdicts());
     }
 }

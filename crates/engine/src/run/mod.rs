@@ -1,88 +1,56 @@
-//! A run: one record after the other, each kept before the next is thought of.
+//! A run of any program: started, resumed, marked and put under policies the same way.
 
-mod condition;
-mod decide;
-mod execute;
-mod mark;
 mod resume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::Value;
-use hence_journal::{Head, LoopAction, RecordIndex, Sealed};
-use hence_state::{CompletionRule, ReasoningState, StepStatus};
+use hence_journal::{Head, RecordIndex, Sealed};
+use hence_state::ReasoningState;
 
-pub use resume::{ResumeError, Resumed};
+pub use resume::ResumeError;
 
 use crate::blob::BlobError;
-use crate::book::{Book, BookError};
-use crate::cursor::Cursor;
-use crate::gate::{Blocked, Role};
-use crate::history::Recorded;
-use crate::plan::Plan;
-use crate::sink::Sink;
-use crate::step::Tally;
+use crate::book::{Book, BookError, Mark};
+use crate::gate::{Blocked, Gate, PolicyState};
+use crate::program::Program;
+use crate::sink::{Sink, SinkError};
 
-/// A run under way. Advancing consumes it, so that a run whose record could not be kept cannot go on.
-pub struct Run {
-    plan: Plan,
-    book: Book,
-    cursor: Cursor,
-    tally: Tally,
-    /// Outcomes a replay reads instead of asking the world again, by record.
-    recorded: BTreeMap<RecordIndex, Recorded>,
-    /// Where the run stood behind the records that something returns to.
-    kept: BTreeMap<RecordIndex, (Cursor, Tally)>,
-    /// What the step that policies blocked last gave.
-    blocked: Option<Recorded>,
+/// A run in progress. A run whose record could not be appended is over; another one is resumed from the journal.
+pub struct Run<'g, P: Program> {
+    book: Book<'g>,
+    program: P,
+    /// The positions of the program that a rollback may return to, by the record they follow.
+    snapshots: BTreeMap<RecordIndex, P::Snapshot>,
 }
 
-/// What one record told.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// A step was executed.
-    Step {
-        /// The record.
-        index: RecordIndex,
-        /// The step.
-        step: Arc<str>,
-        /// How it ended.
-        status: StepStatus,
-    },
-    /// A loop decided.
-    Decision {
-        /// The record.
-        index: RecordIndex,
-        /// What it decided.
-        action: LoopAction,
-        /// The iteration just finished.
-        iteration: u64,
-    },
-    /// Policies blocked a step, or the completion; the run stands.
-    Blocked(Blocked),
-    /// Policies, or what they say of the whole run, were recorded.
-    Policies {
-        /// The record.
-        index: RecordIndex,
-        /// What it holds.
-        role: Role,
-    },
-    /// The run completed.
-    Completed {
-        /// The record; the compat profile writes none.
-        index: Option<RecordIndex>,
-    },
+/// How far a run was driven.
+pub enum Driven<'g, P: Program> {
+    /// The run has ended.
+    Finished(Run<'g, P>),
+    /// Policies block the step that is due, or the completion. The blocked attempt is recorded.
+    Blocked(Run<'g, P>, Blocked),
+    /// The run has not ended and can be resumed.
+    Paused(Run<'g, P>, Pause),
 }
 
-/// A run after one more record.
-pub enum Advanced {
-    /// More is to come.
-    Going(Box<Run>, Event),
-    /// Policies block what comes next. Advancing again tries again.
-    Blocked(Box<Run>, Blocked),
-    /// Nothing is.
-    Ended(Finished, Event),
+/// The reason why a run was paused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pause {
+    /// Steps wait for an answer. Everything that did not need the answer has been executed.
+    Waiting(Vec<Waiting>),
+    /// Somebody asked the run to stop.
+    Stopped,
+}
+
+/// A step that waits for an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The key of the call that has no answer yet, or the step.
+    pub key: Arc<str>,
+    /// What it waits for, for people.
+    pub message: Arc<str>,
 }
 
 /// A run that has ended.
@@ -90,80 +58,62 @@ pub enum Advanced {
 pub struct Finished {
     /// The last state.
     pub state: ReasoningState,
-    /// Where its journal ends.
+    /// The head of its journal.
     pub head: Head,
 }
 
-/// Why a run could not go on. What is kept is whole; the run can be resumed.
+/// An error that stops a run. What was appended stays; the run can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// A record could not be made or kept.
+    /// A record could not be made or appended.
     #[error(transparent)]
     Book(#[from] BookError),
-    /// An event does not follow from the variables before it.
+    /// A result does not follow from the program.
     #[error("record {index}: {source}")]
-    Variables {
+    Unfit {
         /// The record.
         index: RecordIndex,
-        /// Why.
-        source: hence_variables::Misfit,
+        /// The rule it breaks.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The run's clock shows a time that variables cannot bear.
-    #[error("record {index}: {source}")]
-    Moment {
-        /// The record.
-        index: RecordIndex,
-        /// Why.
-        source: hence_variables::InvalidTimestamp,
-    },
-    /// What a step calls is not there now.
+    /// Problem and program do not belong together, so the run cannot begin.
+    #[error(transparent)]
+    Mismatch(Box<dyn std::error::Error + Send + Sync>),
+    /// A capability that a step calls does not answer now.
     #[error("step {step} cannot be done now: {message}")]
     Stopped {
         /// The step.
         step: Arc<str>,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// A step waits for somebody to say something.
+    /// A step waits for an answer.
     #[error("step {step} waits: {message}")]
     Waiting {
         /// The step.
         step: Arc<str>,
-        /// What for.
+        /// The question.
         message: String,
     },
-    /// A large value could not be read back.
+    /// The call log could not be written.
+    #[error("the call log could not be written: {0}")]
+    CallLog(SinkError),
+    /// A large value could not be read.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// What a replay wrote could not be read back.
-    #[error("a replay wrote what cannot be read back: {0}")]
-    Reopened(String),
-    /// Policies block what comes next. Its record is kept.
+    /// Policies block the next step. The blocked attempt is recorded.
     #[error(transparent)]
     Blocked(#[from] Blocked),
 }
 
-impl Run {
-    /// Starts a run and returns its header, which the caller keeps before advancing.
+impl<'g, P: Program> Run<'g, P> {
+    /// Starts a run and returns its header, which the caller appends before anything else.
     ///
     /// # Errors
-    /// [`RunError::Book`] when the clock has not even a first time.
-    pub fn start(plan: Plan) -> Result<(Self, Sealed), RunError> {
-        let (book, header) = plan.book()?;
-        let names = plan.steps.iter().map(|step| Arc::from(step.name())).collect();
-        let cursor = Cursor::new(names, plan.profile);
-        Ok((
-            Self {
-                plan,
-                book,
-                cursor,
-                tally: Tally::default(),
-                recorded: BTreeMap::new(),
-                kept: BTreeMap::new(),
-                blocked: None,
-            },
-            header,
-        ))
+    /// [`RunError`] when the run cannot begin.
+    pub fn start(program: P) -> Result<(Self, Sealed), RunError> {
+        let (book, header) = program.open()?;
+        Ok((Self { book, program, snapshots: BTreeMap::new() }, header))
     }
 
     /// Returns the state so far.
@@ -171,131 +121,116 @@ impl Run {
         self.book.state()
     }
 
-    /// Returns where the journal ends.
+    /// Returns the head of the journal.
     pub fn head(&self) -> Head {
         self.book.head()
     }
 
-    /// Returns the record that comes next.
-    pub(crate) fn next_index(&self) -> RecordIndex {
+    /// Returns the index of the next record.
+    pub fn next_index(&self) -> RecordIndex {
         self.book.next_index()
     }
 
-    /// Returns the plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    /// Returns the program.
+    pub fn program(&self) -> &P {
+        &self.program
     }
 
-    /// Records the policies the run goes by from here on: the pinned ones at its beginning, others where it is blocked.
+    /// Returns the book.
+    pub fn book(&self) -> &Book<'g> {
+        &self.book
+    }
+
+    /// Returns program and book, to append the next record.
+    pub fn parts(&mut self) -> (&mut P, &mut Book<'g>) {
+        (&mut self.program, &mut self.book)
+    }
+
+    /// Returns how far the run is with its policies.
+    pub fn policy_state(&self) -> &PolicyState {
+        self.book.policy_state()
+    }
+
+    /// Returns whether nothing is left to append.
+    pub fn has_ended(&self) -> bool {
+        self.program.has_ended(&self.book)
+    }
+
+    /// Returns the last state and the head.
+    pub fn into_finished(self) -> Finished {
+        let head = self.head();
+        Finished { state: self.book.into_state(), head }
+    }
+
+    /// Puts the run under a gate, which judges results before they are appended.
+    #[must_use]
+    pub fn with_gate(mut self, gate: Option<Box<dyn Gate + 'g>>) -> Self {
+        self.book.set_gate(gate);
+        self
+    }
+
+    /// Records the policies that are in force from here on: the pinned ones at the beginning, others where the run is
+    /// blocked. The result of the blocked step is judged again; it is not executed again.
     ///
     /// # Errors
-    /// [`RunError::Book`] when they cannot be enforced or may not come here; nothing is kept then.
+    /// [`RunError::Book`] when the policies cannot be enforced or may not come here; nothing is appended then.
     pub fn install_policies(
         &mut self,
         policies: &Value,
         sink: &mut dyn Sink,
     ) -> Result<RecordIndex, RunError> {
         let index = self.book.install_policies(policies, sink)?;
-        self.judge_again(index.next());
+        self.program.offer_again(index.next());
         Ok(index)
     }
 
-    /// What the blocked step gave is judged again by the policies before record `index`; nothing is called twice for them.
-    fn judge_again(&mut self, index: RecordIndex) {
-        if let Some(blocked) = self.blocked.take() {
-            self.recorded.insert(index, blocked);
-        }
-    }
-
-    /// Returns where the run stands with its policies.
-    pub fn policy_state(&self) -> &crate::PolicyState {
-        self.book.policy_state()
-    }
-
-    /// Executes the next step, or records the next decision.
+    /// Records a checkpoint or a rollback, also after the end of a run. Nothing is erased; a run that was rolled back
+    /// continues from the checkpoint when it is driven next.
     ///
     /// # Errors
-    /// [`RunError`]; whatever was kept before stays kept.
-    pub fn advance(mut self, sink: &mut dyn Sink) -> Result<Advanced, RunError> {
-        let event = if self.decision_is_due() {
-            self.decide(sink)?
-        } else if let Some(step) = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned() {
-            self.execute(&*step, sink)?
-        } else {
-            self.complete(sink)?
-        };
-        if let Event::Blocked(blocked) = event {
-            return Ok(Advanced::Blocked(Box::new(self), blocked));
+    /// [`RunError`] when there is no such checkpoint, or the name is taken; nothing is appended then.
+    pub fn mark(mut self, mark: &Mark, sink: &mut dyn Sink) -> Result<(Self, RecordIndex), RunError> {
+        if !P::has_checkpoints() {
+            return Err(BookError::NoCheckpoints.into());
         }
-        // A loop still decides after the last step, and completion still follows the last decision.
-        if self.is_going() {
-            return Ok(Advanced::Going(Box::new(self), event));
+        let marked = self.book.mark(mark, sink)?;
+        if let Some(to) = marked.returned_to {
+            self.restore(to);
         }
-        Ok(Advanced::Ended(self.into_finished(), event))
+        Ok((self, marked.index))
     }
 
-    /// Advances to the end, telling `observe` of each record.
+    /// Stores the present position as the one after `index`.
+    fn take_snapshot(&mut self, index: RecordIndex) {
+        self.book.take_snapshot(index);
+        self.snapshots.insert(index, self.program.snapshot());
+    }
+
+    fn restore(&mut self, to: RecordIndex) {
+        // Snapshots are taken together with those of the book, which has refused a position without one.
+        if let Some(snapshot) = self.snapshots.get(&to) {
+            self.program.restore(snapshot);
+        }
+    }
+}
+
+impl<'g, P: Program> Driven<'g, P> {
+    /// Returns the run when it has ended.
     ///
     /// # Errors
-    /// [`RunError`]; whatever was kept before stays kept.
-    pub fn finish(self, sink: &mut dyn Sink, mut observe: impl FnMut(&Event)) -> Result<Finished, RunError> {
-        let mut run = self;
-        loop {
-            match run.advance(sink)? {
-                Advanced::Going(going, event) => {
-                    observe(&event);
-                    run = *going;
-                }
-                Advanced::Blocked(_, blocked) => {
-                    observe(&Event::Blocked(blocked.clone()));
-                    return Err(blocked.into());
-                }
-                Advanced::Ended(finished, event) => {
-                    observe(&event);
-                    return Ok(finished);
-                }
+    /// [`RunError`] when the run is blocked, waits, or was stopped.
+    pub fn into_finished(self) -> Result<Run<'g, P>, RunError> {
+        match self {
+            Self::Finished(run) => Ok(run),
+            Self::Blocked(_, blocked) => Err(blocked.into()),
+            Self::Paused(_, Pause::Waiting(waiting)) => {
+                let first = waiting.into_iter().next();
+                let (step, message) = first.map(|first| (first.key, first.message)).unwrap_or_default();
+                Err(RunError::Waiting { step, message: message.to_string() })
+            }
+            Self::Paused(_, Pause::Stopped) => {
+                Err(RunError::Stopped { step: "".into(), message: "the run was stopped".to_owned() })
             }
         }
-    }
-
-    pub(crate) fn read_outcomes_from(&mut self, recorded: BTreeMap<RecordIndex, Recorded>) {
-        self.recorded = recorded;
-    }
-
-    pub(crate) fn is_going(&self) -> bool {
-        self.decision_is_due() || self.cursor.next_step().is_some() || self.completion_is_due()
-    }
-
-    fn decision_is_due(&self) -> bool {
-        let end_step = self.plan.loop_settings().map(|settings| &*settings.end_step);
-        end_step.is_some() && self.cursor.just_executed() == end_step
-    }
-
-    /// Completion is a record in the strict profile; in the compat profile it only shows in the returned state.
-    fn completion_is_due(&self) -> bool {
-        self.cursor.all_steps_done() && self.state().status() == hence_state::Status::Running
-    }
-
-    fn complete(&mut self, sink: &mut dyn Sink) -> Result<Event, RunError> {
-        if self.plan.profile.completion == CompletionRule::Unrecorded {
-            self.book.complete_unrecorded()?;
-            return Ok(Event::Completed { index: None });
-        }
-        if self.book.policy_state().needs_verdicts() {
-            let index = self.book.next_index();
-            return Ok(match self.book.final_verdict(sink)? {
-                Some(blocked) => Event::Blocked(blocked),
-                None => Event::Policies { index, role: Role::Verdicts },
-            });
-        }
-        let index = self.book.complete(sink)?;
-        // The step list is exhausted, so completion is the one record the cursor still takes.
-        let _ = self.cursor.complete();
-        Ok(Event::Completed { index: Some(index) })
-    }
-
-    fn into_finished(self) -> Finished {
-        let head = self.book.head();
-        Finished { state: self.book.into_state(), head }
     }
 }

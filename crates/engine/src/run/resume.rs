@@ -1,29 +1,24 @@
-//! Taking up a run where its journal ends. Nothing that is recorded is executed again.
+//! Resuming a run from its journal. Recorded steps are not executed again.
 
-use hence_journal::verify::Reason;
-use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, StepRecord};
-use hence_state::Status;
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::thread;
 
-use super::{Finished, Run, RunError};
+use hence_journal::verify::{Break, Outcome, Reason, check_behind, check_chain};
+use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, Sealed, positions};
+use hence_state::Profile;
+
+use super::{Run, RunError};
 use crate::blob::Blobs;
-use crate::book::Book;
-use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP};
-use crate::history::Recorded;
-use crate::plan::Plan;
-use crate::taken_up::{NotTakenUp, ReadBack, take_up};
+use crate::program::{Program, RecordMismatch, RecordedStep};
 
-/// A run read back from its journal.
-pub enum Resumed {
-    /// More is to come.
-    Going(Box<Run>),
-    /// It had ended already.
-    Ended(Finished),
-}
+/// Starting a thread costs more than hashing this much.
+const ASIDE_BYTES_MIN: usize = 64 * 1024;
 
-/// Why a journal cannot be taken up.
+/// A journal that cannot be resumed or replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// A line is no record.
+    /// A line is not a record.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The chain does not hold, so nothing may be appended to it.
@@ -31,147 +26,157 @@ pub enum ResumeError {
     Broken {
         /// The line, from 0.
         line: u64,
-        /// What does not hold.
+        /// The checks that fail.
         reasons: Vec<Reason>,
     },
-    /// A record does not fit the plan: another problem, another program, or an altered journal.
-    #[error("record {index} does not follow from the plan: {reason}")]
+    /// A record does not follow: another problem, another program, or an altered journal.
+    #[error("record {index} does not follow from the program: {reason}")]
     Diverged {
         /// The record.
         index: RecordIndex,
-        /// How.
+        /// The difference.
         reason: String,
     },
-    /// The recorded problem is not one this engine would run.
+    /// This engine would not run the recorded problem.
     #[error("the recorded problem is refused: {0}")]
     Refused(#[from] hence_state::Findings),
-    /// A record does not fit the state, or a large value is missing.
+    /// The run cannot begin, or a large value is missing.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
-impl From<NotTakenUp> for ResumeError {
-    fn from(error: NotTakenUp) -> Self {
-        match error {
-            NotTakenUp::Broken { line, reasons } => Self::Broken { line, reasons },
-            NotTakenUp::Read(error) => Self::Read(error),
-            NotTakenUp::OtherHeader(reason) => {
-                Self::Diverged { index: RecordIndex::HEADER, reason: reason.to_owned() }
-            }
-            NotTakenUp::OtherEnd { index, reason } => Self::Diverged { index, reason },
+impl ResumeError {
+    pub(crate) fn diverged(index: RecordIndex, reason: impl ToString) -> Self {
+        Self::Diverged { index, reason: reason.to_string() }
+    }
+
+    pub(crate) fn mismatch(index: RecordIndex, mismatch: RecordMismatch) -> Self {
+        match mismatch {
+            RecordMismatch::Flow(reason) => Self::Diverged { index, reason },
+            RecordMismatch::Blob(error) => Self::Run(error.into()),
         }
     }
 }
 
-impl ReadBack for Run {
-    type Error = ResumeError;
-
-    fn take_back(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
-        self.take_back_record(chained, blobs)
-    }
-
-    fn keep_position(&mut self, index: RecordIndex) {
-        Self::keep_position(self, index);
-    }
-
-    fn book(&mut self) -> &mut Book {
-        &mut self.book
-    }
-}
-
-impl Run {
-    /// Reads a run back: every record is taken in as it was when it was written, and compared with what the plan
-    /// would have written where that costs no execution.
+impl<P: Program> Run<'_, P> {
+    /// Reads a run back from its journal: every record is hashed, and applied as it was when it was appended.
     ///
     /// # Errors
-    /// [`ResumeError`] with the first record that does not fit. The journal is only read.
-    pub fn resume(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Resumed, ResumeError> {
-        Ok(Self::reopen(plan, journal, blobs)?.into_resumed())
-    }
-
-    /// Reads a run back whether or not it has ended: one that has can still be [marked](Self::mark).
-    ///
-    /// # Errors
-    /// As for [`resume`](Self::resume).
-    pub fn reopen(plan: Plan, journal: &[u8], blobs: &dyn Blobs) -> Result<Self, ResumeError> {
-        let (run, header) = Self::start(plan)?;
-        take_up(run, journal, &header, blobs)
-    }
-
-    fn take_back_record(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
-        let diverged =
-            |reason: &str| ResumeError::Diverged { index: chained.index, reason: reason.to_owned() };
-        match &chained.record {
-            Record::Header(_) => return Err(diverged("a header is the first record only")),
-            Record::Step(record) if self.is_aside(record) => {
-                self.take_back_aside(chained.index, record).map_err(|reason| diverged(&reason))?;
-            }
-            Record::Step(record) => {
-                let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
-                let step =
-                    due.filter(|step| !self.decision_is_due() && step.name() == &**record.result.step());
-                let step = step.ok_or_else(|| diverged("another step was due"))?;
-                self.take_in(step.artifact_key(), &record.result, blobs)?;
-                self.book.state_hash = record.state_after_hash;
-            }
-            Record::Control(Control::Loop(control)) => {
-                let action = self.decision(blobs).map_err(RunError::from)?;
-                if !self.decision_is_due() || action != Some(control.action) {
-                    return Err(diverged("the loop decides otherwise"));
-                }
-                self.settle(control.action)?;
-                self.book.state_hash = control.state_hash;
-            }
-            Record::Control(Control::Complete { at, state_hash }) => {
-                if !self.cursor.all_steps_done() {
-                    return Err(diverged("steps are left to run"));
-                }
-                self.book.apply_recorded_completion(at, *state_hash).map_err(RunError::from)?;
-                let _ = self.cursor.complete();
-            }
-            Record::Control(Control::Checkpoint(control)) => {
-                self.book.apply_recorded_checkpoint(control).map_err(RunError::from)?;
-            }
-            Record::Control(Control::Rollback(control)) => self.apply_recorded_rollback(control)?,
+    /// [`ResumeError`] with the first record that does not follow. The journal is only read.
+    pub fn resume(program: P, journal: &[u8], blobs: &dyn Blobs) -> Result<Self, ResumeError> {
+        let (run, header) = Self::start(program)?;
+        let check = || require_intact(check_chain(journal, NonZeroUsize::MIN).outcome);
+        let fold = || run.fold(open(journal, &header)?, &positions(journal), blobs);
+        if journal.len() < ASIDE_BYTES_MIN {
+            check()?;
+            return fold();
         }
-        self.book.move_head(chained.index, chained.hash);
+        // Hashing and folding do not depend on each other, so they run side by side.
+        thread::scope(|scope| {
+            let aside = thread::Builder::new().spawn_scoped(scope, check);
+            let folded = fold();
+            match aside {
+                Ok(aside) => aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
+                // No thread is available: this one does the work.
+                Err(_) => check()?,
+            }
+            folded
+        })
+    }
+
+    /// Applies the records that others appended after this run's head.
+    ///
+    /// # Errors
+    /// [`ResumeError`] with the first record that does not follow; the run must then be resumed anew.
+    pub fn catch_up(&mut self, lines: &[u8], blobs: &dyn Blobs) -> Result<(), ResumeError> {
+        let profile = Profile::named(self.book().profile().name);
+        require_intact(check_behind(self.head(), lines, &profile).outcome)?;
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let index = self.next_index();
+            let chained = Chained::decode(line, &profile).map_err(|error| ReadError { index, error })?;
+            self.apply_recorded(&chained, blobs)?;
+        }
+        self.check_state()
+    }
+
+    fn fold(
+        mut self,
+        records: Reader<'_>,
+        wanted: &BTreeSet<RecordIndex>,
+        blobs: &dyn Blobs,
+    ) -> Result<Self, ResumeError> {
+        self.take_snapshot(RecordIndex::HEADER);
+        for chained in records {
+            let chained = chained?;
+            self.apply_recorded(&chained, blobs)?;
+            if wanted.contains(&chained.index) {
+                self.take_snapshot(chained.index);
+            }
+        }
+        self.check_state()?;
+        Ok(self)
+    }
+
+    fn apply_recorded(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
+        let index = chained.index;
+        self.apply_record(index, &chained.record, blobs)
+            .map_err(|mismatch| ResumeError::mismatch(index, mismatch))?;
+        self.book.move_head(index, chained.hash);
         Ok(())
     }
 
-    /// Returns whether a result is about policies, or was blocked by them: the cursor does not move.
-    fn is_aside(&self, record: &StepRecord) -> bool {
-        matches!(self.book.policy_state().clone().take(&record.result), Ok(role) if role != Role::Own)
+    fn apply_record(
+        &mut self,
+        index: RecordIndex,
+        record: &Record,
+        blobs: &dyn Blobs,
+    ) -> Result<(), RecordMismatch> {
+        let (program, book) = (&mut self.program, &mut self.book);
+        match record {
+            Record::Header(_) => return Err(RecordMismatch::flow("a header is the first record only")),
+            Record::Step(record) => {
+                let role = book.policy_state().clone().apply(&record.result).map_err(RecordMismatch::flow)?;
+                program.apply_step(book, &RecordedStep { index, role, record, blobs })?;
+            }
+            Record::Control(control) => {
+                program.apply_control(book, control, blobs)?;
+                match control {
+                    Control::Complete { at, state_hash } => {
+                        book.apply_recorded_completion(at, *state_hash)?;
+                    }
+                    Control::Checkpoint(control) => book.apply_recorded_checkpoint(control)?,
+                    Control::Rollback(control) => {
+                        book.apply_recorded_rollback(control)?;
+                        self.restore(control.to);
+                    }
+                    Control::Loop(_) => {}
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn take_back_aside(&mut self, index: RecordIndex, record: &StepRecord) -> Result<(), String> {
-        let name = record.result.step();
-        let due = self.cursor.next_step().and_then(|at| self.plan.steps.get(at)).cloned();
-        let key = match &**name {
-            POLICIES_STEP => name.clone(),
-            VERDICTS_STEP if self.cursor.all_steps_done() => name.clone(),
-            VERDICTS_STEP => return Err("steps are left to run".to_owned()),
-            other => due
-                .filter(|step| !self.decision_is_due() && step.name() == other)
-                .map(|step| step.artifact_key().into())
-                .ok_or("another step was due")?,
-        };
-        match &**name {
-            POLICIES_STEP => self.judge_again(index.next()),
-            VERDICTS_STEP => self.blocked = None,
-            _ => self.blocked = Some(Recorded::of_attempt(&record.result)),
-        }
-        self.book.replay_step(&key, record).map_err(|error| error.to_string())
+    /// Compares the state with the one the last record names, on which everything before depends.
+    fn check_state(&mut self) -> Result<(), ResumeError> {
+        let last = RecordIndex::new(self.head().records.get().saturating_sub(1));
+        self.book.check_state().map_err(|(folded, claimed)| {
+            ResumeError::diverged(last, format!("the state hashes to {folded}, the record says {claimed}"))
+        })
     }
+}
 
-    fn into_resumed(self) -> Resumed {
-        let status = self.state().status();
-        let ended = !self.decision_is_due()
-            && self.cursor.next_step().is_none()
-            && !self.completion_is_due()
-            && matches!(status, Status::Failed | Status::Completed);
-        if ended {
-            return Resumed::Ended(self.into_finished());
-        }
-        Resumed::Going(Box::new(self))
+fn require_intact(chain: Outcome) -> Result<(), ResumeError> {
+    match chain {
+        Outcome::Broken(Break { line, reasons }) => Err(ResumeError::Broken { line, reasons }),
+        Outcome::Holds | Outcome::NotChecked(_) => Ok(()),
     }
+}
+
+fn open<'j>(journal: &'j [u8], header: &Sealed) -> Result<Reader<'j>, ResumeError> {
+    let (found, reader) = Reader::open(journal)?;
+    if found.hash != header.head().hash {
+        let reason = "the header is not the one this problem and engine write";
+        return Err(ResumeError::diverged(RecordIndex::HEADER, reason));
+    }
+    Ok(reader)
 }

@@ -1,7 +1,7 @@
 //! Real journals to tamper with.
 
 use hence_canon::parse;
-use hence_engine::{Engine, MemorySink, Request, Run, Sink};
+use hence_engine::{Engine, MemorySink, Reason, Request, Run, Sink};
 use hence_state::Profile;
 
 /// Runs a problem whose loop goes round so often and returns its journal.
@@ -14,7 +14,7 @@ pub(crate) fn journal(iterations: u32, profile: Profile) -> Vec<u8> {
                 "stop_condition":{{"path":"artifacts.verification.status","operator":"equals","value":"no"}}}}}}}}"#
     );
     let request = Request::of_value(parse(problem.as_bytes()).unwrap(), profile);
-    let (run, header) = Run::start(Engine::new().plan(&request).unwrap()).unwrap();
+    let (run, header) = Run::start(Reason::new(Engine::new().plan(&request).unwrap())).unwrap();
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
     run.finish(&mut sink, |_| {}).unwrap();

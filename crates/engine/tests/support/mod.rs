@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by tests, each of which uses part of it")]
 
 use hence_canon::{Value, parse};
-use hence_engine::{Engine, Finished, MemorySink, Request, Run, Sink};
+use hence_engine::{Engine, Finished, MemorySink, Reason, Request, Run, Sink};
 use hence_state::Profile;
 
 /// A problem with the given settings and evidence items.
@@ -29,7 +29,7 @@ pub(crate) fn looping(stop_at: u64, max_iterations: u64, batch: u64) -> String {
 /// Runs a problem to its end.
 pub(crate) fn run(engine: &Engine, problem: &Value, profile: Profile) -> (MemorySink, Finished) {
     let plan = engine.plan(&Request::of_value(problem.clone(), profile)).unwrap();
-    let (run, header) = Run::start(plan).unwrap();
+    let (run, header) = Run::start(Reason::new(plan)).unwrap();
     let mut sink = MemorySink::default();
     sink.append(&header).unwrap();
     let finished = run.finish(&mut sink, |_| {}).unwrap();

@@ -7,7 +7,7 @@ use hence_yaml::Span;
 use crate::args::skill::CheckArgs;
 use crate::input;
 use crate::prelude::*;
-use crate::skills::{Calls, FileFinding, SkillDocument, Surroundings};
+use crate::skills::{Calls, FileFinding, ReferencedFiles, SkillDocument};
 
 /// How many characters of a line are shown.
 const LINE_CHARACTERS_MAX: usize = 160;
@@ -88,8 +88,8 @@ fn visible(c: char) -> char {
 
 pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     let bytes = input::read_document(&args.document)?;
-    let Surroundings { library, findings: files, calls } =
-        Surroundings::read(&args.document, &bytes, &args.capabilities, &args.nested)?;
+    let ReferencedFiles { library, findings: files, calls } =
+        ReferencedFiles::read(&args.document, &bytes, &args.capabilities, &args.nested)?;
     let document = SkillDocument::read(&args.document, &bytes, &library)?;
     // Of what nobody could read it cannot be said that it declares nothing of that name.
     let is_told = |problem: &&Problem| calls == Calls::Known || problem.rule != Rule::UnknownCapability;

@@ -4,8 +4,8 @@ use hence_cognition::lineage::{Lineage, Written};
 use hence_cognition::reference::{Namespace, Reference};
 
 use crate::args::skill::{BlameArgs, ImpactArgs};
+use crate::kind::{self, Purpose, StoredSkillRun};
 use crate::prelude::*;
-use crate::skills;
 use crate::target::Journal;
 
 /// Steps that had a part in something.
@@ -63,34 +63,56 @@ impl Text for LineageReport {
 
 pub(super) fn blame(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
-    let (kept, outcomes) = skills::outcomes(&journal)?;
-    let is_step = kept.prepared.skill().step(&args.place).is_some();
+    kind::open(&journal, &[], Purpose::Read)?.blame(context, &journal, args)
+}
+
+pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliError> {
+    let journal = Journal::of_run(context, &args.run)?;
+    kind::open(&journal, &[], Purpose::Read)?.impact(context, &journal, args)
+}
+
+/// Reports where a place in the memory of a skill came from.
+pub(crate) fn blame_skill(
+    context: &Context,
+    journal: &Journal,
+    run: &StoredSkillRun,
+    args: &BlameArgs,
+) -> Result<Exit, CliError> {
+    let read = run.read_back(journal)?;
+    let (skill, outcomes) = (run.prepared.skill(), read.program().outcomes());
+    let is_step = skill.step(&args.place).is_some();
     let reference = reference(&args.place, "a place in the memory").map_err(|error| match is_step {
         // A step is no value; what became of it is another question.
         true => error.with_hint(hint::impact(context, &journal.name, &args.place)),
         false => error,
     })?;
-    let lineage = Lineage::of(kept.prepared.skill(), &outcomes);
+    let lineage = Lineage::of(skill, outcomes);
     let steps = lineage.blame(&reference);
     let nothing = match reference.namespace() {
         Namespace::Inputs | Namespace::Frame => "the caller gives it; no step of the run wrote it",
         _ => "no step of the run wrote it",
     };
-    report(context, journal.name, reference.to_string(), &steps, &outcomes, nothing)
+    report(context, &journal.name, reference.to_string(), &steps, outcomes, nothing)
 }
 
-pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliError> {
-    let journal = Journal::of_run(context, &args.run)?;
-    let (kept, outcomes) = skills::outcomes(&journal)?;
-    let lineage = Lineage::of(kept.prepared.skill(), &outcomes);
-    let is_step = kept.prepared.skill().step(&args.place).is_some();
+/// Reports what depends on a place in the memory of a skill, or on a step.
+pub(crate) fn impact_skill(
+    context: &Context,
+    journal: &Journal,
+    run: &StoredSkillRun,
+    args: &ImpactArgs,
+) -> Result<Exit, CliError> {
+    let read = run.read_back(journal)?;
+    let (skill, outcomes) = (run.prepared.skill(), read.program().outcomes());
+    let lineage = Lineage::of(skill, outcomes);
+    let is_step = skill.step(&args.place).is_some();
     let (of, steps) = if is_step {
         (args.place.clone(), lineage.impact_of_step(&args.place))
     } else {
         let reference = reference(&args.place, "a place in the memory or a step's id")?;
         (reference.to_string(), lineage.impact_of(&reference))
     };
-    report(context, journal.name, of, &steps, &outcomes, "nothing in the run depends on it")
+    report(context, &journal.name, of, &steps, outcomes, "nothing in the run depends on it")
 }
 
 /// Reads a place of the memory, written with dots or as a JSON pointer.
@@ -110,7 +132,7 @@ fn reference(text: &str, expected: &str) -> Result<Reference, CliError> {
 
 fn report(
     context: &Context,
-    run: String,
+    run: &str,
     of: String,
     steps: &[Written],
     outcomes: &[hence_cognition::run::StepOutcome],
@@ -131,6 +153,6 @@ fn report(
     };
     let steps: Vec<LineageRow> = steps.iter().map(row).collect();
     let found = !steps.is_empty();
-    context.print(&LineageReport { run, of, steps, nothing })?;
+    context.print(&LineageReport { run: run.to_owned(), of, steps, nothing })?;
     Ok(if found { Exit::Yes } else { Exit::No })
 }

@@ -1,10 +1,11 @@
 //! `hence replay`: run it again, compare every byte.
 
-use hence_engine::{Blobs, Engine, NoBlobs, RecordedSteps, Replay};
+use hence_engine::{Evidence, Replay};
 
 use crate::args::ReplayArgs;
+use crate::guard;
+use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::sink::StoreBlobs;
 use crate::target::Journal;
 
 /// What a replay found.
@@ -54,24 +55,18 @@ impl Text for ReplayReport {
 
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_target(context, &args.run)?;
-    if let Some(kept) = crate::skills::Kept::of_given(&journal, &args.capabilities.capabilities)? {
-        let replay = crate::skills::replay(&kept, &journal)?;
-        return tell(context, args, &journal, replay);
-    }
     let problem = journal.required_problem()?;
-    let store_blobs = journal.store.as_ref().map(|store| StoreBlobs(store));
-    let blobs: &dyn Blobs = match &store_blobs {
-        Some(blobs) => blobs,
-        None => &NoBlobs,
-    };
-    let engine = crate::bound::to_read(Engine::new(), &journal, &args.capabilities.capabilities)?;
-    let replay = crate::guard::gated(engine)
-        .replay(&journal.bytes, &problem.value, blobs, RecordedSteps::FromJournal)
-        .map_err(|error| CliError::replay(&journal.name, error))?;
-    tell(context, args, &journal, replay)
-}
-
-fn tell(context: &Context, args: &ReplayArgs, journal: &Journal, replay: Replay) -> Result<Exit, CliError> {
+    let run = kind::open(&journal, &args.capabilities.capabilities, Purpose::Read)?;
+    let replay = kind::with_blobs(&journal, |blobs| {
+        let open_gate = || guard::open_to_read(&journal, run.projection(), blobs);
+        let evidence = Evidence {
+            problem: Some(problem),
+            gate: Some(&open_gate),
+            ..Evidence::of_journal(&journal.bytes, blobs)
+        };
+        run.replay(&evidence)
+    });
+    let replay = replay.map_err(|error| CliError::resume(&journal.name, error))?;
     let equal = replay.difference.is_none();
     context.print(&describe(&journal.name, replay))?;
     if !equal {

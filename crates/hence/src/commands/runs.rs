@@ -1,6 +1,6 @@
 //! `hence runs`: what the store holds.
 
-use hence_engine::Engine;
+use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
 use hence_state::{Profile, StepStatus};
 use hence_store::{Condition, FileStore, RunSummary, Store};
@@ -187,7 +187,7 @@ fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>,
     let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
         return UNFINISHED;
     };
-    if hence_engine::is_interactive(&problem.value) {
+    if RunKind::of(&problem.value) == RunKind::Variables {
         return "interactive";
     }
     // The compat profile records no completion: the last step of its policy is its end.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, JsonPointer, Object, Value};
-use hence_engine::{Blobs, Engine, NoBlobs};
+use hence_cognition::checkpoint;
+use hence_engine::{Blobs, Engine};
 
 use super::show::find_record;
 use crate::args::StateArgs;
+use crate::kind::{StoredSkillRun, with_blobs};
 use crate::prelude::*;
-use crate::sink::StoreBlobs;
 use crate::target::Journal;
 
 /// A state, or part of it. Its JSON form is the value itself.
@@ -31,21 +32,19 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         .map_err(|error| CliError::from_error(Code::NoSuchPlace, error).with_hint(hint::STATE_POINTER))?;
     let journal = Journal::of_run(context, &args.run)?;
     if args.cognition {
-        let state = crate::skills::cognition(&journal)?;
+        let run = StoredSkillRun::require(&journal)?;
+        let state = checkpoint::save(run.read_back(&journal)?.program().execution());
         return print_part(context, &journal, &state, &pointer);
     }
     let problem = journal.required_problem()?;
     let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
     let state = Engine::new()
-        .state_at(&journal.bytes, &problem, at)
+        .state_at(&journal.bytes, problem, at)
         .map_err(|error| CliError::resume(&journal.name, error))?;
     let mut value = state.canonical().value().clone();
     if !args.raw {
-        value = match &journal.store {
-            Some(store) => give_back(&value, &StoreBlobs(store)),
-            None => give_back(&value, &NoBlobs),
-        }
-        .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?;
+        value = with_blobs(&journal, |blobs| give_back(&value, blobs))
+            .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?;
     }
     print_part(context, &journal, &value, &pointer)
 }

@@ -4,15 +4,15 @@ mod report;
 
 use std::num::NonZeroUsize;
 
-use hence_engine::{Blobs, Engine, Evidence, NoBlobs, RecordedSteps};
+use hence_engine::{Evidence, RunKind};
 use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
 
 use crate::args::VerifyArgs;
-use crate::input;
+use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::sink::StoreBlobs;
-use crate::skills::{LinkRow, linked_runs};
+use crate::skills::LinkRow;
 use crate::target::Journal;
+use crate::{guard, input};
 
 pub(crate) use report::VerifyReport;
 use report::{LevelRow, ReasonRow};
@@ -20,60 +20,37 @@ use report::{LevelRow, ReasonRow};
 pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut journal = Journal::of_target(context, &args.target)?;
     if let Some(path) = &args.problem {
-        journal.problem = Some(input::read_file(path)?);
+        journal.set_problem(input::read_file(path)?);
     }
     let problem = journal.parsed_problem()?;
-    let store_blobs = journal.store.as_ref().map(|store| StoreBlobs(store));
-    let blobs: &dyn Blobs = match &store_blobs {
-        Some(blobs) => blobs,
-        None => &NoBlobs,
-    };
-    let evidence = Evidence {
-        journal: &journal.bytes,
-        problem: problem.as_ref(),
-        anchor: args.anchor,
-        blobs,
-        recorded: RecordedSteps::FromJournal,
-        threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-    };
-    let mut links = Vec::new();
-    let report = match crate::skills::Kept::of(&journal)? {
-        Some(kept) => {
-            if args.level >= Level::Spec {
-                links = linked_runs(&kept, &journal, blobs);
-            }
-            crate::skills::verify(&kept, &evidence, args.level)
-        }
-        None => {
-            let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
-            crate::guard::gated(engine).verify(&evidence, args.level)
-        }
-    };
+    let run = kind::open(&journal, &[], Purpose::Read)?;
+    let (report, links) = kind::with_blobs(&journal, |blobs| {
+        let open_gate = || guard::open_to_read(&journal, run.projection(), blobs);
+        let evidence = Evidence {
+            problem,
+            anchor: args.anchor,
+            gate: Some(&open_gate),
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            ..Evidence::of_journal(&journal.bytes, blobs)
+        };
+        let links = if args.level >= Level::Spec { run.links(&journal, blobs) } else { Vec::new() };
+        (run.verify(&evidence, args.level), links)
+    });
     let shown = describe(&journal.name, &report, links);
     context.print(&shown)?;
-    // A run that is driven from outside has no next step of its own to resume with.
-    let is_driven = problem.is_some_and(|problem| hence_engine::is_interactive(&problem.value));
-    let next = if is_driven { Next::FromOutside } else { Next::OfItsOwn };
-    advise(context, args, &journal, &report, next);
+    advise(context, args, &journal, &report);
     Ok(if shown.holds { Exit::Yes } else { Exit::No })
 }
 
-/// Where the next record of a run comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// The run's program has a step to go on with.
-    OfItsOwn,
-    /// Somebody drives the run.
-    FromOutside,
-}
-
 /// Says what to do next.
-fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report, next: Next) {
+fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report) {
     let target = &args.target;
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
+    // A run that is driven from outside has no next step of its own to resume with.
+    let is_driven = journal.has_problem() && journal.kind == RunKind::Variables;
     let is_resumable =
-        journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && next == Next::OfItsOwn;
+        journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && !is_driven;
     let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);
     let is_cut_perhaps = is_unfinished && is_bare;
     if is_resumable {

@@ -1,7 +1,6 @@
 //! `hence why`: what a run waits for or where it stopped, since when, and the command that continues it.
 
-use hence_canon::parse;
-use hence_engine::is_interactive;
+use hence_engine::RunKind;
 use hence_journal::{Chained, Control, Reader, Record};
 use hence_skills::{CallHistory, CallStatus};
 use hence_state::Outcome;
@@ -9,8 +8,9 @@ use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
 
 use super::runs;
 use crate::args::WhyArgs;
+use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::skills::{self, Kept, WaitingRow};
+use crate::skills::{self, WaitingRow};
 use crate::target::{self, Journal};
 
 /// How a run stands, and what continues it.
@@ -99,16 +99,9 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
 
 impl Looked<'_> {
     fn look(mut self, journal: &Journal, status: &'static str) -> WhyReport {
-        let last = last_record(skills::whole_records(&journal.bytes));
+        let last = last_record(kind::whole_records(&journal.bytes));
         self.report.since = last.as_ref().and_then(|chained| time_of(&chained.record));
-        let kept = Kept::of(journal);
-        let problem = journal.problem.as_deref().and_then(|bytes| parse(bytes).ok());
-        self.report.kind = match (&kept, &problem) {
-            (_, Some(problem)) if is_interactive(problem) => "variables",
-            (Ok(Some(_)) | Err(_), _) => "skill",
-            (Ok(None), Some(_)) => "reason",
-            (Ok(None), None) => "unknown",
-        };
+        self.report.kind = if journal.has_problem() { journal.kind.as_str() } else { "unknown" };
         if let Some(holder) = &self.report.held_by {
             let says = format!("{holder} writes it; it goes on there");
             let next = self.command(&["log"]);
@@ -122,18 +115,16 @@ impl Looked<'_> {
             "failed" => self.failed(last.as_ref()),
             "blocked" => self.blocked(last.as_ref()),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
-            _ if self.report.kind == "variables" => {
+            _ if journal.has_problem() && journal.kind == RunKind::Variables => {
                 let next = hint::command(self.context, &["vars", "status", self.id.as_str()]);
                 let says = "it is driven from outside and takes the next operation".to_owned();
                 self.stands("interactive", says, vec![next])
             }
-            _ => match kept {
+            // A problem that cannot be read is reported by the commands that need it.
+            _ if !journal.has_problem() => self.calling(last.as_ref(), None),
+            _ => match kind::open(journal, &[], Purpose::Read).and_then(|run| run.due_step(journal)) {
+                Ok(due) => self.calling(last.as_ref(), due),
                 Err(error) => self.damaged(error.message),
-                Ok(Some(kept)) => match skills::due_step(&kept, journal) {
-                    Ok(due) => self.calling(last.as_ref(), due),
-                    Err(error) => self.damaged(error.message),
-                },
-                Ok(None) => self.calling(last.as_ref(), None),
             },
         }
     }
@@ -159,8 +150,7 @@ impl Looked<'_> {
         if history.undecided().next().is_some() {
             return self.undecided(&history);
         }
-        if history.calls().any(|(_, standing)| matches!(standing, CallStatus::Again)) || has_answer(&history)
-        {
+        if history.calls().any(|(_, status)| matches!(status, CallStatus::Again)) || has_answer(&history) {
             let next = self.command(&["resume"]);
             return self.stands("answered", "what it waited for is there".to_owned(), vec![next]);
         }
@@ -204,7 +194,7 @@ impl Looked<'_> {
         let why: Vec<String> =
             errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
         let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), name])];
-        if self.report.kind == "skill" && !name.starts_with('$') {
+        if self.report.kind == RunKind::Skill.as_str() && !name.starts_with('$') {
             next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", name]));
         }
         self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)
@@ -242,8 +232,8 @@ impl Looked<'_> {
 
 /// Tells whether somebody has answered what is not recorded yet.
 fn has_answer(history: &CallHistory) -> bool {
-    history.calls().any(|(call, standing)| {
-        &*call.capability == hence_capabilities::HUMAN_ASK && matches!(standing, CallStatus::Replied(_))
+    history.calls().any(|(call, status)| {
+        &*call.capability == hence_capabilities::HUMAN_ASK && matches!(status, CallStatus::Replied(_))
     })
 }
 

@@ -60,7 +60,7 @@ impl VariableFiles for StoreVariableFiles<'_> {
         }
     }
 
-    fn keep(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
+    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
         self.store.put_blob(spill.content.bytes(), Durability::Synced)?;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Tasks of one tree in several runs: how children that live elsewhere ended, and the tree they all make.
 
-use hence_engine::{Interactive, without_defects};
+use hence_engine::{VariablesRun, without_defects};
 use hence_store::{RunId, Store as _, StoreError};
 use hence_variables::{Call, State, StateId, TaskNode, Workspace};
 
@@ -11,7 +11,7 @@ use crate::sink::StoreBlobs;
 use crate::target::problem_name;
 
 /// Reads another run of the store; nothing when it is not there.
-pub(crate) fn read(context: &Context, run: &str) -> Result<Option<Interactive>, CliError> {
+pub(crate) fn read(context: &Context, run: &str) -> Result<Option<VariablesRun>, CliError> {
     let store = context.store()?;
     let Ok(id) = RunId::new(run) else { return Ok(None) };
     let problem = match store.attachment(&id, &problem_name()) {
@@ -20,7 +20,7 @@ pub(crate) fn read(context: &Context, run: &str) -> Result<Option<Interactive>, 
     };
     let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(run, error))?;
     let journal = whole_lines(store.journal_bytes(&id)?);
-    let loaded = Interactive::load(&journal, &without_defects(problem), &StoreBlobs(&store));
+    let loaded = VariablesRun::load(&journal, &without_defects(problem), &StoreBlobs(&store));
     loaded.map(Some).map_err(|error| CliError::resume(run, error))
 }
 

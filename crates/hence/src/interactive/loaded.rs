@@ -1,6 +1,6 @@
 //! Variables as a run has them: an interactive run's own, or those the steps of a skill wrote.
 
-use hence_engine::Interactive;
+use hence_engine::VariablesRun;
 use hence_journal::{Head, RecordIndex};
 use hence_skills::SkillVariables;
 use hence_variables::{Event, StateId, Timestamp, Workspace, apply};
@@ -10,7 +10,7 @@ use crate::error::CliError;
 /// A run that was read, for what its variables are.
 pub(crate) enum Loaded {
     /// Driven from outside.
-    Interactive(Box<Interactive>),
+    Variables(Box<VariablesRun>),
     /// Driven by a skill: its variables are a view of its steps.
     Skill(Box<SkillView>),
 }
@@ -24,21 +24,21 @@ pub(crate) struct SkillView {
 impl Loaded {
     pub(crate) fn workspace(&self) -> &Workspace {
         match self {
-            Self::Interactive(run) => run.workspace(),
+            Self::Variables(run) => run.workspace(),
             Self::Skill(view) => view.variables.workspace(),
         }
     }
 
     pub(crate) fn first_state(&self) -> Option<StateId> {
         match self {
-            Self::Interactive(run) => run.first_state(),
+            Self::Variables(run) => run.first_state(),
             Self::Skill(view) => Some(view.variables.state()),
         }
     }
 
     pub(crate) fn head(&self) -> Head {
         match self {
-            Self::Interactive(run) => run.head(),
+            Self::Variables(run) => run.head(),
             Self::Skill(view) => view.head,
         }
     }
@@ -46,7 +46,7 @@ impl Loaded {
     /// Returns what the run's clock shows.
     pub(crate) fn now(&self) -> Result<Timestamp, CliError> {
         match self {
-            Self::Interactive(run) => Ok(run.now()?),
+            Self::Variables(run) => Ok(run.now()?),
             Self::Skill(view) => Ok(view.variables.now()),
         }
     }

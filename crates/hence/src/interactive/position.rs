@@ -30,15 +30,7 @@ impl Position {
         if known.is_some_and(|known| known.checkpoint(name).is_some()) {
             return Ok(Self { then: None, checkpoint: Some(name.to_owned()), state });
         }
-        let journal = Journal {
-            skill: None,
-            nested: None,
-            capabilities: None,
-            name: session.id.as_str().to_owned(),
-            bytes: session.journal()?,
-            problem: None,
-            store: None,
-        };
+        let journal = Journal::of_bytes(session.id.as_str(), session.journal()?);
         let record = find_record(&journal, name).map_err(|_| {
             let message = format!("{name:?} is neither a checkpoint of {state} nor a record of the run");
             CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_VARIABLE_POSITIONS)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hence_canon::{Lenient, Value, canonical_bytes};
-use hence_engine::{Interactive, MemorySink, Request, Sink as _, without_defects};
+use hence_engine::{MemorySink, Request, Run, RunKind, Sink as _, Variables, VariablesRun, without_defects};
 use hence_journal::RecordIndex;
 use hence_state::Profile;
 use hence_store::{FileStore, NewRun, RunId, RunWriter, Store as _, StoreError};
@@ -20,8 +20,8 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::hint;
+use crate::kind::StoredSkillRun;
 use crate::sink::{StoreBlobs, StoreSink};
-use crate::skills::Kept;
 use crate::target::{Journal, find_run, problem_name};
 
 /// How long a command waits for another process to finish its change. A change takes milliseconds; who holds the
@@ -39,7 +39,7 @@ pub(crate) struct Session<'a> {
     pub(crate) root: PathBuf,
     problem: Lenient,
     /// The program, when a skill drives the run.
-    skill: Option<Kept>,
+    skill: Option<StoredSkillRun>,
     run: Option<Loaded>,
 }
 
@@ -49,8 +49,11 @@ impl<'a> Session<'a> {
         let store = context.store()?;
         let id = find_run(&store, name)?;
         let journal = Journal::of_run(context, id.as_str())?;
-        let problem = journal.required_problem()?;
-        let skill = Kept::of(&journal)?;
+        let problem = journal.required_problem()?.clone();
+        let skill = match journal.kind {
+            RunKind::Skill => StoredSkillRun::open(&journal, &[])?,
+            RunKind::Reason | RunKind::Variables => None,
+        };
         let mut session = Self { context, store, id, root: root.to_owned(), problem, skill, run: None };
         session.run = Some(session.load_all()?);
         Ok(session)
@@ -94,11 +97,11 @@ impl<'a> Session<'a> {
     fn load_all(&self) -> Result<Loaded, CliError> {
         let journal = self.journal()?;
         let Some(kept) = &self.skill else {
-            let loaded = Interactive::load(&journal, &self.problem, &StoreBlobs(&self.store));
-            return Ok(Loaded::Interactive(Box::new(loaded.map_err(|error| self.not_loaded(error))?)));
+            let loaded = VariablesRun::load(&journal, &self.problem, &StoreBlobs(&self.store));
+            return Ok(Loaded::Variables(Box::new(loaded.map_err(|error| self.not_loaded(error))?)));
         };
         let variables = kept.variables(&journal, &StoreBlobs(&self.store));
-        let variables = variables.map_err(|error| CliError::resume_skill(self.id.as_str(), error))?;
+        let variables = variables.map_err(|error| CliError::resume(self.id.as_str(), error))?;
         let head = hence_journal::read_tail(&journal).map(|tail| tail.head);
         let head = head.map_err(|error| {
             CliError::of_run(Code::BadRecord, &self.id, error).with_hint(hint::verify(self.id.as_str()))
@@ -113,7 +116,7 @@ impl<'a> Session<'a> {
             return Ok((workspace, now.unwrap_or(view.variables.now())));
         }
         let (journal, blobs) = (self.journal()?, StoreBlobs(&self.store));
-        let then = Interactive::load_until(&journal, &self.problem, &blobs, last);
+        let then = VariablesRun::load_until(&journal, &self.problem, &blobs, last);
         let then = then.map_err(|error| self.not_loaded(error))?;
         Ok((then.workspace().clone(), then.now()?))
     }
@@ -155,7 +158,7 @@ impl<'a> Session<'a> {
 
     /// Takes in what others recorded since.
     pub(crate) fn refresh(&mut self) -> Result<(), CliError> {
-        let Some(Loaded::Interactive(mut run)) = self.run.take() else {
+        let Some(Loaded::Variables(mut run)) = self.run.take() else {
             self.run = Some(self.load_all()?);
             return Ok(());
         };
@@ -167,7 +170,7 @@ impl<'a> Session<'a> {
             .map_err(|error| CliError::file("read", &self.store.journal_path(&self.id), error))?;
         let caught_up = run.catch_up(&whole_lines(lines), &StoreBlobs(&self.store));
         caught_up.map_err(|error| CliError::resume(self.id.as_str(), error))?;
-        self.run = Some(Loaded::Interactive(run));
+        self.run = Some(Loaded::Variables(run));
         Ok(())
     }
 
@@ -186,7 +189,7 @@ impl<'a> Session<'a> {
             Call::On { state, op } if op.changes_something() => self.shared_scopes(*state, op)?,
             _ => None,
         };
-        let Some(Loaded::Interactive(mut run)) = self.run.take() else {
+        let Some(Loaded::Variables(mut run)) = self.run.take() else {
             return self.loaded().map(|_| Reply::Done);
         };
         let mut sink = StoreSink::new(&self.store, writer);
@@ -202,7 +205,7 @@ impl<'a> Session<'a> {
         }
         ground.shared_scopes = shared_scopes.as_mut();
         let (run, reply) = run.call(call, &mut ground, &mut sink)?;
-        self.run = Some(Loaded::Interactive(Box::new(run)));
+        self.run = Some(Loaded::Variables(Box::new(run)));
         reply.map_err(|refusal| CliError::variables(&refusal))
     }
 
@@ -225,7 +228,7 @@ impl<'a> Session<'a> {
         let Some(known) = workspace.state(*state) else { return Ok(Vec::new()) };
         let mut news = Vec::new();
         if !op.changes_something()
-            && let (Loaded::Interactive(run), Some(shared_scopes)) =
+            && let (Loaded::Variables(run), Some(shared_scopes)) =
                 (self.loaded()?, SharedScopes::look(self.context, known)?)
         {
             news.extend(shares(run, *state, &shared_scopes));
@@ -243,7 +246,7 @@ impl<'a> Session<'a> {
     pub(crate) fn seen_by(&self, state: StateId) -> Result<Workspace, CliError> {
         let mut workspace = self.workspace()?.clone();
         let Some(known) = workspace.state(state) else { return Ok(workspace) };
-        let (Loaded::Interactive(run), Some(shared_scopes)) =
+        let (Loaded::Variables(run), Some(shared_scopes)) =
             (self.loaded()?, SharedScopes::look(self.context, known)?)
         else {
             return Ok(workspace);
@@ -262,7 +265,7 @@ impl<'a> Session<'a> {
 }
 
 /// Returns the calls that take in what shared layers hold.
-fn shares(run: &Interactive, state: StateId, shared_scopes: &SharedScopes) -> Vec<Call> {
+fn shares(run: &VariablesRun, state: StateId, shared_scopes: &SharedScopes) -> Vec<Call> {
     let news = run.workspace().sight(state).map(|sight| shared_scopes.news(sight)).unwrap_or_default();
     news.into_iter().map(|shared| Call::Share { state, shared: Box::new(shared) }).collect()
 }
@@ -303,7 +306,7 @@ pub(crate) fn create(
     problem: Value,
     root: &Path,
     call: &Call,
-) -> Result<(FileStore, RunId, Interactive, Reply), CliError> {
+) -> Result<(FileStore, RunId, VariablesRun, Reply), CliError> {
     let store = context.store_or_new()?;
     let (id, run, reply) = create_in(&store, problem, root, call)?;
     Ok((store, id, run, reply))
@@ -315,12 +318,12 @@ pub(super) fn create_in(
     problem: Value,
     root: &Path,
     call: &Call,
-) -> Result<(RunId, Interactive, Reply), CliError> {
+) -> Result<(RunId, VariablesRun, Reply), CliError> {
     let bytes = canonical_bytes(&problem);
     let request = Request::new(without_defects(problem), Profile::STRICT);
-    let (run, header) =
-        Interactive::start(&request).map_err(|findings| CliError::refused("the new run", &findings))?;
-    let id = RunId::new(run.problem().id())
+    let program = Variables::new(&request).map_err(|findings| CliError::refused("the new run", &findings))?;
+    let (run, header) = Run::start(program)?;
+    let id = RunId::new(run.program().problem().id())
         .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
     let mut sink = MemorySink::default();
     // A memory sink keeps everything.

@@ -4,7 +4,7 @@
 //! ordinary runs of variables, so they are verified, replayed and looked at like any other (`--store .hence/scopes`).
 //! A run takes in what they hold before it decides, and writes to them before it records its own change.
 
-use hence_engine::{Interactive, SinkError, variables_problem, without_defects};
+use hence_engine::{SinkError, VariablesRun, variables_problem, without_defects};
 use hence_store::{FileStore, RunId, RunWriter, Store as _, StoreError};
 use hence_variables::{
     Call, Event, Init, Layer, Op, Scope, Shared, Sight, State, StateId, Workspace, layer_after,
@@ -27,7 +27,7 @@ const KEEPER_BEGINS: &str = "1970-01-01T00:00:00Z";
 /// A shared layer and the run that keeps it.
 struct ScopeRun {
     scope: Scope,
-    run: Option<Interactive>,
+    run: Option<VariablesRun>,
     state: StateId,
     writer: Option<Box<dyn RunWriter>>,
 }
@@ -119,7 +119,7 @@ impl ScopeRun {
         let problem = store.attachment(id, &problem_name())?;
         let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(id.as_str(), error))?;
         let journal = whole_lines(store.journal_bytes(id)?);
-        let run = Interactive::load(&journal, &without_defects(problem), &StoreBlobs(store));
+        let run = VariablesRun::load(&journal, &without_defects(problem), &StoreBlobs(store));
         let run = run.map_err(|error| CliError::resume(id.as_str(), error))?;
         let state = run.first_state().unwrap_or(StateId::from_number(1));
         Ok(Self { scope, run: Some(run), state, writer: None })

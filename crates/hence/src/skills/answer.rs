@@ -3,16 +3,12 @@
 use hence_canon::{Object, Value, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::capability::{Registry as _, breach};
-use hence_skills::{
-    Answer, CallHistory, CallName, CallStatus, Entry, Ledger, Promise, Question, RefusedAnswer,
-};
-use hence_store::Store as _;
+use hence_skills::{Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer};
+use hence_store::{Durability, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::calls::{self, StoreCallLog};
-use super::going::{Given, Going};
-use super::{Kept, required};
+use super::{calls, library_pinned};
 use crate::args::skill::AnswerArgs;
 use crate::code::Code;
 use crate::context::Context;
@@ -20,6 +16,7 @@ use crate::data::Data;
 use crate::error::CliError;
 use crate::escape::escape;
 use crate::exit::Exit;
+use crate::kind::{self, DriveOptions, Purpose, StoredSkillRun};
 use crate::report::{Text, pairs};
 use crate::target::Journal;
 use crate::{bound, hint, input};
@@ -53,33 +50,20 @@ impl Text for AnswerReport {
     }
 }
 
-/// What asks: a run of a skill, or a bound step of a problem.
-enum Asker {
-    Skill(Box<Kept>),
-    Problem(Box<Library>),
-}
-
-impl Asker {
-    fn of(journal: &Journal) -> Result<Self, CliError> {
-        match bound::answering_library(journal)? {
-            Some(library) => Ok(Self::Problem(Box::new(library))),
-            None => required(journal).map(|kept| Self::Skill(Box::new(kept))),
+/// Returns what a run may call: a run of a skill, or one with bound steps.
+fn library_of(journal: &Journal) -> Result<Library, CliError> {
+    match journal.parsed_problem()?.map(|document| &document.value) {
+        Some(problem) if bound::binds(problem) => {
+            library_pinned(journal, &[], bound::pinned_capabilities(problem))
         }
-    }
-
-    fn library(&self) -> &Library {
-        match self {
-            Self::Skill(kept) => &kept.library,
-            Self::Problem(library) => library,
-        }
+        _ => Ok(StoredSkillRun::require(journal)?.library),
     }
 }
 
 /// Takes an answer in.
 pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
-    let asker = Asker::of(&journal)?;
-    let library = asker.library();
+    let library = &library_of(&journal)?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
     // From here on nobody else answers: of two at once the second finds the first one's answer.
@@ -111,20 +95,15 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         by: args.by.clone(),
         next: hint::command(context, &["resume", id.as_str()]),
     };
-    let log = StoreCallLog::open(&mut *opened.writer)?;
+    let file = opened.writer.side_log(&calls::calls_name())?;
+    let log = CallLog::new(history, move |line, durability| Ok(file.append(line, durability)?));
     let entry = Entry::Answer { key: call.key.clone(), answer, by };
-    Ledger::new(history, &log)
-        .note(entry, Promise::Durable)
-        .map_err(|error| CliError::at(Code::Disk, "the answer could not be stored", error))?;
+    log.note(entry, Durability::Synced)
+        .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be stored: {error}")))?;
     drop((log, opened));
     if args.resume {
-        return match &asker {
-            Asker::Problem(_) => crate::commands::resume_problem(context, &journal),
-            Asker::Skill(kept) => {
-                let given = Given::default();
-                Going { context, store: &store, kept, id: &id, copy: None, given }.take_up()
-            }
-        };
+        let run = kind::open(&journal, &[], Purpose::Resume)?;
+        return run.resume(context, &journal, DriveOptions::default());
     }
     context.print(&report)?;
     Ok(Exit::Yes)
@@ -133,15 +112,15 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
 /// Finds the call a person means.
 fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Result<CallName, CliError> {
     let is_meant = |call: &CallName| &*call.step == place || &*call.key == place;
-    let is_open = |standing: &CallStatus| matches!(standing, CallStatus::Asked(_) | CallStatus::Begun);
+    let is_open = |status: &CallStatus| matches!(status, CallStatus::Asked(_) | CallStatus::Begun);
     let meant: Vec<(&CallName, &CallStatus)> = history.calls().filter(|(call, _)| is_meant(call)).collect();
     let open: Vec<&CallName> =
-        meant.iter().filter(|(_, standing)| is_open(standing)).map(|(call, _)| *call).collect();
+        meant.iter().filter(|(_, status)| is_open(status)).map(|(call, _)| *call).collect();
     match open.as_slice() {
         [call] => Ok((*call).clone()),
         [] if meant.is_empty() => {
             let message = format!("run {run}: nothing waits for an answer at {place}");
-            let waiting = history.calls().filter(|(_, standing)| is_open(standing));
+            let waiting = history.calls().filter(|(_, status)| is_open(status));
             let waiting = waiting.map(|(call, _)| format!("waiting: {} ({})", call.step, call.key));
             let hint = hint::why_waiting(context, run);
             Err(CliError::new(Code::NotAsked, message).with_hint(hint).with_findings(waiting))
@@ -185,7 +164,7 @@ fn read(
         return Ok(Answer::Done(output));
     }
     let (name, bytes) = given("--value", args.value.as_deref().unwrap_or_default())?;
-    let question = match history.standing(&call.key) {
+    let question = match history.status(&call.key) {
         Some(CallStatus::Asked(Question { input, .. })) => input.clone(),
         _ => Value::Null,
     };

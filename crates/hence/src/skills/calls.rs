@@ -1,20 +1,20 @@
-//! What is under way beside a run's journal.
+//! The call log of a stored run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::parse;
-use hence_engine::SinkError;
+use hence_engine::RunKind;
 use hence_journal::{ActivePath, Control, Reader, Record};
-use hence_skills::{CallHistory, CallLog, Entry, Pinned, Promise};
-use hence_store::{AttachmentName, Durability, RunId, RunWriter, SideLog, Store, StoreError};
+use hence_skills::{CallHistory, Entry};
+use hence_store::{AttachmentName, Durability, RunId, RunWriter, Store, StoreError};
 
-use super::whole_records;
 use crate::code::Code;
 use crate::error::CliError;
+use crate::kind::whole_records;
 use crate::target::problem_name;
 
-/// The attachment that holds what is under way: intents, replies, questions, answers.
+/// The attachment that holds the call log: intents, replies, questions, answers.
 pub(crate) const CALLS: &str = "calls.ndjson";
 
 /// Returns the name of the attachment.
@@ -22,26 +22,7 @@ pub(crate) fn calls_name() -> AttachmentName {
     AttachmentName::new(CALLS).expect("the name is plain")
 }
 
-/// The lines beside a run's journal, as the store keeps them.
-pub(crate) struct StoreCallLog(Box<dyn SideLog>);
-
-impl StoreCallLog {
-    pub(crate) fn open(writer: &mut dyn RunWriter) -> Result<Self, CliError> {
-        Ok(Self(writer.side_log(&calls_name())?))
-    }
-}
-
-impl CallLog for StoreCallLog {
-    fn append(&self, line: &[u8], promise: Promise) -> Result<(), SinkError> {
-        let durability = match promise {
-            Promise::Kept => Durability::Buffered,
-            Promise::Durable => Durability::Synced,
-        };
-        Ok(self.0.append(line, durability)?)
-    }
-}
-
-/// Reads what is under way in a run; what is recorded already is left out. `None` when there is nothing beside it.
+/// Reads the call log of a run, without calls of recorded steps; `None` when there is none.
 pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistory>, CliError> {
     let bytes = match store.attachment(id, &calls_name()) {
         Ok(bytes) => bytes,
@@ -52,11 +33,11 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
         .map_err(|error| CliError::of_run(Code::Calls, format_args!("{id}: {CALLS}"), error))?;
     let journal = store.journal_bytes(id)?;
     let problem = store.attachment(id, &problem_name()).ok().and_then(|bytes| parse(&bytes).ok());
-    if problem.as_ref().and_then(Pinned::of_value).is_some() {
+    if problem.as_ref().is_some_and(|problem| RunKind::of(problem) == RunKind::Skill) {
         let recorded = recorded_steps(&journal);
         history.forget(|step| recorded.contains(step));
     } else {
-        // A loop takes the same step again and again; which one a call is for is told by its place in the run.
+        // A loop executes the same step many times; the key of a call says which execution it belongs to.
         let next = format!("/{}.", next_step_index(&journal));
         history.keep_calls(|call| call.key.strip_prefix(&*call.step).is_some_and(|at| at.starts_with(&next)));
     }
@@ -77,10 +58,10 @@ fn next_step_index(journal: &[u8]) -> u64 {
     path.last().copied().unwrap_or(0)
 }
 
-/// Says beside the journal that a run is about to return to an earlier position, if anything is known there: what was
-/// called for the steps it leaves behind must not answer for them when they are taken again.
+/// Logs that a run is about to roll back, if it has a call log: replies to steps that are rolled back must not answer when
+/// the steps are executed again.
 ///
-/// It is said first: a crash before the record leaves steps that are asked anew though they are recorded, which nobody asks.
+/// Logged before the record. A crash in between only re-enables calls of recorded steps, which are never executed.
 pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWriter) -> Result<(), CliError> {
     match store.attachment(id, &calls_name()) {
         Ok(_) => {}
@@ -97,7 +78,7 @@ fn recorded_steps(journal: &[u8]) -> BTreeSet<Arc<str>> {
     let mut path = ActivePath::default();
     for chained in reader.map_while(Result::ok) {
         match chained.record {
-            // What policies blocked took no effect, and is tried again.
+            // A blocked step took no effect and is tried again.
             Record::Step(step) if !step.result.outcome().is_blocked() => {
                 path.push(chained.index, step.result.step().clone());
             }

@@ -107,7 +107,7 @@ fn finding(files: &[Named], found: &SourceProblem) -> ((usize, usize), String) {
 }
 
 /// Returns what is kept beside a run.
-pub(crate) fn kept(declarations: &Declarations) -> Vec<u8> {
+pub(crate) fn attachment(declarations: &Declarations) -> Vec<u8> {
     let file = |source: &Source| {
         let folder = source.folder.to_string_lossy().into_owned();
         Object::from_iter([("folder", Value::from(folder)), ("document", source.document.clone())])
@@ -117,7 +117,7 @@ pub(crate) fn kept(declarations: &Declarations) -> Vec<u8> {
 }
 
 /// Reads what was kept beside a run, which must be what the run pins.
-pub(crate) fn read_kept(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
+pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
     let other = |message: String| {
         CliError::new(Code::OtherCapabilities, format!("{run}: {message}")).with_hint(hint::NAME_CAPABILITIES)
     };

@@ -4,115 +4,98 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_capabilities::Library;
-use hence_engine::{Blobs, Gate, Sink, SinkError};
+use hence_engine::{Blobs, MemorySink, Sink, SinkError};
 use hence_journal::{Reader, Sealed};
 use hence_skills::{
-    Carried, EffectiveRecord, ForkError, Links, NewSkillRun, Origin, Pinned, RecordKind, SkillRun,
+    Carried, EffectiveRecord, ForkError, Links, NewSkillRun, Origin, Pinned, RecordKind, carry_over,
     effective_records, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile};
-use hence_store::{Durability, NewRun, RunId, Store as _, StoreError};
+use hence_store::{Durability, FileStore, RunId, Store as _};
 
-use super::end::Beginning;
-use super::going::{Given, Going};
-use super::{
-    Kept, SKILL, SkillDocument, capabilities, given, read_whole, required, run, secrets, whole_records,
-    with_blobs,
-};
+use super::{SKILL, SkillDocument, capabilities, given, secrets};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
+use crate::kind::{
+    DriveOptions, Driveable as _, OpenRun as _, RunDriver, StoredSkillRun, whole_records, with_blobs,
+};
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
-use crate::{guard, input};
+use crate::{guard, hint, input};
 
-/// Forks a run.
-pub(crate) fn fork(context: &Context, args: &ForkArgs) -> Result<Exit, CliError> {
-    let journal = Journal::of_run(context, &args.run)?;
-    let origin = required(&journal)?;
-    let before = read_whole(&origin, &journal)?;
+/// Forks a run of a skill.
+pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
+    let origin = StoredSkillRun::require(journal)?;
+    let before = origin.read_back(journal)?;
     let from: Arc<str> = args.from.as_str().into();
-    let kept = other_capabilities(required(&journal)?, &args.capabilities.capabilities)?;
-    let kept = match &args.with {
-        None => kept,
-        Some(file) => other_skill(file, kept)?,
+    let run = other_capabilities(StoredSkillRun::require(journal)?, &args.capabilities.capabilities)?;
+    let run = match &args.with {
+        None => run,
+        Some(file) => other_skill(file, run)?,
     };
-    let outcomes = before.outcomes();
-    let shared = shared_before(&origin.prepared, outcomes, &kept.prepared, &from)
+    let outcomes = before.program().outcomes();
+    let shared = shared_before(&origin.prepared, outcomes, &run.prepared, &from)
         .map_err(|error| refused(&journal.name, error))?;
-    let other = other_policies(args, &kept)?;
-    let sharing = Sharing::of(&journal, shared, other)?;
-    let asked = asked(args, &journal, &origin, &kept, &sharing)?;
-    let value = asked.problem(kept.prepared.skill(), &kept.source);
+    let other = other_policies(args, &run)?;
+    let sharing = Sharing::of(journal, shared, other)?;
+    let asked = asked(args, journal, &origin, &run, &sharing)?;
+    let value = asked.problem(run.prepared.skill(), &run.source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused("the problem of the fork", &findings))?;
-    let kept = Kept { problem: Arc::new(problem), ..kept };
+    let run = StoredSkillRun { problem: Arc::new(problem), ..run };
     let id = RunId::new(&asked.id)
         .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
     let outcomes = outcomes.get(..shared).unwrap_or_default();
-    secrets::require(&kept.library, kept.prepared.skill(), &asked.inputs, outcomes)?;
+    secrets::require(&run.library, run.prepared.skill(), &asked.inputs, outcomes)?;
     let store = context.store()?;
-    let blobs = StoreBlobs(&store);
-    let Kept { problem, prepared, source, library, .. } = &kept;
-    let carried = &sharing.carried;
-    let begun = SkillRun::carry_over(problem.clone(), prepared, source, library, carried, |header| {
-        let gate = guard::open(header.line(), problem, kept.program(), &blobs)?;
-        Ok(Beginnings { journal: Vec::new(), kept: &blobs, gate })
-    });
-    let (forked, sink) = begun.map_err(|error| refused(&journal.name, error))?;
-    let Beginnings { journal: lines, gate, .. } = sink;
-    let attachments = run::attachments(&kept, &value);
-    let new = NewRun { id: id.clone(), attachments, lines };
-    let going = Going { context, store: &store, kept: &kept, id: &id, copy: None, given: Given::default() };
-    let name = &journal.name;
+    let driver = RunDriver { context, store: &store, id: &id, copy: None, options: DriveOptions::default() };
+    let (mut first, blobs) =
+        (FirstRecords { memory: MemorySink::default(), stored: &store }, StoreBlobs(&store));
+    let open_gate = |header: &Sealed| guard::open(header.line(), &run.problem, run.projection(), &blobs);
+    let program = run.program()?;
+    let forked = carry_over(program, &sharing.carried, open_gate, &mut first)
+        .map_err(|error| refused(&journal.name, error))?;
     let results = if shared == 1 { "result" } else { "results" };
-    match store.create(new) {
-        Ok(writer) => {
-            context.say(format_args!("run {id} shares {shared} {results} with {name} and goes on at {from}"));
-            going.go(forked, (writer, gate), Beginning::Here)
-        }
-        // The same fork is the same run: it is taken up.
-        Err(StoreError::AlreadyCreated { .. }) => going.take_up(),
-        Err(error) => Err(error.into()),
-    }
+    let said = format!("run {id} shares {shared} {results} with {} and continues at {from}", journal.name);
+    driver.create_shared(&run, forked, first.memory, run.attachments(&value), &said)
 }
 
 /// Reads other declarations of what may be called from here on, if there are any.
-fn other_capabilities(kept: Kept, files: &[String]) -> Result<Kept, CliError> {
+fn other_capabilities(run: StoredSkillRun, files: &[String]) -> Result<StoredSkillRun, CliError> {
     if files.is_empty() {
-        return Ok(kept);
+        return Ok(run);
     }
-    let mut library = Library::with(capabilities::read(files)?).with_skills(kept.shelf.skills());
-    let document = SkillDocument::read(SKILL, kept.source.bytes(), &library)?;
+    let mut library = Library::with(capabilities::read(files)?).with_skills(run.nested.skills());
+    let document = SkillDocument::read(SKILL, run.source.bytes(), &library)?;
     let (prepared, source) = document.runnable(&library)?;
-    if let Some(pinned) = Pinned::of(&kept.problem) {
+    if let Some(pinned) = Pinned::of(&run.problem) {
         secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
     }
-    Ok(Kept { prepared, source, library, ..kept })
+    Ok(StoredSkillRun { prepared, source, library, ..run })
 }
 
 /// Reads another skill to go on with, which may call what the run may call.
-fn other_skill(file: &str, kept: Kept) -> Result<Kept, CliError> {
+fn other_skill(file: &str, run: StoredSkillRun) -> Result<StoredSkillRun, CliError> {
     let bytes = input::read_document(file)?;
-    let (prepared, source) = SkillDocument::read(file, &bytes, &kept.library)?.runnable(&kept.library)?;
-    Ok(Kept { prepared, source, ..kept })
+    let (prepared, source) = SkillDocument::read(file, &bytes, &run.library)?.runnable(&run.library)?;
+    Ok(StoredSkillRun { prepared, source, ..run })
 }
 
 fn asked(
     args: &ForkArgs,
     journal: &Journal,
-    origin: &Kept,
-    kept: &Kept,
+    origin: &StoredSkillRun,
+    run: &StoredSkillRun,
     sharing: &Sharing,
 ) -> Result<NewSkillRun, CliError> {
     let pinned = Pinned::of(&origin.problem)
         .ok_or_else(|| CliError::new(Code::Refused, format!("{} pins no skill", journal.name)))?;
     let set: Vec<(Arc<str>, Value)> =
         args.set.iter().map(|text| given::setting(text)).collect::<Result<_, _>>()?;
-    let redactor = kept.library.redactor();
+    let redactor = run.library.redactor();
     let set = set.into_iter().map(|(place, value)| (place, redactor.value(&value))).collect();
     let link = Origin {
         run: journal.name.as_str().into(),
@@ -121,7 +104,7 @@ fn asked(
         from: args.from.as_str().into(),
         set,
     };
-    let declared = kept.library.declarations();
+    let declared = run.library.declarations();
     let capabilities = (!declared.is_empty()).then(|| declared.canonical().digest());
     let id = args.run_id.clone().unwrap_or_else(|| {
         let set: Object = link.set.iter().cloned().collect();
@@ -129,7 +112,7 @@ fn asked(
             ("hash", Value::from(link.hash)),
             ("from", link.from.clone().into()),
             ("set", set.into()),
-            ("skill", kept.source.digest().into()),
+            ("skill", run.source.digest().into()),
             ("capabilities", capabilities.map(Value::from).into()),
         ];
         what.extend(sharing.policies().map(|digest| ("policies", digest.into())));
@@ -150,10 +133,10 @@ fn asked(
 }
 
 /// Returns the policies to go by instead of those the run pins: what the command line names, and another skill.
-fn other_policies(args: &ForkArgs, kept: &Kept) -> Result<Option<Value>, CliError> {
+fn other_policies(args: &ForkArgs, run: &StoredSkillRun) -> Result<Option<Value>, CliError> {
     match &args.with {
-        Some(file) => guard::given_for_skill(file, &kept.prepared.skill().policies, &args.policies),
-        None => guard::given(&args.policies),
+        Some(file) => guard::read_policies_of_skill(file, &run.prepared.skill().policies, &args.policies),
+        None => guard::read_policies(&args.policies),
     }
 }
 
@@ -198,34 +181,31 @@ impl Sharing {
     }
 }
 
-/// Keeps the first records of a fork until they are stored as a whole, and asks its gate. Large values are stored at once:
-/// one that nobody names in the end says nothing.
-struct Beginnings<'a> {
-    journal: Vec<u8>,
-    kept: &'a StoreBlobs<'a>,
-    gate: Option<Box<dyn Gate + 'a>>,
+/// Holds the first records of a fork until they are stored as a whole. Large values of the origin are read from the store.
+struct FirstRecords<'a> {
+    memory: MemorySink,
+    stored: &'a FileStore,
 }
 
-impl Sink for Beginnings<'_> {
+impl Sink for FirstRecords<'_> {
     fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
-        self.journal.extend_from_slice(record.line());
-        Ok(())
+        self.memory.append(record)
     }
 
     fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
-        self.kept.0.put_blob(value.bytes(), Durability::Synced)?;
+        // A blob that no record names in the end is harmless.
+        self.stored.put_blob(value.bytes(), Durability::Synced)?;
         Ok(())
     }
 
     fn blobs(&self) -> &dyn Blobs {
-        self.kept
+        self
     }
+}
 
-    fn gate(&mut self) -> Option<&mut (dyn Gate + '_)> {
-        match &mut self.gate {
-            Some(gate) => Some(&mut **gate),
-            None => None,
-        }
+impl Blobs for FirstRecords<'_> {
+    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
+        StoreBlobs(self.stored).get(digest)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::input;
 
 /// Reads the inputs: those of the file, then single ones in their place.
-pub(super) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliError> {
+pub(crate) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliError> {
     let mut inputs = match &args.inputs {
         None => Object::new(),
         Some(file) => object("--inputs", file)?,
@@ -35,7 +35,7 @@ pub(super) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliEr
 }
 
 /// Reads the frame.
-pub(super) fn frame(args: &SkillRunArgs) -> Result<Option<Object>, CliError> {
+pub(crate) fn frame(args: &SkillRunArgs) -> Result<Option<Object>, CliError> {
     args.frame.as_deref().map(|file| object("--frame", file)).transpose()
 }
 
@@ -55,7 +55,7 @@ fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
 }
 
 /// Reads what a fork sets: a place, as vars.x or /vars/x, and its value.
-pub(super) fn setting(text: &str) -> Result<(Arc<str>, Value), CliError> {
+pub(crate) fn setting(text: &str) -> Result<(Arc<str>, Value), CliError> {
     let (place, value) = text
         .split_once('=')
         .filter(|(place, _)| !place.is_empty())

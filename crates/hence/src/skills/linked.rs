@@ -9,7 +9,7 @@ use hence_store::{FileStore, RunId, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Kept, whole_records};
+use crate::kind::{StoredSkillRun, whole_records};
 use crate::target::Journal;
 
 /// What comparing a run with another one gave.
@@ -34,8 +34,8 @@ enum Found {
 }
 
 /// Compares a run with those it is linked to, as far as they lie in the same store.
-pub(crate) fn linked_runs(kept: &Kept, journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
-    let Some(links) = Pinned::of(&kept.problem).map(|pinned| pinned.links) else { return Vec::new() };
+pub(crate) fn linked_runs(run: &StoredSkillRun, journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
+    let Some(links) = Pinned::of(&run.problem).map(|pinned| pinned.links) else { return Vec::new() };
     let here = Here { journal, store: journal.store.as_ref() };
     let mut rows = Vec::new();
     if let Some(origin) = &links.origin {

@@ -37,9 +37,9 @@ pub(crate) fn nested_name() -> AttachmentName {
 
 /// Skills by id, each as it was read.
 #[derive(Default)]
-pub(crate) struct Shelf(BTreeMap<Arc<str>, OnShelf>);
+pub(crate) struct NestedSkills(BTreeMap<Arc<str>, NestedSkill>);
 
-struct OnShelf {
+struct NestedSkill {
     /// The file it was read from, for messages.
     name: String,
     bytes: Vec<u8>,
@@ -53,10 +53,10 @@ struct Open {
     path: PathBuf,
 }
 
-impl Shelf {
+impl NestedSkills {
     /// Reads the skills a document names in `skills`, those the command line names, and those they name in turn.
     pub(crate) fn read(skill: &str, bytes: &[u8], args: &NestedArgs) -> Result<Self, CliError> {
-        let mut shelf = Self::default();
+        let mut nested = Self::default();
         let mut open = Vec::new();
         // A document that cannot be read is told as such by whoever reads it next.
         if let Ok(document) = hence_yaml::parse(bytes) {
@@ -64,7 +64,7 @@ impl Shelf {
         }
         for file in &args.skill {
             let bytes = input::read_document(file)?;
-            let document = shelf.add(input::shown_name(file), bytes)?;
+            let document = nested.add(input::shown_name(file), bytes)?;
             open.extend(named(&document, &folder_of(file), Path::new("")));
         }
         let mut seen = BTreeSet::new();
@@ -81,10 +81,10 @@ impl Shelf {
             let name = root.join(&path).display().to_string();
             let bytes =
                 read_confined(&root, &path, FILE_BYTES_MAX).map_err(|error| unreadable(&name, error))?;
-            let document = shelf.add(&name, bytes)?;
+            let document = nested.add(&name, bytes)?;
             open.extend(named(&document, &root, path.parent().unwrap_or(Path::new(""))));
         }
-        Ok(shelf)
+        Ok(nested)
     }
 
     /// Takes a document in and returns it.
@@ -102,16 +102,16 @@ impl Shelf {
             let message = format!("{name} and {} are different skills with the id `{id}`", other.name);
             return Err(CliError::new(Code::Nested, message).with_hint(hint::GIVE_ANOTHER_ID));
         }
-        let entry = OnShelf { name: name.to_owned(), bytes, skill: Arc::new(skill), source };
+        let entry = NestedSkill { name: name.to_owned(), bytes, skill: Arc::new(skill), source };
         self.0.insert(id, entry);
         Ok(value)
     }
 
     /// Reads what was kept beside a run, which must be what the run pins.
-    pub(crate) fn kept(run: &str, bytes: Option<&[u8]>, pins: &[NestedPin]) -> Result<Self, CliError> {
-        let mut shelf = Self::default();
+    pub(crate) fn stored(run: &str, bytes: Option<&[u8]>, pins: &[NestedPin]) -> Result<Self, CliError> {
+        let mut nested = Self::default();
         if pins.is_empty() {
-            return Ok(shelf);
+            return Ok(nested);
         }
         let document = match bytes {
             Some(bytes) => parse(bytes).map_err(|error| CliError::not_json(NESTED, error))?,
@@ -124,9 +124,9 @@ impl Shelf {
                     format!("{run}: {NESTED} does not hold the skill `{}` that the run pins", pin.id);
                 return Err(CliError::new(Code::Nested, message));
             };
-            shelf.add(NESTED, source.bytes().to_vec())?;
+            nested.add(NESTED, source.bytes().to_vec())?;
         }
-        Ok(shelf)
+        Ok(nested)
     }
 
     /// Checks every skill against what is there to be called.
@@ -142,7 +142,7 @@ impl Shelf {
     }
 
     pub(crate) fn pins(&self) -> Vec<NestedPin> {
-        let pin = |(id, entry): (&Arc<str>, &OnShelf)| NestedPin {
+        let pin = |(id, entry): (&Arc<str>, &NestedSkill)| NestedPin {
             id: id.clone(),
             version: entry.skill.version.clone(),
             digest: entry.source.digest(),
@@ -183,17 +183,17 @@ fn unreadable(name: &str, error: ConfinedError) -> CliError {
 /// Keeps nested runs in the store of the run that nests them.
 pub(crate) struct StoreChildren<'a> {
     pub(crate) store: &'a FileStore,
-    pub(crate) shelf: &'a Shelf,
+    pub(crate) nested: &'a NestedSkills,
     /// What every run of the family keeps beside its journal.
     pub(crate) shared: Vec<(AttachmentName, Vec<u8>)>,
 }
 
 impl ChildRuns for StoreChildren<'_> {
     fn source(&self, skill: &str) -> Option<Canonical> {
-        self.shelf.0.get(skill).map(|entry| entry.source.clone())
+        self.nested.0.get(skill).map(|entry| entry.source.clone())
     }
 
-    fn keep(&self, child: &ChildRun) -> Result<(), SinkError> {
+    fn store(&self, child: &ChildRun) -> Result<(), SinkError> {
         for blob in &child.blobs {
             self.store.put_blob(blob, Durability::Synced)?;
         }

@@ -30,7 +30,7 @@ fn from_environment(input: &str) -> Result<String, String> {
 
 /// Takes the values of secret inputs into the library and leaves references in their place. What else is given is freed
 /// of secrets that are known.
-pub(super) fn take(library: &mut Library, skill: &Skill, mut inputs: Object) -> Result<Object, CliError> {
+pub(crate) fn take(library: &mut Library, skill: &Skill, mut inputs: Object) -> Result<Object, CliError> {
     for name in &skill.secrets {
         let secret = format!("{INPUT_PREFIX}{name}");
         let value = match inputs.get(name) {
@@ -54,7 +54,7 @@ pub(super) fn take(library: &mut Library, skill: &Skill, mut inputs: Object) -> 
 }
 
 /// Finds the values of the secret inputs of a run that is there.
-pub(super) fn find_again(library: &mut Library, skill: &Skill, inputs: &Object) {
+pub(crate) fn find_again(library: &mut Library, skill: &Skill, inputs: &Object) {
     for name in &skill.secrets {
         let secret = format!("{INPUT_PREFIX}{name}");
         if inputs.get(name).and_then(secret_reference).is_some_and(|held| **held == *secret) {
@@ -64,7 +64,7 @@ pub(super) fn find_again(library: &mut Library, skill: &Skill, inputs: &Object) 
 }
 
 /// Refuses to run steps that need a secret nobody has: a run must not fail for what can be put right.
-pub(super) fn require(
+pub(crate) fn require(
     library: &Library,
     skill: &Skill,
     inputs: &Object,

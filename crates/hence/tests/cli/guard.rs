@@ -231,7 +231,7 @@ fn policies_that_cannot_be_enforced_are_refused_before_anything_runs() {
     ");
     assert_snapshot!(world.refused(&["run", "problem.json", "--profile", "compat", "--policy", "records"]), @r"
     --- stderr
-    error[E0102]: a run goes by policies in the strict profile only
+    error[E0102]: policies apply in the strict profile only
     hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
     [exit 1]
     ");

@@ -169,7 +169,7 @@ fn a_fork_shares_earlier_steps_and_names_its_origin() {
     head    <digest>:5
     record  .hence/runs/f/trace.ndjson
     --- stderr
-    run f shares 2 results with r and goes on at c
+    run f shares 2 results with r and continues at c
     [exit 0]
     ");
     assert_eq!(json(&world, &["run", "skill.yaml", "--run-id", "r"])["outputs"]["n"], 4);

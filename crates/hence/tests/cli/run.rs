@@ -338,7 +338,7 @@ fn a_journal_of_another_problem_is_not_resumed_and_keeps_its_torn_tail() {
     world.write(".hence/runs/refund-42/problem.json", other.to_string());
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
-    error[E0302]: run refund-42: record 0 does not follow from the plan: the header is not the one this problem and engine write
+    error[E0302]: run refund-42: record 0 does not follow from the program: the header is not the one this problem and engine write
     hint: `hence verify refund-42` shows where the journal first breaks; `hence explain E0302` says more
     [exit 1]
     ");

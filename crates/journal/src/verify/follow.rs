@@ -1,18 +1,12 @@
-//! What a verifier must be told about the program that wrote a journal.
+//! Following a journal: what a verifier asks the program that wrote it.
 
 use std::sync::Arc;
 
-use hence_state::{ProblemSpec, ReasoningState};
+use hence_state::ReasoningState;
 
 use super::{Completeness, Reason};
 use crate::RecordIndex;
-use crate::record::{Control, Header, StepRecord};
-
-/// A program whose journals can be verified: it knows which step may follow which, and what each was given.
-pub trait Program {
-    /// Starts following a journal. The problem is known from the spec level on.
-    fn follow<'a>(&'a self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 'a>;
-}
+use crate::record::{Control, StepRecord};
 
 /// Follows one journal from record to record.
 pub trait Follower {

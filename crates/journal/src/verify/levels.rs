@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::Digest;
 use hence_state::{LoopLimitRule, ProblemSpec, Profile, StepIndexRule, StepStatus};
 
-use super::{Break, Completeness, Follower, Outcome, Program, Reason, ReasonCode};
+use super::{Break, Completeness, Follower, Outcome, Reason, ReasonCode, Verifiable};
 use crate::RecordIndex;
 use crate::checkpoints::{CheckpointError, Checkpoints, positions};
 use crate::fold::Fold;
@@ -27,18 +27,18 @@ pub struct Trusted {
 /// Checks what the journal itself can show: states that hang together, output and input hashes, the order of steps.
 ///
 /// The chain level is expected to hold.
-pub fn check_linked(journal: &[u8], program: &dyn Program) -> Trusted {
+pub fn check_linked(journal: &[u8], program: &dyn Verifiable) -> Trusted {
     check(journal, program, None)
 }
 
 /// Checks that the journal belongs to `problem` and that every state follows from the results.
 ///
 /// The chain level is expected to hold.
-pub fn check_spec(journal: &[u8], program: &dyn Program, problem: &Arc<ProblemSpec>) -> Trusted {
+pub fn check_spec(journal: &[u8], program: &dyn Verifiable, problem: &Arc<ProblemSpec>) -> Trusted {
     check(journal, program, Some(problem))
 }
 
-fn check(journal: &[u8], program: &dyn Program, problem: Option<&Arc<ProblemSpec>>) -> Trusted {
+fn check(journal: &[u8], program: &dyn Verifiable, problem: Option<&Arc<ProblemSpec>>) -> Trusted {
     let broken = |line, reasons| Trusted {
         outcome: Outcome::Broken(Break { line, reasons }),
         completeness: Completeness::Incomplete,
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
     fn new(
         header: &Header,
         profile: Profile,
-        program: &'a dyn Program,
+        program: &'a dyn Verifiable,
         problem: Option<&Arc<ProblemSpec>>,
     ) -> Self {
         Self {

@@ -79,6 +79,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Makes the outcome of a level whose line `line` breaks for one reason.
+    pub fn broken(line: u64, reason: Reason) -> Self {
+        Self::Broken(Break { line, reasons: vec![reason] })
+    }
+
     /// Returns whether the level holds.
     pub const fn holds(&self) -> bool {
         matches!(self, Self::Holds)

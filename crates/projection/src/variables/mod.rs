@@ -1,4 +1,4 @@
-//! Interactive runs over variables: one action per operation, one artifact per value.
+//! Runs of variables: one action per operation, one artifact per value.
 
 mod operation;
 

@@ -8,11 +8,11 @@ use hence_cognition::capability::{CapabilitySpec, Registry, TrustLevel};
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Prepared, Reply, Task, one_by_one};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
-use hence_engine::{Determinism, MemorySink, Sink, without_defects};
+use hence_engine::{Determinism, MemorySink, Run, RunError, Sink, without_defects};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 use hence_review::validate::validate_canonical;
 use hence_skills::{
-    CallHistory, Carried, Host, Links, NewSkillRun, Origin, SkillRun, SkillRunError, shared_before,
+    CallHistory, Carried, Host, Links, NewSkillRun, Origin, SkillProgram, carry_over, finish, shared_before,
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
@@ -144,9 +144,12 @@ impl Case {
         let outcomes = {
             let problem = Arc::new(ProblemSpec::decode(&self.problem, &Profile::STRICT).unwrap());
             let journal = &self.sink.journal;
-            let run =
-                SkillRun::resume(problem, &self.prepared, &self.source, &World, journal, &self.sink.blobs);
-            run.unwrap().outcomes().to_vec()
+            let run = Run::resume(
+                SkillProgram::new(problem, &self.prepared, &self.source, &World).unwrap(),
+                journal,
+                &self.sink.blobs,
+            );
+            run.unwrap().program().outcomes().to_vec()
         };
         let shared = shared_before(&self.prepared, &outcomes, &self.prepared, &from.into()).unwrap();
         let hash = hence_canon::Digest::of(b"the last record that is shared");
@@ -156,10 +159,10 @@ impl Case {
         let problem = new.problem(self.prepared.skill(), &self.source);
         let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());
         let carried: Vec<Carried> = outcomes[..shared].iter().cloned().map(Carried::Outcome).collect();
-        let memory = |_: &hence_journal::Sealed| Ok(MemorySink::default());
-        let begun = SkillRun::carry_over(spec, &self.prepared, &self.source, &World, &carried, memory);
-        let (run, mut sink) = begun.unwrap();
-        run.finish(&World, NonZeroUsize::MIN, &mut sink, |_| {}).unwrap();
+        let mut sink = MemorySink::default();
+        let program = SkillProgram::new(spec, &self.prepared, &self.source, &World).unwrap();
+        let run = carry_over(program, &carried, |_| Ok(None), &mut sink).unwrap();
+        finish(run, NonZeroUsize::MIN, &mut sink, |_| {}).unwrap();
         Self { prepared: self.prepared.clone(), source: self.source.clone(), problem, sink }
     }
 
@@ -195,11 +198,11 @@ impl Case {
         };
         let problem = new.problem(prepared.skill(), &source);
         let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).unwrap());
-        let (run, header) = SkillRun::start(spec, &prepared, &source, &World).unwrap();
+        let (run, header) = Run::start(SkillProgram::new(spec, &prepared, &source, &World).unwrap()).unwrap();
         let mut sink = MemorySink::default();
         sink.append(&header).unwrap();
-        match run.finish(&World, NonZeroUsize::MIN, &mut sink, |_| {}) {
-            Ok(_) | Err(SkillRunError::Waiting(_)) => {}
+        match finish(run, NonZeroUsize::MIN, &mut sink, |_| {}) {
+            Ok(_) | Err(RunError::Waiting { .. }) => {}
             Err(error) => panic!("{error}"),
         }
         Self { prepared, source, problem, sink }

@@ -1,31 +1,31 @@
-//! The lines beside a journal: one entry each, canonical JSON and a line feed.
+//! The lines of a call log: one entry each, canonical JSON and a line feed.
 
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Float, Object, Value, parse};
 use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome};
 
-/// What names a call in its run.
+/// The name of a call in its run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallName {
     /// The key of the call.
     pub key: Arc<str>,
     /// The step of the outermost skill it is made for.
     pub step: Arc<str>,
-    /// What is called.
+    /// The capability that is called.
     pub capability: Arc<str>,
 }
 
-/// What a person is asked.
+/// A question to a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Question {
-    /// What about.
+    /// The subject.
     pub kind: QuestionKind,
-    /// What the capability was called with.
+    /// The input of the call.
     pub input: Value,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QuestionKind {
     /// The capability asks for a value.
@@ -34,12 +34,12 @@ pub enum QuestionKind {
     Undecided,
 }
 
-/// What a person answers.
+/// An answer of a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// The value that was asked for.
     Value(Value),
-    /// The call happened, and this is what it gave.
+    /// The call happened, and this is its output.
     Done(Object),
     /// Make the call again.
     Retry,
@@ -47,7 +47,7 @@ pub enum Answer {
     Fail,
 }
 
-/// One line beside a journal.
+/// One line of a call log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// A call is about to be made.
@@ -59,7 +59,7 @@ pub enum Entry {
         /// The key handed to the capability.
         idempotency_key: Arc<str>,
     },
-    /// What a call gave.
+    /// The reply of a call.
     Reply {
         /// The call.
         call: CallName,
@@ -70,7 +70,7 @@ pub enum Entry {
     Question {
         /// The call.
         call: CallName,
-        /// What is asked.
+        /// The question.
         question: Question,
     },
     /// A person has answered.
@@ -79,36 +79,35 @@ pub enum Entry {
         key: Arc<str>,
         /// The answer.
         answer: Answer,
-        /// Who answered, as they said.
+        /// The person who answered, as they said.
         by: Option<Arc<str>>,
     },
     /// A step has been executed, and an earlier one is not recorded yet.
     Outcome(Box<StepOutcome>),
-    /// The run is about to return to an earlier position: what was called is asked anew. Calls of which nobody knows
-    /// whether they happened stay what they are.
+    /// The run is about to roll back: calls are made anew. Undecided calls stay undecided.
     RolledBack,
-    /// Policies blocked a step. What it called is in its record, and is asked anew when it is tried again.
+    /// Policies blocked a step. Its record has the replies of its calls; they are made anew when the step is retried.
     Blocked {
         /// The step.
         step: Arc<str>,
     },
 }
 
-/// A line that is no entry.
+/// A line that is not an entry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EntryError {
     /// It is not JSON.
     #[error(transparent)]
     NotJson(#[from] hence_canon::ParseError),
-    /// A member is missing or something else than it should be.
+    /// A member is missing or invalid.
     #[error("expected {expected} in `{member}`")]
     Member {
         /// The member.
         member: &'static str,
-        /// What it should be.
+        /// The expected form.
         expected: &'static str,
     },
-    /// An outcome is none.
+    /// An outcome is invalid.
     #[error(transparent)]
     Outcome(#[from] OutcomeError),
 }
@@ -187,7 +186,7 @@ impl Entry {
     /// Reads a line without its line feed.
     ///
     /// # Errors
-    /// [`EntryError`] when it is no entry.
+    /// [`EntryError`] when it is not an entry.
     pub fn read(line: &[u8]) -> Result<Self, EntryError> {
         let value = parse(line)?;
         let place = Members(&value);

@@ -1,4 +1,4 @@
-//! The lines beside a journal, read back.
+//! The call log, read back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,37 +9,37 @@ use hence_cognition::run::{CallError, Reply, StepOutcome};
 
 use super::entry::{Answer, CallName, Entry, EntryError, Question, QuestionKind};
 
-/// How a call stands.
+/// The status of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallStatus {
-    /// It was begun; whether it happened is known only to who began it.
+    /// It was begun; only the process that began it knows whether it happened.
     Begun,
     /// A person is asked.
     Asked(Question),
-    /// A person decided that it be made again.
+    /// A person decided to retry it.
     Again,
-    /// It is known what it gave.
+    /// Its reply is known.
     Replied(Result<Reply, CallError>),
 }
 
-/// Everything the lines beside a journal say.
+/// Everything that a call log says.
 #[derive(Clone, Debug, Default)]
 pub struct CallHistory {
     calls: BTreeMap<Arc<str>, (CallName, CallStatus)>,
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
 }
 
-/// Lines beside a journal that cannot be read.
+/// A call log that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line} of the calls under way: {source}")]
 pub struct BadCallLog {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The defect.
     pub source: EntryError,
 }
 
-/// An answer nobody waits for.
+/// An answer that nothing waits for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RefusedAnswer {
     /// The call is not there.
@@ -53,15 +53,15 @@ pub enum RefusedAnswer {
     OtherKind {
         /// The call.
         key: Arc<str>,
-        /// What it waits for.
+        /// The kind of answer it waits for.
         expected: &'static str,
-        /// What was given.
+        /// The kind of answer given.
         found: &'static str,
     },
 }
 
 impl CallHistory {
-    /// Reads lines. Bytes behind the last line feed are an append that was never finished, and say nothing.
+    /// Reads a call log. Bytes after the last line feed are an append that was never finished, and are ignored.
     ///
     /// # Errors
     /// [`BadCallLog`] at the first line that is no entry.
@@ -72,53 +72,53 @@ impl CallHistory {
         for (number, line) in (1..).zip(lines) {
             let entry = Entry::read(line.strip_suffix(b"\n").unwrap_or(line))
                 .map_err(|source| BadCallLog { line: number, source })?;
-            history.take(entry);
+            history.apply(entry);
         }
         Ok(history)
     }
 
-    /// Takes in an entry. One that comes too late changes nothing: what is known stays known.
-    pub(crate) fn take(&mut self, entry: Entry) {
+    /// Applies an entry. One that comes too late changes nothing: a known reply stays.
+    pub(crate) fn apply(&mut self, entry: Entry) {
         match entry {
-            Entry::Intent { call, .. } => self.stand(call, CallStatus::Begun),
-            Entry::Question { call, question } => self.stand(call, CallStatus::Asked(question)),
-            Entry::Reply { call, reply } => self.stand(call, CallStatus::Replied(reply)),
+            Entry::Intent { call, .. } => self.set_status(call, CallStatus::Begun),
+            Entry::Question { call, question } => self.set_status(call, CallStatus::Asked(question)),
+            Entry::Reply { call, reply } => self.set_status(call, CallStatus::Replied(reply)),
             Entry::Answer { key, answer, by } => {
                 if self.check(&key, &answer).is_ok()
-                    && let Some((_, standing)) = self.calls.get_mut(&key)
+                    && let Some((_, status)) = self.calls.get_mut(&key)
                 {
-                    *standing = settled(answer, by);
+                    *status = settled(answer, by);
                 }
             }
             Entry::Outcome(outcome) => {
                 self.outcomes.insert(outcome.step_id.clone(), *outcome);
             }
             Entry::RolledBack => {
-                self.calls.retain(|_, (_, standing)| is_undecided(standing));
+                self.calls.retain(|_, (_, status)| is_undecided(status));
                 self.outcomes.clear();
             }
             Entry::Blocked { step } => self.forget(|known| known == &*step),
         }
     }
 
-    fn stand(&mut self, call: CallName, standing: CallStatus) {
+    fn set_status(&mut self, call: CallName, status: CallStatus) {
         match self.calls.get(&call.key) {
             Some((_, CallStatus::Replied(_))) => {}
             _ => {
-                self.calls.insert(call.key.clone(), (call, standing));
+                self.calls.insert(call.key.clone(), (call, status));
             }
         }
     }
 
-    /// Checks that somebody waits for this kind of answer.
+    /// Checks that a call waits for this kind of answer.
     ///
     /// # Errors
-    /// [`RefusedAnswer`] when nobody does.
+    /// [`RefusedAnswer`] when none does.
     pub fn check(&self, key: &str, answer: &Answer) -> Result<(), RefusedAnswer> {
-        let (call, standing) = self.calls.get(key).ok_or_else(|| RefusedAnswer::NotAsked(key.into()))?;
+        let (call, status) = self.calls.get(key).ok_or_else(|| RefusedAnswer::NotAsked(key.into()))?;
         let key = call.key.clone();
         let is_value = matches!(answer, Answer::Value(_));
-        match standing {
+        match status {
             CallStatus::Replied(_) | CallStatus::Again => Err(RefusedAnswer::Answered(key)),
             CallStatus::Asked(Question { kind: QuestionKind::Value, .. }) if is_value => Ok(()),
             CallStatus::Asked(Question { kind: QuestionKind::Value, .. }) => {
@@ -132,19 +132,19 @@ impl CallHistory {
         }
     }
 
-    /// Returns how a call stands.
-    pub fn standing(&self, key: &str) -> Option<&CallStatus> {
-        self.calls.get(key).map(|(_, standing)| standing)
+    /// Returns the status of a call.
+    pub fn status(&self, key: &str) -> Option<&CallStatus> {
+        self.calls.get(key).map(|(_, status)| status)
     }
 
     /// Iterates over the calls in the order of their keys.
     pub fn calls(&self) -> impl Iterator<Item = (&CallName, &CallStatus)> {
-        self.calls.values().map(|(call, standing)| (call, standing))
+        self.calls.values().map(|(call, status)| (call, status))
     }
 
     /// Iterates over what people are asked.
     pub fn questions(&self) -> impl Iterator<Item = (&CallName, &Question)> {
-        self.calls().filter_map(|(call, standing)| match standing {
+        self.calls().filter_map(|(call, status)| match status {
             CallStatus::Asked(question) => Some((call, question)),
             _ => None,
         })
@@ -152,19 +152,19 @@ impl CallHistory {
 
     /// Iterates over the calls that were begun and of which nobody knows whether they happened.
     pub fn undecided(&self) -> impl Iterator<Item = &CallName> {
-        self.calls().filter_map(|(call, standing)| match standing {
-            standing if is_undecided(standing) => Some(call),
+        self.calls().filter_map(|(call, status)| match status {
+            status if is_undecided(status) => Some(call),
             _ => None,
         })
     }
 
-    /// Leaves out everything about steps that are recorded: the record is what counts.
+    /// Removes everything about steps that are recorded: only the record counts.
     pub fn forget(&mut self, is_recorded: impl Fn(&str) -> bool) {
         self.calls.retain(|_, (call, _)| !is_recorded(&call.step));
         self.outcomes.retain(|step, _| !is_recorded(step));
     }
 
-    /// Leaves out everything about calls that are not these: what is recorded is what counts.
+    /// Removes every call that is not open: only the record counts.
     pub fn keep_calls(&mut self, is_open: impl Fn(&CallName) -> bool) {
         self.calls.retain(|_, (call, _)| is_open(call));
     }
@@ -174,16 +174,16 @@ impl CallHistory {
     }
 }
 
-fn is_undecided(standing: &CallStatus) -> bool {
+fn is_undecided(status: &CallStatus) -> bool {
     let is_asked = |question: &Question| question.kind == QuestionKind::Undecided;
-    match standing {
+    match status {
         CallStatus::Begun => true,
         CallStatus::Asked(question) => is_asked(question),
         CallStatus::Again | CallStatus::Replied(_) => false,
     }
 }
 
-/// Returns how a call stands once a person has answered.
+/// Returns the status of a call once a person has answered.
 fn settled(answer: Answer, by: Option<Arc<str>>) -> CallStatus {
     let by = by.map_or(Value::Null, Value::from);
     match answer {
@@ -233,7 +233,7 @@ mod tests {
             Entry::Question { call: call("undecided"), question: question(QuestionKind::Undecided) },
             Entry::RolledBack,
         ] {
-            history.take(entry);
+            history.apply(entry);
         }
         let left: Vec<&str> = history.calls().map(|(call, _)| &*call.key).collect();
         assert_eq!(left, ["begun", "undecided"]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hence_engine::{Blobs, NoBlobs};
-use hence_engine::{Plan, Run, Sink, SinkError};
+use hence_engine::{Plan, Reason, Run, Sink, SinkError};
 
 use crate::measure::{exponent, slope, time_of};
 use crate::table::{Budget, Row, Table};
@@ -45,7 +45,7 @@ fn measure(table: &mut Table, what: &str, planner: Planner) -> Result<(), Error>
 
 /// Runs a plan, letting its records go.
 fn execute(plan: Plan) -> Result<u64, Error> {
-    let (run, header) = Run::start(plan)?;
+    let (run, header) = Run::start(Reason::new(plan))?;
     let mut sink = Counted { bytes: header.line().len() };
     let finished = run.finish(&mut sink, |_| {})?;
     Ok(finished.head.records.get())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hence_canon::{Canonical, Value, canonical_bytes};
-use hence_engine::{Blobs, Engine, MemorySink, Request, Run, Sink, SinkError};
+use hence_engine::{Blobs, Engine, MemorySink, Reason, Request, Run, Sink, SinkError};
 use hence_journal::{Head, Sealed};
 use hence_state::Profile;
 use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, RunWriter, Store};
@@ -66,7 +66,7 @@ fn problem_of(context_bytes: usize) -> Value {
 
 fn in_memory(problem: &Value) -> Result<Head, Error> {
     let plan = Engine::new().plan(&Request::of_value(problem.clone(), Profile::STRICT))?;
-    let (run, header) = Run::start(plan)?;
+    let (run, header) = Run::start(Reason::new(plan))?;
     let mut sink = MemorySink::default();
     sink.append(&header)?;
     Ok(run.finish(&mut sink, |_| {})?.head)
@@ -89,7 +89,7 @@ fn durable_time(problem: &Value) -> Result<Duration, Error> {
 
 fn durable(problem: &Value, store: &FileStore, number: usize) -> Result<Head, Error> {
     let plan = Engine::new().plan(&Request::of_value(problem.clone(), Profile::STRICT))?;
-    let (run, header) = Run::start(plan)?;
+    let (run, header) = Run::start(Reason::new(plan))?;
     let attachment = (AttachmentName::new("problem.json")?, canonical_bytes(problem));
     let id = RunId::new(&format!("bench-{number}"))?;
     let writer = store.create(NewRun { id, attachments: vec![attachment], lines: header.line().to_vec() })?;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use hence_canon::Digest;
-use hence_engine::{NoBlobs, Plan, Resumed, Run};
+use hence_engine::{NoBlobs, Plan, Reason, Run};
 use hence_journal::verify::read_verified;
 
 use crate::measure::{Compared, compare};
@@ -25,12 +25,12 @@ fn measure(table: &mut Table, what: &str, plan: Plan) -> Result<(), Error> {
     // The last line is left out, so that there is something left to do.
     let whole = journal.strip_suffix(b"\n").unwrap_or_default();
     let end = whole.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let resume = |plan: Plan| -> Result<Resumed, Error> {
+    let resume = |plan: Plan| -> Result<Run<'static, Reason>, Error> {
         let journal = std::fs::read(&path)?;
         let journal = journal.get(..end).unwrap_or_default();
-        Ok(Run::resume(plan, journal, &NoBlobs)?)
+        Ok(Run::resume(Reason::new(plan), journal, &NoBlobs)?)
     };
-    let going = resume(plan.clone()).map(|resumed| matches!(resumed, Resumed::Going(_)));
+    let going = resume(plan.clone()).map(|resumed| !resumed.has_ended());
     let hash = || std::fs::read(&path).map(|journal| Digest::of(&journal));
     let compared = compare(|| plan.clone(), resume, hash);
     let read = || {

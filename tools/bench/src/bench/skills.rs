@@ -8,8 +8,8 @@ use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
-use hence_engine::{MemorySink, Sink};
-use hence_skills::{FinishedSkill, Links, NewSkillRun, SkillRun};
+use hence_engine::{MemorySink, Run, Sink};
+use hence_skills::{Links, NewSkillRun, SkillProgram, SkillRun, finish};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
 use crate::measure::{exponent, time_of};
@@ -140,15 +140,19 @@ impl Case {
         Ok(Self { library, prepared, source, problem: Arc::new(problem) })
     }
 
-    pub(super) fn run(&self) -> Result<(FinishedSkill, MemorySink), Error> {
-        let (run, header) =
-            SkillRun::start(self.problem.clone(), &self.prepared, &self.source, &self.library)?;
+    pub(super) fn run(&self) -> Result<(SkillRun<'_, '_>, MemorySink), Error> {
+        let (run, header) = Run::start(SkillProgram::new(
+            self.problem.clone(),
+            &self.prepared,
+            &self.source,
+            &self.library,
+        )?)?;
         let mut sink = MemorySink::default();
         sink.append(&header)?;
-        let finished = run.finish(&self.library, machine::threads(), &mut sink, |_| {})?;
-        match &finished.report.failure {
+        let run = finish(run, machine::threads(), &mut sink, |_| {})?;
+        match run.program().report().failure {
             Some(failure) => Err(failure.failure.message.to_string().into()),
-            None => Ok((finished, sink)),
+            None => Ok((run, sink)),
         }
     }
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use hence_canon::{Digest, Value};
 use hence_engine::{
-    Blobs, Interactive, MemorySink, Request, Sink, SinkError, VariableFiles, variables_problem,
+    Blobs, MemorySink, Request, Run, Sink, SinkError, VariableFiles, Variables, VariablesRun,
+    variables_problem,
 };
 use hence_journal::Sealed;
 use hence_state::Profile;
@@ -38,21 +39,21 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
 
 /// A run of variables that keeps nothing on a disk.
 struct Bench {
-    run: Option<Interactive>,
+    run: Option<VariablesRun>,
     sink: MemorySink,
 }
 
 /// Nothing large is written here.
-struct NoGround;
+struct NoStoredFiles;
 
-impl Files for NoGround {
+impl Files for NoStoredFiles {
     fn read(&self, path: &StorePath) -> Result<std::sync::Arc<[u8]>, ReadFault> {
         NoFiles.read(path)
     }
 }
 
-impl VariableFiles for NoGround {
-    fn keep(&mut self, _: &SpillFile) -> Result<(), SinkError> {
+impl VariableFiles for NoStoredFiles {
+    fn store(&mut self, _: &SpillFile) -> Result<(), SinkError> {
         Err("a value of a benchmark is small".into())
     }
 }
@@ -61,7 +62,8 @@ impl Bench {
     fn new() -> Result<Self, Error> {
         let problem = variables_problem("bench", "2026-02-02T00:00:00Z", "measure");
         let request = Request::of_value(problem, Profile::STRICT);
-        let (run, header) = Interactive::start(&request).map_err(|findings| findings.to_string())?;
+        let program = Variables::new(&request).map_err(|findings| findings.to_string())?;
+        let (run, header) = Run::start(program)?;
         let mut bench = Self { run: Some(run), sink: MemorySink::default() };
         bench.sink.append(&header)?;
         bench.call(&Call::Init(Init::with_prompt("measure")))?;
@@ -70,7 +72,7 @@ impl Bench {
 
     fn call(&mut self, call: &Call) -> Result<(), Error> {
         let run = self.run.take().ok_or("an earlier call failed")?;
-        let (run, reply) = run.call(call, &mut NoGround, &mut self.sink)?;
+        let (run, reply) = run.call(call, &mut NoStoredFiles, &mut self.sink)?;
         self.run = Some(run);
         reply.map(|_| ()).map_err(|refusal| refusal.to_string().into())
     }
@@ -177,7 +179,7 @@ fn durable(folder: &Path) -> Result<Row, Error> {
         |()| {
             next += 1;
             let call = Call::On { state: STATE, op: set(next % (NAMES - 2)) };
-            let called = bench.run.take().map(|run| run.call(&call, &mut NoGround, &mut sink));
+            let called = bench.run.take().map(|run| run.call(&call, &mut NoStoredFiles, &mut sink));
             match called {
                 Some(Ok((run, _))) => bench.run = Some(run),
                 Some(Err(error)) => failed = Some(Error::from(error)),

@@ -4,8 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use hence_canon::{Value, parse};
-use hence_engine::{Blobs, Engine, NoBlobs, is_interactive};
-use hence_projection::{Program, ProjectError, RecordedRun, trace_of_run};
+use hence_projection::{ProjectError, RecordedRun, trace_of_run};
 use hence_review::export::{in_toto_statement, otlp_json, prov_json};
 use hence_review::lineage::Lineage;
 use hence_review::{ContentHash, wire};
@@ -13,9 +12,8 @@ use hence_skills::CallHistory;
 
 use super::document::Document;
 use crate::args::{TraceExportArgs, TraceForm};
+use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::sink::StoreBlobs;
-use crate::skills::Kept;
 use crate::target::Journal;
 
 /// A trace that was written to a file.
@@ -110,27 +108,18 @@ fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
 pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Value), CliError> {
     let journal = Journal::of_target(context, run)?;
     let problem = journal.required_problem()?;
-    let store_blobs = journal.store.as_ref().map(|store| StoreBlobs(store));
-    let blobs: &dyn Blobs = match &store_blobs {
-        Some(blobs) => blobs,
-        None => &NoBlobs,
-    };
-    let calls = under_way(&journal)?;
-    let recorded =
-        RecordedRun { journal: &journal.bytes, problem: &problem, blobs, links: &[], calls: calls.as_ref() };
-    let engine = crate::bound::to_read(Engine::new(), &journal, &[])?;
-    let kept = Kept::of(&journal)?;
-    let program = match &kept {
-        Some(kept) => kept.program(),
-        None if is_interactive(&problem.value) => Program::Variables,
-        None => Program::Reason(&engine),
-    };
-    let trace = trace_of_run(program, &recorded).map_err(|error| refused(&journal.name, error))?;
+    let calls = call_history(&journal)?;
+    let run = kind::open(&journal, &[], Purpose::Read)?;
+    let trace = kind::with_blobs(&journal, |blobs| {
+        let (journal, calls) = (&*journal.bytes, calls.as_ref());
+        trace_of_run(run.projection(), &RecordedRun { journal, problem, blobs, links: &[], calls })
+    });
+    let trace = trace.map_err(|error| refused(&journal.name, error))?;
     Ok((journal.name, trace))
 }
 
-/// Reads what is under way beside a run of the store; a journal's file has nothing beside it.
-fn under_way(journal: &Journal) -> Result<Option<CallHistory>, CliError> {
+/// Reads the call log of a run of the store; a journal file has none.
+fn call_history(journal: &Journal) -> Result<Option<CallHistory>, CliError> {
     let Some(store) = &journal.store else { return Ok(None) };
     let id = crate::target::find_run(store, &journal.name)?;
     crate::skills::history(store, &id)

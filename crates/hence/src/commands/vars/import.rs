@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
     let problem = variables_problem(&args.target.run, &now, &prompt);
     let call = Call::Import(Box::new(Import { document, snapshots }));
     let (_, id, run, reply) = create(context, problem, root, &call)?;
-    let run = Loaded::Interactive(Box::new(run));
+    let run = Loaded::Variables(Box::new(run));
     if let Reply::Born { state, .. } = reply {
         context.print(&ChangeReport::of(id.as_str(), &run, state, "import", Some(&args.file)))?;
     }

@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exi
     if let Reply::Born { state, .. } = reply {
         context.print(&ChangeReport::of(
             id.as_str(),
-            &Loaded::Interactive(Box::new(run)),
+            &Loaded::Variables(Box::new(run)),
             state,
             "init",
             None,

@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs
     let problem = variables_problem(id.as_str(), &now, &prompt);
     let (_, id, run, reply) = create(context, problem, &session.root, &Call::Init(init))?;
     if let Reply::Born { state, .. } = reply {
-        let run = Loaded::Interactive(Box::new(run));
+        let run = Loaded::Variables(Box::new(run));
         context.print(&ChangeReport::of(id.as_str(), &run, state, "spawn", Some(session.id.as_str())))?;
     }
     Ok(Exit::Yes)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hence_canon::{Digest, Value, parse_lenient};
-use hence_engine::{Finished, MemorySink, Metrics, Request, Run, Sink};
+use hence_engine::{Finished, MemorySink, Metrics, Reason, Request, Run, Sink};
 use hence_journal::{Reader, verify};
 use hence_state::{Findings, Profile};
 
@@ -27,7 +27,7 @@ pub(super) fn execute(case: &Value, request: &str) -> Result<(Vec<u8>, Finished)
     let refused = |findings: Findings| format!("refused: {findings}");
     let request = Request::decode(&document, Profile::COMPAT).map_err(|findings| format!("{findings:?}"))?;
     let plan = super::engine(case).plan(&request).map_err(refused)?;
-    let (run, header) = Run::start(plan).map_err(|error| error.to_string())?;
+    let (run, header) = Run::start(Reason::new(plan)).map_err(|error| error.to_string())?;
     let mut sink = MemorySink::default();
     sink.append(&header).map_err(|error| error.to_string())?;
     let finished = run.finish(&mut sink, |_| {}).map_err(|error| error.to_string())?;

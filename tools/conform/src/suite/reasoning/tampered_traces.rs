@@ -53,6 +53,7 @@ fn check(case: &Value, base: &Value) -> Result<(), String> {
         problem: Some(&problem),
         anchor: anchor(base),
         blobs: &NoBlobs,
+        gate: None,
         recorded: RecordedSteps::RunAgain,
         threads: NonZeroUsize::new(2).unwrap_or(NonZeroUsize::MIN),
     };

@@ -1,0 +1,188 @@
+//! What a run executes: the kinds of runs, and the trait that each kind implements.
+
+use std::collections::BTreeMap;
+
+use hence_canon::Value;
+use hence_journal::{Control, Lines, RecordIndex, Sealed, StepRecord};
+use hence_state::{Status, StepResult};
+
+use crate::blob::{BlobError, Blobs};
+use crate::book::{Book, BookError};
+use crate::gate::Role;
+use crate::run::{Driven, Run, RunError};
+use crate::sink::Sink;
+use crate::variables::{STEP_PREFIX, VARIABLES_SKILL};
+
+/// The kind of a run. The problem pins it, so the header of the journal binds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunKind {
+    /// The built-in pipeline, or another policy of an engine.
+    Reason,
+    /// A skill that the problem pins by the digest of its document.
+    Skill,
+    /// Operations on variables, driven from outside.
+    Variables,
+}
+
+impl RunKind {
+    /// Returns the kind of run that a problem document pins.
+    pub fn of(problem: &Value) -> Self {
+        let pin = problem.get("settings").and_then(|settings| settings.get("skill"));
+        let text = |key: &str| pin.and_then(|pin| pin.get(key)?.as_str());
+        match text("id") {
+            Some(VARIABLES_SKILL) => Self::Variables,
+            Some(_) if text("version").is_some() && text("sha256").is_some() => Self::Skill,
+            _ => Self::Reason,
+        }
+    }
+
+    /// Guesses the kind from the first step of a journal, for verifiers that have no problem.
+    pub fn of_journal(journal: &[u8]) -> Self {
+        let first = Lines::of(journal).get(RecordIndex::HEADER.next());
+        let first = first.and_then(|line| hence_canon::parse(line).ok());
+        let step = first.as_ref().and_then(|record| record.get("result")?.get("step")?.as_str());
+        if step.is_some_and(|step| step.starts_with(STEP_PREFIX)) { Self::Variables } else { Self::Reason }
+    }
+
+    /// Returns the word for the kind.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reason => "reason",
+            Self::Skill => "skill",
+            Self::Variables => "variables",
+        }
+    }
+}
+
+/// The rules that decide which record may come next in a run, and what each record changes.
+///
+/// A program is a state machine at one position of a run. [`Run`] moves it together with the book of the run, and
+/// gives every program the same resume, replay, checkpoints, rollbacks and policies.
+pub trait Program: Clone {
+    /// The position that a rollback restores.
+    type Snapshot;
+
+    /// The result of a step that a replay reads from the journal because executing it again may give another one.
+    type Recorded;
+
+    /// Opens the book of a new run and returns its header.
+    ///
+    /// # Errors
+    /// [`RunError`] when the run cannot begin.
+    fn open<'g>(&self) -> Result<(Book<'g>, Sealed), RunError>;
+
+    /// Applies a recorded step to the program and the book, as it was applied when it was appended.
+    ///
+    /// # Errors
+    /// [`RecordMismatch`] when the step may not come here.
+    fn apply_step(&mut self, book: &mut Book<'_>, step: &RecordedStep<'_>) -> Result<(), RecordMismatch>;
+
+    /// Applies a recorded control record. The run itself applies completion, checkpoints and rollbacks to the book.
+    ///
+    /// # Errors
+    /// [`RecordMismatch`] when it may not come here.
+    fn apply_control(
+        &mut self,
+        book: &mut Book<'_>,
+        control: &Control,
+        blobs: &dyn Blobs,
+    ) -> Result<(), RecordMismatch>;
+
+    /// Returns whether runs of this program have checkpoints and rollbacks in control records.
+    fn has_checkpoints() -> bool {
+        true
+    }
+
+    /// Returns the present position.
+    fn snapshot(&self) -> Self::Snapshot;
+
+    /// Returns to an earlier position.
+    fn restore(&mut self, snapshot: &Self::Snapshot);
+
+    /// Returns whether nothing is left to append.
+    fn has_ended(&self, book: &Book<'_>) -> bool {
+        matches!(book.state().status(), Status::Completed | Status::Failed)
+    }
+
+    /// Prepares to offer the result of the blocked step to the policies that come into force before record `next`.
+    /// Nothing is executed twice for them.
+    fn offer_again(&mut self, next: RecordIndex);
+
+    /// Returns what a replay reads in place of executing the step of a recorded result; `None` executes it again.
+    ///
+    /// # Errors
+    /// [`RecordMismatch`] when the result is not one of this program.
+    fn recorded(
+        &self,
+        result: &StepResult,
+        blobs: &dyn Blobs,
+    ) -> Result<Option<Self::Recorded>, RecordMismatch>;
+
+    /// Continues a run that is replayed until it ends, is blocked, has nothing to read, or is about to append record
+    /// `until`.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    fn replay<'g>(
+        run: Run<'g, Self>,
+        recorded: &BTreeMap<RecordIndex, Self::Recorded>,
+        until: Option<RecordIndex>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'g, Self>, RunError>;
+
+    /// Returns how a replay judges a journal that ends before the replay does.
+    fn early_end() -> EarlyEnd;
+}
+
+/// How a replay judges a journal that ends before the replay does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EarlyEnd {
+    /// The journal differs: nothing but the engine decides how far such a run goes.
+    Differs,
+    /// The journal is equal as far as it goes: the run may have been stopped, or may wait.
+    Equal,
+}
+
+/// A step record that is applied again.
+pub struct RecordedStep<'a> {
+    /// The index of the record.
+    pub index: RecordIndex,
+    /// The role of its result in a run with policies.
+    pub role: Role,
+    /// The record.
+    pub record: &'a StepRecord,
+    /// The store of large values.
+    pub blobs: &'a dyn Blobs,
+}
+
+/// A record that does not follow from the program.
+#[derive(Debug)]
+pub enum RecordMismatch {
+    /// The record may not come here.
+    Flow(String),
+    /// A large value is missing or damaged.
+    Blob(BlobError),
+}
+
+impl RecordMismatch {
+    /// Makes a mismatch of a reason.
+    pub fn flow(reason: impl ToString) -> Self {
+        Self::Flow(reason.to_string())
+    }
+}
+
+impl From<BlobError> for RecordMismatch {
+    fn from(error: BlobError) -> Self {
+        Self::Blob(error)
+    }
+}
+
+impl From<BookError> for RecordMismatch {
+    fn from(error: BookError) -> Self {
+        match error {
+            BookError::Fold { source, .. } => Self::flow(source),
+            BookError::PolicyOrder { source, .. } => Self::flow(source),
+            other => Self::flow(other),
+        }
+    }
+}

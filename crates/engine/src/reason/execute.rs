@@ -1,0 +1,122 @@
+//! Executing one step.
+
+use hence_canon::{Canonical, Value};
+use hence_state::{Outcome, POLICY_VIOLATION, StepError, StepResult};
+
+use super::{Event, Reason, RecordedResult};
+use crate::blob::Blobs;
+use crate::book::Book;
+use crate::gate::{Blocked, attempt};
+use crate::run::RunError;
+use crate::sink::Sink;
+use crate::step::{Attempt, Determinism, METRICS_KEY, Step, Stopped, View, object};
+
+impl Reason {
+    pub(super) fn execute(
+        &mut self,
+        book: &mut Book<'_>,
+        step: &dyn Step,
+        sink: &mut dyn Sink,
+    ) -> Result<Event, RunError> {
+        let (started_at, finished_at) = book.next_times()?;
+        let (input, RecordedResult { outcome, others }) = self.outcome(book, step, sink)?;
+        let result =
+            StepResult::new(step.name(), &input, started_at, finished_at, outcome).with_others(others);
+        let result = book.judge(result)?;
+        if book.policy_state().is_pinned() && result.outcome().is_blocked() {
+            return self.append_blocked(book, step, result, sink);
+        }
+        let step_index = self.apply(book, step.artifact_key(), &result, sink.blobs())?;
+        let (name, status) = (result.step().clone(), result.outcome().status());
+        let index = book.append_step(step_index, result, sink)?;
+        Ok(Event::Step { index, step: name, status })
+    }
+
+    /// Appends a result that policies block: the state counts it, the cursor does not move.
+    fn append_blocked(
+        &mut self,
+        book: &mut Book<'_>,
+        step: &dyn Step,
+        result: StepResult,
+        sink: &mut dyn Sink,
+    ) -> Result<Event, RunError> {
+        let errors = match result.outcome() {
+            Outcome::Failed(errors) => errors.clone(),
+            Outcome::Success(_) | Outcome::Skipped => Vec::new(),
+        };
+        self.blocked = Some(RecordedResult::of(&attempt(&result)));
+        let index = book.record(step.artifact_key(), result, sink)?;
+        Ok(Event::Blocked(Blocked { index, step: step.name().into(), errors }))
+    }
+
+    /// Returns the input of a step and its outcome.
+    fn outcome(
+        &self,
+        book: &Book<'_>,
+        step: &dyn Step,
+        sink: &mut dyn Sink,
+    ) -> Result<(Value, RecordedResult), RunError> {
+        let view = self.view(book, sink.blobs());
+        let input = match step.input(&view) {
+            Ok(input) => input,
+            Err(missing) => {
+                let outcome = Outcome::Failed(missing.into_errors());
+                return Ok((object([]), RecordedResult::alone(outcome)));
+            }
+        };
+        if step.determinism(&self.plan.problem) == Determinism::Recorded
+            && let Some(recorded) = self.recorded.get(&book.next_index())
+        {
+            return Ok((input, recorded.clone()));
+        }
+        let attempt = step.attempt(&view, &input);
+        let name = || step.name().into();
+        let attempt = attempt.map_err(|stopped| match stopped {
+            Stopped::Trouble(message) => RunError::Stopped { step: name(), message },
+            Stopped::Waiting(message) => RunError::Waiting { step: name(), message },
+        })?;
+        let recorded = match attempt {
+            Attempt::Failed(errors) => RecordedResult::alone(Outcome::Failed(with_reason(errors))),
+            Attempt::Done { output, metrics } => {
+                let outcome = book.store(Canonical::of(&output), sink)?;
+                let metrics = Some(metrics).filter(|metrics| !metrics.is_empty());
+                let others = metrics.into_iter().map(|metrics| (METRICS_KEY, Value::from(metrics))).collect();
+                RecordedResult { outcome, others }
+            }
+        };
+        Ok((input, recorded))
+    }
+
+    fn view<'a>(&'a self, book: &'a Book<'_>, blobs: &'a dyn Blobs) -> View<'a> {
+        let state = book.state();
+        View {
+            problem: Some(&self.plan.problem),
+            profile: &self.plan.profile,
+            artifacts: state.artifacts(),
+            step_index: state.step_index(),
+            metadata: Some(state.metadata()),
+            tally: &self.tally,
+            blobs,
+            model: self.plan.model.as_deref(),
+        }
+    }
+}
+
+/// A failed result names at least one error, with code and message.
+fn with_reason(errors: Vec<StepError>) -> Vec<StepError> {
+    let named = |error: StepError| {
+        let or = |text: std::sync::Arc<str>, other: &str| if text.is_empty() { other.into() } else { text };
+        // Only the engine reports that policies block; a step that reports it has failed.
+        let is_reserved = &*error.code == POLICY_VIOLATION;
+        StepError {
+            code: if is_reserved { "step_failed".into() } else { or(error.code, "step_failed") },
+            message: or(error.message, "no message"),
+            step: error.step,
+        }
+    };
+    let mut errors: Vec<StepError> = errors.into_iter().map(named).collect();
+    if errors.is_empty() {
+        errors.push(StepError::new("step_failed", "the step failed without saying why"));
+    }
+    errors
+}

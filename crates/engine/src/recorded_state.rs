@@ -1,0 +1,134 @@
+//! The plan and the state of a recorded run. Nothing is executed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Lenient, Value};
+use hence_journal::{Fold, Reader, Record, RecordIndex, StepRecord, positions};
+use hence_state::{ProblemSpec, ReasoningState};
+
+use crate::replay::request_of_journal;
+use crate::variables::ARTIFACT;
+use crate::{DEFAULT_POLICY, Determinism, Engine, Plan, ResumeError, RunKind, Step, recorded_outcome_key};
+
+/// One step of a policy, as far as a reader of its journal needs it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepOutline {
+    /// The name used in records.
+    pub name: Arc<str>,
+    /// The artifact of its output.
+    pub artifact_key: Arc<str>,
+    /// Whether a replay runs it again.
+    pub determinism: Determinism,
+}
+
+impl Engine {
+    /// Plans the run that a journal records, to resume it.
+    ///
+    /// # Errors
+    /// [`ResumeError`] when the journal has no header or the problem is refused.
+    pub fn plan_of_journal(&self, journal: &[u8], problem: &Lenient) -> Result<Plan, ResumeError> {
+        Ok(self.plan_to_resume(&request_of_journal(journal, problem)?)?)
+    }
+
+    /// Returns the state after record `at`, or after the last one, as the fold of the results.
+    ///
+    /// # Errors
+    /// [`ResumeError`] when a record up to there cannot be read or does not fit.
+    pub fn state_at(
+        &self,
+        journal: &[u8],
+        problem: &Lenient,
+        at: Option<RecordIndex>,
+    ) -> Result<ReasoningState, ResumeError> {
+        let (first, reader) = Reader::open(journal)?;
+        let diverged = |reason: &str| ResumeError::diverged(RecordIndex::HEADER, reason);
+        let Record::Header(header) = first.record else {
+            return Err(diverged("the first record is no header"));
+        };
+        let spec = ProblemSpec::decode_lenient(problem, reader.profile())?;
+        if spec.canonical().digest() != header.problem_spec_hash {
+            return Err(diverged("it names another problem"));
+        }
+        let keys = self.artifact_keys(&spec);
+        let mut fold = Fold::new(&header, spec.into());
+        let last = at.unwrap_or(RecordIndex::new(u64::MAX));
+        let wanted = positions(journal);
+        wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.snapshot(*index));
+        let mut records = reader.peekable();
+        // Later records are only looked at where the compat profile needs the next one.
+        while let Some(record) =
+            records.next_if(|next| next.as_ref().map_or_else(|error| error.index, |next| next.index) <= last)
+        {
+            let record = record?;
+            let key = match &record.record {
+                Record::Step(step) => keys.of(step),
+                _ => "".into(),
+            };
+            let next = records.peek().and_then(|next| next.as_ref().ok()).map(|next| &next.record);
+            fold.push(record.index, &record.record, &key, next)
+                .map_err(|error| ResumeError::diverged(record.index, error))?;
+            if wanted.contains(&record.index) {
+                fold.snapshot(record.index);
+            }
+        }
+        Ok(fold.into_state())
+    }
+
+    /// Returns the artifact of each step of the problem's program.
+    fn artifact_keys(&self, problem: &ProblemSpec) -> ArtifactKeys {
+        match RunKind::of(problem.canonical().value()) {
+            RunKind::Variables => ArtifactKeys::One(ARTIFACT.into()),
+            RunKind::Skill => ArtifactKeys::Numbered,
+            RunKind::Reason => {
+                let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
+                let steps = self.policies.policy(name).unwrap_or_default();
+                let key = |step: &Arc<dyn Step>| (step.name().into(), step.artifact_key().into());
+                ArtifactKeys::Named(steps.iter().map(key).collect())
+            }
+        }
+    }
+
+    /// Returns whether `step` is the last of the policy a problem asks for: the end of a run whose profile records no
+    /// completion.
+    pub fn is_last_step(&self, problem: &Value, step: &str) -> bool {
+        let named = problem.get("settings").and_then(|settings| settings.get("policy_profile")?.as_str());
+        let steps = self.policies.policy(named.unwrap_or(DEFAULT_POLICY)).unwrap_or_default();
+        steps.last().is_some_and(|last| last.name() == step)
+    }
+
+    /// Returns the steps of the problem's policy in order; `None` when this engine does not know the policy.
+    ///
+    /// Unlike planning, this asks for nothing that running would need, such as a language model.
+    pub fn outline(&self, problem: &ProblemSpec) -> Option<Vec<StepOutline>> {
+        let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
+        let steps = self.steps_to_read(name, Some(problem.settings()))?;
+        let outline = |step: &Arc<dyn Step>| StepOutline {
+            name: step.name().into(),
+            artifact_key: step.artifact_key().into(),
+            determinism: step.determinism(problem),
+        };
+        Some(steps.iter().map(outline).collect())
+    }
+}
+
+/// The artifact of a step's output, which only the program of a run knows.
+enum ArtifactKeys {
+    /// The built-in steps have artifacts of their own.
+    Named(BTreeMap<Arc<str>, Arc<str>>),
+    /// Each step of a skill has a numbered one.
+    Numbered,
+    /// All operations on variables have one.
+    One(Arc<str>),
+}
+
+impl ArtifactKeys {
+    fn of(&self, record: &StepRecord) -> Arc<str> {
+        let step = record.result.step();
+        match self {
+            Self::Named(keys) => keys.get(step).unwrap_or(step).clone(),
+            Self::Numbered => recorded_outcome_key(record),
+            Self::One(key) => key.clone(),
+        }
+    }
+}

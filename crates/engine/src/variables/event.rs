@@ -1,0 +1,140 @@
+//! Events as results of steps: reading them from a journal, and judging them.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Object, Value};
+use hence_journal::verify::{Completeness, Reason as Finding, ReasonCode};
+use hence_journal::{Control, Reader, Record, RecordIndex, StepRecord};
+use hence_state::StepResult;
+use hence_variables::{Action, Event, State, Workspace, apply};
+
+use super::{ARTIFACT, STEP_PREFIX};
+use crate::blob::{self, BlobError, Blobs};
+use crate::gate::Role;
+use crate::run::{ResumeError, RunError};
+use crate::verify::Judge;
+
+/// A result that is not an event.
+pub(super) enum NoEvent {
+    /// The event is stored outside the journal and is missing or damaged.
+    Blob(BlobError),
+    /// The result breaks a rule of events.
+    Invalid(String),
+}
+
+/// Reads the event of a result, and checks that both agree on action and time.
+pub(super) fn event_of(result: &StepResult, blobs: &dyn Blobs) -> Result<Event, NoEvent> {
+    let invalid = |reason: String| Err(NoEvent::Invalid(reason));
+    if !result.step().starts_with(STEP_PREFIX) {
+        return invalid(format!("expected a step {STEP_PREFIX}…, found {:?}", result.step()));
+    }
+    let Some(output) = result.outcome().output() else {
+        return invalid("a refused operation is not recorded, found a step without output".to_owned());
+    };
+    let value = blob::resolve(output, blobs).map_err(NoEvent::Blob)?;
+    let event = Event::from_value(&value).map_err(|error| NoEvent::Invalid(error.to_string()))?;
+    if step_name(event.action) != **result.step() {
+        return invalid(format!("step {:?} tells of the action {}", result.step(), event.action.as_str()));
+    }
+    match result.finished_at().as_str().parse() {
+        Ok(at) if event.at == at => Ok(event),
+        _ => invalid(format!("the event is of {}, the step of {}", event.at, result.finished_at())),
+    }
+}
+
+/// Returns the name of the step that performs an action.
+pub(super) fn step_name(action: Action) -> String {
+    format!("{STEP_PREFIX}{}", action.as_str())
+}
+
+/// Returns the input of a step, as far as its event shows: the state, the action and the time.
+pub(super) fn input_of(event: &Event) -> Value {
+    let members: [(&str, Value); 3] =
+        [("action", event.action.as_str().into()), ("at", event.at.into()), ("state", event.state.into())];
+    members.into_iter().collect::<Object>().into()
+}
+
+/// Returns every event of a run of variables with its record: the whole log, where a state holds only a window of it.
+///
+/// # Errors
+/// [`ResumeError`] with the first record that is not an event.
+pub fn events(journal: &[u8], blobs: &dyn Blobs) -> Result<Vec<(RecordIndex, Event)>, ResumeError> {
+    let (_, reader) = Reader::open(journal)?;
+    let mut events = Vec::new();
+    for chained in reader {
+        let chained = chained?;
+        let index = chained.index;
+        let Record::Step(step) = &chained.record else {
+            return Err(ResumeError::diverged(index, "a run of variables has steps only"));
+        };
+        match event_of(&step.result, blobs) {
+            Ok(event) => events.push((index, event)),
+            Err(NoEvent::Blob(error)) => return Err(RunError::from(error).into()),
+            Err(NoEvent::Invalid(reason)) => return Err(ResumeError::Diverged { index, reason }),
+        }
+    }
+    Ok(events)
+}
+
+/// Judges events: any operation may come, and each must follow from those before.
+#[derive(Clone)]
+pub(crate) struct VariablesJudge<'a> {
+    blobs: &'a dyn Blobs,
+    /// The variables so far; `None` once an event was missing, because no later one can be judged then.
+    workspace: Option<Workspace>,
+}
+
+impl<'a> VariablesJudge<'a> {
+    pub(crate) fn new(blobs: &'a dyn Blobs) -> Self {
+        Self { blobs, workspace: Some(Workspace::new()) }
+    }
+}
+
+impl Judge for VariablesJudge<'_> {
+    fn step(&mut self, _: Role, record: &StepRecord, unchecked: &mut Vec<String>) -> Vec<Finding> {
+        let result = &record.result;
+        let refused =
+            |reason: String| Finding { found: Some(reason), ..Finding::new(ReasonCode::ResultRefused) };
+        let event = match event_of(result, self.blobs) {
+            Ok(event) => event,
+            Err(NoEvent::Invalid(_)) if !result.step().starts_with(STEP_PREFIX) => {
+                return vec![Finding::mismatch(ReasonCode::FlowViolation, "vars.*", result.step())];
+            }
+            Err(NoEvent::Invalid(reason)) => return vec![refused(reason)],
+            Err(NoEvent::Blob(error)) => {
+                let step = record.step_index;
+                let lost = self.workspace.take().map_or("", |_| ", nor whether later steps follow");
+                unchecked.push(format!("event of step {step}{lost} ({error})"));
+                return Vec::new();
+            }
+        };
+        let expected = Canonical::of(&input_of(&event)).digest();
+        let input = Finding::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash());
+        let applied = self.workspace.as_mut().map_or(Ok(()), |workspace| apply(workspace, &event));
+        input.into_iter().chain(applied.err().map(|misfit| refused(misfit.to_string()))).collect()
+    }
+
+    fn control(&mut self, _: &Control) -> Vec<Finding> {
+        // Only operations drive such a run: there is nothing to decide and no end to record.
+        vec![Finding::new(ReasonCode::FlowViolation)]
+    }
+
+    fn has_checkpoints(&self) -> bool {
+        false
+    }
+
+    fn artifact_key(&self, _: &StepRecord) -> Arc<str> {
+        ARTIFACT.into()
+    }
+
+    /// The run is complete when every task that nobody spawned is over.
+    fn completeness(&self) -> Completeness {
+        let is_over = |state: &State| state.parent().is_some() || state.status().is_terminal();
+        match &self.workspace {
+            Some(workspace) if workspace.states().len() > 0 && workspace.states().all(is_over) => {
+                Completeness::Complete
+            }
+            _ => Completeness::Incomplete,
+        }
+    }
+}

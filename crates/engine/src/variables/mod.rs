@@ -1,0 +1,290 @@
+//! Runs of variables: no plan, driven from outside. Each accepted operation on variables is one step of the journal.
+//!
+//! A problem pins such a run by `settings.skill`, so its header binds the program. A step is called `vars.<action>`;
+//! its output is the event, which [`Workspace`] folds, and the same `State::apply` as for any other run applies it under
+//! the artifact `vars`. Whoever holds the journal can therefore rebuild every variable at every moment.
+
+mod event;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Lenient, Object, Value};
+use hence_journal::{Control, Lines, RecordIndex, Sealed};
+use hence_state::{Finding, Findings, ProblemSpec, StepResult, Timestamp};
+use hence_variables::{
+    Call, Decision, Event, Files, Refusal, Reply, SpillFile, StateId, Timestamp as Moment, Workspace, apply,
+    decide,
+};
+
+pub(crate) use event::VariablesJudge;
+pub use event::events;
+use event::{NoEvent, event_of, input_of, step_name};
+
+use crate::Request;
+use crate::blob::Blobs;
+use crate::book::{Book, BookError};
+use crate::plan::{self, Plan};
+use crate::program::{EarlyEnd, Program, RecordMismatch, RecordedStep};
+use crate::replay::request_of_journal;
+use crate::run::{Driven, Pause, ResumeError, Run, RunError};
+use crate::sink::{Sink, SinkError};
+
+/// The skill that a problem pins for a run of variables.
+pub const VARIABLES_SKILL: &str = "variables";
+/// The only version of it.
+pub const VARIABLES_SKILL_VERSION: &str = "1.0.0";
+/// The artifact of every event.
+pub(crate) const ARTIFACT: &str = "vars";
+/// The beginning of every step's name.
+pub(crate) const STEP_PREFIX: &str = "vars.";
+
+/// A run of variables. It has no policies, so it borrows no gate.
+pub type VariablesRun = Run<'static, Variables>;
+
+/// The files of variables: large values that a run stores, and files that others write.
+pub trait VariableFiles: Files {
+    /// Stores a large value durably. It is named by its digest, so storing it twice changes nothing.
+    ///
+    /// # Errors
+    /// [`SinkError`]; the event that refers to the value is then never recorded.
+    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError>;
+
+    /// Publishes the changes of an event to the scopes that other runs share, durably, before the event is recorded here.
+    /// A crash between the two leaves the change with the others, and this run reads it from them.
+    ///
+    /// # Errors
+    /// [`SinkError`]; the event is then never recorded.
+    fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
+        let _ = (workspace, event);
+        Ok(())
+    }
+}
+
+/// Makes the problem of a run of variables: its id, when its clock begins, and the task.
+pub fn variables_problem(id: &str, created_at: &str, prompt: &str) -> Value {
+    let object = |members: &[(&str, Value)]| -> Value {
+        members.iter().map(|(key, value)| (*key, value.clone())).collect::<Object>().into()
+    };
+    let skill = object(&[("id", VARIABLES_SKILL.into()), ("version", VARIABLES_SKILL_VERSION.into())]);
+    object(&[
+        ("version", "1.0.0".into()),
+        ("id", id.into()),
+        ("created_at", created_at.into()),
+        ("inputs", object(&[("prompt", prompt.into())])),
+        ("settings", object(&[("skill", skill)])),
+    ])
+}
+
+/// Checks that a problem pins the variables skill in the version that this engine has.
+pub(crate) fn check_pin(problem: &ProblemSpec) -> Result<(), Finding> {
+    let pin = problem.canonical().value().get("settings").and_then(|settings| settings.get("skill"));
+    for (key, expected) in [("id", VARIABLES_SKILL), ("version", VARIABLES_SKILL_VERSION)] {
+        let found = pin.and_then(|pin| pin.get(key));
+        if found.and_then(Value::as_str) != Some(expected) {
+            let found = found.map_or_else(|| "nothing".to_owned(), Value::to_string);
+            let message = format!("expected {expected:?}, found {found}");
+            return Err(plan::policy_finding(&["settings", "skill", key], message));
+        }
+    }
+    Ok(())
+}
+
+/// The program of a run of variables at one position.
+#[derive(Clone)]
+pub struct Variables {
+    plan: Plan,
+    workspace: Workspace,
+    /// The state of the first event: the one meant when none is named.
+    first: Option<StateId>,
+}
+
+impl Variables {
+    /// Makes the program of a request, at the beginning of a run.
+    ///
+    /// # Errors
+    /// [`Findings`]: everything wrong with the request; in particular a problem that does not pin
+    /// [`VARIABLES_SKILL`].
+    pub fn new(request: &Request) -> Result<Self, Findings> {
+        Ok(Self { plan: plan::plan_variables(request)?, workspace: Workspace::new(), first: None })
+    }
+
+    /// Makes the program of a journal, at the beginning of its run.
+    ///
+    /// # Errors
+    /// [`ResumeError`] when the journal has no header or the problem is refused.
+    pub fn of_journal(journal: &[u8], problem: &Lenient) -> Result<Self, ResumeError> {
+        let request = Request { times: None, ..request_of_journal(journal, problem)? };
+        Ok(Self::new(&request)?)
+    }
+
+    /// Returns the problem.
+    pub fn problem(&self) -> &Arc<ProblemSpec> {
+        self.plan.problem()
+    }
+
+    fn apply(&mut self, event: &Event) -> Result<(), hence_variables::Misfit> {
+        apply(&mut self.workspace, event)?;
+        self.first = self.first.or(Some(event.state));
+        Ok(())
+    }
+}
+
+impl Program for Variables {
+    /// Variables return to checkpoints of their own, by steps.
+    type Snapshot = ();
+    type Recorded = Event;
+
+    fn open<'g>(&self) -> Result<(Book<'g>, Sealed), RunError> {
+        Ok(self.plan.book()?)
+    }
+
+    fn apply_step(&mut self, book: &mut Book<'_>, step: &RecordedStep<'_>) -> Result<(), RecordMismatch> {
+        let event = event_of(&step.record.result, step.blobs).map_err(|error| match error {
+            NoEvent::Blob(error) => RecordMismatch::Blob(error),
+            NoEvent::Invalid(reason) => RecordMismatch::Flow(reason),
+        })?;
+        self.apply(&event).map_err(RecordMismatch::flow)?;
+        Ok(book.replay_step(ARTIFACT, step.record)?)
+    }
+
+    fn apply_control(&mut self, _: &mut Book<'_>, _: &Control, _: &dyn Blobs) -> Result<(), RecordMismatch> {
+        Err(RecordMismatch::flow("a run of variables has steps only"))
+    }
+
+    fn snapshot(&self) {}
+
+    fn restore(&mut self, (): &()) {}
+
+    fn has_checkpoints() -> bool {
+        false
+    }
+
+    fn offer_again(&mut self, _: RecordIndex) {}
+
+    fn recorded(&self, result: &StepResult, blobs: &dyn Blobs) -> Result<Option<Event>, RecordMismatch> {
+        match event_of(result, blobs) {
+            Ok(event) => Ok(Some(event)),
+            Err(NoEvent::Blob(error)) => Err(error.into()),
+            // A replay ends before a step that is no event; comparing bytes then points at it.
+            Err(NoEvent::Invalid(_)) => Ok(None),
+        }
+    }
+
+    fn replay<'g>(
+        mut run: Run<'g, Self>,
+        recorded: &BTreeMap<RecordIndex, Event>,
+        until: Option<RecordIndex>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'g, Self>, RunError> {
+        while let Some(event) = recorded.get(&run.next_index()).filter(|_| until != Some(run.next_index())) {
+            let at = run.book().next_time()?;
+            run.append(event, at, sink)?;
+        }
+        Ok(Driven::Paused(run, Pause::Stopped))
+    }
+
+    fn early_end() -> EarlyEnd {
+        EarlyEnd::Differs
+    }
+}
+
+impl<'g> Run<'g, Variables> {
+    /// Reads a run of variables back from its journal.
+    ///
+    /// # Errors
+    /// [`ResumeError`] with the first record that does not follow. The journal is only read.
+    pub fn load(journal: &[u8], problem: &Lenient, blobs: &dyn Blobs) -> Result<Self, ResumeError> {
+        Self::resume(Variables::of_journal(journal, problem)?, journal, blobs)
+    }
+
+    /// Reads a run of variables back up to the record `last`, to see what it knew then.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_until(
+        journal: &[u8],
+        problem: &Lenient,
+        blobs: &dyn Blobs,
+        last: RecordIndex,
+    ) -> Result<Self, ResumeError> {
+        // Later records, whole or damaged, do not change what the run knew then.
+        let end = Lines::of(journal).offset(last.next()).unwrap_or(journal.len());
+        Self::load(journal.get(..end).unwrap_or(journal), problem, blobs)
+    }
+
+    /// Returns the variables.
+    pub fn workspace(&self) -> &Workspace {
+        &self.program().workspace
+    }
+
+    /// Returns the state that existed first.
+    pub fn first_state(&self) -> Option<StateId> {
+        self.program().first
+    }
+
+    /// Returns the time of the run's clock: the moment of the last record.
+    ///
+    /// # Errors
+    /// [`RunError`] when that lies outside the calendar.
+    pub fn now(&self) -> Result<Moment, RunError> {
+        self.moment(&self.book().last_time()?)
+    }
+
+    /// Performs a call. An accepted one is durable, large values first, before it is answered; a refused one changes
+    /// nothing except that expired variables end.
+    ///
+    /// # Errors
+    /// [`RunError`] when something could not be stored. The run is then given up: its journal is whole, and loading it
+    /// again shows whether the record was appended.
+    pub fn call(
+        mut self,
+        call: &Call,
+        files: &mut dyn VariableFiles,
+        sink: &mut dyn Sink,
+    ) -> Result<(Self, Result<Reply, Refusal>), RunError> {
+        loop {
+            let at = self.book().next_time()?;
+            let readable: &dyn Files = files;
+            match decide(self.workspace(), call, self.moment(&at)?, readable) {
+                Err(refusal) => return Ok((self, Err(refusal))),
+                Ok(Decision::ExpireFirst(event)) => self.append(&event, at, sink)?,
+                Ok(Decision::Accept(accepted)) => {
+                    for spill in &accepted.spills {
+                        files.store(spill).map_err(|source| self.sink_error(source))?;
+                    }
+                    if let Some(event) = &accepted.event {
+                        let published = files.publish(self.workspace(), event);
+                        published.map_err(|source| self.sink_error(source))?;
+                        self.append(event, at, sink)?;
+                    }
+                    return Ok((self, Ok(accepted.reply)));
+                }
+            }
+        }
+    }
+
+    /// Applies an event to variables and state, and appends its record.
+    fn append(&mut self, event: &Event, at: Timestamp, sink: &mut dyn Sink) -> Result<(), RunError> {
+        let index = self.next_index();
+        let (program, book) = self.parts();
+        let started_at = book.state().metadata().updated_at.clone();
+        let outcome = book.store(Canonical::of(&event.to_value()), sink)?;
+        let result = StepResult::new(step_name(event.action), &input_of(event), started_at, at, outcome);
+        program.apply(event).map_err(|source| RunError::Unfit { index, source: source.into() })?;
+        book.record(ARTIFACT, result, sink)?;
+        Ok(())
+    }
+
+    fn sink_error(&self, source: SinkError) -> RunError {
+        BookError::Sink { index: self.next_index(), source }.into()
+    }
+
+    fn moment(&self, at: &Timestamp) -> Result<Moment, RunError> {
+        let parsed = at.as_str().parse();
+        parsed.map_err(|source: hence_variables::InvalidTimestamp| RunError::Unfit {
+            index: self.next_index(),
+            source: source.into(),
+        })
+    }
+}

@@ -1,0 +1,380 @@
+//! Starting, resuming and driving a stored run of any kind, and reporting how it ended.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hence_canon::Value;
+use hence_engine::{Blobs, Driven, MemorySink, Pause, Program, Run, RunError, Sink};
+use hence_projection::Program as Projected;
+use hence_skills::{CallLog, Stop};
+use hence_state::{ProblemSpec, Status};
+use hence_store::{
+    AttachmentName, Condition, Cut, Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError,
+};
+
+use super::{begins_with, whole_records};
+use crate::guard;
+use crate::interrupt::Interrupt;
+use crate::prelude::*;
+use crate::sink::{StoreBlobs, StoreSink};
+use crate::skills::{self, WaitingRow, calls_name};
+
+/// A program that a [`RunDriver`] can drive, with what it calls.
+pub(crate) trait Driveable {
+    /// The program.
+    type Program<'a>: Program
+    where
+        Self: 'a;
+
+    /// The report of a run that ended or waits.
+    type Report: Text + Serialize;
+
+    /// Makes the program at the beginning of its run.
+    fn program(&self) -> Result<Self::Program<'_>, RunError>;
+
+    /// Returns the problem.
+    fn problem(&self) -> &Arc<ProblemSpec>;
+
+    /// Returns the program as its trace shows it.
+    fn projected(&self) -> Projected<'_>;
+
+    /// Returns whether calls of the run must be logged.
+    fn needs_call_log(&self) -> bool;
+
+    /// Checks that everything a resumed run needs is there.
+    fn check_resumable(&self, _: &Run<'_, Self::Program<'_>>) -> Result<(), CliError> {
+        Ok(())
+    }
+
+    /// Returns the listener that stops the run from outside; `None` when nothing does.
+    fn interrupt(&self, _: Option<Duration>) -> Option<Interrupt> {
+        None
+    }
+
+    /// Drives the run as far as it goes.
+    fn drive<'g, 'a>(
+        &'a self,
+        run: Run<'g, Self::Program<'a>>,
+        calls: Calls<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'g, Self::Program<'a>>, RunError>;
+
+    /// Describes a run that ended or waits.
+    fn report(
+        &self,
+        run: &Run<'_, Self::Program<'_>>,
+        end: RunEnd,
+        blobs: &dyn Blobs,
+    ) -> Result<Self::Report, CliError>;
+}
+
+/// The surroundings of a run that is driven.
+pub(crate) struct Calls<'a> {
+    pub(crate) driver: &'a RunDriver<'a>,
+    pub(crate) log: &'a Arc<CallLog<'static>>,
+    pub(crate) stop: &'a dyn Stop,
+}
+
+/// Drives one stored run.
+#[derive(Clone, Copy)]
+pub(crate) struct RunDriver<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) store: &'a FileStore,
+    pub(crate) id: &'a RunId,
+    /// The file to which the journal is copied; `-` is standard output.
+    pub(crate) copy: Option<&'a str>,
+    pub(crate) options: DriveOptions<'a>,
+}
+
+/// The options of driving a run.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct DriveOptions<'a> {
+    /// The policies to install instead, where the run is blocked.
+    pub(crate) amended: Option<&'a Value>,
+    /// How long the run may take.
+    pub(crate) deadline: Option<Duration>,
+}
+
+/// When a run was started.
+pub(crate) enum Start {
+    /// By this command.
+    Now,
+    /// Earlier; a torn append may have been cut from its journal.
+    Earlier(Option<Cut>),
+}
+
+/// The part of a report that all kinds of runs share.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunEnd {
+    /// `completed`, `failed` or `waiting`.
+    #[serde(skip)]
+    pub(crate) status: String,
+    /// The run's id.
+    #[serde(skip)]
+    pub(crate) run: String,
+    /// What it waits for.
+    pub(crate) waiting: Vec<WaitingRow>,
+    /// How many records the journal holds.
+    pub(crate) records: u64,
+    /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
+    pub(crate) head: String,
+    /// Where the journal lies.
+    pub(crate) journal: String,
+    /// Whether the run had been started before and was taken up.
+    pub(crate) resumed: bool,
+    /// What was cut from the end of the journal: an append that was never finished.
+    pub(crate) cut: Option<String>,
+}
+
+impl RunEnd {
+    /// Returns whether the run waits for an answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.status == WAITING
+    }
+
+    /// Returns the last rows of a text.
+    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
+        let escape = crate::escape::escape;
+        let mut rows: Vec<(&str, String)> = self.waiting.iter().flat_map(WaitingRow::rows).collect();
+        rows.push(("status", self.status.clone()));
+        rows.push(("run", escape(&self.run)));
+        rows.push(("head", self.head.clone()));
+        rows.push(("record", escape(&self.journal)));
+        rows
+    }
+}
+
+const WAITING: &str = "waiting";
+
+impl RunDriver<'_> {
+    /// Starts a run and drives it. The same program with the same problem under the same id is the same run: it is
+    /// resumed, never executed twice.
+    pub(crate) fn start<K: Driveable>(
+        &self,
+        kind: &K,
+        policies: Option<&Value>,
+        attachments: Vec<(AttachmentName, Vec<u8>)>,
+    ) -> Result<Exit, CliError> {
+        let (run, header) = kind.program().and_then(Run::start).map_err(|error| stopped(self.id, error))?;
+        if begins_with(self.store, self.id, header.line()) {
+            return self.resume(kind);
+        }
+        let blobs = StoreBlobs(self.store);
+        let gate = guard::open(header.line(), kind.problem(), kind.projected(), &blobs)
+            .map_err(|error| guard::refused(self.id.as_str(), error))?;
+        let mut run = run.with_gate(gate);
+        let mut first = MemorySink { journal: header.line().to_vec(), ..MemorySink::default() };
+        if run.policy_state().is_pinned() {
+            // The run exists with its policies or not at all.
+            run.install_policies(policies.unwrap_or(&Value::Null), &mut first)
+                .map_err(|error| stopped(self.id, error))?;
+        }
+        self.create(kind, run, first, attachments)
+    }
+
+    /// Stores the first records of a fork and drives it, and says what it shares.
+    pub(crate) fn create_shared<'a, K: Driveable>(
+        &self,
+        kind: &'a K,
+        run: Run<'_, K::Program<'a>>,
+        first: MemorySink,
+        attachments: Vec<(AttachmentName, Vec<u8>)>,
+        said: &str,
+    ) -> Result<Exit, CliError> {
+        if begins_with(self.store, self.id, &first.journal) {
+            return self.resume(kind);
+        }
+        self.context.say(said);
+        self.create(kind, run, first, attachments)
+    }
+
+    /// Stores the first records of a run and drives it.
+    pub(crate) fn create<'a, K: Driveable>(
+        &self,
+        kind: &'a K,
+        run: Run<'_, K::Program<'a>>,
+        first: MemorySink,
+        attachments: Vec<(AttachmentName, Vec<u8>)>,
+    ) -> Result<Exit, CliError> {
+        for blob in first.blobs.values() {
+            self.store.put_blob(blob, Durability::Synced)?;
+        }
+        match self.store.create(NewRun { id: self.id.clone(), attachments, lines: first.journal }) {
+            Ok(writer) => self.drive(kind, run, writer, Start::Now),
+            Err(StoreError::AlreadyCreated { .. }) => self.resume(kind),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Resumes the run where its journal ends.
+    ///
+    /// The journal is judged before the run is opened for writing, so that a run that is refused keeps every byte, a torn
+    /// tail included; a run that has ended needs no writer at all.
+    pub(crate) fn resume<K: Driveable>(&self, kind: &K) -> Result<Exit, CliError> {
+        let (store, id) = (self.store, self.id);
+        // Nobody may append after something that is not a record, whatever comes before it.
+        if let Condition::Damaged(reason) = store.summary(id)?.condition {
+            return Err(StoreError::Damaged { run: id.clone(), reason }.into());
+        }
+        let (run, torn) = self.read_back(kind)?;
+        if run.has_ended() && !torn {
+            guard::refuse_amendment(id.as_str(), self.options.amended)?;
+            self.context.say(format_args!("run {id} had ended already; nothing was run again"));
+            return self.report(kind, &run, Vec::new(), Start::Earlier(None));
+        }
+        kind.check_resumable(&run)?;
+        let opened = store.open(id)?;
+        if let Some(cut) = &opened.cut {
+            self.context.say(format_args!("run {id}: {cut}"));
+        }
+        // Somebody may have written between the reading and the opening; from here on nobody else does.
+        let run = if run.head() == opened.writer.head() { run } else { self.read_back(kind)?.0 };
+        let start = Start::Earlier(opened.cut);
+        if run.has_ended() {
+            return self.report(kind, &run, Vec::new(), start);
+        }
+        let (journal, blobs) = (store.journal_bytes(id)?, StoreBlobs(store));
+        let gate = guard::open_and_observe(&journal, kind.problem(), kind.projected(), &blobs)
+            .map_err(|error| guard::refused(id.as_str(), error))?;
+        self.drive(kind, run.with_gate(gate), opened.writer, start)
+    }
+
+    fn read_back<'g, 'a, K: Driveable>(
+        &self,
+        kind: &'a K,
+    ) -> Result<(Run<'g, K::Program<'a>>, bool), CliError> {
+        let journal = self.store.journal_bytes(self.id)?;
+        let whole = whole_records(&journal);
+        let program = kind.program().map_err(hence_engine::ResumeError::from);
+        let run = program.and_then(|program| Run::resume(program, whole, &StoreBlobs(self.store)));
+        let run = run.map_err(|error| CliError::resume(self.id.as_str(), error))?;
+        Ok((run, whole.len() < journal.len()))
+    }
+
+    /// Drives the run as far as it goes, each record durable before the next.
+    fn drive<'a, K: Driveable>(
+        &self,
+        kind: &'a K,
+        mut run: Run<'_, K::Program<'a>>,
+        mut writer: Box<dyn RunWriter>,
+        start: Start,
+    ) -> Result<Exit, CliError> {
+        let (store, id) = (self.store, self.id);
+        let history = skills::history(store, id)?;
+        let has_log = history.is_some() || kind.needs_call_log();
+        let log = match has_log {
+            true => {
+                let file = writer.side_log(&calls_name())?;
+                CallLog::new(history.unwrap_or_default(), move |line, durability| {
+                    Ok(file.append(line, durability)?)
+                })
+            }
+            false => CallLog::in_memory(),
+        };
+        let log = Arc::new(log);
+        let mut sink = StoreSink::new(store, writer);
+        let journal = store.journal_bytes(id)?;
+        let again =
+            guard::policies_to_reinstall(id.as_str(), run.policy_state(), &journal, &StoreBlobs(store))?;
+        for policies in again.iter().chain(self.options.amended) {
+            run.install_policies(policies, &mut sink).map_err(|error| stopped(id, error))?;
+        }
+        let interrupt = kind.interrupt(self.options.deadline);
+        let stop: &dyn Stop = match &interrupt {
+            Some(interrupt) => interrupt,
+            None => &hence_skills::NeverStop,
+        };
+        let driven = kind.drive(run, Calls { driver: self, log: &log, stop }, &mut sink);
+        match driven.map_err(|error| stopped(id, error))? {
+            Driven::Finished(run) => {
+                drop(log);
+                // Every call is recorded. A log that a crash leaves behind here is ignored.
+                if has_log {
+                    sink.writer.detach(&calls_name())?;
+                }
+                self.report(kind, &run, Vec::new(), start)
+            }
+            Driven::Blocked(_, blocked) => Err(guard::blocked(id.as_str(), &blocked)),
+            Driven::Paused(run, Pause::Waiting(_)) => {
+                let waiting = WaitingRow::all(self.context, id.as_str(), &log.history());
+                self.report_as(kind, &run, WAITING.to_owned(), waiting, start)
+            }
+            Driven::Paused(run, Pause::Stopped) => {
+                let records = run.head().records.get();
+                let reason = interrupt.as_ref().map_or("it was stopped", Interrupt::reason);
+                let message = format!("run {id} was stopped after {records} records: {reason}");
+                Err(CliError::new(Code::Interrupted, message)
+                    .with_hint(hint::continue_with(self.context, id.as_str())))
+            }
+        }
+    }
+
+    fn report<'a, K: Driveable>(
+        &self,
+        kind: &'a K,
+        run: &Run<'_, K::Program<'a>>,
+        waiting: Vec<WaitingRow>,
+        start: Start,
+    ) -> Result<Exit, CliError> {
+        self.report_as(kind, run, run.state().status().to_string(), waiting, start)
+    }
+
+    /// Prints the report of a run; a failed run is a finding.
+    fn report_as<'a, K: Driveable>(
+        &self,
+        kind: &'a K,
+        run: &Run<'_, K::Program<'a>>,
+        status: String,
+        waiting: Vec<WaitingRow>,
+        start: Start,
+    ) -> Result<Exit, CliError> {
+        let (context, store, id) = (self.context, self.store, self.id);
+        let exit = match run.state().status() {
+            _ if status == WAITING => Exit::Waiting,
+            Status::Failed => Exit::No,
+            _ => Exit::Yes,
+        };
+        let (resumed, cut) = match start {
+            Start::Now => (false, None),
+            Start::Earlier(cut) => (true, cut.as_ref().map(ToString::to_string)),
+        };
+        let end = RunEnd {
+            status,
+            run: id.as_str().to_owned(),
+            waiting,
+            records: run.head().records.get(),
+            head: run.head().to_string(),
+            journal: store.journal_path(id).display().to_string(),
+            resumed,
+            cut,
+        };
+        let report = kind.report(run, end, &StoreBlobs(store))?;
+        match self.copy {
+            None => context.print(&report)?,
+            Some("-") => {
+                context.write(&store.journal_bytes(id)?)?;
+                context.print_aside(&report);
+            }
+            Some(path) => {
+                context.print(&report)?;
+                if let Err(error) = std::fs::write(path, store.journal_bytes(id)?) {
+                    let error = CliError::file("write", Path::new(path), error);
+                    context.report_error(&error.with_hint(hint::copy(id.as_str())));
+                    return Ok(Exit::Partial);
+                }
+            }
+        }
+        Ok(exit)
+    }
+}
+
+/// Turns the error that stopped a run into one that names the run.
+pub(super) fn stopped(id: &RunId, error: RunError) -> CliError {
+    match error {
+        RunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked),
+        RunError::Mismatch(error) => CliError::from_error(Code::Refused, error),
+        RunError::Book(book) if guard::is_refusal(&book) => CliError::of_run(Code::Gate, id, book),
+        error => CliError::from(error).with_hint(hint::fix_and_resume(id.as_str())),
+    }
+}

@@ -1,0 +1,120 @@
+//! The kinds of runs on the command line. A kind is one file that implements [`OpenRun`], and one line in [`open`].
+
+mod driver;
+mod reason;
+mod skill;
+mod variables;
+
+use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
+use hence_journal::verify::{Level, Report};
+use hence_projection::Program;
+use hence_store::FileStore;
+
+use crate::args::position::{CheckpointArgs, RollbackArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::sink::StoreBlobs;
+use crate::skills::LinkRow;
+use crate::target::Journal;
+
+pub(crate) use driver::{DriveOptions, Driveable, RunDriver, RunEnd};
+pub(crate) use reason::{RunReport, start as start_reason};
+pub(crate) use skill::{SkillRunReport, StoredSkillRun, start as start_skill};
+
+/// A run of one kind, opened from its journal, with everything that commands ask of it.
+pub(crate) trait OpenRun {
+    /// Returns the program of the run, as its trace shows it.
+    fn projection(&self) -> Program<'_>;
+
+    /// Verifies the journal up to a level.
+    fn verify(&self, evidence: &Evidence<'_>, level: Level) -> Report;
+
+    /// Executes the run again and compares every byte.
+    fn replay(&self, evidence: &Evidence<'_>) -> Result<Replay, ResumeError>;
+
+    /// Continues the run where its journal ends.
+    fn resume(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        options: DriveOptions<'_>,
+    ) -> Result<Exit, CliError>;
+
+    /// Names a position of the run.
+    fn checkpoint(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        args: &CheckpointArgs,
+    ) -> Result<Exit, CliError>;
+
+    /// Returns to a named position.
+    fn roll_back(&self, context: &Context, journal: &Journal, args: &RollbackArgs) -> Result<Exit, CliError>;
+
+    /// Starts another run that shares the records before a step.
+    fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError>;
+
+    /// Reports which steps a value came from.
+    fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError>;
+
+    /// Reports which steps depend on a value or a step.
+    fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError>;
+
+    /// Compares the run with those it is linked to.
+    fn links(&self, _: &Journal, _: &dyn Blobs) -> Vec<LinkRow> {
+        Vec::new()
+    }
+
+    /// Returns the step that is due in a run that has not ended, where that is known without running it.
+    fn due_step(&self, _: &Journal) -> Result<Option<String>, CliError> {
+        Ok(None)
+    }
+}
+
+/// What a run is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Its journal is read. Capabilities that are missing are not needed.
+    Read,
+    /// It may continue, so everything it calls must be there.
+    Resume,
+}
+
+/// Opens the run of a journal. `files` are capabilities files that a person names for it.
+pub(crate) fn open(
+    journal: &Journal,
+    files: &[String],
+    purpose: Purpose,
+) -> Result<Box<dyn OpenRun>, CliError> {
+    Ok(match journal.kind {
+        RunKind::Skill => match StoredSkillRun::open(journal, files)? {
+            Some(run) => Box::new(run),
+            // The pin is malformed; the built-in program says what is wrong with it.
+            None => Box::new(reason::ReasonRun::open(journal, files, purpose)?),
+        },
+        RunKind::Variables => Box::new(variables::VariablesProblem),
+        RunKind::Reason => Box::new(reason::ReasonRun::open(journal, files, purpose)?),
+    })
+}
+
+/// Runs `with` on the store of a journal's large values.
+pub(crate) fn with_blobs<T>(journal: &Journal, with: impl FnOnce(&dyn Blobs) -> T) -> T {
+    match &journal.store {
+        Some(store) => with(&StoreBlobs(store)),
+        None => with(&NoBlobs),
+    }
+}
+
+/// Returns a journal without the torn tail of an append that was never finished.
+pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
+    let torn = hence_journal::read_tail(journal).map_or(0, |tail| tail.torn_bytes);
+    journal.get(..journal.len().saturating_sub(torn)).unwrap_or_default()
+}
+
+/// Returns whether a stored run begins with a header.
+fn begins_with(store: &FileStore, id: &hence_store::RunId, header: &[u8]) -> bool {
+    use hence_store::Store as _;
+    store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
+}

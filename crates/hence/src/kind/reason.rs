@@ -1,0 +1,370 @@
+//! Runs of problems: the built-in program on the command line.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Digest, Lenient, Object, Value};
+use hence_capabilities::Library;
+use hence_engine::{
+    Blobs, Driven, Engine, Event, Evidence, Plan, Reason, Replay, Request, ResumeError, Run, RunError, Sink,
+    resolve,
+};
+use hence_journal::verify::{Level, Report};
+use hence_projection::Program;
+use hence_state::{ProblemSpec, Profile, ProfileName};
+use hence_store::{AttachmentName, RunId};
+
+use super::driver::Calls;
+use super::{DriveOptions, Driveable, OpenRun, Purpose, RunDriver, RunEnd};
+use crate::args::RunArgs;
+use crate::args::position::{CheckpointArgs, RollbackArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::bound::{self, BoundCallees};
+use crate::prelude::*;
+use crate::target::{Journal, find_run, problem_name};
+use crate::{commands, guard, input, skills};
+
+/// A run of a problem, opened from its journal.
+pub(super) struct ReasonRun {
+    engine: Engine,
+    callees: Option<Arc<BoundCallees>>,
+}
+
+/// A planned run of a problem.
+struct PlannedRun {
+    engine: Engine,
+    callees: Option<Arc<BoundCallees>>,
+    plan: Plan,
+}
+
+/// Starts a run of the problem in `bytes`.
+pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result<Exit, CliError> {
+    skills::refuse_options(args)?;
+    let (name, profile) = (input::shown_name(&args.problem), Profile::named(args.profile));
+    let document = input::parse_problem(&args.problem, &bytes, &profile)?;
+    let policies = guard::read_policies(&args.policies)?;
+    let Prepared { document, callees, attachments } =
+        prepare(args, name, document, bytes, policies.as_ref())?;
+    let mut request = Request::new(document, profile);
+    request.trace_id.clone_from(&args.trace_id);
+    request.now.clone_from(&args.now);
+    request.engine_version.clone_from(&args.engine_version);
+    let engine = equipped(callees.as_ref());
+    let plan = engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
+    let id = RunId::new(plan.trace_id())
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_TRACE_ID))?;
+    let store = context.store_or_new()?;
+    let options = DriveOptions::default();
+    let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
+    driver.start(&PlannedRun { engine, callees, plan }, policies.as_ref(), attachments)
+}
+
+/// A problem with everything it pins, and what is stored next to its journal.
+struct Prepared {
+    document: Lenient,
+    callees: Option<Arc<BoundCallees>>,
+    attachments: Vec<(AttachmentName, Vec<u8>)>,
+}
+
+/// Pins the policies and capabilities that a person names in the settings of a problem.
+fn prepare(
+    args: &RunArgs,
+    name: &str,
+    document: Lenient,
+    bytes: Vec<u8>,
+    policies: Option<&Value>,
+) -> Result<Prepared, CliError> {
+    let is_strict = args.profile == ProfileName::Strict;
+    if policies.is_some() && !is_strict {
+        return Err(CliError::new(Code::Refused, "policies apply in the strict profile only"));
+    }
+    let (mut document, mut bytes) = (document, bytes);
+    if is_strict {
+        let pinned = pin_policies(name, &document.value, policies)?;
+        if pinned != document.value {
+            bytes = hence_canon::pretty(&pinned).into_bytes();
+            document.value = pinned;
+        }
+    }
+    let files = &args.skill.capabilities.capabilities;
+    if !bound::binds(&document.value) {
+        if !files.is_empty() {
+            let message = format!("{name} binds no step to a capability, so it can call none");
+            let advice = hint::BIND_OR_LEAVE_CAPABILITIES_OUT;
+            return Err(CliError::new(Code::Refused, message).with_hint(advice));
+        }
+        return Ok(Prepared { document, callees: None, attachments: vec![(problem_name(), bytes)] });
+    }
+    if !is_strict {
+        let message = format!("{name} binds steps to capabilities, which the compat profile does not know");
+        return Err(CliError::new(Code::Refused, message).with_hint(hint::STRICT_PROFILE));
+    }
+    let mut attachments = Vec::new();
+    let library = if files.is_empty() {
+        Library::built_in()
+    } else {
+        let declared = skills::read_capabilities(files)?;
+        document.value = pin_capabilities(name, &document.value, declared.canonical().digest())?;
+        bytes = Canonical::of(&document.value).bytes().to_vec();
+        attachments.push((skills::capabilities_name(), skills::capabilities_attachment(&declared)));
+        Library::with(declared)
+    };
+    attachments.insert(0, (problem_name(), bytes));
+    Ok(Prepared { document, callees: Some(Arc::new(BoundCallees::new(library))), attachments })
+}
+
+/// Returns a problem that pins policies; one that pins some already must pin these.
+fn pin_policies(name: &str, problem: &Value, policies: Option<&Value>) -> Result<Value, CliError> {
+    let pin = problem.get("settings").and_then(|settings| settings.get("policies"));
+    let pinned = pin.and_then(|pin| pin.get("sha256")?.as_str()?.parse::<Digest>().ok());
+    let given = policies.map(|policies| Canonical::of(policies).digest());
+    match (pinned, given) {
+        (None, None) => Ok(problem.clone()),
+        (Some(pinned), Some(given)) if pinned == given => Ok(problem.clone()),
+        (Some(pinned), given) => {
+            let found = given.map_or("none".to_owned(), |given| given.short().to_string());
+            let message = format!("{name}: the problem pins policies {}, given are {found}", pinned.short());
+            Err(CliError::new(Code::Gate, message).with_hint(hint::NAME_PINNED_POLICIES))
+        }
+        (None, Some(given)) => Ok(with_pin(problem, "policies", given)),
+    }
+}
+
+/// Returns a problem that pins capabilities; one that pins some already must pin these.
+fn pin_capabilities(name: &str, problem: &Value, given: Digest) -> Result<Value, CliError> {
+    let pin = problem.get("settings").and_then(|settings| settings.get("capabilities"));
+    match bound::pinned_capabilities(problem) {
+        Some(pinned) if pinned == given => Ok(problem.clone()),
+        Some(pinned) => {
+            let message =
+                format!("{name} pins capabilities {}, the files given say {}", pinned.short(), given.short());
+            Err(CliError::new(Code::OtherCapabilities, message))
+        }
+        // Whoever decodes the problem reports a pin that is malformed.
+        None if pin.is_some_and(|pin| !pin.is_null()) => Ok(problem.clone()),
+        None => Ok(with_pin(problem, "capabilities", given)),
+    }
+}
+
+fn with_pin(problem: &Value, member: &str, digest: Digest) -> Value {
+    let Some(object) = problem.as_object() else { return problem.clone() };
+    let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
+    let pin = Object::from_iter([("sha256", Value::from(digest))]);
+    object.with("settings", settings.with(member, pin)).into()
+}
+
+fn equipped(callees: Option<&Arc<BoundCallees>>) -> Engine {
+    match callees {
+        Some(callees) => Engine::new().with_callees(callees.clone()),
+        None => Engine::new(),
+    }
+}
+
+impl ReasonRun {
+    pub(super) fn open(journal: &Journal, files: &[String], purpose: Purpose) -> Result<Self, CliError> {
+        let problem = journal.parsed_problem()?.map(|document| &document.value);
+        let Some(problem) = problem.filter(|problem| bound::binds(problem)) else {
+            if !files.is_empty() {
+                let message = format!("run {} was made without declared capabilities", journal.name);
+                return Err(
+                    CliError::new(Code::OtherCapabilities, message).with_hint(hint::LEAVE_CAPABILITIES_OUT)
+                );
+            }
+            return Ok(Self { engine: Engine::new(), callees: None });
+        };
+        let library = match skills::library_pinned(journal, files, bound::pinned_capabilities(problem)) {
+            Ok(library) => library,
+            // A journal that was carried elsewhere without its declarations can still be read.
+            Err(_) if files.is_empty() && purpose == Purpose::Read => Library::built_in(),
+            Err(error) => return Err(error),
+        };
+        let callees = Some(Arc::new(BoundCallees::new(library)));
+        Ok(Self { engine: equipped(callees.as_ref()), callees })
+    }
+
+    fn planned(&self, journal: &Journal) -> Result<PlannedRun, CliError> {
+        let plan = self
+            .engine
+            .plan_of_journal(&journal.bytes, journal.required_problem()?)
+            .map_err(|error| CliError::resume(&journal.name, error))?;
+        Ok(PlannedRun { engine: self.engine.clone(), callees: self.callees.clone(), plan })
+    }
+}
+
+impl OpenRun for ReasonRun {
+    fn projection(&self) -> Program<'_> {
+        Program::Reason(&self.engine)
+    }
+
+    fn verify(&self, evidence: &Evidence<'_>, level: Level) -> Report {
+        self.engine.verify(evidence, level)
+    }
+
+    fn replay(&self, evidence: &Evidence<'_>) -> Result<Replay, ResumeError> {
+        self.engine.replay(evidence)
+    }
+
+    fn resume(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        options: DriveOptions<'_>,
+    ) -> Result<Exit, CliError> {
+        if options.deadline.is_some() {
+            let message = "--deadline is for skills, and this run has none";
+            return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
+        }
+        let store = context.store()?;
+        let id = find_run(&store, &journal.name)?;
+        RunDriver { context, store: &store, id: &id, copy: None, options }.resume(&self.planned(journal)?)
+    }
+
+    fn checkpoint(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        args: &CheckpointArgs,
+    ) -> Result<Exit, CliError> {
+        commands::checkpoint_run(context, journal, args, || Ok(self.planned(journal)?.program()?))
+    }
+
+    fn roll_back(&self, context: &Context, journal: &Journal, args: &RollbackArgs) -> Result<Exit, CliError> {
+        commands::roll_back_run(context, journal, args, || Ok(self.planned(journal)?.program()?))
+    }
+
+    fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
+        let _ = (context, args);
+        Err(CliError::new(Code::Fork, format!("run {}: not yet", journal.name)))
+    }
+
+    fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
+        let _ = (context, args);
+        Err(CliError::new(Code::NoSuchPlace, format!("run {}: not yet", journal.name)))
+    }
+
+    fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
+        let _ = (context, args);
+        Err(CliError::new(Code::NoSuchPlace, format!("run {}: not yet", journal.name)))
+    }
+}
+
+impl Driveable for PlannedRun {
+    type Program<'a> = Reason;
+    type Report = RunReport;
+
+    fn program(&self) -> Result<Reason, RunError> {
+        Ok(Reason::new(self.plan.clone()))
+    }
+
+    fn problem(&self) -> &Arc<ProblemSpec> {
+        self.plan.problem()
+    }
+
+    fn projected(&self) -> Program<'_> {
+        Program::Reason(&self.engine)
+    }
+
+    fn needs_call_log(&self) -> bool {
+        self.callees.as_ref().is_some_and(|callees| callees.needs_call_log(self.problem()))
+    }
+
+    fn drive<'g, 'a>(
+        &'a self,
+        run: Run<'g, Reason>,
+        calls: Calls<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'g, Reason>, RunError> {
+        self.callees.iter().for_each(|callees| callees.start_log(calls.log.clone()));
+        let context = calls.driver.context;
+        let watched = context.is_watched();
+        let driven = run.drive(sink, |event| {
+            if watched {
+                context.say(line(event));
+            }
+        });
+        self.callees.iter().for_each(|callees| callees.finish_log());
+        driven
+    }
+
+    fn report(&self, run: &Run<'_, Reason>, end: RunEnd, blobs: &dyn Blobs) -> Result<RunReport, CliError> {
+        let state = run.state();
+        let newest = |key: &str| {
+            let newest = state.artifacts().newest(key);
+            newest.map(|value| resolve(value, blobs)).transpose()
+        };
+        let verification = newest("verification")?;
+        let errors = state.errors().iter().map(|error| RunErrorReport {
+            code: error.code.to_string(),
+            message: error.message.to_string(),
+            step: error.step.as_ref().map(ToString::to_string),
+        });
+        Ok(RunReport {
+            run: end.run.clone(),
+            status: end.status.clone(),
+            answer: newest("synthesis")?.map(Data),
+            verification: verification.and_then(|value| value.get("status")?.as_str().map(str::to_owned)),
+            errors: errors.collect(),
+            end,
+        })
+    }
+}
+
+/// Describes a record in a line.
+fn line(event: &Event) -> String {
+    match event {
+        Event::Step { index, step, status } => {
+            format!("{:>5}  {}  {}", index.get(), escape(step), status.as_str())
+        }
+        Event::Decision { index, action, iteration } => {
+            format!("{:>5}  loop iteration {iteration}: {}", index.get(), action.as_str())
+        }
+        Event::Blocked(blocked) => format!("{:>5}  {}  blocked", blocked.index.get(), escape(&blocked.step)),
+        Event::Verdicts { index } => format!("{:>5}  policies judged", index.get()),
+        Event::Completed { index } => match index {
+            Some(index) => format!("{:>5}  completed", index.get()),
+            None => "       completed".to_owned(),
+        },
+    }
+}
+
+/// What became of a run.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunReport {
+    /// The run's id.
+    run: String,
+    /// `completed`, `failed` or `waiting`.
+    status: String,
+    /// The synthesis, when there is one.
+    answer: Option<Data>,
+    /// What verification said: `passed`, `failed`, or nothing.
+    verification: Option<String>,
+    /// What went wrong, in order.
+    errors: Vec<RunErrorReport>,
+    #[serde(flatten)]
+    end: RunEnd,
+}
+
+/// An error of the run's record.
+#[derive(Serialize, JsonSchema)]
+struct RunErrorReport {
+    code: String,
+    message: String,
+    step: Option<String>,
+}
+
+impl Text for RunReport {
+    fn text(&self) -> String {
+        let mut rows = Vec::new();
+        if let Some(answer) = &self.answer {
+            let text = answer.0.get("summary").and_then(Value::as_str).map(str::to_owned);
+            rows.push(("answer", escape(&text.unwrap_or_else(|| answer.0.to_string()))));
+        }
+        if let Some(verification) = &self.verification {
+            rows.push(("verification", escape(verification)));
+        }
+        for error in &self.errors {
+            rows.push(("error", escape(&format!("{}: {}", error.code, error.message))));
+        }
+        rows.extend(self.end.rows());
+        pairs(&rows)
+    }
+}

@@ -1,0 +1,417 @@
+//! Runs of skills on the command line.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hence_canon::{Canonical, Object, Value, parse};
+use hence_capabilities::Library;
+use hence_cognition::capability::TrustLevel;
+use hence_cognition::run::Prepared;
+use hence_cognition::schedule::FailureMode;
+use hence_engine::{Blobs, Driven, Evidence, Replay, ResumeError, Run, RunError, Sink, replay};
+use hence_journal::verify::{Level, Report};
+use hence_projection::Program;
+use hence_skills::{
+    Driver, LinkedRuns, Links, NewSkillRun, Pinned, SkillJournal, SkillProgram, SkillRun, SkillVariables,
+    reaches_out,
+};
+use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
+use hence_store::{AttachmentName, FileStore, RunId, Store};
+
+use super::driver::Calls;
+use super::{DriveOptions, Driveable, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
+use crate::args::RunArgs;
+use crate::args::position::{CheckpointArgs, RollbackArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::interrupt::Interrupt;
+use crate::prelude::*;
+use crate::skills::{
+    self, LinkRow, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
+    capabilities_attachment, capabilities_name, library_pinned, linked_runs, prepare, secrets,
+};
+use crate::target::{Journal, PROBLEM, find_run, problem_name};
+use crate::{commands, guard};
+
+/// How many steps run at a time. The journal does not depend on it.
+const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
+
+/// A run of a skill: its problem and its program.
+pub(crate) struct StoredSkillRun {
+    pub(crate) problem: Arc<ProblemSpec>,
+    pub(crate) prepared: Prepared,
+    pub(crate) source: Canonical,
+    pub(crate) library: Library,
+    pub(crate) nested: NestedSkills,
+}
+
+/// Starts a run of the skill in `bytes`.
+pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exit, CliError> {
+    if args.profile != ProfileName::Strict || args.engine_version.is_some() {
+        return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
+    }
+    let nested = NestedSkills::read(&args.problem, bytes, &args.skill.nested)?;
+    let mut library =
+        skills::library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(nested.skills());
+    nested.check(&library)?;
+    let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
+    let policies = guard::read_policies_of_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
+    let inputs =
+        secrets::take(&mut library, prepared.skill(), skills::inputs(&args.skill, prepared.skill())?)?;
+    let frame = skills::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
+    secrets::require(&library, prepared.skill(), &inputs, &[])?;
+    let store = context.store_or_new()?;
+    let declared = library.declarations();
+    let asked = NewSkillRun {
+        id: String::new(),
+        created_at: now(),
+        capabilities: (!declared.is_empty()).then(|| declared.canonical().digest()),
+        policies: policies.as_ref().map(|policies| Canonical::of(policies).digest()),
+        inputs,
+        frame,
+        on_failure: match args.skill.on_failure.as_deref() {
+            Some("continue") => FailureMode::Continue,
+            _ => FailureMode::FailFast,
+        },
+        trust: args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default(),
+        links: Links { nested: nested.pins(), max_depth: args.skill.max_depth, ..Links::default() },
+    };
+    let asked = named(asked, args, &prepared, &source, &store)?;
+    let value = asked.problem(prepared.skill(), &source);
+    let problem = ProblemSpec::decode(&value, &Profile::STRICT)
+        .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
+    let run = StoredSkillRun { problem: Arc::new(problem), prepared, source, library, nested };
+    let id = RunId::new(&asked.id)
+        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
+    let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline };
+    let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
+    driver.start(&run, policies.as_ref(), run.attachments(&value))
+}
+
+/// Gives a run its id and time. Without an id it is named by what it is asked to do, so that the same skill with the same
+/// inputs is the same run.
+fn named(
+    asked: NewSkillRun,
+    args: &RunArgs,
+    prepared: &Prepared,
+    source: &Canonical,
+    store: &FileStore,
+) -> Result<NewSkillRun, CliError> {
+    let id = args.trace_id.clone().unwrap_or_else(|| {
+        let mut what = vec![
+            ("skill", Value::from(source.digest())),
+            ("inputs", asked.inputs.clone().into()),
+            ("frame", asked.frame.clone().into()),
+            ("on_failure", format!("{:?}", asked.on_failure).into()),
+        ];
+        what.extend(asked.capabilities.map(|digest| ("capabilities", digest.into())));
+        what.extend(args.skill.trust.as_deref().map(|trust| ("trust", trust.into())));
+        if !asked.links.nested.is_empty() {
+            what.push(("nested", asked.links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
+        }
+        what.extend(asked.links.max_depth.map(|depth| ("max_depth", u64::from(depth).into())));
+        what.extend(asked.policies.map(|digest| ("policies", digest.into())));
+        let digest = Canonical::of(&Object::from_iter(what).into()).digest();
+        format!("{}-{}", prepared.skill().id, digest.to_string().chars().take(8).collect::<String>())
+    });
+    let created_at = match &args.now {
+        Some(text) => Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?,
+        // A run that exists has its time already, so that it is found again.
+        None => stored_time(store, &id).unwrap_or(asked.created_at),
+    };
+    Ok(NewSkillRun { id, created_at, ..asked })
+}
+
+fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
+    let bytes = store.attachment(&RunId::new(id).ok()?, &problem_name()).ok()?;
+    let problem = parse(&bytes).ok()?;
+    Pinned::of_value(&problem)?;
+    Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
+}
+
+/// The time of creation is given to a run by whoever creates it; after that no clock is read.
+fn now() -> Timestamp {
+    let text = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    Timestamp::parse(&text).expect("the format is the one that is read")
+}
+
+impl StoredSkillRun {
+    /// Opens a run, with its capabilities from the files a person names if there are any; `None` when its problem pins no
+    /// skill.
+    pub(crate) fn open(journal: &Journal, files: &[String]) -> Result<Option<Self>, CliError> {
+        let Some(problem) = journal.parsed_problem()? else { return Ok(None) };
+        let Some(pinned) = Pinned::of_value(&problem.value) else { return Ok(None) };
+        let problem = ProblemSpec::decode(&problem.value, &Profile::STRICT)
+            .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
+        let Some(skill) = &journal.skill else {
+            let message = format!("{}: its skill is not at hand", journal.name);
+            let advice = hint::put_next_to_journal("skill", SKILL);
+            return Err(CliError::new(Code::NoSuchPlace, message).with_hint(advice));
+        };
+        let document = parse(skill).map_err(|error| CliError::not_json(SKILL, error))?;
+        let nested = NestedSkills::stored(&journal.name, journal.nested.as_deref(), &pinned.links.nested)?;
+        let mut library = library_pinned(journal, files, pinned.capabilities)?.with_skills(nested.skills());
+        let prepared = prepare(&document, &library).ok_or_else(|| {
+            let message = format!("{}: {SKILL} is not a skill that can run", journal.name);
+            CliError::new(Code::Refused, message).with_hint(hint::check(SKILL))
+        })?;
+        secrets::find_again(&mut library, prepared.skill(), &pinned.inputs);
+        let source = Canonical::of(&document);
+        Ok(Some(Self { problem: Arc::new(problem), prepared, source, library, nested }))
+    }
+
+    /// Opens a run that must be one of a skill.
+    pub(crate) fn require(journal: &Journal) -> Result<Self, CliError> {
+        Self::open(journal, &[])?.ok_or_else(|| {
+            let message = format!("{} is not a run of a skill", journal.name);
+            CliError::new(Code::NoSuchPlace, message).with_hint(hint::places(&journal.name))
+        })
+    }
+
+    /// Reads a journal back, as far as its records are whole.
+    pub(crate) fn read_back(&self, journal: &Journal) -> Result<SkillRun<'static, '_>, CliError> {
+        let whole = whole_records(&journal.bytes);
+        let run = with_blobs(journal, |blobs| Run::resume(self.program()?, whole, blobs));
+        run.map_err(|error: ResumeError| CliError::resume(&journal.name, error))
+    }
+
+    /// Reads the variables that the steps wrote.
+    pub(crate) fn variables(&self, journal: &[u8], blobs: &dyn Blobs) -> Result<SkillVariables, ResumeError> {
+        let program = self.program()?.with_variables().map_err(RunError::from)?;
+        let run = Run::resume(program, journal, blobs)?;
+        run.program().variables().cloned().ok_or_else(|| ResumeError::Diverged {
+            index: hence_journal::RecordIndex::HEADER,
+            reason: "it has no variables".to_owned(),
+        })
+    }
+
+    /// Returns the documents that are stored next to the journal of a new run.
+    pub(crate) fn attachments(&self, problem: &Value) -> Vec<(AttachmentName, Vec<u8>)> {
+        let mut attachments = vec![
+            (problem_name(), Canonical::of(problem).bytes().to_vec()),
+            (attachment_name(), self.source.bytes().to_vec()),
+        ];
+        attachments.extend(self.shared_attachments());
+        attachments
+    }
+
+    /// Returns the documents that are stored next to the journals of a run and of the runs it nests.
+    fn shared_attachments(&self) -> Vec<(AttachmentName, Vec<u8>)> {
+        let declared = self.library.declarations();
+        // A new deployment must not break runs in flight, so capabilities are stored as they were.
+        let capabilities =
+            (!declared.is_empty()).then(|| (capabilities_name(), capabilities_attachment(declared)));
+        capabilities.into_iter().chain(self.nested.attachment()).collect()
+    }
+}
+
+impl OpenRun for StoredSkillRun {
+    fn projection(&self) -> Program<'_> {
+        Program::Skill { prepared: &self.prepared, source: &self.source, host: &self.library }
+    }
+
+    fn verify(&self, evidence: &Evidence<'_>, level: Level) -> Report {
+        let Self { problem, prepared, source, library, .. } = self;
+        let linked = LinkedRuns::ComparedByCaller;
+        let journal = SkillJournal { problem, prepared, source, host: library, evidence, linked };
+        evidence.verify(&journal, level)
+    }
+
+    fn replay(&self, evidence: &Evidence<'_>) -> Result<Replay, ResumeError> {
+        replay(self.program()?, evidence)
+    }
+
+    fn resume(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        options: DriveOptions<'_>,
+    ) -> Result<Exit, CliError> {
+        let store = context.store()?;
+        let id = find_run(&store, &journal.name)?;
+        RunDriver { context, store: &store, id: &id, copy: None, options }.resume(self)
+    }
+
+    fn checkpoint(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        args: &CheckpointArgs,
+    ) -> Result<Exit, CliError> {
+        commands::checkpoint_run(context, journal, args, || Ok(self.program()?))
+    }
+
+    fn roll_back(&self, context: &Context, journal: &Journal, args: &RollbackArgs) -> Result<Exit, CliError> {
+        commands::roll_back_run(context, journal, args, || Ok(self.program()?))
+    }
+
+    fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
+        skills::fork(context, journal, args)
+    }
+
+    fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
+        commands::blame_skill(context, journal, self, args)
+    }
+
+    fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
+        commands::impact_skill(context, journal, self, args)
+    }
+
+    fn links(&self, journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
+        linked_runs(self, journal, blobs)
+    }
+
+    fn due_step(&self, journal: &Journal) -> Result<Option<String>, CliError> {
+        Ok(self.read_back(journal)?.program().due().map(ToString::to_string))
+    }
+}
+
+impl Driveable for StoredSkillRun {
+    type Program<'a> = SkillProgram<'a>;
+    type Report = SkillRunReport;
+
+    fn program(&self) -> Result<SkillProgram<'_>, RunError> {
+        Ok(SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, &self.library)?)
+    }
+
+    fn problem(&self) -> &Arc<ProblemSpec> {
+        &self.problem
+    }
+
+    fn projected(&self) -> Program<'_> {
+        self.projection()
+    }
+
+    fn needs_call_log(&self) -> bool {
+        reaches_out(self.prepared.skill(), &self.library)
+    }
+
+    fn check_resumable(&self, run: &Run<'_, SkillProgram<'_>>) -> Result<(), CliError> {
+        match Pinned::of(&self.problem) {
+            Some(pinned) => secrets::require(
+                &self.library,
+                self.prepared.skill(),
+                &pinned.inputs,
+                run.program().outcomes(),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn interrupt(&self, deadline: Option<Duration>) -> Option<Interrupt> {
+        Some(Interrupt::listen(deadline))
+    }
+
+    fn drive<'g, 'a>(
+        &'a self,
+        run: SkillRun<'g, 'a>,
+        calls: Calls<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
+        let RunDriver { context, store, .. } = *calls.driver;
+        let children = StoreChildren { store, nested: &self.nested, shared: self.shared_attachments() };
+        let driver = Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children };
+        let watched = context.is_watched();
+        driver.drive(run, sink, |outcome| {
+            if watched {
+                context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.as_str()));
+            }
+        })
+    }
+
+    fn report(
+        &self,
+        run: &Run<'_, SkillProgram<'_>>,
+        end: RunEnd,
+        _: &dyn Blobs,
+    ) -> Result<SkillRunReport, CliError> {
+        let program = run.program();
+        let ended = (!end.is_waiting()).then(|| program.report());
+        let failure = ended.as_ref().and_then(|report| report.failure.as_ref()).map(|failure| FailureRow {
+            code: failure.code().as_str(),
+            message: failure.failure.to_string(),
+            step: failure.step_id.as_ref().map(ToString::to_string),
+        });
+        let steps = program.outcomes().iter().map(|outcome| StepRow {
+            step: outcome.step_id.to_string(),
+            status: outcome.status.as_str(),
+            error: outcome.failure.as_ref().map(ToString::to_string),
+        });
+        let state = ended.as_ref().map_or(program.execution(), |report| &report.state);
+        Ok(SkillRunReport {
+            run: end.run.clone(),
+            skill: state.skill_id.to_string(),
+            status: end.status.clone(),
+            outputs: Data(state.memory.outputs().to_object().into()),
+            steps: steps.collect(),
+            failure,
+            end,
+        })
+    }
+}
+
+/// What became of a run of a skill.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SkillRunReport {
+    /// The run's id.
+    run: String,
+    /// The skill's id.
+    skill: String,
+    /// `completed`, `failed` or `waiting`.
+    status: String,
+    /// What the skill gave, by name.
+    outputs: Data,
+    /// Each step and how it ended, in the order of the record.
+    steps: Vec<StepRow>,
+    /// Why it failed.
+    failure: Option<FailureRow>,
+    #[serde(flatten)]
+    end: RunEnd,
+}
+
+/// A step of a run.
+#[derive(Serialize, JsonSchema)]
+struct StepRow {
+    step: String,
+    status: &'static str,
+    /// Why it failed.
+    error: Option<String>,
+}
+
+/// Why a run failed.
+#[derive(Serialize, JsonSchema)]
+struct FailureRow {
+    code: &'static str,
+    message: String,
+    step: Option<String>,
+}
+
+impl Text for SkillRunReport {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in self.outputs.0.as_object().into_iter().flat_map(|outputs| outputs.iter()) {
+            let shown = match value {
+                // A text of several lines is shown as its author laid it out.
+                Value::String(value) if value.contains('\n') => {
+                    value.lines().map(|line| format!("  {}\n", escape(line))).collect()
+                }
+                Value::String(value) => format!("  {}\n", escape(value)),
+                other => hence_canon::pretty(other)
+                    .lines()
+                    .map(|line| format!("  {}\n", escape_json(line)))
+                    .collect(),
+            };
+            text.push_str(&format!("{}:\n{shown}\n", escape(name)));
+        }
+        let mut rows = Vec::new();
+        for step in self.steps.iter().filter(|step| step.status != "completed") {
+            let why = step.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+            rows.push((step.status, escape(&format!("{}{why}", step.step))));
+        }
+        if let Some(failure) = &self.failure {
+            rows.push(("error", escape(&format!("{}: {}", failure.code, failure.message))));
+        }
+        rows.extend(self.end.rows());
+        text + &pairs(&rows)
+    }
+}

@@ -1,0 +1,308 @@
+//! Executes calls: replays a logged reply, logs an intent before effects, logs the reply after.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hence_canon::{Canonical, Float, Value};
+use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
+use hence_cognition::failure::UNDECIDED;
+use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task};
+use hence_cognition::skill::{Recovery, Skill};
+use hence_engine::SinkError;
+use hence_journal::Durability;
+
+use super::entry::{CallName, Entry, Question, QuestionKind};
+use super::history::CallStatus;
+use super::log::CallLog;
+use crate::child::{ChildRun, ChildRuns, Family};
+use crate::host::{Effect, Host};
+use crate::stop::Stop;
+
+/// How long a wait between two attempts may last before the run is asked whether to stop.
+const WAIT_SLICE_SECONDS: f64 = 0.05;
+
+/// Executes the calls of a run. Steps of skills and bound steps of problems are called through it, so that a crash means
+/// the same to both.
+pub struct CallExecutor<'a> {
+    host: &'a dyn Host,
+    log: &'a CallLog<'a>,
+    stop: &'a dyn Stop,
+    outside: Outside,
+    nesting: Option<Nesting<'a>>,
+    /// The first line or nested run that could not be stored. Nothing is called after it.
+    failure: Mutex<Option<SinkError>>,
+}
+
+/// The skill whose steps call, and where its nested runs are stored.
+struct Nesting<'a> {
+    skill: &'a Skill,
+    children: &'a dyn ChildRuns,
+    family: Family,
+}
+
+/// Whether calls that are not pure may be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outside {
+    /// They are made.
+    Open,
+    /// They are not: a replay asks nobody.
+    Closed,
+}
+
+/// The result of executing a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallResult {
+    /// The reply, or why there is none.
+    pub reply: Result<Reply, CallError>,
+    /// The source of the reply.
+    pub source: ReplySource,
+}
+
+/// The source of a reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReplySource {
+    /// The call was made, or nobody could answer it.
+    Call,
+    /// The call was made before; the log had its reply.
+    Log,
+}
+
+/// Makes a call.
+pub type CallFn<'m> = dyn FnMut(&Call<'_>) -> Result<Reply, CallError> + 'm;
+
+impl<'a> CallExecutor<'a> {
+    /// Makes an executor for the capabilities of a host.
+    pub fn new(host: &'a dyn Host, log: &'a CallLog<'a>, stop: &'a dyn Stop) -> Self {
+        Self { host, log, stop, outside: Outside::Open, nesting: None, failure: Mutex::new(None) }
+    }
+
+    /// Makes only pure calls, as a replay does.
+    pub(crate) fn closed(self) -> Self {
+        Self { outside: Outside::Closed, ..self }
+    }
+
+    /// Executes the calls of a skill's steps, and stores the runs they nest.
+    pub(crate) fn for_skill(self, skill: &'a Skill, children: &'a dyn ChildRuns, family: Family) -> Self {
+        Self { nesting: Some(Nesting { skill, children, family }), ..self }
+    }
+
+    pub(crate) fn host(&self) -> &'a dyn Host {
+        self.host
+    }
+
+    pub(crate) fn log(&self) -> &'a CallLog<'a> {
+        self.log
+    }
+
+    pub(crate) fn stop(&self) -> &'a dyn Stop {
+        self.stop
+    }
+
+    /// Takes the first error of storing something.
+    pub(crate) fn take_failure(&self) -> Option<SinkError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns whether something could not be stored.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn fail(&self, error: SinkError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop.is_wanted() || self.has_failed()
+    }
+
+    /// Returns the recovery of an undecided call: the step's, or else the host's.
+    fn recovery(&self, call: &Call<'_>) -> Recovery {
+        let nested = if call.place.path.is_empty() { None } else { self.host.skill(call.skill_id) };
+        let skill = nested.as_deref().or(self.nesting.as_ref().map(|nesting| nesting.skill));
+        let step = skill.and_then(|skill| skill.step(call.step_id));
+        step.and_then(|step| step.recovery).unwrap_or_else(|| self.host.recovery(call.capability))
+    }
+
+    /// Makes a call through `make`, unless its reply is known or somebody has to answer first.
+    ///
+    /// # Errors
+    /// [`SinkError`] when the log could not be written. Nothing may be called after it; the run stops and can be resumed.
+    pub fn call(&self, call: &Call<'_>, make: &mut CallFn<'_>) -> Result<CallResult, SinkError> {
+        let now = |reply| CallResult { reply, source: ReplySource::Call };
+        let stopping = || now(Err(CallError::Waiting("the run is to stop".into())));
+        let effect = self.host.effect(call.capability);
+        if effect == Effect::Pure {
+            return Ok(if self.is_stopping() { stopping() } else { now(make(call)) });
+        }
+        if self.outside == Outside::Closed {
+            return Ok(now(Err(CallError::Waiting("a replay asks nobody".into()))));
+        }
+        let name = CallName::of(call);
+        Ok(match self.log.status(&name.key) {
+            Some(CallStatus::Replied(reply)) => CallResult { reply, source: ReplySource::Log },
+            Some(CallStatus::Asked(question)) => now(Err(match question.kind {
+                QuestionKind::Undecided => undecided(call),
+                QuestionKind::Value => CallError::Waiting("no answer yet".into()),
+            })),
+            _ if self.is_stopping() => stopping(),
+            Some(CallStatus::Begun) => now(self.recover_as(call, name, make)?),
+            Some(CallStatus::Again) => now(self.make(call, name, make)?),
+            None if effect == Effect::Acts => now(self.intend(call, name, make)?),
+            None => now(self.make(call, name, make)?),
+        })
+    }
+
+    /// Handles a call that may have happened, as its recovery says.
+    ///
+    /// # Errors
+    /// [`SinkError`] when the log could not be written.
+    pub fn recover(
+        &self,
+        call: &Call<'_>,
+        make: &mut CallFn<'_>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        self.recover_as(call, CallName::of(call), make)
+    }
+
+    /// Makes a call whose intent is logged, or that needs none.
+    fn make(
+        &self,
+        call: &Call<'_>,
+        name: CallName,
+        make: &mut CallFn<'_>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        let reply = make(call);
+        let (entry, durability) = match &reply {
+            Err(CallError::Waiting(_)) => {
+                let question = Question { kind: QuestionKind::Value, input: call.input.clone() };
+                (Entry::Question { call: name, question }, Durability::Synced)
+            }
+            // A reply that power loss takes away leaves the call undecided, which is safe; the next intent syncs it too.
+            _ => (Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered),
+        };
+        self.log.note(entry, durability)?;
+        Ok(reply)
+    }
+
+    /// Logs an intent and makes the call: a request to stop in between comes too late.
+    fn intend(
+        &self,
+        call: &Call<'_>,
+        name: CallName,
+        make: &mut CallFn<'_>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        let entry = Entry::Intent {
+            call: name.clone(),
+            input: Canonical::of(call.input).digest(),
+            idempotency_key: call.idempotency_key().into(),
+        };
+        self.log.note(entry, Durability::Synced)?;
+        self.make(call, name, make)
+    }
+
+    /// Handles a call that a process that is gone has begun.
+    fn recover_as(
+        &self,
+        call: &Call<'_>,
+        name: CallName,
+        make: &mut CallFn<'_>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        match self.recovery(call) {
+            Recovery::Retry => self.make(call, name, make),
+            Recovery::Ask => {
+                let question = Question { kind: QuestionKind::Undecided, input: call.input.clone() };
+                self.log.note(Entry::Question { call: name, question }, Durability::Synced)?;
+                Ok(Err(undecided(call)))
+            }
+            Recovery::Fail => {
+                let message = "undecided after a crash, and its recovery is fail".into();
+                let reply = Err(CallError::Failed { class: UNDECIDED.into(), message });
+                self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
+                Ok(reply)
+            }
+        }
+    }
+}
+
+fn undecided(call: &Call<'_>) -> CallError {
+    CallError::Waiting(format!("nobody knows whether `{}` happened", call.capability).into())
+}
+
+/// A worker whose calls go through an executor.
+pub(crate) struct LoggedWorker<'a> {
+    worker: &'a mut (dyn Capabilities + 'a),
+    executor: &'a CallExecutor<'a>,
+    /// The source of the last reply.
+    last: ReplySource,
+}
+
+impl<'a> LoggedWorker<'a> {
+    pub(crate) fn new(worker: &'a mut (dyn Capabilities + 'a), executor: &'a CallExecutor<'a>) -> Self {
+        Self { worker, executor, last: ReplySource::Call }
+    }
+}
+
+impl Registry for LoggedWorker<'_> {
+    fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
+        self.worker.capability(id)
+    }
+
+    fn skill(&self, id: &str) -> Option<Arc<Skill>> {
+        self.executor.host.skill(id)
+    }
+
+    fn cognitive_types(&self) -> CognitiveTypes {
+        self.worker.cognitive_types()
+    }
+}
+
+impl Capabilities for LoggedWorker<'_> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        self.last = ReplySource::Call;
+        let result = self.executor.call(call, &mut |call| self.worker.call(call));
+        // Without its log line the step has no outcome, and the run stops.
+        let result = result.map_err(|error| {
+            self.executor.fail(error);
+            CallError::Waiting("the call log could not be written".into())
+        })?;
+        self.last = result.source;
+        result.reply
+    }
+
+    fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
+        let executor = self.executor;
+        let logged = tasks.into_iter().map(|task| -> Task<'_> {
+            Box::new(move |worker| task(&mut LoggedWorker { worker, executor, last: ReplySource::Call }))
+        });
+        self.worker.side_by_side(logged.collect())
+    }
+
+    fn wait(&mut self, seconds: Float) {
+        // The earlier attempt that the log replays has waited already.
+        let mut left = if self.last == ReplySource::Log { 0.0 } else { seconds.get() };
+        while left > 0.0 && !self.executor.is_stopping() {
+            let slice = left.min(WAIT_SLICE_SECONDS);
+            left -= slice;
+            if let Ok(slice) = Float::new(slice) {
+                self.worker.wait(slice);
+            }
+        }
+    }
+
+    fn elapsed_seconds(&mut self) -> Float {
+        self.worker.elapsed_seconds()
+    }
+
+    fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {
+        let executor = self.executor;
+        let Nesting { children, family, .. } = executor.nesting.as_ref()?;
+        let source = children.source(&run.skill_id)?;
+        let child = ChildRun::of(run, source, family, executor.host)?;
+        // The replies from which the nested run follows must not be lost before it.
+        let stored = executor.log.sync().and_then(|()| children.store(&child));
+        if let Err(error) = stored {
+            executor.fail(error);
+        }
+        Some(child.link())
+    }
+}

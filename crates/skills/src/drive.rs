@@ -1,0 +1,268 @@
+//! Driving a run: steps that may start run on worker threads, and outcomes are recorded here, in plan order.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
+use hence_cognition::skill::Step;
+use hence_cognition::state::{Memory, Names};
+use hence_engine::{Blocked, Driven, Pause, RunError, Sink};
+use hence_journal::{Durability, RecordIndex};
+
+use crate::calls::{CallExecutor, CallLog, Entry, LoggedWorker};
+use crate::child::{ChildRuns, NoChildRuns};
+use crate::program::{SkillProgram, SkillRun, acts};
+use crate::stop::{NeverStop, Stop};
+
+/// How often the run is asked whether to stop while nothing else happens.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The outcome of a step, or the answer it waits for.
+type Executed = Result<StepOutcome, Waiting>;
+
+/// Drives runs of skills.
+pub struct Driver<'a> {
+    /// How many steps run at a time. The journal does not depend on it.
+    pub workers: NonZeroUsize,
+    /// The call log of the run.
+    pub log: &'a CallLog<'a>,
+    /// Says whether the run is to stop.
+    pub stop: &'a dyn Stop,
+    /// The store of nested runs.
+    pub children: &'a dyn ChildRuns,
+}
+
+impl Driver<'_> {
+    /// Drives a run as far as it goes, and calls `observe` with each outcome once it is recorded.
+    ///
+    /// Thread timing never shows: outcomes are recorded in plan order, and a step sees only what was recorded before it
+    /// could start. A step that waits holds up the record, not the work: whatever can be executed is, and stays in the
+    /// call log until it is due.
+    ///
+    /// # Errors
+    /// [`RunError`]; what was appended before stays.
+    pub fn drive<'g, 'a>(
+        &self,
+        mut run: SkillRun<'g, 'a>,
+        sink: &mut dyn Sink,
+        observe: impl FnMut(&StepOutcome),
+    ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
+        let (program, _) = run.parts();
+        let (skill, family) = (program.progress().skill(), program.family());
+        let calls = CallExecutor::new(program.host(), self.log, self.stop);
+        let calls = calls.for_skill(skill, self.children, family);
+        drive(run, &calls, self.workers, None, sink, observe)
+    }
+}
+
+/// Drives a run to its end without a stored call log.
+///
+/// # Errors
+/// [`RunError`]; also when a step waits for an answer or policies block the run.
+pub fn finish<'g, 'a>(
+    run: SkillRun<'g, 'a>,
+    workers: NonZeroUsize,
+    sink: &mut dyn Sink,
+    observe: impl FnMut(&StepOutcome),
+) -> Result<SkillRun<'g, 'a>, RunError> {
+    let log = CallLog::in_memory();
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &NoChildRuns };
+    driver.drive(run, sink, observe)?.into_finished()
+}
+
+/// The steps that were executed or may be, and are not recorded yet.
+struct Pending<'a> {
+    ready: BTreeMap<Arc<str>, Executed>,
+    /// Steps that act: under policies they run only once everything before them is recorded.
+    held: BTreeMap<Arc<str>, &'a Step>,
+    blocked: Option<Blocked>,
+}
+
+/// Drives a run as far as it goes, or until it is about to append record `until`.
+pub(crate) fn drive<'g, 'a>(
+    mut run: SkillRun<'g, 'a>,
+    calls: &CallExecutor<'_>,
+    workers: NonZeroUsize,
+    until: Option<RecordIndex>,
+    sink: &mut dyn Sink,
+    mut observe: impl FnMut(&StepOutcome),
+) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
+    let (program, book) = run.parts();
+    let request = program.request().clone();
+    // A nested run that is run again is as deep as it was.
+    let above = usize::try_from(program.pinned().links.depth()).unwrap_or(0);
+    let lineage: Names = vec![program.pinned().id.clone(); above + 1].into();
+    program.read_outcomes_from(calls.log().outcomes());
+    let mut pending = Pending { ready: BTreeMap::new(), held: BTreeMap::new(), blocked: None };
+    let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
+    let (give, jobs) = mpsc::channel::<(&'a Step, Memory)>();
+    let jobs = Mutex::new(jobs);
+    std::thread::scope(|scope| {
+        // Threads end when this end of the channel is dropped.
+        let give = give;
+        let (mut active, mut hired) = (0usize, 0usize);
+        let hire = || {
+            let (send, jobs, request, lineage) = (send.clone(), &jobs, &request, &lineage);
+            scope.spawn(move || {
+                while let Some((step, memory)) = take_job(jobs) {
+                    let outcome = execute_step(calls, step, &memory, request, lineage);
+                    // The receiver lives until every started step was received, or the run stopped.
+                    let _ = send.send((step.id.clone(), outcome));
+                }
+            });
+        };
+        while until.is_none_or(|until| book.next_index() < until) {
+            let room = if pending.blocked.is_some() { 0 } else { workers.get().saturating_sub(active) };
+            let steps = pending.startable(program, book, calls, room, sink)?;
+            let memory = &program.progress().state().memory;
+            if let ([only], 0) = (steps.as_slice(), active) {
+                // Nothing else can happen before it is done, so a thread would only take longer.
+                let outcome = execute_step(calls, only, memory, &request, &lineage);
+                pending.ready.insert(only.id.clone(), outcome);
+            } else {
+                active += steps.len();
+                (hired..active).for_each(|_| hire());
+                hired = hired.max(active);
+                // The threads hold the other end until this one is gone.
+                steps.into_iter().for_each(|step| drop(give.send((step, memory.clone()))));
+            }
+            // Nothing is recorded after a log line or a nested run that could not be stored.
+            if pending.blocked.is_none()
+                && !calls.has_failed()
+                && let Some(outcome) = pending.take_due(program)
+            {
+                match program.commit(book, outcome, sink)? {
+                    Ok(()) => program.outcomes().last().into_iter().for_each(&mut observe),
+                    Err(blocked) => pending.blocked = Some(blocked),
+                }
+            } else if active == 0 {
+                break;
+            } else if let Ok((step, outcome)) = receive.recv_timeout(STOP_POLL_INTERVAL) {
+                active -= 1;
+                pending.ready.insert(step, outcome);
+            }
+        }
+        Ok::<(), RunError>(())
+    })?;
+    if pending.blocked.is_none() && until.is_some_and(|until| book.next_index() >= until) {
+        return Ok(Driven::Paused(run, Pause::Stopped));
+    }
+    match calls.take_failure() {
+        Some(error) => Err(RunError::CallLog(error)),
+        None => pause_or_end(run, calls, pending, sink),
+    }
+}
+
+impl<'a> Pending<'a> {
+    /// Takes up to `room` steps that may start and have not been executed; recorded outcomes of others become ready.
+    fn startable(
+        &mut self,
+        program: &mut SkillProgram<'a>,
+        book: &mut hence_engine::Book<'_>,
+        calls: &CallExecutor<'_>,
+        room: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<Vec<&'a Step>, RunError> {
+        let has_policies = book.policy_state().is_pinned();
+        let mut steps = Vec::new();
+        while steps.len() < room
+            && !calls.stop().is_wanted()
+            && let Some(step) = program.progress().start()
+        {
+            match program.recorded_outcome(&step.id) {
+                _ if has_policies && acts(step, calls.host()) => {
+                    self.held.insert(step.id.clone(), step);
+                }
+                Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
+            }
+        }
+        if self.blocked.is_some() || steps.len() >= room || calls.stop().is_wanted() {
+            return Ok(steps);
+        }
+        let due = program.progress().due().map(|step| step.id.clone());
+        if let Some(step) = due.and_then(|due| self.held.remove(&due)) {
+            self.blocked = program.precheck(book, step, sink)?;
+            match program.recorded_outcome(&step.id) {
+                _ if self.blocked.is_some() => {}
+                Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                None => steps.push(step),
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Takes the outcome of the step that is due, if it is there.
+    fn take_due(&mut self, program: &mut SkillProgram<'a>) -> Option<StepOutcome> {
+        let due = program.progress().due()?;
+        match self.ready.remove(&due.id)? {
+            Ok(outcome) => Some(outcome),
+            Err(waiting) => {
+                self.ready.insert(due.id.clone(), Err(waiting));
+                None
+            }
+        }
+    }
+}
+
+fn pause_or_end<'g, 'a>(
+    mut run: SkillRun<'g, 'a>,
+    calls: &CallExecutor<'_>,
+    pending: Pending<'a>,
+    sink: &mut dyn Sink,
+) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
+    let note = |entry| calls.log().note(entry, Durability::Buffered).map_err(RunError::CallLog);
+    if let Some(blocked) = &pending.blocked {
+        // Its record has the replies of its calls; when the step is retried, every call is made anew.
+        note(Entry::Blocked { step: blocked.step.clone() })?;
+    }
+    if pending.blocked.is_none() && run.program().due().is_none() {
+        let (program, book) = run.parts();
+        return match program.end(book, sink) {
+            Ok(()) => Ok(Driven::Finished(run)),
+            Err(RunError::Blocked(blocked)) => Ok(Driven::Blocked(run, blocked)),
+            Err(error) => Err(error),
+        };
+    }
+    let mut waiting = Vec::new();
+    for executed in pending.ready.into_values() {
+        match executed {
+            Ok(outcome) => note(Entry::Outcome(Box::new(outcome)))?,
+            Err(Waiting { key, message, .. }) => waiting.push(hence_engine::Waiting { key, message }),
+        }
+    }
+    if let Some(blocked) = pending.blocked {
+        return Ok(Driven::Blocked(run, blocked));
+    }
+    let pause = if calls.stop().is_wanted() { Pause::Stopped } else { Pause::Waiting(waiting) };
+    Ok(Driven::Paused(run, pause))
+}
+
+/// Waits for a step to execute; `None` when there will be none.
+fn take_job<'a>(jobs: &Mutex<Receiver<(&'a Step, Memory)>>) -> Option<(&'a Step, Memory)> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+fn execute_step(
+    calls: &CallExecutor<'_>,
+    step: &Step,
+    memory: &Memory,
+    request: &RunRequest,
+    lineage: &Names,
+) -> Executed {
+    let mut worker = calls.host().worker();
+    let mut logged = LoggedWorker::new(&mut *worker, calls);
+    let mut context = Context {
+        capabilities: &mut logged,
+        options: &request.options,
+        skill_id: lineage.first().cloned().unwrap_or_default(),
+        lineage: lineage.clone(),
+        run_id: request.run_id.clone(),
+        path: "".into(),
+        trace_id: request.trace_id.clone(),
+    };
+    execute(step, memory, &mut context)
+}

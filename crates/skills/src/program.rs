@@ -1,0 +1,541 @@
+//! A skill as a program: outcomes in plan order, each a record before the next is settled.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Object, Value};
+use hence_cognition::capability::ContractBreach;
+use hence_cognition::run::{
+    NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle,
+};
+use hence_cognition::skill::{Flow, Step, Uses};
+use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
+use hence_engine::{
+    Blobs, Blocked, Book, BookStart, Determinism, Driven, ENGINE_VERSION, EarlyEnd, OUTPUTS_STEP,
+    POLICIES_STEP, Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt,
+    outcome_key, recorded_outcome_key, was_started,
+};
+use hence_journal::{Control, RecordIndex, Sealed};
+use hence_state::{
+    Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, StepResult, Timestamp,
+};
+
+use crate::calls::{CallExecutor, CallLog};
+use crate::child::{Family, NoChildRuns};
+use crate::drive::drive;
+use crate::host::{Effect, Host};
+use crate::pinned::{InvalidFrame, Pinned};
+use crate::reach::{gates_of, may_call};
+use crate::recorded_outcome::{self, RecordedOutcome, RecordedOutcomeError};
+use crate::stop::NeverStop;
+use crate::variables::SkillVariables;
+
+/// The member of a provider's report that says how long a call took.
+const LATENCY_KEY: &str = "latency_ms";
+
+/// A skill at one position of a run.
+#[derive(Clone)]
+pub struct SkillProgram<'a> {
+    problem: Arc<ProblemSpec>,
+    host: &'a dyn Host,
+    pinned: Pinned,
+    request: RunRequest,
+    progress: Progress<'a>,
+    /// Outcomes that are read instead of asking the world again, by step.
+    recorded: BTreeMap<Arc<str>, StepOutcome>,
+    /// The variables, where a step declares any.
+    variables: Option<SkillVariables>,
+    /// The outcome of the step that policies blocked last. Other policies judge it again.
+    blocked: Option<StepOutcome>,
+    /// How often the run was rolled back.
+    rollbacks: u64,
+}
+
+/// A run of a skill.
+pub type SkillRun<'g, 'a> = Run<'g, SkillProgram<'a>>;
+
+/// A problem and a skill that do not belong together.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillError {
+    /// The problem pins no skill, or another one.
+    #[error("the problem pins {pinned}, the skill at hand is {found}")]
+    OtherSkill {
+        /// The skill that the problem pins.
+        pinned: String,
+        /// The skill that was given.
+        found: String,
+    },
+    /// The inputs do not match what the skill declares.
+    #[error("the inputs do not fit the skill: {0}")]
+    Inputs(#[from] ContractBreach),
+    /// The frame is invalid.
+    #[error(transparent)]
+    Frame(#[from] InvalidFrame),
+    /// The variables cannot begin.
+    #[error(transparent)]
+    Variables(#[from] hence_variables::Refusal),
+    /// A step uses a reserved id.
+    #[error("step id `{0}` is reserved")]
+    ReservedStep(Arc<str>),
+}
+
+impl From<SkillError> for RunError {
+    fn from(error: SkillError) -> Self {
+        Self::Mismatch(Box::new(error))
+    }
+}
+
+impl<'a> SkillProgram<'a> {
+    /// Makes the program of the skill that a problem pins, at the beginning of a run.
+    ///
+    /// # Errors
+    /// [`SkillError`] when problem, skill and inputs do not belong together.
+    pub fn new(
+        problem: Arc<ProblemSpec>,
+        prepared: &'a Prepared,
+        source: &Canonical,
+        host: &'a dyn Host,
+    ) -> Result<Self, SkillError> {
+        let pinned = check_pin(&problem, prepared, source)?;
+        let request = pinned.request(problem.id())?;
+        let progress = Progress::begin(prepared, &request, host)?;
+        let is_declared = SkillVariables::are_declared(prepared.skill());
+        let variables = if is_declared { Some(SkillVariables::begin(&problem)?) } else { None };
+        Ok(Self {
+            problem,
+            host,
+            pinned,
+            request,
+            progress,
+            recorded: BTreeMap::new(),
+            variables,
+            blocked: None,
+            rollbacks: 0,
+        })
+    }
+
+    /// Follows the variables also where the skill declares none.
+    ///
+    /// # Errors
+    /// [`SkillError::Variables`] when they cannot begin.
+    pub fn with_variables(mut self) -> Result<Self, SkillError> {
+        if self.variables.is_none() {
+            self.variables = Some(SkillVariables::begin(&self.problem)?);
+        }
+        Ok(self)
+    }
+
+    /// Returns the variables, where they are followed.
+    pub fn variables(&self) -> Option<&SkillVariables> {
+        self.variables.as_ref()
+    }
+
+    /// Returns the execution state so far.
+    pub fn execution(&self) -> &ExecutionState {
+        self.progress.state()
+    }
+
+    /// Returns the step whose outcome is recorded next, if any is left.
+    pub fn due(&self) -> Option<&Arc<str>> {
+        self.progress.due().map(|step| &step.id)
+    }
+
+    /// Returns the outcomes so far, in the order of the journal.
+    pub fn outcomes(&self) -> &[StepOutcome] {
+        self.progress.outcomes()
+    }
+
+    /// Returns the report of a run that ends here.
+    pub fn report(&self) -> RunReport {
+        self.progress.clone().end()
+    }
+
+    pub(crate) fn pinned(&self) -> &Pinned {
+        &self.pinned
+    }
+
+    pub(crate) fn progress(&mut self) -> &mut Progress<'a> {
+        &mut self.progress
+    }
+
+    pub(crate) fn request(&self) -> &RunRequest {
+        &self.request
+    }
+
+    pub(crate) fn host(&self) -> &'a dyn Host {
+        self.host
+    }
+
+    pub(crate) fn recorded_outcome(&self, step: &str) -> Option<&StepOutcome> {
+        self.recorded.get(step)
+    }
+
+    pub(crate) fn read_outcomes_from(&mut self, outcomes: BTreeMap<Arc<str>, StepOutcome>) {
+        self.recorded.extend(outcomes);
+    }
+
+    /// Forgets the outcome of a blocked attempt: the final outcome of the step is known.
+    pub(crate) fn forget_blocked(&mut self, step: &Arc<str>) {
+        self.blocked = None;
+        self.recorded.remove(step);
+    }
+
+    /// Returns the memory after an outcome of the step that is due, without applying it.
+    pub(crate) fn memory_after(&self, outcome: &StepOutcome) -> Memory {
+        let memory = &self.progress.state().memory;
+        match self.progress.due() {
+            Some(step) => settle(step, outcome.clone(), memory.clone()).memory,
+            None => memory.clone(),
+        }
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        Family {
+            run: self.problem.id().clone(),
+            rollbacks: self.rollbacks,
+            created_at: self.problem.created_at().clone(),
+            pinned: self.pinned.clone(),
+        }
+    }
+
+    /// Settles the outcome of the step that is due and appends it, or appends that policies block it.
+    ///
+    /// # Errors
+    /// [`RunError`]; a run whose record could not be appended is over.
+    pub(crate) fn commit(
+        &mut self,
+        book: &mut Book<'_>,
+        mut outcome: StepOutcome,
+        sink: &mut dyn Sink,
+    ) -> Result<Result<(), Blocked>, RunError> {
+        // Wall-clock time enters no record, whoever reports it.
+        outcome.metrics.elapsed_ms = 0;
+        if outcome.meta.contains_key(LATENCY_KEY) {
+            outcome.meta = outcome.meta.without(LATENCY_KEY);
+        }
+        let (proposed, variables) = self.propose(book, outcome)?;
+        let settled = &proposed.outcome;
+        let (held, beside) = match RecordedOutcome::of(settled, self.pinned.on_failure) {
+            RecordedOutcome::Output(output) => (book.store(output, sink)?, None),
+            RecordedOutcome::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
+            RecordedOutcome::Skipped(value) => (Outcome::Skipped, Some(value)),
+        };
+        let result =
+            recorded_outcome::result(&settled.step_id, &settled.input, book.next_times()?, held, beside);
+        let result = book.judge(result)?;
+        let (step, errors) = (settled.step_id.clone(), blocking(book, &result));
+        let key = outcome_key(book.state().step_index(), &step);
+        let index = book.record(&key, result, sink)?;
+        if let Some(errors) = errors {
+            self.blocked = Some(proposed.outcome);
+            return Ok(Err(Blocked { index, step, errors }));
+        }
+        self.progress.accept(proposed);
+        if let (Some(before), Some(after)) = (self.variables.take(), variables) {
+            self.follow_variables(&before, after);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Returns what settling an outcome would give, and the variables after it; where any are declared, their rules may
+    /// refuse the outcome.
+    fn propose(
+        &mut self,
+        book: &Book<'_>,
+        outcome: StepOutcome,
+    ) -> Result<(Settled, Option<SkillVariables>), RunError> {
+        let index = book.next_index();
+        let unfit = |error: hence_cognition::run::FoldError| RunError::Unfit { index, source: error.into() };
+        if self.variables.is_none() && !book.policy_state().is_pinned() {
+            return Ok((self.progress.propose_owned(outcome).map_err(unfit)?, None));
+        }
+        let (step, proposed) = (self.progress.due(), self.progress.propose(outcome).map_err(unfit)?);
+        let (Some(variables), Some(step)) = (&self.variables, step) else { return Ok((proposed, None)) };
+        let times = book.next_times()?;
+        let judge =
+            |proposed: &Settled| variables.after(step, &proposed.outcome, &proposed.memory, &times.1, index);
+        match judge(&proposed) {
+            Ok(after) => Ok((proposed, Some(after))),
+            Err(refusal) => {
+                let refused = self.progress.refuse(proposed, crate::variables::failure(&refusal));
+                // A failed step writes nothing, and time passes all the same.
+                let after = judge(&refused).map_err(SkillError::from)?;
+                Ok((refused, Some(after)))
+            }
+        }
+    }
+
+    /// Replaces the variables by those after a step; expired ones leave the memory, too.
+    fn follow_variables(&mut self, before: &SkillVariables, after: SkillVariables) {
+        before.gone_in(&after).iter().for_each(|name| self.progress.forget(name.as_str()));
+        self.variables = Some(after);
+    }
+
+    /// Applies a recorded outcome to progress and variables.
+    fn apply_outcome(
+        &mut self,
+        outcome: StepOutcome,
+        at: &Timestamp,
+        index: RecordIndex,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let step = self.progress.due();
+        let settled = self.progress.take_in(outcome)?.clone();
+        if let (Some(variables), Some(step)) = (self.variables.take(), step) {
+            let after = variables.after(step, &settled, &self.progress.state().memory, at, index)?;
+            self.follow_variables(&variables, after);
+        }
+        Ok(())
+    }
+
+    /// Asks whether a step that acts may be executed, now that everything before it is recorded.
+    pub(crate) fn precheck(
+        &mut self,
+        book: &mut Book<'_>,
+        step: &Step,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Blocked>, RunError> {
+        let possible = possible_outcome(step).canonical();
+        let times = book.next_times()?;
+        let outcome = Outcome::Success(possible);
+        let result = recorded_outcome::result(&step.id, &Value::Null, times, outcome, None);
+        Ok(book.precheck(result, sink)?)
+    }
+
+    /// Ends the run: reports which declared outputs are missing, or completes it.
+    ///
+    /// # Errors
+    /// [`RunError`], also when policies block the completion.
+    pub(crate) fn end(&self, book: &mut Book<'_>, sink: &mut dyn Sink) -> Result<(), RunError> {
+        if book.state().status() != Status::Running {
+            return Ok(());
+        }
+        if let Some(failure) = &self.report().failure {
+            let error = StepError::new(failure.code().as_str(), failure.failure.message.clone());
+            let outcome = Outcome::Failed(vec![error]);
+            let step = OUTPUTS_STEP.into();
+            let result = recorded_outcome::result(&step, &Value::Null, book.next_times()?, outcome, None);
+            book.record(OUTPUTS_STEP, result, sink)?;
+        } else {
+            if let Some(blocked) = book.final_verdict(sink)? {
+                return Err(blocked.into());
+            }
+            book.complete(sink)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Program for SkillProgram<'a> {
+    type Snapshot = (Progress<'a>, Option<SkillVariables>);
+    type Recorded = StepOutcome;
+
+    fn open<'g>(&self) -> Result<(Book<'g>, Sealed), RunError> {
+        Ok(Book::open(BookStart {
+            problem: self.problem.clone(),
+            trace_id: self.problem.id().clone(),
+            engine_version: ENGINE_VERSION.into(),
+            profile: Profile::STRICT,
+            clock: Clock::ticking(self.problem.created_at().clone()),
+        })?)
+    }
+
+    fn apply_step(&mut self, book: &mut Book<'_>, step: &RecordedStep<'_>) -> Result<(), RecordMismatch> {
+        let (record, result) = (step.record, &step.record.result);
+        match (step.role, &**result.step()) {
+            (Role::Own, OUTPUTS_STEP) => {}
+            (Role::Own, _) => {
+                let outcome = recorded_outcome::read(result, step.blobs)?;
+                self.apply_outcome(outcome, result.finished_at(), step.index)
+                    .map_err(RecordMismatch::flow)?;
+            }
+            (Role::Policies, _) => self.offer_again(step.index.next()),
+            (_, VERDICTS_STEP) if self.progress.due().is_some() => {
+                return Err(RecordMismatch::flow("steps are left to run"));
+            }
+            (_, VERDICTS_STEP) => {}
+            (Role::Verdicts | Role::Blocked, name) => {
+                if self.progress.due().is_none_or(|due| &*due.id != name) {
+                    return Err(RecordMismatch::flow("another step was due"));
+                }
+                self.blocked = match was_started(result) {
+                    true => Some(recorded_outcome::read(&attempt(result), step.blobs)?),
+                    false => None,
+                };
+            }
+        }
+        Ok(book.replay_step(&recorded_outcome_key(record), record)?)
+    }
+
+    fn apply_control(
+        &mut self,
+        _: &mut Book<'_>,
+        control: &Control,
+        _: &dyn Blobs,
+    ) -> Result<(), RecordMismatch> {
+        match control {
+            Control::Loop(_) => Err(RecordMismatch::flow("a skill run has steps and a completion only")),
+            Control::Complete { .. } | Control::Checkpoint(_) | Control::Rollback(_) => Ok(()),
+        }
+    }
+
+    /// Nothing is under way while a run is read back, which is when snapshots are taken.
+    fn snapshot(&self) -> Self::Snapshot {
+        (self.progress.clone(), self.variables.clone())
+    }
+
+    fn restore(&mut self, (progress, variables): &Self::Snapshot) {
+        self.rollbacks += 1;
+        (self.progress, self.variables) = (progress.clone(), variables.clone());
+        self.blocked = None;
+    }
+
+    fn offer_again(&mut self, _: RecordIndex) {
+        if let Some(outcome) = self.blocked.take() {
+            self.recorded.insert(outcome.step_id.clone(), outcome);
+        }
+    }
+
+    fn recorded(
+        &self,
+        result: &StepResult,
+        blobs: &dyn Blobs,
+    ) -> Result<Option<StepOutcome>, RecordMismatch> {
+        let outcome = recorded_outcome::read(result, blobs)?;
+        let step = self.progress.skill().step(&outcome.step_id);
+        Ok(asks_the_world(&outcome, step, self.host).then_some(outcome))
+    }
+
+    fn replay<'g>(
+        mut run: Run<'g, Self>,
+        recorded: &BTreeMap<RecordIndex, StepOutcome>,
+        until: Option<RecordIndex>,
+        sink: &mut dyn Sink,
+    ) -> Result<Driven<'g, Self>, RunError> {
+        // Of a step that was attempted several times, the first attempt from here on is the next one.
+        let mut next: BTreeMap<Arc<str>, StepOutcome> = BTreeMap::new();
+        for outcome in recorded.range(run.next_index()..).map(|(_, outcome)| outcome) {
+            next.entry(outcome.step_id.clone()).or_insert_with(|| outcome.clone());
+        }
+        let (log, program) = (CallLog::in_memory(), run.program());
+        let (host, skill) = (program.host, program.progress.skill());
+        let calls = CallExecutor::new(host, &log, &NeverStop);
+        let calls = calls.closed().for_skill(skill, &NoChildRuns, program.family());
+        run.parts().0.add_recorded(next);
+        drive(run, &calls, NonZeroUsize::MIN, until, sink, |_| {})
+    }
+
+    fn early_end() -> EarlyEnd {
+        EarlyEnd::Equal
+    }
+}
+
+impl SkillProgram<'_> {
+    /// Adds outcomes to read; a blocked outcome that is offered again comes before what the journal says.
+    fn add_recorded(&mut self, outcomes: BTreeMap<Arc<str>, StepOutcome>) {
+        for (step, outcome) in outcomes {
+            self.recorded.entry(step).or_insert(outcome);
+        }
+    }
+}
+
+impl From<RecordedOutcomeError> for RecordMismatch {
+    fn from(error: RecordedOutcomeError) -> Self {
+        match error {
+            RecordedOutcomeError::Blob(error) => Self::Blob(error),
+            other => Self::flow(other),
+        }
+    }
+}
+
+/// Returns whether executing a step again would ask something that may answer otherwise: a replay reads such an outcome
+/// from the journal.
+///
+/// Gates are not calls of a step, and one that denied leaves no call at all; so the contracts of everything the step may
+/// call tell which gates would be asked.
+pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
+    let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
+    // A nested run is named by its own journal, which a replay does not write again.
+    let has_nested = outcome.meta.contains_key(NESTED_RUNS_KEY);
+    if has_nested || outcome.called.keys().any(|id| is_recorded(id)) {
+        return true;
+    }
+    let mut gates = step.into_iter().flat_map(may_call).flat_map(|id| gates_of(&id, host));
+    gates.any(|gate| is_recorded(&gate))
+}
+
+/// Returns an outcome that a step might have.
+fn possible_outcome(step: &Step) -> StepOutcome {
+    StepOutcome {
+        step_id: step.id.clone(),
+        uses: step.uses.to_string().into(),
+        status: StepStatus::Completed,
+        input: Object::new().into(),
+        produced: Some(Object::new().into()),
+        commits: Vec::new(),
+        wired: None,
+        reads: Names::default(),
+        control_reads: Names::default(),
+        writes: Names::default(),
+        meta: Object::new(),
+        metrics: TraceMetrics::default(),
+        called: BTreeMap::new(),
+        notes: Vec::new(),
+        failure: None,
+    }
+}
+
+/// Returns whether a step acts by a single call that is known before it is made. Under policies such a step is executed
+/// only once everything before it is recorded and the policies were asked.
+pub(crate) fn acts(step: &Step, host: &dyn Host) -> bool {
+    let control = &step.control;
+    let is_plain =
+        control.condition.is_none() && control.router.is_none() && matches!(control.flow, Flow::Once);
+    match &step.uses {
+        Uses::Capability(id) => is_plain && host.effect(id) == Effect::Acts,
+        Uses::Skill(_) => false,
+    }
+}
+
+/// Returns the violations that block a result.
+fn blocking(book: &Book<'_>, result: &StepResult) -> Option<Vec<StepError>> {
+    match result.outcome() {
+        Outcome::Failed(errors) if book.policy_state().is_pinned() && result.outcome().is_blocked() => {
+            Some(errors.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Checks that a problem pins the very skill that was given.
+fn check_pin(problem: &ProblemSpec, prepared: &Prepared, source: &Canonical) -> Result<Pinned, SkillError> {
+    let skill = prepared.skill();
+    let found = format!("{} {} ({})", skill.id, skill.version, source.digest().short());
+    let Some(pinned) = Pinned::of(problem) else {
+        return Err(SkillError::OtherSkill { pinned: "no skill".to_owned(), found });
+    };
+    if pinned.digest != source.digest() || pinned.id != skill.id || pinned.version != skill.version {
+        let pin = format!("{} {} ({})", pinned.id, pinned.version, pinned.digest.short());
+        return Err(SkillError::OtherSkill { pinned: pin, found });
+    }
+    let reserved = [ITERATIONS_KEY, OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP];
+    if let Some(step) = skill.steps.iter().find(|step| reserved.contains(&&*step.id)) {
+        return Err(SkillError::ReservedStep(step.id.clone()));
+    }
+    Ok(pinned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_possible_outcome_reads_back() {
+        let document = r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+            "steps": [{"id": "a", "uses": "b", "output": {"v": "vars.v"}}]}"#;
+        let skill =
+            hence_cognition::skill::Skill::read(&hence_canon::parse(document.as_bytes()).unwrap()).skill;
+        let possible = possible_outcome(skill.unwrap().steps.first().unwrap());
+        assert_eq!(StepOutcome::from_value(&possible.to_value()).unwrap(), possible);
+    }
+}
