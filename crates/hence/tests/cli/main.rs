@@ -18,6 +18,7 @@ mod check_files;
 mod concurrent_variables;
 mod document;
 mod effects;
+mod fixtures;
 mod guard;
 mod guard_positions;
 mod hash;
