@@ -19,21 +19,21 @@ struct Inner {
     value: OnceLock<Value>,
 }
 
-/// The part of its bytes that a value may keep as room it does not use.
+/// The fraction of its bytes that a value may waste as unused capacity.
 const ROOM_LEFT: usize = 8;
-/// What even a short one may keep.
+/// The unused capacity that even a short value may have.
 const ROOM_LEFT_MIN: usize = 256;
 
 impl Canonical {
     /// Encodes `value`.
     pub fn of(value: &Value) -> Self {
         let this = Self::wrap(crate::canonical_bytes(value), value.depth());
-        // The tree is at hand and shared: keep it rather than parse it again.
+        // The tree is available and shared, so it is stored instead of parsed again later.
         this.0.value.get_or_init(|| value.clone());
         this
     }
 
-    /// Takes bytes that are already canonical.
+    /// Wraps bytes that are already canonical.
     ///
     /// # Errors
     /// [`scan::NotCanonical`] with the offset at which the proof breaks.
@@ -41,12 +41,12 @@ impl Canonical {
         scan::prove(bytes).map(Self::from_proved)
     }
 
-    /// Takes a span that [`scan`] has proved canonical as part of a larger document.
+    /// Copies a span that [`scan`] has proved canonical as part of a larger document.
     pub fn from_proved(span: scan::Proved<'_>) -> Self {
         Self::wrap(span.bytes().to_vec(), span.depth())
     }
 
-    /// Takes the bytes of [`ObjectWriter`](crate::ObjectWriter), which are canonical by construction.
+    /// Wraps the bytes of [`ObjectWriter`](crate::ObjectWriter), which are canonical by construction.
     pub(crate) fn from_writer(bytes: Vec<u8>, depth: usize) -> Self {
         Self::wrap(bytes, depth)
     }

@@ -3,12 +3,12 @@
 //! Everything above this crate identifies data by the SHA-256 of its canonical bytes (`json-c14n-v1`), so the
 //! rules that make those bytes unique live here and nowhere else:
 //!
-//! - [`Value`] keeps what a document said: integers of any size stay exact, floats stay floats, object members
-//!   keep their order. Cloning shares.
+//! - [`Value`] preserves the document: integers of any size stay exact, floats stay floats, object members
+//!   stay in order. Cloning shares.
 //! - [`parse`] refuses what cannot be hashed honestly — duplicate keys, lone surrogates, non-finite numbers —
-//!   and says where. [`parse_lenient`] reports the same defects instead, for the one reader that needs it.
+//!   and reports the place. [`parse_lenient`] reports the same defects instead, for the one reader that needs it.
 //! - [`Canonical`] is a value together with its canonical bytes; [`scan`] proves that bytes already are canonical.
-//! - [`PartedDigest`] hashes a document kept in parts and repeats only the work behind the first changed part.
+//! - [`PartedDigest`] hashes a document in parts and repeats only the work after the first changed part.
 //! - [`read`] reads typed data out of values and reports what does not fit, one [`Finding`](read::Finding) each.
 //! - [`words!`] declares enums whose values are the words of a format.
 //! - [`time`] reads and writes the spellings of times.

@@ -31,7 +31,7 @@ pub enum InvalidInt {
     /// More than [`INT_DIGITS_MAX`] digits.
     #[error("integer has {found} digits, limit is {INT_DIGITS_MAX}")]
     TooLong {
-        /// How many digits the text has.
+        /// The number of digits in the text.
         found: usize,
     },
 }

@@ -15,7 +15,7 @@ pub struct Object(Arc<Members>);
 struct Members {
     entries: Box<[(Arc<str>, Value)]>,
     /// Positions in `entries`, ordered by key bytes: the canonical order and the lookup index in one. Empty when the
-    /// entries stand in that order already, as they do in whatever was written canonically.
+    /// entries are in that order already, as in every canonical document.
     by_key: Box<[u32]>,
 }
 
@@ -136,7 +136,7 @@ impl Members {
         Self { entries, by_key }
     }
 
-    /// Returns where in `entries` the member at a place in canonical order stands.
+    /// Returns the position in `entries` of the member at a place in canonical order.
     fn position(&self, place: usize) -> usize {
         self.by_key.get(place).map_or(place, |position| *position as usize)
     }
@@ -149,7 +149,7 @@ impl Members {
 
     /// Iterates over the keys that repeat an earlier one, and their positions.
     fn repeated(&self) -> impl Iterator<Item = (usize, &Arc<str>)> {
-        // Members that stand in order differ.
+        // Members in strict order differ.
         let places = 1..if self.by_key.is_empty() { 1 } else { self.entries.len() };
         places.filter_map(|place| {
             let (before, position) = (self.position(place - 1), self.position(place));
@@ -178,7 +178,7 @@ impl Default for Object {
     }
 }
 
-/// Collects members; a repeated key keeps its first place and takes the last value.
+/// Collects members; a repeated key has its first place and its last value.
 impl<K: Into<Arc<str>>, V: Into<Value>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         let entries = members.into_iter().map(|(key, value)| (key.into(), value.into())).collect();

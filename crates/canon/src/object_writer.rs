@@ -6,22 +6,22 @@ use std::ops::Range;
 
 use crate::{Canonical, Digest, Value, write};
 
-/// How many bytes a small object is given to grow into.
+/// The capacity of a small object in bytes.
 const ROOM: usize = 256;
-/// How many members it is expected to have.
+/// The expected number of members.
 const MEMBERS: usize = 12;
 
 /// Assembles a canonical object without building a tree of it.
 ///
 /// Records embed outputs of any size; with this they are copied once, not parsed and written again. Members may be
 /// added in any order, and cost least in that of their keys: then the bytes are written where they belong. A key
-/// added twice keeps its last value.
+/// added twice has its last value.
 pub struct ObjectWriter<'a> {
-    /// What stands before the object, its brace, and the members as they came, with commas between them.
+    /// The bytes before the object, its brace, and the members in the order they were added, with commas.
     bytes: Vec<u8>,
-    /// Where the object begins.
+    /// The offset of the object.
     start: usize,
-    /// The keys as they came, and where their members stand.
+    /// The keys in the order they were added, and the spans of their members.
     members: Vec<(Cow<'a, str>, Range<usize>)>,
     order: Order,
     deepest: usize,
@@ -45,7 +45,7 @@ impl<'a> ObjectWriter<'a> {
         Self::behind(Vec::with_capacity(bytes))
     }
 
-    /// Starts an object behind what has been written already.
+    /// Starts an object after bytes that are written already.
     fn behind(mut bytes: Vec<u8>) -> Self {
         let start = bytes.len();
         bytes.push(b'{');
@@ -157,7 +157,7 @@ impl<'a> ObjectWriter<'a> {
     }
 
     fn put_in_order(&mut self) {
-        // A stable sort keeps later additions behind earlier ones, so the last of equals is the one to keep.
+        // The sort is stable, so the last of equal keys is the one added last.
         self.members.sort_by(|(left, _), (right, _)| left.cmp(right));
         self.members.reverse();
         self.members.dedup_by(|next, kept| next.0 == kept.0);
@@ -182,7 +182,7 @@ impl<'a> ObjectWriter<'a> {
         Canonical::from_writer(self.close(), depth)
     }
 
-    /// Returns the object's bytes, and where in them a member `key` that it lacks would stand.
+    /// Returns the object's bytes, and the offset at which a member `key`, which it lacks, would be.
     pub fn bytes_and_place(mut self, key: &str) -> (Vec<u8>, usize) {
         if self.order == Order::Lost {
             self.put_in_order();
@@ -240,7 +240,7 @@ mod tests {
         fn members_may_come_in_any_order(keys in proptest::collection::vec("[a-c\"é\u{0}]{0,2}", 0..8)) {
             let numbered = || keys.iter().zip(0u64..);
             let written = numbered().fold(ObjectWriter::new(), |writer, (key, at)| writer.count(&**key, at));
-            // A key said twice has its last value.
+            // A key added twice has its last value.
             let tree: std::collections::BTreeMap<_, _> = numbered().collect();
             let tree: crate::Object = tree.into_iter().map(|(key, at)| (key.as_str(), Value::from(at))).collect();
             prop_assert_eq!(written.finish(), Canonical::of(&tree.into()));

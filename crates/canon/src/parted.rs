@@ -6,7 +6,7 @@ use crate::{Canonical, Digest};
 
 /// One stretch of a document: a short literal, then optionally a value.
 ///
-/// The literal carries punctuation and keys (`,"evidence":`), so the value's bytes are shared with whoever else
+/// The literal carries punctuation and keys (`,"evidence":`), so the value's bytes are shared with other
 /// holds them and never copied.
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -15,12 +15,12 @@ pub struct Part {
 }
 
 impl Part {
-    /// Makes a part of plain bytes.
+    /// Creates a part of plain bytes.
     pub fn literal(bytes: impl Into<Vec<u8>>) -> Self {
         Self { literal: bytes.into().into_boxed_slice(), value: None }
     }
 
-    /// Makes a part of plain bytes followed by a value.
+    /// Creates a part of plain bytes followed by a value.
     pub fn with_value(bytes: impl Into<Vec<u8>>, value: Canonical) -> Self {
         Self { literal: bytes.into().into_boxed_slice(), value: Some(value) }
     }
@@ -33,7 +33,7 @@ impl Part {
 /// A document in parts, with the hasher's state remembered before each part.
 ///
 /// SHA-256 reads front to back: a change at part `k` leaves the work for parts before `k` valid. [`digest`]
-/// resumes there, so appending to a document of any size costs the appended bytes and whatever follows them.
+/// resumes there, so appending to a document of any size costs the appended bytes and those after them.
 ///
 /// [`digest`]: PartedDigest::digest
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ impl PartedDigest {
         self.parts.push(part);
     }
 
-    /// Puts a part at `index`, moving those behind it; at the end when `index` is past it.
+    /// Inserts a part at `index`, or at the end when `index` is past it.
     pub fn insert(&mut self, index: usize, part: Part) {
         let index = index.min(self.parts.len());
         self.parts.insert(index, part);
@@ -80,7 +80,7 @@ impl PartedDigest {
     }
 
     fn forget_from(&mut self, index: usize) {
-        // The state before the changed part still holds; those behind it do not.
+        // The hash state before the changed part is still valid; those after it are not.
         self.before.truncate(index + 1);
     }
 
@@ -94,7 +94,7 @@ impl PartedDigest {
             self.before.push(hasher.clone());
             part.slices().for_each(|slice| hasher.update(slice));
         }
-        // The state after the last part is kept too, so that pushing costs only what is pushed.
+        // The hash state after the last part is stored too, so that a push costs only the pushed bytes.
         self.before.push(hasher.clone());
         Digest::from_bytes(hasher.finalize().into())
     }

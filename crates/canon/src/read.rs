@@ -65,7 +65,7 @@ pub enum Rule {
     Missing,
     /// A value is of another kind or out of range.
     Mismatch,
-    /// An object has a member that nobody reads.
+    /// An object has a member that the reader does not know.
     UnknownMember,
     /// A rule of the caller, which `expected` states as a sentence.
     Other,
@@ -376,7 +376,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What is left when all members were read.
+/// The members that were not read.
 impl Reader<'_> {
     /// Returns the members that were not read.
     pub fn rest(&self) -> Object {

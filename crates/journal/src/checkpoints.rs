@@ -126,7 +126,7 @@ pub fn positions(journal: &[u8]) -> BTreeSet<RecordIndex> {
     }
     let lines = Lines::of(journal);
     let rest = (1..lines.count().get()).filter_map(|index| lines.get(RecordIndex::new(index)));
-    // A step's output may contain the words as well; decoding tells.
+    // A step's output may contain the words as well, so the line is decoded.
     for line in rest.filter(|line| words.iter().any(|word| word.find(line).is_some())) {
         match Chained::decode(line, &Profile::STRICT).map(|chained| chained.record) {
             Ok(Record::Control(Control::Checkpoint(control))) => found.insert(control.position),

@@ -15,7 +15,7 @@ pub struct Tail {
 
 /// A journal whose last whole line is not a record.
 ///
-/// A torn write leaves an incomplete line; a complete line that is no record is damage, and nobody may append to it.
+/// A torn write leaves an incomplete line; a complete line that is not a record is damage, and nothing may be appended to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TailError {
     /// There is no whole line.

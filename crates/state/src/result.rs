@@ -230,7 +230,7 @@ impl StepError {
         Self { code: code.into(), message: message.into(), step: None }
     }
 
-    /// Names the step.
+    /// Returns the error with the name of its step.
     #[must_use]
     pub fn in_step(self, step: impl Into<Arc<str>>) -> Self {
         Self { step: Some(step.into()), ..self }

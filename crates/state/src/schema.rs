@@ -87,7 +87,7 @@ impl<'a> SchemaReader<'a> {
         self.findings.push(Finding::new(Rule { stage, category }, expected, found).under(path));
     }
 
-    /// Returns how many findings there are; [`clean_since`](Self::clean_since) tells whether any followed.
+    /// Returns the number of findings so far, for [`clean_since`](Self::clean_since).
     pub(crate) fn mark(&self) -> usize {
         self.findings.len()
     }

@@ -1,13 +1,13 @@
-//! Named bytes that lie beside a journal.
+//! The names of attachments.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Longest attachment name.
+/// The longest attachment name.
 pub const ATTACHMENT_NAME_BYTES_MAX: usize = 64;
 
-/// Names that a store keeps for itself.
+/// The names that a store uses itself.
 const RESERVED: [&str; 4] = ["trace.ndjson", "lock", "id", "batch"];
 
 /// The name of an attachment, such as `problem.json`.
@@ -30,7 +30,7 @@ pub struct InvalidAttachmentName {
 }
 
 impl AttachmentName {
-    /// Takes `text` as a name.
+    /// Checks that `text` is a name.
     ///
     /// # Errors
     /// [`InvalidAttachmentName`] when it breaks the rule.

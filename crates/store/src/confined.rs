@@ -1,29 +1,29 @@
-//! Reading files that others write, never outside a folder.
+//! Reading files below a folder that others can write to, never outside it.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path};
 
-/// Why a file below a root could not be read.
+/// The reasons why a file below a root cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfinedError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("no such file")]
     Missing,
     /// The path, or a symbolic link on it, leads out of the root.
     #[error("it leads out of the root")]
     Escapes,
-    /// It is a folder, a pipe or a device.
+    /// The path names a folder, a pipe or a device.
     #[error("it is not a plain file")]
     NotAFile,
-    /// It is too large.
+    /// The file is too large.
     #[error("it has more than {limit} bytes")]
     TooLarge {
         /// The most bytes that are read.
         limit: u64,
     },
-    /// The disk did not give it.
+    /// The disk failed.
     #[error(transparent)]
     Disk(#[from] io::Error),
 }
@@ -31,7 +31,7 @@ pub enum ConfinedError {
 /// Reads the file at `relative` below `root`, at most `limit` bytes of it.
 ///
 /// The path must be relative and without `..`. A symbolic link may lead elsewhere below the root and nowhere else; on
-/// Linux the kernel sees to that in one call, so that no link can be swapped in between.
+/// Linux the kernel checks that in one call, so that no link can be swapped in between.
 ///
 /// # Errors
 /// [`ConfinedError`].
@@ -75,7 +75,7 @@ fn open(root: &Path, relative: &Path) -> Result<File, ConfinedError> {
     open_checked(root, relative)
 }
 
-/// Opens a file whose way, with all links followed, stays below the root.
+/// Opens a file whose path, with all links followed, is below the root.
 fn open_checked(root: &Path, relative: &Path) -> Result<File, ConfinedError> {
     let whole = |path: &Path| match path.canonicalize() {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

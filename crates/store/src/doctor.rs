@@ -1,4 +1,4 @@
-//! Findings about a store and what was done about them.
+//! Checks and repairs of a store.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,43 +10,43 @@ use crate::{Cut, Damage, Holder, RunId, StoreError};
 
 /// Checks a store, and repairs what can be repaired without losing anything that was acknowledged.
 pub trait Doctor {
-    /// Looks at everything and changes nothing.
+    /// Checks everything and changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Disk`] when the store itself cannot be listed. Unreadable runs and blobs are findings.
     fn check(&self) -> Result<Report, StoreError>;
 
-    /// Cuts torn tails of runs that nobody writes, removes what interrupted writers left behind, rebuilds the index,
-    /// and says what it did and what it left.
+    /// Cuts torn tails of runs that are not being written, removes temporary files of interrupted writers, rebuilds the
+    /// index, and reports what was done and what was not.
     ///
-    /// Damaged runs and blobs are left: their bytes are evidence, and there is nothing to repair them from.
+    /// Damaged runs and blobs are not changed: their bytes are evidence, and there is nothing to repair them from.
     ///
     /// # Errors
     /// [`StoreError::Disk`] when a repair fails.
     fn repair(&self) -> Result<Repaired, StoreError>;
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// How many runs were looked at.
+    /// The number of runs checked.
     pub runs: u64,
-    /// How many blobs were read and hashed.
+    /// The number of blobs read and hashed.
     pub blobs: u64,
-    /// What is not as it should be, runs first, in order.
+    /// The findings, runs first, in order.
     pub findings: Vec<Finding>,
 }
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Repaired {
-    /// What was changed, in the order it was done.
+    /// The changes, in order.
     pub done: Vec<Repair>,
-    /// What was found and not changed.
+    /// The findings that were not changed.
     pub left: Vec<Finding>,
 }
 
-/// Something in a store that is not as it should be.
+/// A defect of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
@@ -54,74 +54,74 @@ pub enum Finding {
     UnfinishedAppend {
         /// The run.
         run: RunId,
-        /// What will be cut.
+        /// The bytes that will be cut.
         cut: Cut,
     },
     /// A journal cannot be appended to.
     DamagedRun {
         /// The run.
         run: RunId,
-        /// Why.
+        /// The damage.
         reason: Damage,
     },
-    /// A run is being written, so its end was not judged.
+    /// A run is being written, so its end was not checked.
     RunInUse {
         /// The run.
         run: RunId,
-        /// Who writes it.
+        /// The holder of its lease.
         holder: Holder,
     },
     /// A file or folder could not be read.
     Unreadable {
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error.
         reason: String,
     },
-    /// An interrupted writer left a temporary file or folder behind.
+    /// A temporary file or folder of an interrupted writer.
     OrphanTemporary {
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
     },
-    /// Something that the store did not put there.
+    /// A file or folder that the store did not create.
     Stray {
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
     },
-    /// A blob's bytes are not those it is named after. Storing the value again heals it.
+    /// A blob's bytes do not have the digest in its name. Storing the value again repairs it.
     CorruptBlob {
         /// Its name.
         digest: Digest,
         /// The digest of its bytes.
         found: Digest,
     },
-    /// No journal and no attachment names the blob.
+    /// No journal and no attachment references the blob.
     UnreferencedBlob {
         /// Its name.
         digest: Digest,
         /// Its size.
         bytes: u64,
     },
-    /// The index is missing, corrupt, or does not match the journals. It heals at the next listing.
+    /// The index is missing, corrupt, or does not match the journals. The next listing rebuilds it.
     StaleIndex {
-        /// What is wrong with it.
+        /// The defect of the index.
         reason: String,
     },
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
     /// Nothing is lost and nothing needs doing.
     Harmless,
-    /// A repair puts it right, and nothing that was acknowledged is lost.
+    /// A repair fixes it, and no acknowledged data is lost.
     Repairable,
-    /// Stored bytes are not what they were, or cannot be read.
+    /// Stored bytes have changed or cannot be read.
     Damage,
 }
 
 impl Finding {
-    /// Returns how much this matters.
+    /// Returns the severity.
     pub fn gravity(&self) -> Gravity {
         match self {
             Self::RunInUse { .. }
@@ -134,7 +134,7 @@ impl Finding {
     }
 }
 
-/// Something that a repair changed.
+/// A change that a repair made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repair {
@@ -142,17 +142,17 @@ pub enum Repair {
     Cut {
         /// The run.
         run: RunId,
-        /// What was cut.
+        /// The bytes that were cut.
         cut: Cut,
     },
     /// A temporary file or folder was removed.
     Removed {
-        /// Where it was.
+        /// The path it had.
         path: PathBuf,
     },
-    /// The index was written anew.
+    /// The index was rebuilt.
     IndexRebuilt {
-        /// How many runs it lists.
+        /// The number of runs in it.
         runs: u64,
     },
 }

@@ -16,7 +16,7 @@ pub const CANDIDATES_MAX: usize = 10;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store's medium did not do what was asked.
+    /// An operation on a file or folder failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// The folder holds something else than a store.
@@ -24,7 +24,7 @@ pub enum StoreError {
     NotAStore {
         /// The folder.
         path: PathBuf,
-        /// What is there instead.
+        /// The content of the folder.
         found: String,
     },
     /// The store was written in a format that this version does not know.
@@ -37,21 +37,21 @@ pub enum StoreError {
         /// The format named by the marker.
         found: String,
     },
-    /// There is no such run.
+    /// The run does not exist.
     #[error("no run {run}")]
     NoSuchRun {
         /// The run asked for.
         run: RunId,
     },
-    /// The run to create is there already, made from the same bytes. Opening it is what the caller wants.
+    /// The run to create exists already and began with the same bytes. The caller can open it.
     #[error("run {run} exists already with the same content, at head {head}")]
     AlreadyCreated {
         /// The run.
         run: RunId,
-        /// Where its journal ends.
+        /// The head of its journal.
         head: Head,
     },
-    /// The run to create is there already, made from other bytes. Nothing was changed.
+    /// The run to create exists already and began with other bytes. Nothing was changed.
     #[error("run {run} exists already with different content: {differs} differs")]
     RunConflict {
         /// The run.
@@ -59,28 +59,28 @@ pub enum StoreError {
         /// The first thing that differs: `journal` or an attachment.
         differs: String,
     },
-    /// Somebody else writes this run.
+    /// Another writer holds the lease of the run.
     #[error("run {run} is being written by {holder}")]
     Leased {
         /// The run.
         run: RunId,
-        /// Who holds the lease.
+        /// The holder of the lease.
         holder: Holder,
     },
-    /// The journal's end is no record. It can be read, and nobody may append to it.
+    /// The journal does not end with a record. It can be read, but not appended to.
     #[error("run {run} is damaged: {reason}")]
     Damaged {
         /// The run.
         run: RunId,
-        /// What is wrong with it.
+        /// The damage.
         reason: Damage,
     },
-    /// The lines that should begin a run are not acceptable.
+    /// The first lines of a new run are not acceptable.
     #[error("run {run} cannot begin with these lines: {reason}")]
     InvalidLines {
         /// The run.
         run: RunId,
-        /// What is wrong with them.
+        /// The defect of the lines.
         reason: InvalidLines,
     },
     /// The run has no attachment of that name.
@@ -91,7 +91,7 @@ pub enum StoreError {
         /// The name asked for.
         name: AttachmentName,
     },
-    /// An attachment is given twice.
+    /// An attachment occurs twice.
     #[error("attachment {name} is given twice")]
     DuplicateAttachment {
         /// The name.
@@ -108,25 +108,25 @@ pub enum StoreError {
     PrefixAmbiguous {
         /// The prefix.
         prefix: String,
-        /// How many runs match.
+        /// The number of runs that match.
         matches: usize,
         /// The first of them in order, at most [`CANDIDATES_MAX`].
         candidates: Vec<RunId>,
     },
-    /// There is no such blob.
+    /// The blob does not exist.
     #[error("no blob {digest}")]
     NoSuchBlob {
         /// The blob asked for.
         digest: Digest,
     },
-    /// A blob's bytes are not those it is named after.
+    /// A blob's bytes do not have the digest in its name.
     #[error("blob {digest} is damaged: its {bytes} bytes have the digest {found}")]
     BlobCorrupt {
         /// The blob asked for.
         digest: Digest,
-        /// The digest of what is stored.
+        /// The digest of the stored bytes.
         found: Digest,
-        /// How many bytes are stored.
+        /// The number of stored bytes.
         bytes: u64,
     },
     /// A blob is too large.
@@ -137,12 +137,12 @@ pub enum StoreError {
         /// The limit.
         limit: u64,
     },
-    /// A folder among the runs does not carry a run's name.
+    /// A folder among the runs is not named after a run.
     #[error("{path} does not name a run: {reason}")]
     NotARunFolder {
         /// The folder.
         path: PathBuf,
-        /// Why not.
+        /// The broken rule.
         reason: String,
     },
 }
@@ -155,14 +155,14 @@ fn list_candidates(candidates: &[RunId], matches: usize) -> String {
     text
 }
 
-/// What is wrong with a journal that cannot be appended to.
+/// The damage of a journal that cannot be appended to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
     /// The run has no journal.
     #[error("it has no journal")]
     NoJournal,
-    /// The end of the journal is no record.
+    /// The journal does not end with a record.
     #[error("{0}")]
     Tail(#[from] TailError),
     /// The journal cannot be read.
@@ -174,7 +174,7 @@ pub enum Damage {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
-    /// The journal does not end where the caller believes. Nothing was written.
+    /// The journal does not end at the head that the caller expects. Nothing was written.
     #[error("head moved: expected {expected}, found {found}")]
     HeadMoved {
         /// The head that the caller named.
@@ -185,12 +185,12 @@ pub enum AppendError {
     /// The lines are not acceptable. Nothing was written.
     #[error(transparent)]
     InvalidLines(#[from] InvalidLines),
-    /// The medium failed during this write. Whether the lines are there is known only after opening the run again.
+    /// The disk failed during this write. Whether the lines are stored is known only after opening the run again.
     #[error("append to run {run} not confirmed: {source}")]
     Failed {
         /// The run.
         run: RunId,
-        /// What failed.
+        /// The failure.
         source: DiskError,
     },
     /// The stored journal changed although this writer holds the lease. Nothing was written.
@@ -203,7 +203,7 @@ pub enum AppendError {
         /// The length found.
         found: u64,
     },
-    /// An earlier failure left it unknown where the journal ends. Open the run again.
+    /// After an earlier failure the end of the journal is unknown. Open the run again.
     #[error("writer of run {run} is poisoned by an earlier failure: {cause}")]
     Poisoned {
         /// The run.
@@ -214,22 +214,22 @@ pub enum AppendError {
     },
 }
 
-/// A failed operation on a file or folder: what was tried, where, and why it did not work.
+/// A failed operation on a file or folder.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot {action} {path}: {kind}")]
 pub struct DiskError {
-    /// What was tried.
+    /// The operation.
     pub action: Action,
-    /// Where.
+    /// The file or folder.
     pub path: PathBuf,
-    /// What stood in the way.
+    /// The kind of the failure.
     pub kind: DiskErrorKind,
-    /// What the system said.
+    /// The error of the operating system.
     #[source]
     pub source: Arc<io::Error>,
 }
 
-/// What was tried on a file or folder.
+/// An operation on a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each name says itself")]
@@ -263,7 +263,7 @@ impl std::fmt::Display for Action {
     }
 }
 
-/// What stood in the way of an operation on a file or folder.
+/// The kind of a failed operation on a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiskErrorKind {
@@ -273,13 +273,13 @@ pub enum DiskErrorKind {
     /// The file system is mounted read-only.
     #[error("the file system is read-only")]
     ReadOnly,
-    /// This user may not.
+    /// The user lacks the permission.
     #[error("permission denied")]
     PermissionDenied,
-    /// It is not there.
+    /// The file or folder does not exist.
     #[error("it does not exist")]
     Missing,
-    /// It is there already.
+    /// The file or folder exists already.
     #[error("it exists already")]
     Exists,
     /// A folder was expected.
@@ -288,16 +288,16 @@ pub enum DiskErrorKind {
     /// A file was expected.
     #[error("expected a file, found a folder")]
     NotAFile,
-    /// The file system does not do this.
+    /// The file system does not support the operation.
     #[error("the file system does not support it")]
     Unsupported,
-    /// Something else.
+    /// Any other failure.
     #[error("{0}")]
     Other(String),
 }
 
 impl DiskError {
-    /// Names what happened to `path`.
+    /// Classifies the failure of an operation on `path`.
     pub(crate) fn new(action: Action, path: &Path, source: io::Error) -> Self {
         use io::ErrorKind as Kind;
         let kind = match source.kind() {

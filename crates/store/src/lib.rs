@@ -1,12 +1,12 @@
-//! Where the runs of `hence` are kept.
+//! Storage of runs: journals, attachments and blobs.
 //!
-//! [`Store`] is a contract: runs are made whole, one writer appends to each by compare-and-append, readers read from any
-//! record on, blobs are kept by their SHA-256. [`FileStore`] keeps it in a folder, [`MemoryStore`] in memory, and the
-//! module `contract` (feature `contract`) tests any implementation against it. Nothing above this crate may
+//! [`Store`] is a contract: a run is created as a whole, one writer appends to it by compare-and-append, readers read from
+//! any record on, blobs are stored by their SHA-256. [`FileStore`] implements it in a folder, [`MemoryStore`] in memory,
+//! and the module `contract` (feature `contract`) tests any implementation. Nothing above this crate may
 //! assume a local file.
 //!
-//! A store keeps bytes and does not judge them. Record lines are opaque but for what `hence_journal` says of their
-//! end; whether a chain holds is verified there. It chooses no folder, reads no environment and prints nothing.
+//! A store does not interpret its bytes, except for the end of a journal, which `hence_journal` reads; the chain is
+//! verified there. A store chooses no folder, reads no environment and prints nothing.
 //!
 //! ```
 //! use hence_journal::RecordIndex;

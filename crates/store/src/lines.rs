@@ -1,9 +1,9 @@
-//! Journal lines on their way into a store.
+//! Checks of journal lines before they are appended.
 
 use hence_canon::{Digest, scan};
 use hence_journal::{Head, LINE_BYTES_MAX, RecordCount, TailError, read_tail};
 
-/// Most bytes in one append. Lines are held in memory, and values over 10 KiB belong into blobs.
+/// The most bytes in one append. Lines are held in memory, and values over 10 KiB belong in blobs.
 pub const APPEND_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const _: () = assert!(APPEND_BYTES_MAX >= LINE_BYTES_MAX as u64);
 
@@ -20,13 +20,13 @@ pub enum InvalidLines {
     /// A line is empty.
     #[error("line {line} of the appended lines is empty")]
     EmptyLine {
-        /// Which line, counted from 0.
+        /// The line, counted from 0.
         line: u64,
     },
     /// The lines are too many bytes.
     #[error("{bytes} bytes in one append, the limit is {APPEND_BYTES_MAX}")]
     TooLarge {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// The last line is not a record.
@@ -37,7 +37,7 @@ pub enum InvalidLines {
     OutOfSequence {
         /// Records before the append plus lines appended.
         expected: RecordCount,
-        /// What the last record's index says.
+        /// The count that the last record's index implies.
         found: RecordCount,
     },
 }

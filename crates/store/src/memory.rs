@@ -14,9 +14,9 @@ use crate::{
     Opened, Repaired, Report, RunId, RunSummary, RunWriter, SideLog, Store, StoreError,
 };
 
-/// A store in memory, for tests and for programs that embed `hence` and keep nothing.
+/// A store in memory, for tests and for programs that embed `hence` without storing runs.
 ///
-/// Clones share what they hold. Nothing survives the process, whatever [`Durability`] is asked for.
+/// Clones share their content. Nothing survives the process, even with [`Durability::Synced`].
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<Held>>);
 
@@ -40,7 +40,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Takes the lock. No code panics while holding it, so a poisoned lock guards sound data.
+    /// Takes the lock. No code panics while holding it, so the data of a poisoned lock is sound.
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -147,7 +147,7 @@ impl Store for MemoryStore {
     }
 }
 
-/// Memory is not torn, so there is nothing to find but blobs that nobody names.
+/// Memory is never torn, so the only findings are unreferenced blobs.
 impl Doctor for MemoryStore {
     fn check(&self) -> Result<Report, StoreError> {
         let held = self.lock();
@@ -214,7 +214,7 @@ struct MemoryWriter {
     head: Head,
 }
 
-/// The lease of a run in memory, shared by its writer and what lies beside its journal.
+/// The lease of a run in memory, shared by its writer and its side logs.
 struct MemoryLease {
     store: MemoryStore,
     run: RunId,
@@ -272,7 +272,7 @@ impl RunWriter for MemoryWriter {
     }
 }
 
-/// Lines beside a journal in memory.
+/// A side log in memory.
 struct MemorySideLog {
     lease: Arc<MemoryLease>,
     name: AttachmentName,

@@ -1,19 +1,19 @@
-//! The name of a run.
+//! The id of a run.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Longest run id. A trace id is any text; a page of it is far beyond what a person types or a program generates.
+/// The longest run id: far beyond what a person types or a program generates.
 pub const RUN_ID_BYTES_MAX: usize = 4096;
 
-/// The name of a run: any text that is not empty and at most [`RUN_ID_BYTES_MAX`] long.
+/// The id of a run: any text that is not empty and at most [`RUN_ID_BYTES_MAX`] long.
 ///
-/// It is chosen by the user and never trusted as a path: slashes, line feeds and `..` are ordinary text here.
+/// Users choose it, so it is never used as a path: slashes, line feeds and `..` are ordinary text here.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(Arc<str>);
 
-/// A text that cannot name a run.
+/// A text that cannot be the id of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a run id has 1 to {RUN_ID_BYTES_MAX} bytes, found {bytes}")]
 pub struct InvalidRunId {
@@ -22,7 +22,7 @@ pub struct InvalidRunId {
 }
 
 impl RunId {
-    /// Takes `text` as a run id.
+    /// Checks that `text` is a run id.
     ///
     /// # Errors
     /// [`InvalidRunId`] when it is empty or too long.

@@ -9,10 +9,10 @@ use hence_journal::{Durability, Head, RecordIndex};
 use crate::summary::unreadable;
 use crate::{AppendError, AttachmentName, Doctor, RunId, RunSummary, StoreError};
 
-/// Most bytes of a blob. A blob is held in memory while it is hashed.
+/// The largest blob. A blob is in memory while it is hashed.
 pub const BLOB_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Who writes a run, as far as the store can tell.
+/// The holder of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// A name left by the holder, such as `process 4711`.
@@ -30,7 +30,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Whether somebody may write a run now.
+/// The lease of a run: the right to append to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lease {
     /// Nobody writes the run.
@@ -39,29 +39,29 @@ pub enum Lease {
     Held(Holder),
 }
 
-/// Everything a run begins with.
+/// The content of a new run.
 #[derive(Debug, Clone)]
 pub struct NewRun {
     /// The run's name.
     pub id: RunId,
-    /// What lies beside its journal, such as `problem.json`.
+    /// The attachments next to its journal, such as `problem.json`.
     pub attachments: Vec<(AttachmentName, Vec<u8>)>,
-    /// Its first lines, beginning with the header: whole records, each with its line feed.
+    /// The first lines of its journal, beginning with the header: whole records, each with its line feed.
     pub lines: Vec<u8>,
 }
 
-/// Bytes taken off the end of a journal when it was opened for writing: an append that never finished.
+/// Bytes cut off the end of a journal when it was opened for writing: an append that never finished.
 ///
-/// Nobody was told that these bytes were stored. Whoever opens the run must be told that they are gone.
+/// These bytes were never acknowledged. The caller that opens the run must report the cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
-    /// Where the journal ends now, in bytes.
+    /// The length of the journal after the cut.
     pub offset: u64,
-    /// How many bytes were taken off.
+    /// The number of bytes cut off.
     pub bytes: u64,
-    /// How many whole records were among them: more than 0 only for an unfinished batch.
+    /// The number of whole records among them: above 0 only for an unfinished batch.
     pub whole_records: u64,
-    /// Where the journal ends now.
+    /// The head after the cut.
     pub head: Head,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Cut {
 pub struct Opened {
     /// The only writer of the run.
     pub writer: Box<dyn RunWriter>,
-    /// What had to be cut off, if a writer was interrupted.
+    /// The unfinished append that was cut off, if a writer was interrupted.
     pub cut: Option<Cut>,
 }
 
@@ -99,38 +99,38 @@ impl fmt::Debug for dyn RunWriter {
     }
 }
 
-/// A place where runs are kept.
+/// A place where runs are stored.
 ///
 /// The contract below holds for every implementation; `hence_store::contract` (feature `contract`) tests it.
-/// The page `docs/store.md` says for each durable operation what is stored if the process dies in it.
+/// The page `docs/store.md` describes for each durable operation what is stored if the process dies in it.
 ///
 /// 1. **Old or new.** Each operation that writes takes effect whole or not at all, across errors and crashes.
 /// 2. **One writer.** A run has at most one [`RunWriter`] at a time, in all processes and on all machines. It ends
 ///    when dropped or when its process dies.
-/// 3. **Bytes in, bytes out.** Lines, attachments and blobs come back exactly as given. A journal holds its lines and
+/// 3. **Bytes in, bytes out.** Lines, attachments and blobs are returned byte for byte. A journal holds its lines and
 ///    nothing else.
 /// 4. **Reading never waits and never repairs.** Reading works while a run is written, on damaged runs and on
-///    a store that cannot be written. It may see an append that is under way as torn bytes at the end.
-/// 5. **Caches are not believed.** Whatever speeds up [`list`](Self::list) is rebuilt from the journals when missing,
+///    a store that cannot be written. It may see an append in progress as torn bytes at the end.
+/// 5. **Caches are not trusted.** The cache behind [`list`](Self::list) is rebuilt from the journals when missing,
 ///    stale or corrupt.
-/// 6. **Refusals change nothing**, and say what was expected and what was found.
+/// 6. **Refusals change nothing**, and report what was expected and what was found.
 pub trait Store: Send + Sync {
-    /// Creates a run, durably and all at once, and holds its lease.
+    /// Creates a run durably and as a whole, and takes its lease.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyCreated`] when the run is there and began with the same bytes,
+    /// [`StoreError::AlreadyCreated`] when the run exists and began with the same bytes,
     /// [`StoreError::RunConflict`] when it began with others, [`StoreError::InvalidLines`],
     /// [`StoreError::DuplicateAttachment`], [`StoreError::Disk`].
     fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError>;
 
-    /// Takes the lease of a run and brings its journal back to the last finished append.
+    /// Takes the lease of a run and cuts its journal back to the last finished append.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::Leased`], [`StoreError::Damaged`] (the journal stays as it is),
+    /// [`StoreError::NoSuchRun`], [`StoreError::Leased`], [`StoreError::Damaged`] (the journal is not changed),
     /// [`StoreError::Disk`].
     fn open(&self, run: &RunId) -> Result<Opened, StoreError>;
 
-    /// Tells whether a run is being written. The answer may be old when it arrives.
+    /// Returns whether a run is being written. The answer may be outdated when it arrives.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
@@ -138,7 +138,7 @@ pub trait Store: Send + Sync {
 
     /// Reads a journal from the line of record `from` to its end, torn bytes included.
     ///
-    /// Lines are counted, not read, so this works on damaged journals. Behind the last line the reader is empty.
+    /// Lines are counted, not decoded, so this works on damaged journals. After the last line the reader is empty.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Damaged`] when the run has no journal, [`StoreError::Disk`].
@@ -161,13 +161,13 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchAttachment`], [`StoreError::Disk`].
     fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError>;
 
-    /// Names the attachments of a run, in order.
+    /// Lists the attachments of a run by name.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError>;
 
-    /// Stores a blob under its digest. Storing it again is no change, and heals a stored copy that is damaged.
+    /// Stores a blob under its digest. Storing it again changes nothing, or repairs a damaged copy.
     ///
     /// # Errors
     /// [`StoreError::BlobTooLarge`] above [`BLOB_BYTES_MAX`], [`StoreError::Disk`].
@@ -179,7 +179,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NoSuchBlob`], [`StoreError::BlobCorrupt`], [`StoreError::Disk`].
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
 
-    /// Tells whether a blob is stored, without reading it.
+    /// Returns whether a blob is stored, without reading it.
     ///
     /// # Errors
     /// [`StoreError::Disk`].
@@ -191,7 +191,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Disk`].
     fn list(&self) -> Result<Vec<RunSummary>, StoreError>;
 
-    /// Looks at one run. Its head is that of the journal now, not that of a cache.
+    /// Summarizes one run. The head is read from the journal, not from a cache.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
@@ -207,22 +207,22 @@ pub trait Store: Send + Sync {
     fn doctor(&self) -> &dyn Doctor;
 }
 
-/// The writer of one run, and its lease: dropping it gives the lease back.
+/// The writer of one run, which holds its lease: dropping the writer releases the lease.
 pub trait RunWriter: Send {
     /// Returns the run's id.
     fn run(&self) -> &RunId;
 
-    /// Returns where the journal ends.
+    /// Returns the head of the journal.
     fn head(&self) -> Head;
 
-    /// Appends `lines` as one unit if the journal still ends at `expected`, and returns where it ends then.
+    /// Appends `lines` as one unit if the journal still ends at `expected`, and returns the new head.
     ///
     /// `lines` are whole records, each with its line feed. With [`Durability::Synced`] everything appended before is
     /// durable too.
     ///
     /// # Errors
     /// [`AppendError::HeadMoved`] and [`AppendError::InvalidLines`] change nothing. After [`AppendError::Failed`] every
-    /// call gives [`AppendError::Poisoned`]: open the run again to learn whether the lines are there.
+    /// call returns [`AppendError::Poisoned`]: open the run again to learn whether the lines are stored.
     fn append(&mut self, expected: Head, lines: &[u8], durability: Durability) -> Result<Head, AppendError>;
 
     /// Makes everything appended so far durable.
@@ -231,7 +231,7 @@ pub trait RunWriter: Send {
     /// As for [`append`](Self::append).
     fn sync(&mut self) -> Result<(), AppendError>;
 
-    /// Stores an attachment, replacing one of that name whole.
+    /// Stores an attachment, replacing one of that name as a whole.
     ///
     /// # Errors
     /// [`StoreError::Disk`].
@@ -242,33 +242,33 @@ pub trait RunWriter: Send {
         durability: Durability,
     ) -> Result<(), StoreError>;
 
-    /// Removes an attachment. One that is not there is no error.
+    /// Removes an attachment, if it exists.
     ///
     /// # Errors
     /// [`StoreError::Disk`].
     fn detach(&mut self, name: &AttachmentName) -> Result<(), StoreError>;
 
-    /// Opens the lines that lie beside the journal under `name`, made when there are none.
+    /// Opens the side log `name` of the run, creating it when it does not exist.
     ///
-    /// They read back as the attachment of that name. Bytes behind the last line feed are an append that never
-    /// finished, of which nobody was told; they are cut off.
+    /// It is read as the attachment of that name. Bytes after the last line feed are an append that never finished
+    /// and was never acknowledged; they are cut off.
     ///
     /// # Errors
     /// [`StoreError::Disk`].
     fn side_log(&mut self, name: &AttachmentName) -> Result<Box<dyn SideLog>, StoreError>;
 }
 
-/// Lines beside a journal: what is under way until the journal says what became of it.
+/// Lines next to a journal, such as the call log: work in progress that is not recorded yet.
 ///
-/// It can be written from many threads at a time, and keeps the lease of its run for as long as it lives.
+/// Many threads can write to it at the same time. It holds the lease of its run as long as it exists.
 pub trait SideLog: Send + Sync {
-    /// Appends whole lines, each with its line feed, behind those that are there.
+    /// Appends whole lines, each with its line feed.
     ///
-    /// With [`Durability::Synced`] everything appended before is durable too; those who ask for it at the same time
+    /// With [`Durability::Synced`] everything appended before is durable too; concurrent callers
     /// share one sync.
     ///
     /// # Errors
-    /// [`StoreError::Disk`]. After that every call gives an error: open the run again to learn what is there.
+    /// [`StoreError::Disk`]. After that every call returns an error: open the run again to learn what is stored.
     fn append(&self, lines: &[u8], durability: Durability) -> Result<(), StoreError>;
 }
 
@@ -277,7 +277,7 @@ pub(crate) fn check_blob_size(bytes: u64, limit: u64) -> Result<(), StoreError> 
     if bytes > limit { Err(StoreError::BlobTooLarge { bytes, limit }) } else { Ok(()) }
 }
 
-/// Refuses bytes that are not those a blob is named after.
+/// Refuses bytes whose digest is not the blob's.
 pub(crate) fn check_blob_content(digest: &Digest, bytes: &[u8]) -> Result<(), StoreError> {
     let found = Digest::of(bytes);
     if found == *digest {

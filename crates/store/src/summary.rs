@@ -1,4 +1,4 @@
-//! A run at a glance.
+//! Summaries of runs, for lists.
 
 use std::io;
 use std::path::Path;
@@ -8,43 +8,43 @@ use hence_journal::Head;
 use crate::{Action, DiskError};
 use crate::{CANDIDATES_MAX, Damage, RunId, StoreError};
 
-/// Longest header line that a summary carries: a header is about 600 bytes, and a list holds many.
+/// The longest header line in a summary: a header is about 600 bytes, and a list has many.
 pub const SUMMARY_HEADER_BYTES_MAX: usize = 4096;
 
-/// A run at a glance. Everything in it follows from the run's journal.
+/// The summary of a run, computed from its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
     /// The run.
     pub run: RunId,
-    /// How its journal ends.
+    /// The end of its journal.
     pub condition: Condition,
-    /// How long its journal is.
+    /// The length of its journal.
     pub journal_bytes: u64,
     /// Its first line without the line feed, if that is text and at most [`SUMMARY_HEADER_BYTES_MAX`] long.
     pub header: Option<String>,
 }
 
-/// How a journal ends.
+/// The end of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// With a whole record.
+    /// The journal ends with a whole record.
     Whole {
-        /// Where it ends.
+        /// The head.
         head: Head,
     },
-    /// With an append that is under way or was interrupted.
+    /// The journal ends with an append in progress or interrupted.
     Torn {
-        /// Where the last finished append ends.
+        /// The head after the last finished append.
         head: Head,
-        /// How many bytes lie behind it.
+        /// The number of bytes after it.
         bytes: u64,
     },
-    /// With something that is no record.
+    /// The journal does not end with a record.
     Damaged(Damage),
 }
 
 impl RunSummary {
-    /// Returns where the journal ends, unless it is damaged.
+    /// Returns the head, unless the journal is damaged.
     pub fn head(&self) -> Option<Head> {
         match self.condition {
             Condition::Whole { head } | Condition::Torn { head, .. } => Some(head),
@@ -53,7 +53,7 @@ impl RunSummary {
     }
 }
 
-/// Chooses the run that `prefix` means among `runs`, which are in order.
+/// Finds the run that `prefix` names among `runs`, which are in order.
 pub(crate) fn find_prefix<'a>(
     prefix: &str,
     runs: impl Iterator<Item = &'a RunId>,
@@ -73,14 +73,14 @@ pub(crate) fn find_prefix<'a>(
     }
 }
 
-/// Takes the first line of a journal as a header, if a summary can carry it.
+/// Returns the first line of a journal, if it fits a summary.
 pub(crate) fn header_of(start: &[u8]) -> Option<String> {
     let end = start.iter().position(|byte| *byte == b'\n')?;
     let line = start.get(..end).filter(|line| line.len() <= SUMMARY_HEADER_BYTES_MAX)?;
     str::from_utf8(line).ok().map(str::to_owned)
 }
 
-/// Names the failure of a journal's reader.
+/// Reports a journal that cannot be read.
 pub(crate) fn unreadable(run: &RunId, error: io::Error) -> StoreError {
     let place = format!("journal of run {run}");
     StoreError::Disk(DiskError::new(Action::Read, Path::new(&place), error))

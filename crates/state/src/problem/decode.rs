@@ -83,7 +83,7 @@ fn read_problem(reader: &mut SchemaReader<'_>, root: &Node<'_>) -> Draft {
 }
 
 fn check_version(reader: &mut SchemaReader<'_>, text: &str, root: &Node<'_>) {
-    // The lax schema judges the version as a rule of the whole document and gives it no path.
+    // The lax schema checks the version as a rule of the whole document, without a path.
     let (parsed, path) = match reader.typing {
         Typing::Strict => (Version::parse(text), root.pointer_to("version")),
         Typing::Lax => (Version::parse_lax(text), root.path.clone()),
@@ -122,7 +122,7 @@ fn read_prompt(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer)
     if blank { reader.text(value, path) } else { reader.non_empty_text(value, path) }
 }
 
-/// Reads `context.evidence`: strictly a list of objects; otherwise whatever list is there.
+/// Reads `context.evidence`: under strict typing a list of objects, otherwise any list.
 fn read_evidence(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer) -> Option<Vec<Value>> {
     let context = reader.dict(value, path)?;
     reader.optional(&context, "evidence", |reader, value, path| match reader.typing {

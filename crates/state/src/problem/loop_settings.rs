@@ -16,16 +16,16 @@ pub struct LoopSettings {
     pub start_step: Arc<str>,
     /// The last step of the segment.
     pub end_step: Arc<str>,
-    /// How often the segment may run. More than `u64` can count is as good as for ever.
+    /// The most iterations of the segment. A number beyond `u64` means no limit in practice.
     pub max_iterations: u64,
-    /// How that number is spelled in messages.
+    /// The spelling of that number in messages.
     pub max_iterations_text: String,
-    /// When to stop.
+    /// The condition that ends the loop.
     pub stop_condition: StopCondition,
 }
 
 impl LoopSettings {
-    /// Returns the error of a loop that ran as often as it may without meeting its condition.
+    /// Returns the error of a loop that reached its limit without meeting its condition.
     pub fn limit_error(&self) -> StepError {
         let message = format!("Loop stop condition not met after {} iteration(s).", self.max_iterations_text);
         StepError::new("loop_max_iterations_reached", message).in_step(self.end_step.clone())
@@ -43,7 +43,7 @@ pub struct StopCondition {
     pub value: Value,
 }
 
-/// How a stop condition compares.
+/// The comparison of a stop condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the words say it")]
 pub enum Operator {

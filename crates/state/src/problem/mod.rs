@@ -1,4 +1,4 @@
-//! The problem: what is asked, under which settings.
+//! The problem of a run and its settings.
 
 mod binding;
 mod decode;
@@ -17,7 +17,7 @@ pub use settings::{MaxSteps, ModelRequest, Settings, VerificationPath};
 
 use crate::{Findings, Profile, Timestamp};
 
-/// How deep a problem or an output may nest.
+/// The deepest nesting of a problem or an output.
 ///
 /// Both are stored inside a state and inside records, a few levels further down; what is stored must still be
 /// readable.
@@ -26,8 +26,8 @@ const _: () = assert!(NESTING_MAX + 8 <= hence_canon::DEPTH_MAX);
 
 /// A decoded problem.
 ///
-/// What is stored and hashed is the document as given ([`ProblemSpec::canonical`]): nothing is filled in, trimmed or
-/// coerced. The typed fields are readings of it.
+/// The original document is stored and hashed ([`ProblemSpec::canonical`]): nothing is filled in, trimmed or
+/// coerced. The typed fields are read from it.
 #[derive(Clone, Debug)]
 pub struct ProblemSpec {
     canonical: Canonical,
@@ -58,7 +58,7 @@ impl ProblemSpec {
         decode::decode(&document.value, &document.defects, profile)
     }
 
-    /// Returns the document as given.
+    /// Returns the original document.
     pub fn canonical(&self) -> &Canonical {
         &self.canonical
     }
@@ -68,7 +68,7 @@ impl ProblemSpec {
         &self.id
     }
 
-    /// Returns when the problem was stated.
+    /// Returns the creation time of the problem.
     pub fn created_at(&self) -> &Timestamp {
         &self.created_at
     }

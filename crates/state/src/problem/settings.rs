@@ -17,7 +17,7 @@ use crate::{Category, Typing};
 pub struct Settings {
     /// Whether verification needs evidence.
     pub evidence_required: bool,
-    /// How many items of evidence one acquisition takes; all of them when absent.
+    /// The items of evidence in one acquisition; all of them when absent.
     pub evidence_batch: Option<NonZeroU64>,
     /// The budget of steps.
     pub max_steps: Option<MaxSteps>,

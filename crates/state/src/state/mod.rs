@@ -53,9 +53,9 @@ pub struct Metadata {
     pub policy_profile: Option<Arc<str>>,
     /// The model profile asked for.
     pub model_profile: Option<Arc<str>>,
-    /// When the problem was stated.
+    /// The creation time of the problem.
     pub created_at: Timestamp,
-    /// When the state last changed.
+    /// The time of the last mutation.
     pub updated_at: Timestamp,
 }
 

@@ -82,7 +82,7 @@ fn a_blocked_step_counts_and_the_run_stands_where_policies_are_pinned() {
         (goes_on.status(), goes_on.step_index().get(), goes_on.errors().len()),
         (Status::Running, 2, 1)
     );
-    // Without policies nobody can have blocked it.
+    // Without policies nothing can have blocked the step.
     let failed = pending(Profile::STRICT).apply("verification", &blocked()).unwrap();
     assert_eq!(failed.status(), Status::Failed);
 }

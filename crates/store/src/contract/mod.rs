@@ -1,6 +1,6 @@
 //! Tests that every [`Store`] must pass.
 //!
-//! An implementation says where stores of its kind can be kept ([`Place`]) and names one test module:
+//! An implementation provides a [`Place`] for stores of its kind and declares one test module:
 //!
 //! ```
 //! # #[cfg(test)]
@@ -22,7 +22,7 @@ use crate::{AttachmentName, FileStore, MemoryStore, NewRun, RunId, RunWriter, St
 
 /// A place that holds one store and can be opened any number of times.
 pub trait Place {
-    /// Opens the store. Stores opened at one place share what they hold.
+    /// Opens the store. Stores opened at one place share their content.
     fn open(&self) -> Box<dyn Store>;
 }
 
@@ -39,7 +39,7 @@ impl<P: AsRef<std::path::Path>> Place for FolderPlace<P> {
     }
 }
 
-/// A folder that holds a [`FileStore`], for as long as its owner keeps it.
+/// A folder that holds a [`FileStore`].
 #[derive(Debug)]
 pub struct FolderPlace<P>(pub P);
 
@@ -58,7 +58,7 @@ macro_rules! contract {
             }
         )+)+
 
-        /// Makes a `#[test]` of each test of the contract. The argument makes a fresh [`Place`](crate::contract::Place).
+        /// Declares a `#[test]` for each test of the contract. The argument creates a fresh [`Place`](crate::contract::Place).
         #[macro_export]
         macro_rules! contract_tests {
             ($place:expr) => {
@@ -119,7 +119,7 @@ fn name(text: &str) -> AttachmentName {
     AttachmentName::new(text).expect("a valid attachment name")
 }
 
-/// A run with `records` records and a problem beside them.
+/// A run with `records` records and a problem as attachment.
 fn new_run(id: &str, records: u64) -> NewRun {
     let attachments = vec![(name("problem.json"), br#"{"id":"p"}"#.to_vec())];
     NewRun { id: run_id(id), attachments, lines: journal(records) }

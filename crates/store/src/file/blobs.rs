@@ -2,11 +2,11 @@
 //!
 //! | the process dies | on disk |
 //! |---|---|
-//! | before the rename | no blob; a file under `tmp/` that nobody holds |
+//! | before the rename | no blob; an unlocked file under `tmp/` |
 //! | after it, before the folder is synced | the blob; after a power loss the blob or none |
 //! | later | the blob |
 //!
-//! A buffered blob may be empty or partial after a power loss. Reading notices, and storing it again heals it.
+//! A buffered blob may be empty or partial after a power loss. Reading it fails, and storing it again repairs it.
 
 use hence_canon::Digest;
 
@@ -21,7 +21,7 @@ impl FileStore {
         let (folder, path) = self.layout.blob(&digest);
         match self.read_blob(&digest) {
             Ok(_) => {
-                // It may have been stored without syncing before; syncing what is durable already costs little.
+                // It may have been stored without a sync before; syncing a durable file again costs little.
                 if durability == Durability::Synced {
                     self.disk.open(&path, Access::Write)?.sync()?;
                     self.disk.sync_folder(&folder)?;
@@ -36,7 +36,7 @@ impl FileStore {
             self.disk.ensure_folder(&self.layout.blobs())?;
             self.disk.ensure_folder(&folder)?;
         } else if durability == Durability::Synced {
-            // Another process may have made the folder a moment ago.
+            // Another process may have created the folder a moment ago.
             self.disk.sync_folder(&self.layout.blobs())?;
         }
         temporary::replace(&self.disk, &self.layout, &path, bytes, durability)?;

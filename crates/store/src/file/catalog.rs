@@ -1,4 +1,4 @@
-//! Which runs there are.
+//! The list of runs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::{
     Condition, Damage, DiskError, Durability, RunId, RunSummary, SUMMARY_HEADER_BYTES_MAX, StoreError,
 };
 
-/// The runs in a folder, in the order of their ids, and what else lies among them.
+/// The runs in a folder, in the order of their ids, and everything else next to them.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     pub(super) runs: Vec<(RunId, RunFolder)>,
@@ -47,25 +47,25 @@ impl FileStore {
         Ok(catalog)
     }
 
-    /// Reads the id of a run that is named by digest. One that does not match its folder is none.
+    /// Reads the id of a run whose folder is named by digest, if it matches.
     fn long_id(&self, folder: &RunFolder, digest: &Digest) -> Option<RunId> {
         let bytes = self.disk.read(&folder.id()).ok()?;
         let run = RunId::new(str::from_utf8(&bytes).ok()?).ok()?;
         (Digest::of(&bytes) == *digest).then_some(run)
     }
 
-    /// Lists the runs, from the index where it still holds, and heals the index where it does not.
+    /// Lists the runs, using index entries that are still valid, and rewrites the index when some are not.
     pub(super) fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         let known = index::read(&self.disk, &self.layout).unwrap_or_default();
         let (summaries, current) = self.summarize_all(&known)?;
         if current != known {
-            // A list is an answer even where the index cannot be kept, as on a read-only disk.
+            // The list is complete even if the index cannot be written, as on a read-only disk.
             let _ = self.write_index(&current);
         }
         Ok(summaries)
     }
 
-    /// Summarizes every run, taking from `known` what still holds, and returns what an index should hold.
+    /// Summarizes every run, using the entries of `known` that are still valid, and returns the entries of a new index.
     pub(super) fn summarize_all(
         &self,
         known: &BTreeMap<RunId, Cached>,
@@ -93,7 +93,7 @@ impl FileStore {
         Ok((summaries, current))
     }
 
-    /// Summarizes a run from its journal. One that cannot be read is damaged, so that it does not hide the others.
+    /// Summarizes a run from its journal. A journal that cannot be read counts as damaged, so that it does not hide the others.
     pub(super) fn summarize(&self, run: &RunId, folder: &RunFolder) -> RunSummary {
         let damage = match self.summarize_readable(run, folder) {
             Ok(summary) => return summary,

@@ -9,10 +9,10 @@
 //! | 8 | 1513 | 545 | 319 |
 //! | 16 | 3285 | 848 | 565 |
 //!
-//! A leader that syncs files one by one throws away what the file system does anyway: it joins syncs that run at
-//! the same time. So the first [`DIRECT_MAX`] writers sync their own files side by side. Those that come meanwhile wait;
-//! when a place is free they are released together, as a group with one `syncfs` when they are many, else each with its
-//! own sync. `syncfs` also writes what other programs left unwritten, which is why few writers never use it.
+//! A leader that syncs files one by one wastes that the file system joins concurrent syncs by itself. So the first
+//! [`DIRECT_MAX`] writers sync their own files concurrently. Later ones wait; when one of the first is done they are
+//! released together: with one `syncfs` when they are many, else each with its own sync. `syncfs` also writes the data
+//! of other programs, so a few writers never use it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,10 +20,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::checked_disk::{CheckedDisk, OpenFile};
 use crate::DiskError;
 
-/// How many writers sync their own files side by side before others wait.
+/// The most writers that sync their own files concurrently before others wait.
 pub(super) const DIRECT_MAX: usize = 3;
 
-/// How many waiting writers are worth one `syncfs`.
+/// The fewest waiting writers that share one `syncfs`.
 pub(super) const GROUP_MIN: usize = 4;
 
 /// Shares syncs among the writers of one store.
@@ -36,24 +36,24 @@ pub(crate) struct Committer {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Syncs under way.
+    /// The number of syncs in progress.
     running: usize,
     waiting: Vec<Arc<Ticket>>,
 }
 
-/// A waiting writer's place.
+/// The place of a waiting writer in the queue.
 #[derive(Debug, Default)]
 struct Ticket {
-    verdict: Mutex<Option<Verdict>>,
+    instruction: Mutex<Option<Instruction>>,
     decided: Condvar,
 }
 
-/// What a waiting writer is told.
+/// The instruction to a waiting writer.
 #[derive(Debug)]
-enum Verdict {
+enum Instruction {
     /// Sync your own file.
     SyncYours,
-    /// Sync for all of these and yourself, and tell them.
+    /// Sync for all of these and yourself, and release them.
     Lead(Vec<Arc<Ticket>>),
     /// A leader has synced your file.
     Done,
@@ -66,21 +66,21 @@ impl Committer {
 
     /// Makes everything written to `file` durable.
     pub(crate) fn sync(&self, file: &OpenFile) -> Result<(), DiskError> {
-        let verdict = match self.enter() {
-            None => Verdict::SyncYours,
+        let instruction = match self.enter() {
+            None => Instruction::SyncYours,
             Some(ticket) => ticket.wait(),
         };
-        match verdict {
-            Verdict::Done => return Ok(()),
-            Verdict::SyncYours => {}
-            Verdict::Lead(group) => {
+        match instruction {
+            Instruction::Done => return Ok(()),
+            Instruction::SyncYours => {}
+            Instruction::Lead(group) => {
                 let synced = self.disk.sync_filesystem(&self.root);
-                let told = || if synced.is_ok() { Verdict::Done } else { Verdict::SyncYours };
+                let next = || if synced.is_ok() { Instruction::Done } else { Instruction::SyncYours };
                 if synced.is_err() {
-                    // Where that is not possible, and after any error, each file answers for itself.
+                    // Where that is not supported, and after any error, each writer syncs its own file.
                     lock(&self.state).running += group.len();
                 }
-                group.iter().for_each(|ticket| ticket.decide(told()));
+                group.iter().for_each(|ticket| ticket.decide(next()));
                 if synced.is_ok() {
                     self.leave();
                     return Ok(());
@@ -92,13 +92,13 @@ impl Committer {
         outcome
     }
 
-    /// Returns how many writers wait.
+    /// Returns the number of waiting writers.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         lock(&self.state).waiting.len()
     }
 
-    /// Takes a place among those that sync, or a ticket to wait with.
+    /// Starts a sync, or returns a ticket to wait with.
     fn enter(&self) -> Option<Arc<Ticket>> {
         let mut state = lock(&self.state);
         if state.running < DIRECT_MAX {
@@ -110,39 +110,39 @@ impl Committer {
         Some(ticket)
     }
 
-    /// Gives a place back and releases those that waited for it.
+    /// Ends a sync and releases the waiting writers.
     fn leave(&self) {
         let mut state = lock(&self.state);
         state.running = state.running.saturating_sub(1);
         let mut group = std::mem::take(&mut state.waiting);
         if group.len() < GROUP_MIN {
             state.running += group.len();
-            group.iter().for_each(|ticket| ticket.decide(Verdict::SyncYours));
+            group.iter().for_each(|ticket| ticket.decide(Instruction::SyncYours));
         } else if let Some(leader) = group.pop() {
             state.running += 1;
-            leader.decide(Verdict::Lead(group));
+            leader.decide(Instruction::Lead(group));
         }
     }
 }
 
 impl Ticket {
-    fn decide(&self, verdict: Verdict) {
-        *lock(&self.verdict) = Some(verdict);
+    fn decide(&self, instruction: Instruction) {
+        *lock(&self.instruction) = Some(instruction);
         self.decided.notify_one();
     }
 
-    fn wait(&self) -> Verdict {
-        let mut verdict = lock(&self.verdict);
+    fn wait(&self) -> Instruction {
+        let mut instruction = lock(&self.instruction);
         loop {
-            match verdict.take() {
+            match instruction.take() {
                 Some(decided) => return decided,
-                None => verdict = self.decided.wait(verdict).unwrap_or_else(PoisonError::into_inner),
+                None => instruction = self.decided.wait(instruction).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }
 }
 
-/// Takes a lock. No code panics while holding one, so a poisoned lock guards sound data.
+/// Takes a lock. No code panics while holding one, so the data of a poisoned lock is sound.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

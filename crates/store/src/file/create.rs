@@ -1,8 +1,8 @@
-//! Making a run.
+//! Creating a run.
 //!
 //! | the process dies | on disk |
 //! |---|---|
-//! | before the rename | no run; a folder under `tmp/` that nobody holds |
+//! | before the rename | no run; an unlocked folder under `tmp/` |
 //! | after it, before `runs/` is synced | the whole run; after a power loss the whole run or none |
 //! | later | the whole run |
 
@@ -35,21 +35,21 @@ impl FileStore {
         if !self.disk.has_folder(&self.layout.runs())? {
             self.disk.ensure_folder(&self.layout.runs())?;
         }
-        let (making, lock) = temporary::folder(&self.disk, &self.layout)?;
+        let (draft, lock) = temporary::folder(&self.disk, &self.layout)?;
         let lease = HeldLock::new(lock, &self.disk);
-        let journal = match self.fill(&new, &making).and_then(|journal| {
-            self.disk.rename(making.path(), place.path())?;
+        let journal = match self.fill(&new, &draft).and_then(|journal| {
+            self.disk.rename(draft.path(), place.path())?;
             Ok(journal)
         }) {
             Ok(journal) => journal.moved_to(place.journal()),
             Err(error) => {
-                temporary::discard_folder(&self.disk, &making);
-                // Somebody made the run in the meantime.
+                temporary::discard_folder(&self.disk, &draft);
+                // Another process created the run in the meantime.
                 let exists = error.kind == DiskErrorKind::Exists && self.disk.has_folder(place.path())?;
                 return Err(if exists { self.compare_with_existing(&new, &place) } else { error.into() });
             }
         };
-        // Without this a power loss could take the run away again.
+        // Without this sync a power loss could undo the rename.
         self.disk.sync_folder(&self.layout.runs())?;
         Ok(Box::new(FileWriter {
             run: new.id.clone(),
@@ -66,7 +66,7 @@ impl FileStore {
         }))
     }
 
-    /// Writes everything of a run into a folder, durably, and returns its journal.
+    /// Writes the files of a run durably into a folder and returns its journal.
     fn fill(&self, new: &NewRun, folder: &RunFolder) -> Result<OpenFile, DiskError> {
         let write = |path: &std::path::Path, bytes: &[u8]| {
             let file = self.disk.open(path, Access::CreateNew)?;
@@ -86,7 +86,7 @@ impl FileStore {
         Ok(journal)
     }
 
-    /// Says whether the run that is there began as the one to make would.
+    /// Compares the beginning of the existing run with the new one.
     fn compare_with_existing(&self, new: &NewRun, place: &RunFolder) -> StoreError {
         match self.first_difference(new, place) {
             Ok(Ok(head)) => StoreError::AlreadyCreated { run: new.id.clone(), head },

@@ -1,13 +1,12 @@
-//! Everything a file store asks of a file system.
+//! The operations of a file system that a file store uses.
 //!
-//! The store does nothing to a disk but through these traits, so that tests can fail, tear or lose every single
-//! operation.
+//! The store uses a disk only through these traits, so that tests can fail, tear or lose every single operation.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What lies at a path.
+/// The kind of an existing path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -15,11 +14,11 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What a cache may compare to tell that a file has changed.
+/// The properties of a file that change when its content does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) bytes: u64,
-    /// Nanoseconds of the last modification, or 0 where there is no such thing.
+    /// The time of the last modification in nanoseconds, or 0 where the file system has none.
     pub(crate) modified: u64,
 }
 
@@ -31,7 +30,7 @@ pub(crate) struct Entry {
     pub(crate) is_folder: bool,
 }
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -49,7 +48,7 @@ pub(crate) enum LockOutcome {
     HeldElsewhere,
 }
 
-/// Names and folders.
+/// A file system.
 pub(crate) trait Disk: Send + Sync + std::fmt::Debug {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>>;
     fn stamp(&self, path: &Path) -> io::Result<Stamp>;
@@ -61,9 +60,9 @@ pub(crate) trait Disk: Send + Sync + std::fmt::Debug {
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Makes everything on the file system of `path` durable, or says `Unsupported`.
+    /// Makes everything on the file system of `path` durable, or fails with `Unsupported`.
     fn sync_filesystem(&self, path: &Path) -> io::Result<()>;
-    /// Names this process to others.
+    /// Returns a name of this process, for others to read.
     fn holder_name(&self) -> String;
 }
 
@@ -77,7 +76,7 @@ pub(crate) trait DiskFile: Send + Sync + std::fmt::Debug {
     fn sync(&self) -> io::Result<()>;
     /// Reads the mark that was last set on the file, if any.
     fn mark(&self) -> io::Result<Option<Vec<u8>>>;
-    /// Sets a few bytes beside the file's own, or says `Unsupported`.
+    /// Sets a mark of a few bytes on the file, or fails with `Unsupported`.
     ///
     /// Marks and lengths of one file are stored in the order in which they were changed: after a crash, a file that
     /// has grown has the mark that was set before.

@@ -14,10 +14,10 @@ use crate::{
     StoreError,
 };
 
-/// Files of a run's folder that are not attachments.
+/// The files of a run's folder that are not attachments.
 const OWN_FILES: [&str; 4] = ["trace.ndjson", "lock", "id", "batch"];
 
-/// How much is read at once in search of references.
+/// The bytes read at once in search of references.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 impl Doctor for FileStore {
@@ -45,7 +45,7 @@ impl Doctor for FileStore {
             match finding {
                 Finding::UnfinishedAppend { run, .. } => match self.open(&run) {
                     Ok(opened) => repaired.done.extend(opened.cut.map(|cut| Repair::Cut { run, cut })),
-                    // Somebody opened it in the meantime, and has cut it.
+                    // Another process opened the run in the meantime, and has cut it.
                     Err(StoreError::Leased { run, holder }) => {
                         repaired.left.push(Finding::RunInUse { run, holder });
                     }
@@ -55,7 +55,7 @@ impl Doctor for FileStore {
                     self.remove_orphan(&path)?;
                     repaired.done.push(Repair::Removed { path });
                 }
-                // Written below from what the other repairs leave.
+                // Rebuilt below, after the other repairs.
                 Finding::StaleIndex { .. } => {}
                 left => repaired.left.push(left),
             }
@@ -68,7 +68,7 @@ impl Doctor for FileStore {
 }
 
 impl FileStore {
-    /// Judges the end of a run's journal, unless somebody writes it.
+    /// Checks the end of a run's journal, unless the run is being written.
     fn check_run(&self, run: &RunId, folder: &RunFolder) -> Result<Option<Finding>, DiskError> {
         let run = run.clone();
         if let Lease::Held(holder) = lease::probe(&self.disk, folder)? {
@@ -86,7 +86,7 @@ impl FileStore {
         })
     }
 
-    /// Looks through a run's files for references and for what does not belong there.
+    /// Searches a run's files for references and for files that do not belong there.
     fn check_run_files(&self, folder: &RunFolder, references: &mut References) -> Vec<Finding> {
         let entries = match self.disk.list(folder.path()) {
             Ok(entries) => entries,
@@ -127,7 +127,7 @@ impl FileStore {
         if !self.disk.has_folder(&blobs)? {
             return Ok(());
         }
-        // A large record may be a blob itself and name others: what it names is referenced, too.
+        // A large record may be a blob itself that references others.
         let (mut nested, mut unnamed) = (References::default(), Vec::new());
         for shelf in self.disk.list(&blobs)? {
             let folder = blobs.join(&shelf.name);
@@ -173,7 +173,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// Lists what interrupted makers left behind.
+    /// Lists the temporary files and folders of interrupted writers.
     fn orphans(&self) -> Result<Vec<PathBuf>, StoreError> {
         let folder = self.layout.temporary();
         if !self.disk.has_folder(&folder)? {
@@ -185,7 +185,7 @@ impl FileStore {
             let lock = if entry.is_folder { RunFolder(path.clone()).lock() } else { path.clone() };
             let is_held = match self.disk.open(&lock, Access::Read) {
                 Ok(file) => file.try_lock()? == LockOutcome::HeldElsewhere,
-                // A folder without a lock file is an orphan. So is a file that is gone by now, for all it matters.
+                // A folder without a lock file is an orphan; a file that is gone by now is harmless.
                 Err(error) if error.kind == DiskErrorKind::Missing => false,
                 Err(error) => return Err(error.into()),
             };
@@ -205,12 +205,12 @@ impl FileStore {
         Ok(())
     }
 
-    /// Compares the index with the journals, believing nothing of it.
+    /// Compares the index with the journals.
     fn check_index(&self) -> Result<Option<Finding>, StoreError> {
         let (_, current) = self.summarize_all(&BTreeMap::new())?;
         let reason = match index::read(&self.disk, &self.layout) {
             Ok(known) if known == current => return Ok(None),
-            // A store that was never listed has no index, which is as it should be.
+            // A store that was never listed has no index.
             Err(_) if current.is_empty() && self.disk.kind(&self.layout.index())?.is_none() => {
                 return Ok(None);
             }

@@ -1,4 +1,4 @@
-//! What the doctor finds in a folder, and what it does about it.
+//! Tests of the checks and repairs of a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ fn everything_out_of_place_is_named_and_only_the_safe_is_repaired() {
         "index: rebuilt from 3 journals".to_owned(),
     ];
     assert_eq!(done, expected_done);
-    // What is left is either harmless or beyond repair.
+    // The remaining findings are either harmless or beyond repair.
     let damage = repaired.left.iter().filter(|finding| finding.gravity() == Gravity::Damage).count();
     let harmless = repaired.left.iter().filter(|finding| finding.gravity() == Gravity::Harmless).count();
     assert_eq!((damage, harmless), (2, 3));

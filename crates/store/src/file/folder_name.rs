@@ -1,8 +1,8 @@
 //! Run ids as folder names.
 //!
-//! Short ids: each of `a`–`z`, `0`–`9`, `-`, `_` and a dot that is neither first nor last stands for itself, every other byte
+//! Short ids: each of `a`–`z`, `0`–`9`, `-`, `_` and a dot that is neither first nor last is written as it is, every other byte
 //! of the id's UTF-8 becomes `%` and two lower-case hex digits. Upper-case letters are among those, because some file
-//! systems do not tell them from lower-case ones. A name over [`PLAIN_NAME_BYTES_MAX`] becomes `%%` and the
+//! systems do not distinguish them from lower-case ones. A name over [`PLAIN_NAME_BYTES_MAX`] becomes `%%` and the
 //! 64 hex digits of the id's SHA-256, and the folder's file `id` holds the id itself.
 //!
 //! No name begins with a dot, holds a separator or is empty, so none leads out of its folder.
@@ -11,11 +11,11 @@ use hence_canon::Digest;
 
 use crate::RunId;
 
-/// Longest folder name that spells its id out. File systems take 255 bytes; the rest is left for tools that add
-/// a suffix.
+/// The longest folder name that contains the whole id. File systems allow 255 bytes; tools that add a suffix need
+/// the rest.
 pub(crate) const PLAIN_NAME_BYTES_MAX: usize = 200;
 
-/// How a folder's name and its run belong together.
+/// The meaning of a folder name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decoded {
     /// The name spells the id out.
@@ -44,7 +44,7 @@ fn encode_plain(id: &str) -> String {
     name
 }
 
-/// Reads a folder name, accepting exactly what [`encode`] gives.
+/// Reads a folder name, accepting exactly what [`encode`] returns.
 pub(crate) fn decode(name: &str) -> Option<Decoded> {
     if let Some(hex) = name.strip_prefix("%%") {
         return Digest::from_hex(hex.as_bytes()).map(Decoded::Hashed);

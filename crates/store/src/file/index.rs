@@ -16,7 +16,7 @@ use crate::{Condition, DiskErrorKind, RunId, RunSummary};
 
 const FIRST_LINE: &[u8] = b"hence-index 1\n";
 
-/// What the index knows of a run.
+/// The index entry of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cached {
     pub(crate) stamp: Stamp,
@@ -35,7 +35,7 @@ impl Cached {
     }
 }
 
-/// Reads the index, or says why there is none to use.
+/// Reads the index, or returns the reason why it cannot be used.
 pub(crate) fn read(disk: &CheckedDisk, layout: &Layout) -> Result<BTreeMap<RunId, Cached>, String> {
     let bytes = disk.read(&layout.index()).map_err(|error| match error.kind {
         DiskErrorKind::Missing => "it is missing".to_owned(),

@@ -1,4 +1,4 @@
-//! Leases: who may write a run.
+//! Leases: the right to write a run.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use super::disk::{Access, LockOutcome};
 use super::layout::RunFolder;
 use crate::{DiskError, DiskErrorKind, Holder, Lease};
 
-/// How often a lock is tried. Asking whether a lease is held takes the lock for a moment, and such a moment
-/// must not turn a writer away.
-const TRIES_MAX: u32 = 10;
+/// The attempts to take a lock. A check whether a lease is held takes the lock for a moment, and such a moment
+/// must not refuse a writer.
+const ATTEMPTS_MAX: u32 = 10;
 
-/// How long to wait between two tries.
-const TRY_PAUSE: Duration = Duration::from_millis(1);
+/// The pause between two attempts.
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(1);
 
-/// Longest holder name that is read back.
+/// The longest holder name that is read.
 const HOLDER_BYTES_MAX: u64 = 256;
 
-/// A lock that is held until this is dropped. The system gives it back when the process dies.
+/// A lock that is held until this is dropped. The system releases it when the process dies.
 #[derive(Debug)]
 pub(crate) struct HeldLock(OpenFile);
 
 impl HeldLock {
-    /// Takes over a lock file that is locked, and leaves this process's name in it.
+    /// Wraps a lock file that is locked, and writes this process's name into it.
     pub(crate) fn new(lock: OpenFile, disk: &CheckedDisk) -> Self {
-        // The name helps people and decides nothing, so failing to leave it is no failure.
+        // The name only informs people, so a failure to write it is ignored.
         let name = disk.holder_name();
         let _ = lock.truncate(0).and_then(|()| lock.write_at(0, name.as_bytes()));
         Self(lock)
     }
 
-    /// Remembers where the lock file lies after its folder was renamed.
+    /// Returns the lock with its new path after its folder was renamed.
     #[must_use]
     pub(crate) fn moved_to(mut self, folder: &RunFolder) -> Self {
         self.0 = self.0.moved_to(folder.lock());
@@ -41,11 +41,11 @@ impl HeldLock {
 /// Tries to take the lock of a run.
 pub(crate) fn take(disk: &CheckedDisk, folder: &RunFolder) -> Result<Result<HeldLock, Holder>, DiskError> {
     let lock = disk.open(&folder.lock(), Access::WriteOrCreate)?;
-    for _ in 1..TRIES_MAX {
+    for _ in 1..ATTEMPTS_MAX {
         if lock.try_lock()? == LockOutcome::Taken {
             return Ok(Ok(HeldLock::new(lock, disk)));
         }
-        std::thread::sleep(TRY_PAUSE);
+        std::thread::sleep(ATTEMPT_PAUSE);
     }
     match lock.try_lock()? {
         LockOutcome::Taken => Ok(Ok(HeldLock::new(lock, disk))),
@@ -53,7 +53,7 @@ pub(crate) fn take(disk: &CheckedDisk, folder: &RunFolder) -> Result<Result<Held
     }
 }
 
-/// Tells whether the lock of a run is held.
+/// Returns whether the lock of a run is held.
 pub(crate) fn probe(disk: &CheckedDisk, folder: &RunFolder) -> Result<Lease, DiskError> {
     let lock = match disk.open(&folder.lock(), Access::Read) {
         Err(error) if error.kind == DiskErrorKind::Missing => return Ok(Lease::Free),

@@ -63,7 +63,7 @@ use crate::{
 /// runs/<run>/id                the run's id, if it is too long for a folder name
 /// blobs/<2 hex>/<62 hex>       blobs by SHA-256
 /// index                        cache of run summaries
-/// tmp/                         what is being made
+/// tmp/                         files and folders before their rename
 /// ```
 ///
 /// Any number of processes may use one folder at the same time.
@@ -83,10 +83,10 @@ impl FileStore {
         Self::open_on(Arc::new(RealDisk), folder.into())
     }
 
-    /// Opens the store in `folder`, making it first if there is nothing or an empty folder. Folders above it must exist.
+    /// Opens the store in `folder`, creating it first if there is nothing or an empty folder. Its parent folder must exist.
     ///
     /// # Errors
-    /// As for [`open`](Self::open); a folder that holds other things is refused and left as it is.
+    /// As for [`open`](Self::open); a folder that holds other things is refused and not changed.
     pub fn open_or_create(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_or_create_on(Arc::new(RealDisk), folder.into())
     }
@@ -96,7 +96,7 @@ impl FileStore {
         self.layout.root()
     }
 
-    /// Returns where the journal of a run lies, to tell people.
+    /// Returns the path of a run's journal, for messages.
     pub fn journal_path(&self, run: &RunId) -> PathBuf {
         self.layout.run(run).journal()
     }

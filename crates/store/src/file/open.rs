@@ -1,10 +1,10 @@
-//! Opening a run for writing, and bringing its journal back to the last finished append.
+//! Opening a run for writing: taking its lease and cutting its journal back to the last finished append.
 //!
 //! | the process dies | on disk |
 //! |---|---|
 //! | before the journal is cut | the journal as it was found |
 //! | after it, before it is synced | the cut journal; after a power loss perhaps still the uncut one |
-//! | before the note of the batch is cleared | the cut journal and a note that begins at its end, which says nothing |
+//! | before the note of the batch is cleared | the cut journal and a note that begins at its end, which has no effect |
 
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ impl FileStore {
             journal.truncate(end.finished_bytes)?;
             journal.sync()?;
         }
-        if is_outlived(notes.mark, end.finished_bytes) {
-            // A file that grows after this has lost the mark: see `set_mark`.
+        if is_obsolete(notes.mark, end.finished_bytes) {
+            // The mark is removed before the file grows again: see `set_mark`.
             journal.set_mark(&[])?;
         }
-        if is_outlived(notes.file, end.finished_bytes) {
+        if is_obsolete(notes.file, end.finished_bytes) {
             let file = self.disk.open(&folder.batch(), Access::Write)?;
             file.write_at(0, &CLEARED)?;
             file.sync()?;
@@ -58,9 +58,9 @@ impl FileStore {
     }
 }
 
-/// Tells whether a note reaches beyond the journal.
+/// Returns whether a note reaches beyond the journal.
 ///
-/// Its batch is not there and never will be; left standing, the note would later take records for part of it.
-fn is_outlived(note: Option<BatchNote>, journal_bytes: u64) -> bool {
+/// Its batch was cut and never comes back; a note that stayed would later count other records as part of it.
+fn is_obsolete(note: Option<BatchNote>, journal_bytes: u64) -> bool {
     note.is_some_and(|note| note.end > journal_bytes)
 }

@@ -10,7 +10,7 @@ use super::disk::Access;
 use super::layout::RunFolder;
 use crate::{AttachmentName, Damage, DiskError, DiskErrorKind, RunId, StoreError};
 
-/// How much of a journal is looked through at once.
+/// The bytes of a journal that are searched at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 impl FileStore {

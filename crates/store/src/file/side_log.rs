@@ -1,9 +1,9 @@
-//! Lines beside a journal.
+//! Side logs: lines next to a journal, such as the call log.
 //!
 //! | the process dies | on disk |
 //! |---|---|
 //! | while a line is written | the lines before it and perhaps a part of it, which opening cuts off |
-//! | before the sync returns | the line; power loss may take it, and lines before it that nobody synced |
+//! | before the sync returns | the line; power loss may undo it and earlier lines that were not synced |
 //! | later | the line and all before it |
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use super::lease::HeldLock;
 use crate::lines::whole_lines;
 use crate::{AttachmentName, DiskError, Durability, SideLog, StoreError};
 
-/// Lines beside a journal in a folder.
+/// A side log in a folder.
 #[derive(Debug)]
 pub(crate) struct FileSideLog {
     file: OpenFile,
@@ -24,7 +24,7 @@ pub(crate) struct FileSideLog {
     folder: RunFolder,
     committer: Arc<Committer>,
     written: Mutex<Written>,
-    /// How many bytes are durable. Who syncs holds it, so those who come meanwhile find their lines synced.
+    /// The number of durable bytes. It is locked during a sync, so callers that wait for it find their lines synced.
     synced: Mutex<u64>,
     _lease: Arc<HeldLock>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct FileSideLog {
 #[derive(Debug)]
 struct Written {
     bytes: u64,
-    /// What went wrong first; nobody knows what is on disk after that.
+    /// The first failure; after it the content of the disk is unknown.
     poison: Option<DiskError>,
 }
 
@@ -52,7 +52,7 @@ impl FileSideLog {
         }
         let written = Mutex::new(Written { bytes: whole, poison: None });
         let (disk, folder) = (disk.clone(), folder.clone());
-        // Nothing counts as durable yet, its name in the folder neither.
+        // Nothing counts as durable yet, not even the name of the file.
         Ok(Self { file, disk, folder, committer, written, synced: Mutex::new(0), _lease: lease })
     }
 
@@ -63,7 +63,7 @@ impl FileSideLog {
             return Err(error.clone().into());
         }
         if let Err(error) = self.file.write_at(written.bytes, lines) {
-            // Tidiness only: opening again cuts whatever is left.
+            // Best effort only: opening the log again cuts the rest.
             let _ = self.file.truncate(written.bytes);
             written.poison = Some(error.clone());
             return Err(error.into());
@@ -101,7 +101,7 @@ impl SideLog for FileSideLog {
     }
 }
 
-/// Takes a lock. No code panics while holding it, so a poisoned lock guards sound data.
+/// Takes a lock. No code panics while holding it, so the data of a poisoned lock is sound.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

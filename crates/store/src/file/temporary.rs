@@ -1,7 +1,7 @@
-//! Files and folders on their way to their place.
+//! Temporary files and folders.
 //!
-//! What is being made lies under `tmp/`, locked by its maker, and reaches its place by a rename. Whatever lies there
-//! unlocked was left behind by an interrupted maker.
+//! Files and folders are written under `tmp/`, locked by their writer, and then renamed to their place. An unlocked one
+//! was left by an interrupted writer.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use super::disk::{Access, LockOutcome};
 use super::layout::{Layout, RunFolder};
 use crate::{DiskError, DiskErrorKind, Durability};
 
-/// Tells apart what one process makes at the same time.
+/// Distinguishes the temporary files of one process.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 fn next_path(layout: &Layout) -> PathBuf {
@@ -19,13 +19,13 @@ fn next_path(layout: &Layout) -> PathBuf {
     layout.temporary().join(format!("{}-{number}", std::process::id()))
 }
 
-/// Makes a locked temporary file.
+/// Creates a locked temporary file.
 fn file(disk: &CheckedDisk, layout: &Layout) -> Result<OpenFile, DiskError> {
     loop {
         let file = match disk.open(&next_path(layout), Access::CreateNew) {
-            // A process of the same number left it behind.
+            // An earlier process with the same id left it.
             Err(error) if error.kind == DiskErrorKind::Exists => continue,
-            // The folder is not precious, and somebody may have tidied it away.
+            // A person may have removed the folder; it holds nothing of value.
             Err(error)
                 if error.kind == DiskErrorKind::Missing && !disk.has_folder(&layout.temporary())? =>
             {
@@ -40,7 +40,7 @@ fn file(disk: &CheckedDisk, layout: &Layout) -> Result<OpenFile, DiskError> {
     }
 }
 
-/// Makes a temporary run folder with a locked lock file.
+/// Creates a temporary run folder with a locked lock file.
 pub(crate) fn folder(disk: &CheckedDisk, layout: &Layout) -> Result<(RunFolder, OpenFile), DiskError> {
     loop {
         let folder = RunFolder(next_path(layout));
@@ -67,14 +67,14 @@ pub(crate) fn folder(disk: &CheckedDisk, layout: &Layout) -> Result<(RunFolder, 
     }
 }
 
-/// Removes a temporary folder after a failure. If that fails too, the folder stays for the doctor.
+/// Removes a temporary folder after a failure. If that fails too, a repair removes the folder later.
 pub(crate) fn discard_folder(disk: &CheckedDisk, folder: &RunFolder) {
     let _ = disk.remove_folder(folder.path());
 }
 
-/// Puts `bytes` at `target`, whole or not at all, in place of what is there.
+/// Replaces the file `target` by `bytes`, as a whole or not at all.
 ///
-/// Dies the process before the rename, `target` is as it was and a file is left under `tmp/`; after it, `target` is new.
+/// If the process dies before the rename, `target` is unchanged and a file is left under `tmp/`; after it, `target` is new.
 pub(crate) fn replace(
     disk: &CheckedDisk,
     layout: &Layout,

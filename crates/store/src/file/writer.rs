@@ -26,7 +26,7 @@ pub(crate) struct FileWriter {
     pub(crate) folder: RunFolder,
     pub(crate) committer: Arc<Committer>,
     pub(crate) journal: OpenFile,
-    /// Length of the journal's finished appends, which is the length of the file.
+    /// The length of the journal's finished appends, which is the length of the file.
     pub(crate) journal_bytes: u64,
     pub(crate) head: Head,
     /// The file of batch notes, once there was a batch.
@@ -99,7 +99,7 @@ impl FileWriter {
         }
     }
 
-    /// Catches programs that write journals without asking for a lease.
+    /// Detects programs that write journals without a lease.
     fn check_length(&mut self) -> Result<(), AppendError> {
         let found = match self.journal.stamp() {
             Ok(stamp) => stamp.bytes,
@@ -118,8 +118,7 @@ impl FileWriter {
             self.write_note(&note, durability)?;
         }
         if let Err(error) = self.journal.write_at(self.journal_bytes, lines.bytes) {
-            // Give the space back where that works. The writer is poisoned all the same: this is tidiness,
-            // and opening the run again cuts whatever is left.
+            // Best effort only: the writer is poisoned in any case, and opening the run again cuts the rest.
             let _ = self.journal.truncate(self.journal_bytes);
             return Err(error);
         }
@@ -129,7 +128,7 @@ impl FileWriter {
         }
     }
 
-    /// Notes where a batch begins and ends.
+    /// Writes the note of a batch.
     fn write_note(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
         match self.journal.set_mark(&note.encode_mark()) {
             Err(error) if error.kind == DiskErrorKind::Unsupported => self.write_note_file(note, durability),
@@ -137,10 +136,10 @@ impl FileWriter {
         }
     }
 
-    /// Notes where a batch begins and ends where files take no marks.
+    /// Writes the note of a batch to a file, where files take no marks.
     ///
-    /// For a durable batch the note is durable before the first line is written: otherwise a power loss could keep
-    /// half of the batch and lose the note that tells so.
+    /// For a durable batch the note is durable before the first line is written: otherwise after a power loss
+    /// half of the batch could be stored without its note.
     fn write_note_file(&mut self, note: &BatchNote, durability: Durability) -> Result<(), DiskError> {
         let (file, is_new) = match self.batch.take() {
             Some(file) => (file, false),
