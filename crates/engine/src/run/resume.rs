@@ -1,18 +1,17 @@
 //! Resuming a run from its journal. Recorded steps are not executed again.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use hence_journal::verify::{Break, Outcome, Reason, check_behind, check_chain};
-use hence_journal::{Chained, Control, ReadError, Reader, Record, RecordIndex, Sealed, positions};
+use hence_journal::verify::{Break, Outcome, ReadVerifiedError, Reason, check_behind, read_verified};
+use hence_journal::{Chained, Control, ReadError, Record, RecordIndex, Sealed, positions};
 use hence_state::Profile;
 
 use super::{Run, RunError};
 use crate::blob::Blobs;
 use crate::program::{Program, RecordMismatch, RecordedStep};
 
-/// Starting a thread costs more than hashing this much.
+/// Starting a thread costs more than reading this much.
 const ASIDE_BYTES_MIN: usize = 64 * 1024;
 
 /// A journal that cannot be resumed or replayed.
@@ -64,24 +63,27 @@ impl<P: Program> Run<'_, P> {
     /// # Errors
     /// [`ResumeError`] with the first record that does not follow. The journal is only read.
     pub fn resume(program: P, journal: &[u8], blobs: &dyn Blobs) -> Result<Self, ResumeError> {
-        let (run, header) = Self::start(program)?;
-        let check = || require_intact(check_chain(journal, NonZeroUsize::MIN).outcome);
-        let fold = || run.fold(open(journal, &header)?, &positions(journal), blobs);
-        if journal.len() < ASIDE_BYTES_MIN {
-            check()?;
-            return fold();
-        }
-        // Hashing and folding do not depend on each other, so they run side by side.
-        thread::scope(|scope| {
-            let aside = thread::Builder::new().spawn_scoped(scope, check);
-            let folded = fold();
-            match aside {
-                Ok(aside) => aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
-                // No thread is available: this one does the work.
-                Err(_) => check()?,
+        let (mut run, header) = Self::start(program)?;
+        let wanted = positions(journal);
+        let read = read_verified(journal, threads(journal), |chained| {
+            let index = chained.index;
+            if index == RecordIndex::HEADER {
+                require_header(&chained, &header)?;
+            } else {
+                run.apply_recorded(&chained, blobs)?;
             }
-            folded
-        })
+            if index == RecordIndex::HEADER || wanted.contains(&index) {
+                run.take_snapshot(index);
+            }
+            Ok(())
+        });
+        match read {
+            Ok(_) => run.check_state()?,
+            Err(ReadVerifiedError::Broken(found)) => require_intact(Outcome::Broken(found))?,
+            Err(ReadVerifiedError::Read(error)) => return Err(error.into()),
+            Err(ReadVerifiedError::Refused(error)) => return Err(error),
+        }
+        Ok(run)
     }
 
     /// Applies the records that others appended after this run's head.
@@ -97,24 +99,6 @@ impl<P: Program> Run<'_, P> {
             self.apply_recorded(&chained, blobs)?;
         }
         self.check_state()
-    }
-
-    fn fold(
-        mut self,
-        records: Reader<'_>,
-        wanted: &BTreeSet<RecordIndex>,
-        blobs: &dyn Blobs,
-    ) -> Result<Self, ResumeError> {
-        self.take_snapshot(RecordIndex::HEADER);
-        for chained in records {
-            let chained = chained?;
-            self.apply_recorded(&chained, blobs)?;
-            if wanted.contains(&chained.index) {
-                self.take_snapshot(chained.index);
-            }
-        }
-        self.check_state()?;
-        Ok(self)
     }
 
     fn apply_recorded(&mut self, chained: &Chained, blobs: &dyn Blobs) -> Result<(), ResumeError> {
@@ -172,11 +156,18 @@ fn require_intact(chain: Outcome) -> Result<(), ResumeError> {
     }
 }
 
-fn open<'j>(journal: &'j [u8], header: &Sealed) -> Result<Reader<'j>, ResumeError> {
-    let (found, reader) = Reader::open(journal)?;
-    if found.hash != header.head().hash {
-        let reason = "the header is not the one this problem and engine write";
-        return Err(ResumeError::diverged(RecordIndex::HEADER, reason));
+/// Returns the number of threads that read a journal: a short one is read before another thread has started.
+fn threads(journal: &[u8]) -> NonZeroUsize {
+    if journal.len() < ASIDE_BYTES_MIN {
+        return NonZeroUsize::MIN;
     }
-    Ok(reader)
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+fn require_header(found: &Chained, header: &Sealed) -> Result<(), ResumeError> {
+    if found.hash == header.head().hash {
+        return Ok(());
+    }
+    let reason = "the header is not the one this problem and engine write";
+    Err(ResumeError::diverged(RecordIndex::HEADER, reason))
 }
