@@ -158,7 +158,7 @@ impl<W: Word> Field for W {
 
     #[cfg(test)]
     fn sample(source: &mut super::tests::Choices<'_>) -> Self {
-        Self::parse_word(*source.pick::<&str>(Self::WORDS)).unwrap()
+        Self::parse_word(source.pick::<&str>(Self::WORDS)).unwrap()
     }
 }
 

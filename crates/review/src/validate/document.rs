@@ -112,7 +112,7 @@ impl Check<'_> {
             Some(_) => {}
         }
         if let Some(stamp) = entry.member("timestamp")
-            && !stamp.as_str().is_some_and(|text| IsoTime::parse(text).is_some())
+            && stamp.as_str().is_none_or(|text| IsoTime::parse(text).is_none())
         {
             let subject = stamp.as_str().map_or_else(|| shown(stamp), str::to_owned);
             self.find(
