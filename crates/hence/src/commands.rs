@@ -32,7 +32,7 @@ use crate::args::{self, position as positions, skill};
 use crate::context::ErrorReport;
 use crate::{kind, skills};
 
-pub(crate) use lineage::{blame_skill, impact_skill};
+pub(crate) use lineage::{blame_skill, blame_trace, impact_skill, impact_trace};
 pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
 pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
 pub(crate) use review::ReviewCommand;

@@ -163,6 +163,7 @@ fixed! {
     TIME = "write a time as 2026-02-02T00:00:00Z";
     NEW_FOLDER = "name a folder that does not exist yet";
     STATE_POINTER = "write a place as /artifacts/verification/status";
+    PROBLEM_PLACE = "write a place as settings.evidence_required or inputs.prompt";
     MEMORY_PLACE =
         "write a place as outputs.report; it begins with inputs, vars, outputs, frame, working, output or extensions";
 }

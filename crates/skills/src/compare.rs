@@ -108,14 +108,15 @@ pub fn compare_origin(fork: &[u8], named: &Origin, origin: &[u8]) -> Result<u64,
     let shared = effective_records(beginning)?;
     let shared: Vec<&EffectiveRecord> = shared.iter().filter(|one| one.kind == RecordKind::Step).collect();
     for one in &shared {
-        if !carried.next().is_some_and(|carried| is_same(&one.result, carried)) {
+        if !carried.next().is_some_and(|carried| is_same_result(&one.result, carried)) {
             return Err(LinkError::OtherResult { step: one.result.step().clone(), index: one.index });
         }
     }
     Ok(shared.len() as u64)
 }
 
-fn is_same(one: &StepResult, other: &StepResult) -> bool {
+/// Returns whether two results are the same but for their times and the remarks of policies.
+pub fn is_same_result(one: &StepResult, other: &StepResult) -> bool {
     let (one, other) = (attempt(one), attempt(other));
     one.step() == other.step()
         && one.input_hash() == other.input_hash()

@@ -30,7 +30,7 @@ pub use calls::{
     EntryError, Question, QuestionKind, RefusedAnswer, ReplySource,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
-pub use compare::{LinkError, begins_with, compare_origin};
+pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
 pub use drive::{Driver, finish};
 pub use effective_records::{EffectiveRecord, RecordKind, effective_records};
 pub use fork::{Carried, ForkError, carry_over, shared_before, shared_records};

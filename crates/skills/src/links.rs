@@ -62,7 +62,8 @@ impl Origin {
         (!self.set.is_empty()).then(change)
     }
 
-    fn value(&self) -> Value {
+    /// Returns the member `settings.origin` of a fork's problem.
+    pub fn value(&self) -> Value {
         let set = |(place, value): &(Arc<str>, Value)| {
             Object::from_iter([("place", Value::from(place.clone())), ("value", value.clone())])
         };
@@ -121,7 +122,12 @@ impl Links {
         parent.into_iter().chain(origin).collect()
     }
 
-    /// Reads the links of a problem's settings. What cannot be read must not be taken for nothing.
+    /// Reads the links of a problem document of any kind; `None` when they are malformed.
+    pub fn of_problem(problem: &Value) -> Option<Self> {
+        problem.get("settings").map_or(Some(Self::default()), Self::read)
+    }
+
+    /// Reads the links of a problem's settings; `None` when they are malformed.
     pub(crate) fn read(settings: &Value) -> Option<Self> {
         let nested = match settings.get("skill").and_then(|skill| skill.get("nested")) {
             None => Vec::new(),

@@ -356,6 +356,12 @@ impl<'g> Run<'g, Reason> {
         }
     }
 
+    /// Offers a result of another run to the next step: a step that is not deterministic reads it instead of executing.
+    pub fn offer_result(&mut self, result: &StepResult) {
+        let next = self.next_index();
+        self.parts().0.recorded.insert(next, RecordedResult::of(&attempt(result)));
+    }
+
     /// Drives the run as far as it goes, and calls `observe` after each record.
     ///
     /// # Errors

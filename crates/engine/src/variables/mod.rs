@@ -264,6 +264,20 @@ impl<'g> Run<'g, Variables> {
         }
     }
 
+    /// Appends an event that another run recorded at the same position.
+    ///
+    /// # Errors
+    /// [`RunError`] when the event does not follow, or is of another time than the clock of this run shows.
+    pub fn carry(&mut self, event: &Event, sink: &mut dyn Sink) -> Result<(), RunError> {
+        let at = self.book().next_time()?;
+        let now = self.moment(&at)?;
+        if now != event.at {
+            let source = format!("the event is of {}, the clock shows {now}", event.at).into();
+            return Err(RunError::Unfit { index: self.next_index(), source });
+        }
+        self.append(event, at, sink)
+    }
+
     /// Applies an event to variables and state, and appends its record.
     fn append(&mut self, event: &Event, at: Timestamp, sink: &mut dyn Sink) -> Result<(), RunError> {
         let index = self.next_index();

@@ -1,10 +1,12 @@
 //! `hence blame` and `hence impact`: where a value came from, and what came of it.
 
+use hence_canon::Value;
 use hence_cognition::lineage::{Lineage, Written};
 use hence_cognition::reference::{Namespace, Reference};
+use hence_projection::{Program, RecordedRun, trace_of_run};
 
 use crate::args::skill::{BlameArgs, ImpactArgs};
-use crate::kind::{self, Purpose, StoredSkillRun};
+use crate::kind::{self, Purpose, StoredSkillRun, with_blobs};
 use crate::prelude::*;
 use crate::target::Journal;
 
@@ -155,4 +157,155 @@ fn report(
     let found = !steps.is_empty();
     context.print(&LineageReport { run: run.to_owned(), of, steps, nothing })?;
     Ok(if found { Exit::Yes } else { Exit::No })
+}
+
+/// Reports where an artifact of a problem or a variable came from, by the trace of its run.
+pub(crate) fn blame_trace(
+    context: &Context,
+    journal: &Journal,
+    program: Program<'_>,
+    args: &BlameArgs,
+) -> Result<Exit, CliError> {
+    let flow = Flow::of(journal, program)?;
+    let found = flow.artifacts_at(&args.place);
+    let Some(newest) = found.last() else { return Err(no_artifact(journal, &args.place)) };
+    let mut steps = flow.sources(newest);
+    steps.reverse();
+    flow.report(context, journal, &args.place, &steps, "no step of the run wrote it")
+}
+
+/// Reports what depends on an artifact of a problem, a variable or a step, by the trace of its run.
+pub(crate) fn impact_trace(
+    context: &Context,
+    journal: &Journal,
+    program: Program<'_>,
+    args: &ImpactArgs,
+) -> Result<Exit, CliError> {
+    let flow = Flow::of(journal, program)?;
+    let of_step = flow.actions.iter().filter(|action| action.step == args.place);
+    let mut found: Vec<&str> = of_step.flat_map(|action| action.outputs.iter().map(String::as_str)).collect();
+    if found.is_empty() {
+        found = flow.artifacts_at(&args.place);
+    }
+    if found.is_empty() {
+        return Err(no_artifact(journal, &args.place));
+    }
+    let steps = flow.dependants(&found);
+    flow.report(context, journal, &args.place, &steps, "nothing in the run depends on it")
+}
+
+fn no_artifact(journal: &Journal, place: &str) -> CliError {
+    let message = format!("run {}: no step wrote anything called {place:?}", journal.name);
+    CliError::new(Code::NoSuchPlace, message).with_hint(hint::places(&journal.name))
+}
+
+/// The steps of a run with the artifacts they read and wrote, in the order of its trace.
+struct Flow {
+    actions: Vec<Acted>,
+    /// The id and name of every artifact, oldest first.
+    artifacts: Vec<(String, String)>,
+}
+
+struct Acted {
+    step: String,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+impl Flow {
+    fn of(journal: &Journal, program: Program<'_>) -> Result<Self, CliError> {
+        let problem = journal.required_problem()?;
+        let trace = with_blobs(journal, |blobs| {
+            let run = RecordedRun { journal: &journal.bytes, problem, blobs, links: &[], calls: None };
+            trace_of_run(program, &run)
+        });
+        let trace = trace.map_err(|error| CliError::of_run(Code::Diverged, &journal.name, error))?;
+        let list =
+            |value: &Value, key: &str| value.get(key).and_then(Value::as_array).unwrap_or_default().to_vec();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let texts = |value: &Value, key: &str| list(value, key).iter().map(text).collect();
+        let member = |value: &Value, key: &str| value.get(key).map(text).unwrap_or_default();
+        let actions = list(&trace, "actions").into_iter().map(|action| Acted {
+            step: action.get("execution").map(|execution| member(execution, "method")).unwrap_or_default(),
+            inputs: texts(&action, "inputs"),
+            outputs: texts(&action, "outputs"),
+        });
+        let artifacts = list(&trace, "artifacts")
+            .iter()
+            .map(|artifact| (member(artifact, "artifact_id"), member(artifact, "name")))
+            .collect();
+        Ok(Self { actions: actions.collect(), artifacts })
+    }
+
+    /// Returns the artifacts that a place names: `verification`, `artifacts.verification.status`, `vars.NAME`, or a JSON
+    /// pointer of these. A place in the problem names the problem.
+    fn artifacts_at(&self, place: &str) -> Vec<&str> {
+        let dotted = place.strip_prefix('/').map_or(place.to_owned(), |pointer| pointer.replace('/', "."));
+        let mut tokens = dotted.split('.');
+        let first = tokens.next().unwrap_or_default();
+        let key = match first {
+            "artifacts" | "vars" => tokens.next().unwrap_or_default(),
+            "inputs" | "settings" => "problem",
+            other => other,
+        };
+        let is_named = |(id, name): &&(String, String)| {
+            name == key || id == key || id.rsplit_once('#').is_some_and(|(before, _)| before == key)
+        };
+        self.artifacts.iter().filter(is_named).map(|(id, _)| id.as_str()).collect()
+    }
+
+    /// Returns the steps that an artifact came from, oldest first.
+    fn sources(&self, artifact: &str) -> Vec<usize> {
+        let mut wanted: Vec<&str> = vec![artifact];
+        let mut found = Vec::new();
+        for (at, action) in self.actions.iter().enumerate().rev() {
+            if action.outputs.iter().any(|output| wanted.contains(&output.as_str())) {
+                wanted.extend(action.inputs.iter().map(String::as_str));
+                found.push(at);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// Returns the steps that read one of the artifacts, directly or not, oldest first.
+    fn dependants(&self, artifacts: &[&str]) -> Vec<usize> {
+        let mut known: Vec<&str> = artifacts.to_vec();
+        let mut found = Vec::new();
+        for (at, action) in self.actions.iter().enumerate() {
+            if action.inputs.iter().any(|input| known.contains(&input.as_str())) {
+                known.extend(action.outputs.iter().map(String::as_str));
+                found.push(at);
+            }
+        }
+        found
+    }
+
+    fn report(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        of: &str,
+        steps: &[usize],
+        nothing: &'static str,
+    ) -> Result<Exit, CliError> {
+        let writers = |artifact: &String| {
+            let wrote = |action: &&Acted| action.outputs.contains(artifact);
+            self.actions.iter().filter(wrote).map(|action| action.step.clone()).collect()
+        };
+        let row = |action: &Acted| LineageRow {
+            step: action.step.clone(),
+            writes: action.outputs.clone(),
+            reads: action
+                .inputs
+                .iter()
+                .map(|input| ReadRow { reference: input.clone(), from: writers(input) })
+                .collect(),
+        };
+        let steps: Vec<LineageRow> = steps.iter().filter_map(|at| self.actions.get(*at)).map(row).collect();
+        let found = !steps.is_empty();
+        let (run, of) = (journal.name.clone(), of.to_owned());
+        context.print(&LineageReport { run, of, steps, nothing })?;
+        Ok(if found { Exit::Yes } else { Exit::No })
+    }
 }

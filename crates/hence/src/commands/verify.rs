@@ -10,7 +10,7 @@ use hence_journal::verify::{Break, Completeness, Level, Outcome, Report};
 use crate::args::VerifyArgs;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::skills::LinkRow;
+use crate::skills::{LinkRow, linked_runs};
 use crate::target::Journal;
 use crate::{guard, input};
 
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             ..Evidence::of_journal(&journal.bytes, blobs)
         };
-        let links = if args.level >= Level::Spec { run.links(&journal, blobs) } else { Vec::new() };
+        let links = if args.level >= Level::Spec { linked_runs(&journal, blobs) } else { Vec::new() };
         (run.verify(&evidence, args.level), links)
     });
     let shown = describe(&journal.name, &report, links);

@@ -1,6 +1,7 @@
 //! The kinds of runs on the command line. A kind is one file that implements [`OpenRun`], and one line in [`open`].
 
 mod driver;
+mod fork;
 mod reason;
 mod skill;
 mod variables;
@@ -16,7 +17,6 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::sink::StoreBlobs;
-use crate::skills::LinkRow;
 use crate::target::Journal;
 
 pub(crate) use driver::{DriveOptions, Driveable, RunDriver, RunEnd};
@@ -61,11 +61,6 @@ pub(crate) trait OpenRun {
 
     /// Reports which steps depend on a value or a step.
     fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError>;
-
-    /// Compares the run with those it is linked to.
-    fn links(&self, _: &Journal, _: &dyn Blobs) -> Vec<LinkRow> {
-        Vec::new()
-    }
 
     /// Returns the step that is due in a run that has not ended, where that is known without running it.
     fn due_step(&self, _: &Journal) -> Result<Option<String>, CliError> {

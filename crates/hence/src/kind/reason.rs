@@ -5,21 +5,25 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest, Lenient, Object, Value};
 use hence_capabilities::Library;
 use hence_engine::{
-    Blobs, Driven, Engine, Event, Evidence, Plan, Reason, Replay, Request, ResumeError, Run, RunError, Sink,
-    resolve,
+    Blobs, Driven, Engine, Event, Evidence, MemorySink, Plan, Reason, Replay, Request, ResumeError, Run,
+    RunError, Sink, resolve,
 };
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
+use hence_skills::is_same_result;
 use hence_state::{ProblemSpec, Profile, ProfileName};
 use hence_store::{AttachmentName, RunId};
 
 use super::driver::Calls;
+use super::fork;
 use super::{DriveOptions, Driveable, OpenRun, Purpose, RunDriver, RunEnd};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
 use crate::bound::{self, BoundCallees};
 use crate::prelude::*;
+use crate::sink::StoreBlobs;
+use crate::skills::FirstRecords;
 use crate::target::{Journal, find_run, problem_name};
 use crate::{commands, guard, input, skills};
 
@@ -232,19 +236,95 @@ impl OpenRun for ReasonRun {
     }
 
     fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
-        let _ = (context, args);
-        Err(CliError::new(Code::Fork, format!("run {}: not yet", journal.name)))
+        if args.with.is_some() || !args.policies.is_empty() || !args.capabilities.capabilities.is_empty() {
+            let message = "--with, --policy and --capabilities fork skills, and this run has none";
+            return Err(CliError::new(Code::Fork, message).with_hint(hint::LEAVE_THEM_OUT));
+        }
+        let origin = fork::ForkPoint::find(journal, &args.from)?;
+        let set: Vec<(Arc<str>, Value)> =
+            args.set.iter().map(|text| skills::setting(text)).collect::<Result<_, _>>()?;
+        let fork::ForkedProblem { id, document } = fork::forked_problem(journal, args, &origin, &set)?;
+        let request = Request::new(document.clone(), Profile::STRICT);
+        let plan = self
+            .engine
+            .plan(&request)
+            .map_err(|findings| CliError::refused("the problem of the fork", &findings))?;
+        let run = PlannedRun { engine: self.engine.clone(), callees: self.callees.clone(), plan };
+        let store = context.store()?;
+        let options = DriveOptions::default();
+        let driver = RunDriver { context, store: &store, id: &id, copy: None, options };
+        let blobs = StoreBlobs(&store);
+        let mut first = FirstRecords { memory: MemorySink::default(), stored: &store };
+        let (forked, header) = Run::start(run.program()?)?;
+        let refused = |error| guard::refused(id.as_str(), error);
+        let gate = guard::open(header.line(), run.problem(), run.projected(), &blobs).map_err(refused)?;
+        let mut forked = forked.with_gate(gate);
+        first.memory.journal.extend_from_slice(header.line());
+        if forked.policy_state().is_pinned() {
+            let policies = hence_engine::first_installed(&journal.bytes, &blobs).map_err(refused)?;
+            forked.install_policies(&policies.unwrap_or_default(), &mut first)?;
+        }
+        share(&mut forked, &origin, journal, &mut first)?;
+        let shared = origin.shared.len();
+        let results = if shared == 1 { "result" } else { "results" };
+        let said = format!(
+            "run {id} shares {shared} {results} with {} and continues at {}",
+            journal.name, args.from
+        );
+        let mut attachments = vec![(problem_name(), Canonical::of(&document.value).bytes().to_vec())];
+        attachments.extend(journal.capabilities.clone().map(|bytes| (skills::capabilities_name(), bytes)));
+        driver.create_shared(&run, forked, first.memory, attachments, &said)
     }
 
     fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
-        let _ = (context, args);
-        Err(CliError::new(Code::NoSuchPlace, format!("run {}: not yet", journal.name)))
+        commands::blame_trace(context, journal, self.projection(), args)
     }
 
     fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
-        let _ = (context, args);
-        Err(CliError::new(Code::NoSuchPlace, format!("run {}: not yet", journal.name)))
+        commands::impact_trace(context, journal, self.projection(), args)
     }
+}
+
+/// Appends the shared results again. Deterministic steps are executed again, so that a change before the fork shows: each
+/// must give the result that the origin recorded.
+fn share(
+    run: &mut Run<'_, Reason>,
+    origin: &fork::ForkPoint,
+    journal: &Journal,
+    first: &mut FirstRecords<'_>,
+) -> Result<(), CliError> {
+    for shared in &origin.shared {
+        loop {
+            run.offer_result(shared);
+            let differs = || {
+                let message = format!(
+                    "run {}: step `{}` comes before `{}` and gives another result with what is set",
+                    journal.name,
+                    shared.step(),
+                    origin.from
+                );
+                CliError::new(Code::Fork, message).with_hint(hint::FORK_EARLIER)
+            };
+            match run.step(first)? {
+                Event::Decision { .. } => {}
+                Event::Step { .. } => {
+                    let last = hence_journal::Reader::open(&first.memory.journal).ok();
+                    let last = last.and_then(|(_, reader)| reader.last()?.ok());
+                    let is_same = match last.map(|chained| chained.record) {
+                        Some(hence_journal::Record::Step(record)) => is_same_result(shared, &record.result),
+                        _ => false,
+                    };
+                    if !is_same {
+                        return Err(differs());
+                    }
+                    break;
+                }
+                Event::Blocked(blocked) => return Err(guard::blocked(&journal.name, &blocked)),
+                Event::Verdicts { .. } | Event::Completed { .. } => return Err(differs()),
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Driveable for PlannedRun {

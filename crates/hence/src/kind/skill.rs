@@ -27,8 +27,8 @@ use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::skills::{
-    self, LinkRow, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
-    capabilities_attachment, capabilities_name, library_pinned, linked_runs, prepare, secrets,
+    self, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name, capabilities_attachment,
+    capabilities_name, library_pinned, prepare, secrets,
 };
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
 use crate::{commands, guard};
@@ -255,10 +255,6 @@ impl OpenRun for StoredSkillRun {
 
     fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
         commands::impact_skill(context, journal, self, args)
-    }
-
-    fn links(&self, journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
-        linked_runs(self, journal, blobs)
     }
 
     fn due_step(&self, journal: &Journal) -> Result<Option<String>, CliError> {

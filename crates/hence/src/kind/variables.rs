@@ -2,18 +2,23 @@
 
 use std::path::Path;
 
-use hence_engine::{Engine, Evidence, Replay, ResumeError};
+use hence_canon::Canonical;
+use hence_engine::{Engine, Evidence, MemorySink, Replay, Request, ResumeError, Run, Variables};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_variables::{Call, Op, Rollback, TakeCheckpoint};
+use hence_state::Profile;
+use hence_store::{NewRun, Store as _};
+use hence_variables::{Call, Op, Rollback, Set, TakeCheckpoint};
 
-use super::{DriveOptions, OpenRun};
+use super::{DriveOptions, OpenRun, fork};
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
-use crate::commands::PositionReport;
-use crate::interactive::Session;
+use crate::commands::{self, PositionReport};
+use crate::interactive::{Session, StoreVariableFiles};
 use crate::prelude::*;
-use crate::target::Journal;
+use crate::sink::StoreBlobs;
+use crate::skills::{self, FirstRecords};
+use crate::target::{Journal, problem_name};
 
 /// A run of variables. Its journal and problem say everything about it.
 pub(super) struct VariablesProblem;
@@ -61,16 +66,55 @@ impl OpenRun for VariablesProblem {
         perform(context, journal, &args.variables, op, ("rollback", &args.name))
     }
 
-    fn fork(&self, _: &Context, journal: &Journal, _: &ForkArgs) -> Result<Exit, CliError> {
-        Err(CliError::new(Code::Fork, format!("run {}: not yet", journal.name)))
+    fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
+        if args.with.is_some() || !args.policies.is_empty() || !args.capabilities.capabilities.is_empty() {
+            let message = "--with, --policy and --capabilities fork skills, and this is a run of variables";
+            return Err(CliError::new(Code::Fork, message).with_hint(hint::LEAVE_THEM_OUT));
+        }
+        let point = fork::ForkPoint::find(journal, &args.from)?;
+        let fork::ForkedProblem { id, document } = fork::forked_problem(journal, args, &point, &[])?;
+        let store = context.store()?;
+        let request = Request::new(document.clone(), Profile::STRICT);
+        let program = Variables::new(&request)
+            .map_err(|findings| CliError::refused("the problem of the fork", &findings))?;
+        let (mut run, header) = Run::start(program)?;
+        let mut first = FirstRecords { memory: MemorySink::default(), stored: &store };
+        first.memory.journal.extend_from_slice(header.line());
+        let events = hence_engine::events(super::whole_records(&journal.bytes), &StoreBlobs(&store))
+            .map_err(|error| CliError::resume(&journal.name, error))?;
+        for (_, event) in events.iter().take(point.shared.len()) {
+            run.carry(event, &mut first)?;
+        }
+        let mut files = StoreVariableFiles { store: &store, root: Path::new("."), shared_scopes: None };
+        for text in &args.set {
+            let (name, value) = skills::setting(text)?;
+            let Some(state) = run.first_state() else { break };
+            let name = name.strip_prefix("vars.").unwrap_or(&name);
+            let call = Call::On { state, op: Op::Set(Set::new(name, value)) };
+            let (next, reply) = run.call(&call, &mut files, &mut first)?;
+            reply.map_err(|refusal| CliError::variables(&refusal))?;
+            run = next;
+        }
+        let attachments = vec![(problem_name(), Canonical::of(&document.value).bytes().to_vec())];
+        store.create(NewRun { id: id.clone(), attachments, lines: first.memory.journal })?;
+        let head = run.head();
+        context.print(&PositionReport {
+            run: id.as_str().to_owned(),
+            done: "fork",
+            name: args.from.clone(),
+            status: None,
+            record: head.records.get().saturating_sub(1),
+            head: head.to_string(),
+        })?;
+        Ok(Exit::Yes)
     }
 
-    fn blame(&self, _: &Context, journal: &Journal, _: &BlameArgs) -> Result<Exit, CliError> {
-        Err(CliError::new(Code::NoSuchPlace, format!("run {}: not yet", journal.name)))
+    fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
+        commands::blame_trace(context, journal, self.projection(), args)
     }
 
-    fn impact(&self, _: &Context, journal: &Journal, _: &ImpactArgs) -> Result<Exit, CliError> {
-        Err(CliError::new(Code::NoSuchPlace, format!("run {}: not yet", journal.name)))
+    fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
+        commands::impact_trace(context, journal, self.projection(), args)
     }
 }
 

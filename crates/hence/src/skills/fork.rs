@@ -182,9 +182,9 @@ impl Sharing {
 }
 
 /// Holds the first records of a fork until they are stored as a whole. Large values of the origin are read from the store.
-struct FirstRecords<'a> {
-    memory: MemorySink,
-    stored: &'a FileStore,
+pub(crate) struct FirstRecords<'a> {
+    pub(crate) memory: MemorySink,
+    pub(crate) stored: &'a FileStore,
 }
 
 impl Sink for FirstRecords<'_> {

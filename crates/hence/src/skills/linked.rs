@@ -4,12 +4,12 @@ use hence_canon::Value;
 use hence_cognition::run::NESTED_RUNS_KEY;
 use hence_engine::{Blobs, attempt, was_started};
 use hence_journal::{Head, Reader, Record};
-use hence_skills::{LinkError, Origin, Parent, Pinned, begins_with, compare_origin, recorded_outcome};
+use hence_skills::{LinkError, Links, Origin, Parent, Pinned, begins_with, compare_origin, recorded_outcome};
 use hence_store::{FileStore, RunId, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::kind::{StoredSkillRun, whole_records};
+use crate::kind::whole_records;
 use crate::target::Journal;
 
 /// What comparing a run with another one gave.
@@ -34,8 +34,11 @@ enum Found {
 }
 
 /// Compares a run with those it is linked to, as far as they lie in the same store.
-pub(crate) fn linked_runs(run: &StoredSkillRun, journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
-    let Some(links) = Pinned::of(&run.problem).map(|pinned| pinned.links) else { return Vec::new() };
+pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
+    let problem = journal.parsed_problem().ok().flatten();
+    let Some(links) = problem.and_then(|problem| Links::of_problem(&problem.value)) else {
+        return Vec::new();
+    };
     let here = Here { journal, store: journal.store.as_ref() };
     let mut rows = Vec::new();
     if let Some(origin) = &links.origin {

@@ -16,7 +16,7 @@ use hence_canon::{Digest, Value, parse};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::run::Prepared;
 use hence_cognition::skill::Skill;
-use hence_skills::Pinned;
+use hence_skills::Links;
 use hence_store::{AttachmentName, RunId, Store};
 
 use crate::args::RunArgs;
@@ -31,8 +31,8 @@ pub(crate) use capabilities::{
     read as read_capabilities,
 };
 pub(crate) use document::{SkillDocument, is_skill};
-pub(crate) use fork::fork;
-pub(crate) use given::{frame, inputs};
+pub(crate) use fork::{FirstRecords, fork};
+pub(crate) use given::{frame, inputs, setting};
 pub(crate) use linked::{LinkRow, linked_runs};
 pub(crate) use nested::{NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
@@ -83,7 +83,7 @@ pub(crate) fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
 pub(crate) fn links(store: &dyn Store, run: &RunId) -> (Option<String>, Option<String>) {
     let problem = store.attachment(run, &crate::target::problem_name()).ok();
     let problem = problem.and_then(|bytes| parse(&bytes).ok());
-    let Some(links) = problem.as_ref().and_then(Pinned::of_value).map(|pinned| pinned.links) else {
+    let Some(links) = problem.as_ref().and_then(Links::of_problem) else {
         return (None, None);
     };
     let parent = links.parent.map(|parent| parent.run.to_string());

@@ -210,8 +210,6 @@ fn a_fork_with_another_skill_or_a_wrong_place_is_checked() {
     assert!(world.refused(&["fork", "r", "--from", "c", "--set", "frame.goal=1"]).contains("E0311"));
     assert!(world.refused(&["fork", "r", "--from", "c", "--set", "vars"]).contains("E0102"));
     assert_eq!(world.ask(&["fork", "r"]).code, 2);
-    let problem = World::with_run("plain");
-    assert_ne!(problem.ask(&["fork", "plain", "--from", "Verify"]).code, 0);
 }
 
 /// Writes the first records of a run anew under another input, so that every hash of it is right.

@@ -19,6 +19,7 @@ mod concurrent_variables;
 mod document;
 mod effects;
 mod fixtures;
+mod forks;
 mod guard;
 mod guard_positions;
 mod hash;
