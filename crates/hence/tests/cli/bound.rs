@@ -1,4 +1,4 @@
-//! Problems whose steps capabilities carry out.
+//! Problems whose steps are bound to capabilities.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ fn evidence_comes_from_a_command_and_a_replay_never_starts_it() {
     let evidence = json(&world, &["state", "checkout-errors", "/artifacts/evidence"]);
     assert_eq!(evidence.as_array().unwrap().len(), 3);
     assert_eq!(evidence[1]["claim"], r#"POST /checkout answered 503 after 2ms: pool "primary" is exhausted"#);
-    // The settings pin what may be called, and a copy lies beside the journal.
+    // The settings pin the capabilities, and a copy is stored next to the journal.
     let pinned = json(&world, &["state", "checkout-errors", "/problem/settings/capabilities/sha256"]);
     assert_eq!(pinned.as_str().unwrap().len(), 64);
     let whole = world.journal("checkout-errors");
@@ -100,7 +100,7 @@ fn an_unusable_result_of_a_capability_stops_the_run_until_the_capability_is_fixe
         assert_eq!(answer.code, 1);
         assert!(answer.stderr.contains("E0335") && answer.stderr.contains(said), "{}", answer.stderr);
         assert!(answer.stderr.contains("hence resume checkout-errors"), "{}", answer.stderr);
-        // What was recorded before is all there is, and it holds.
+        // Only the earlier records exist, and they hold.
         assert_eq!(json(&world, &["replay", "checkout-errors"])["equal"], true);
     }
     world.write("failed-requests.sh", good);

@@ -1,4 +1,4 @@
-//! Bound steps of problems that act: a crash means the same to them as to steps of skills.
+//! Bound steps with effects: after a crash they behave like steps of skills.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hence_testkit::cli::World;
 /// How often runs are killed, for each recovery.
 const KILLS: u64 = 12;
 
-/// `pay` writes down what it was asked for; with a file `broken` it then fails, with `odd` it gives what nobody can use.
+/// `pay` logs its input; with a file `broken` it then fails, with `odd` it returns an unusable result.
 fn capabilities(recovery: &str) -> String {
     format!(
         r#"
@@ -71,7 +71,7 @@ fn crashed(recovery: &str) -> World {
         intent.contains(r#""kind":"intent""#) && intent.contains("AcquireEvidence/2.0/call/pay/1"),
         "{intent}"
     );
-    // What a process that died behind the intent leaves: the intent alone, and perhaps the effect.
+    // A process that dies after the intent leaves the intent, and perhaps the effect.
     world.write(CALLS, format!("{intent}\n"));
     std::fs::remove_file(world.path("broken")).unwrap();
     world
@@ -138,7 +138,7 @@ fn a_failed_call_that_may_have_acted_is_not_retried_silently() {
         assert_eq!(effects(&world).values().sum::<usize>(), 1);
         assert_eq!(world.ask(&["answer", "r", "AcquireEvidence", "--retry", "--resume"]).code, 1);
         assert_eq!(effects(&world).values().sum::<usize>(), 4);
-        // An answer the step cannot use is not kept for good.
+        // An answer the step cannot use can be replaced.
         let world = self::world("ask");
         world.write(file, "");
         assert_eq!(world.ask(&RUN).code, 1);

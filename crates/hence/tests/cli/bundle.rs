@@ -1,11 +1,11 @@
-//! `hence export` and `hence import`: a bundle arrives as it left, or not at all.
+//! `hence export` and `hence import`: a bundle is imported unchanged, or not at all.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use hence_testkit::cli::{World, large_problem, problem};
 
-/// Makes a world whose run lies exported in `out`, with a store that does not know it.
+/// Creates a world with a run exported to `out` and a store without that run.
 fn exported(problem: &Value) -> World {
     let world = World::new();
     world.run_problem(problem);
@@ -228,7 +228,7 @@ fn a_bundle_of_another_run_of_that_id_changes_nothing() {
     other["inputs"]["prompt"] = json!("Which other one?");
     let world = exported(&other);
     world.run_problem(&problem("refund-42"));
-    // Neither the run nor a blob: a refused bundle leaves nothing behind.
+    // A refused bundle leaves neither the run nor a blob.
     assert_snapshot!(world.refused(&["import", "out"]), @r"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs

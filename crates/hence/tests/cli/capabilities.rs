@@ -1,4 +1,4 @@
-//! Declared capabilities from the command line: refused at their place, pinned, kept, called once, gated.
+//! Declared capabilities on the command line: refused with their place, pinned, stored, called once, gated.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn a_declared_capability_is_called_once_however_often_its_run_is_read() {
     }
     assert_eq!(run(&world, "once")["resumed"], true);
     assert_eq!(calls(&world), 1);
-    // What the run pins is a digest of what the file says.
+    // The run pins a digest of the file.
     let problem: Value = serde_json::from_slice(&world.read(".hence/runs/once/problem.json")).unwrap();
     assert_eq!(problem["settings"]["capabilities"]["sha256"].as_str().unwrap().len(), 64);
 }
@@ -76,10 +76,10 @@ fn a_run_resumes_with_the_capabilities_it_was_started_with() {
     hint: leave --capabilities out to continue with the capabilities stored with the run; `hence explain E0321` says more
     [exit 1]
     ");
-    // The copy beside the run is what it goes on with.
+    // The run resumes with the copy stored next to it.
     assert_eq!(world.ask(&["resume", "old"]).code, 0, "{}", world.cli(&["resume", "old"]));
     assert!(world.journal("old") == whole);
-    // A fork may go on with other ones, and is another run.
+    // A fork may use other capabilities, and is another run.
     let kept = COUNTING.replace("hello", "goodbye");
     world.write("new.yaml", kept);
     let fork = ["fork", "old", "--from", "call", "--capabilities", "new.yaml", "--json"];

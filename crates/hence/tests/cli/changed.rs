@@ -12,7 +12,7 @@ fn verify(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> String {
     change(&mut lines);
     world.set_journal("refund-42", lines.concat());
     let shown = world.refused(&["verify", "refund-42"]);
-    // Other readers go on as far as they can.
+    // Other commands read as far as they can.
     assert_eq!(world.ask(&["log", "refund-42"]).code, 0);
     let commands: [&[&str]; 5] = [
         &["show", "refund-42", "0"],

@@ -1,4 +1,4 @@
-//! `hence check` reads the files a skill names, and tells everything that is wrong at once.
+//! `hence check` reads the files a skill names, and lists all findings at once.
 
 use insta::assert_snapshot;
 
@@ -37,7 +37,7 @@ fn world() -> World {
 fn all_findings_of_a_skill_and_its_files_are_listed_at_once() {
     let world = world();
     assert_snapshot!(world.cli(&["check", "flow/skill.yaml"]));
-    // Once the files are there, what they declare counts; nothing is said about calls before.
+    // Once the files exist, their declarations are checked; before, calls are not.
     world.write("flow/broken.yaml", "capabilities: {}\n").write("flow/gone.yaml", "capabilities: {}\n");
     world
         .write("flow/gone.toml", "[[policy]]\nid = \"b\"\nseverity = \"error\"\nformula = \"F(RunTests)\"\n");

@@ -1,4 +1,4 @@
-//! Several processes on one state, and processes that die: nothing that was reported is lost.
+//! Several processes on one state, and killed processes: no reported write is lost.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,4 +1,4 @@
-//! Documents that are refused: each says where, what was expected and what was found, and stores nothing.
+//! Refused documents: the error names the place, what was expected and what was found; nothing is stored.
 
 use insta::assert_snapshot;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Effects and crashes: a program that writes what it was asked for into a file, and a run that is killed around it.
+//! Effects and crashes: a command that logs its input to a file, in a run that is killed around it.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -86,7 +86,7 @@ fn kill_at(world: &World, child: &mut Child, bytes: u64) {
     child.wait().unwrap();
 }
 
-/// Makes the first run, and says how many bytes journal and calls had when they were longest.
+/// Executes the first run, and returns the largest sizes of journal and call log.
 fn undisturbed(recovery: &str) -> (Vec<u8>, u64) {
     let world = world(recovery);
     let answer = world.ask(&RUN);
@@ -140,7 +140,7 @@ fn killed_anywhere_with_recovery_ask_nothing_happens_twice() {
     assert!(asked > 0, "no kill came between an intent and its result");
 }
 
-/// Leaves a run behind whose only call was begun by a process that is gone.
+/// Creates a run whose only call was started by a process that died.
 fn undecided(recovery: &str) -> World {
     let world = World::new();
     let skill = "id: one\nversion: 1.0.0\nname: One\ndescription: One\ninputs: {}\noutputs: {}\nsteps:\n  - id: pay\n    uses: stuck\n    output: {ok: outputs.ok}\n    config: {recovery: RECOVERY}\n";
@@ -240,7 +240,7 @@ fn a_second_interrupt_ends_the_process_at_once() {
     let pid = child.id().to_string();
     let interrupt = || std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
     interrupt();
-    // The first one is taken in when it arrives; until then another one is the first.
+    // Signals may merge until the first is handled, so they are repeated.
     while child.try_wait().unwrap().is_none() {
         assert!(begun.elapsed() < Duration::from_secs(30), "a second interrupt does not wait for the call");
         std::thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! Runs under policies: stopped at the right step with the explanation, mended, resumed, and told by the record.
+//! Runs under policies: stopped at the right step with an explanation, fixed, resumed, and visible in the journal.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ fn a_problem_runs_under_policies_too() {
     let answer = world.ask(&["run", "problem.json", "--policy", "rules.yaml"]);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     holds(&world, "p1");
-    // The warning stands beside the step it is about.
+    // The warning is next to its step.
     let journal = String::from_utf8(world.journal("p1")).unwrap();
     assert_eq!(journal.matches(r#""policy":[{"#).count(), 1);
     // A bundle carries the policies in its journal.

@@ -1,4 +1,4 @@
-//! Runs under policies that return to a position, and forks of them.
+//! Rollbacks and forks of runs under policies.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ fn a_skill_under_policies_rolls_back_and_is_checked_again_from_there() {
     );
     assert_eq!(calls(&world).iter().filter(|line| *line == "tested").count(), 2);
     holds(&world, "r");
-    // What was done before the return was done: a rule that counts sees both commits.
+    // The rollback does not undo effects: a rule that counts sees both commits.
     world.write("once.json", r#"{"id": "once", "severity": "error", "formula": "count(GitCommit) <= 1"}"#);
     assert_eq!(world.ask(&["policy", "check", "r", "--policy", "once.json"]).code, 1);
 }
@@ -192,7 +192,7 @@ fn a_fork_of_a_run_under_policies_is_checked_against_them() {
     let problem: Value = serde_json::from_slice(&world.read(".hence/runs/f/problem.json")).unwrap();
     let origin = &problem["settings"]["origin"];
     assert_eq!((&origin["record"], &origin["from"]), (&json!(3), &json!("commit")));
-    // The remark of the warning stands beside the step it is about, in both.
+    // Both journals have the warning next to its step.
     let remarks =
         |run: &str| String::from_utf8(world.journal(run)).unwrap().matches(r#""policy":[{"#).count();
     assert_eq!((remarks("r"), remarks("f")), (1, 1));

@@ -1,4 +1,4 @@
-//! Help, codes, completions: what a new person meets first.
+//! Help, error codes and completions.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Looking at a run: `log`, `show`, `state`, `replay`, `diff`, `stats`.
+//! Inspecting a run: `log`, `show`, `state`, `replay`, `diff`, `stats`.
 
 use insta::assert_snapshot;
 use serde_json::json;

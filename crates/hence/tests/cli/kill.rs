@@ -1,4 +1,4 @@
-//! `kill -9` at seeded moments: whatever was kept is kept, and the rest is written as it would have been.
+//! `kill -9` at seeded moments: stored records survive, and the resumed run writes the same bytes.
 
 use std::process::Child;
 
@@ -34,7 +34,7 @@ fn a_killed_run_resumes_to_the_bytes_of_an_uninterrupted_one() {
         let journal = std::fs::read(world.path(JOURNAL)).unwrap_or_default();
         assert!(journal.starts_with(&kept), "kill {kill} lost records");
         assert!(whole.starts_with(&journal), "kill {kill} left other bytes");
-        // What ends with a line feed was acknowledged, or would have been in a moment: it stays.
+        // A line with a line feed is a whole record and must survive.
         let end = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         kept = journal[..end].to_vec();
     }

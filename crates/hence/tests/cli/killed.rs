@@ -1,4 +1,4 @@
-//! The examples, killed again and again: resumed they end in the bytes of an undisturbed run.
+//! The examples, killed again and again: resumed, they end in the bytes of an uninterrupted run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -80,7 +80,7 @@ fn kill_again_and_again(name: &str, words: &[String], kills: u64, seed: u64) {
         let store = folder.path().join(format!("store-{kill}"));
         let mut child = command(&store, &words).spawn().unwrap();
         random = next(random);
-        // At any byte of the journal, the first included, and a random while behind it.
+        // At any byte of the journal, including the first, and a random time after it.
         let bytes = random % (whole.len() as u64 + 1);
         while (journal_bytes(&store) < bytes) && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Runs that belong to others: nested skills and forks.
+//! Linked runs: nested skills and forks.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn nested_skills_are_found_pinned_and_have_runs_of_their_own() {
     assert!(world.cli(&["show", "r", "down"]).contains("r/down"), "the parent names its child");
     let problem: Value = serde_json::from_slice(&world.read(".hence/runs/r/problem.json")).unwrap();
     assert!(problem["settings"]["skill"]["nested"]["deep"]["sha256"].is_string());
-    // What was pinned stays what runs: the files may change.
+    // The pinned skill runs, even if the files change.
     world.write("parts/deep.yaml", "nothing");
     let whole = world.journal("r");
     world.set_journal("r", whole.split_inclusive(|byte| *byte == b'\n').next().unwrap());
@@ -130,7 +130,7 @@ fn skills_nest_only_to_the_depth_limit() {
     );
     let deepest = format!("r{}", "/again".repeat(10));
     assert_eq!(world.ask(&["replay", &deepest]).code, 0, "{}", world.cli(&["replay", &deepest]));
-    // Said otherwise it is pinned, and whoever reads the record agrees.
+    // Another depth is pinned, and readers of the journal use it.
     for (depth, deepest) in
         [("0", "s0"), ("2", "s2/again/again"), ("32", &format!("s32{}", "/again".repeat(32)))]
     {
@@ -212,13 +212,13 @@ fn a_fork_with_another_skill_or_a_wrong_place_is_checked() {
     assert_eq!(world.ask(&["fork", "r"]).code, 2);
 }
 
-/// Writes the first records of a run anew under another input, so that every hash of it is right.
+/// Rewrites the first records of a run with another input, so that every hash in it is correct.
 fn retold(world: &World, run: &str) {
     let answer = world.ask(&[&["run", "skill.yaml", "--run-id", run, "--input", "n=7"][..], &NOW].concat());
     assert_eq!(answer.code, 0, "{}", answer.stderr);
 }
 
-/// Returns what `hence verify` says of the runs a run is linked to.
+/// Returns the report of `hence verify` on the linked runs.
 fn linked(world: &World, run: &str) -> String {
     let shown = world.cli(&["verify", run, "--level", "spec"]);
     let (_, behind) = shown.split_once("linked runs:\n").unwrap();
@@ -233,7 +233,7 @@ fn verifying_a_fork_compares_its_shared_records_with_its_origin() {
     assert_snapshot!(linked(&world, "f"), @"origin  r  holds  its records up to 2 are those named, and the 2 results in effect there stand here");
     let link = |world: &World| json(world, &["verify", "f"])["links"][0].clone();
     assert_eq!(link(&world)["verdict"], "holds");
-    // A checkpoint behind what is shared, or more records, change nothing.
+    // A checkpoint after the shared records, or more records, change nothing.
     assert_eq!(world.ask(&["checkpoint", "r", "end"]).code, 0);
     assert_eq!(world.ask(&["rollback", "r", "initial_state"]).code, 0);
     assert_eq!(link(&world)["verdict"], "holds");
@@ -277,7 +277,7 @@ fn verifying_checks_nested_runs_and_their_parent() {
     parent  r              holds  its step down names this run by its head
       nested  r/down/deeper  holds  as step deeper names them by head, each verified by itself
     ");
-    // A child that goes on behind what its parent names is still that child.
+    // A child with more records than its parent names is still that child.
     assert_eq!(world.ask(&["checkpoint", "r/down", "end"]).code, 0);
     assert_eq!(
         (links("r"), links("r/down").remove(0)),

@@ -70,11 +70,11 @@ fn a_step_calls_a_model_and_records_tokens_and_cost() {
             );
             let shown = json(&world, &["show", "sorted", "judge"]).to_string();
             assert!(shown.contains(r#""cost":{"amount":"0.000058","currency":"EUR"}"#), "{shown}");
-            // The endpoint is gone: a replay asks nobody, and gives every byte again.
+            // The endpoint is closed: a replay calls nothing and reproduces every byte.
             let replay = json(&world, &["replay", "sorted"]);
             assert_eq!(replay["equal"], true, "{replay}");
             assert_eq!(world.ask(&["verify", "sorted"]).code, 0);
-            // A run cut behind the model's answer goes on without it.
+            // A run cut after the model's reply resumes without the model.
             let whole = world.journal("sorted");
             let ends: Vec<usize> =
                 (0..whole.len()).filter(|at| whole[*at] == b'\n').map(|at| at + 1).collect();
@@ -130,7 +130,7 @@ fn a_run_with_a_failing_model_continues_as_a_fork_without_repeating_effects() {
     let said = String::from_utf8(why.stdout).unwrap();
     assert!(said.contains("none of 3 replies can be used"), "{said}");
     assert!(said.contains("hence fork sorted --from judge"), "{said}");
-    // Taking it up again asks nobody: how it ended is recorded.
+    // Resuming calls nothing: the end is recorded.
     assert_eq!((world.ask(&["resume", "sorted"]).code, endpoint.requests().len()), (1, 3));
     let report = json(&world, &["fork", "sorted", "--from", "judge", "--run-id", "again"]);
     assert_eq!(report["status"], "completed", "{report}");

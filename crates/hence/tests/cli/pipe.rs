@@ -1,4 +1,4 @@
-//! Readers that go away: no command panics or complains because nobody listens any more.
+//! Closed pipes: no command panics or reports an error.
 
 use std::process::Stdio;
 

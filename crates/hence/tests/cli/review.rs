@@ -1,4 +1,4 @@
-//! `hence review`: from a run to an approval that stands up.
+//! `hence review`: from a run to an approval that verifies.
 
 use insta::assert_snapshot;
 
@@ -47,7 +47,7 @@ fn a_run_is_reviewed_from_handoff_to_approval() {
     assert_eq!(merged.json()["review"]["decision"], "approved");
     let packet = world.ask(&["review", "handoff", "one", "--json"]).json();
     assert_eq!(packet["verdict"]["disposition"], "approve");
-    // The approved journal verifies; a word changed in the comment behind the approval's back is found.
+    // The approved journal verifies; a later change of a comment is detected.
     assert_eq!(world.ask(&["review", "status", "one", "--json"]).json()["holds"], true);
     let path = ".hence/reviews/runs/one/trace.ndjson";
     let altered = String::from_utf8(world.read(path)).unwrap().replace("two <b>rounds", "ten <b>rounds");

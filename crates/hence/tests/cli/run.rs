@@ -1,4 +1,4 @@
-//! `hence run`, `hence resume`: the happy path, taking up, and what is not run twice.
+//! `hence run` and `hence resume`: completed runs, resumed runs, and runs that are not executed twice.
 
 use insta::assert_snapshot;
 use serde_json::json;

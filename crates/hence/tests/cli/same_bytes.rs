@@ -1,4 +1,4 @@
-//! Same problem, same bytes: whatever the environment, the place and the company.
+//! The same problem gives the same bytes in any environment, folder and store.
 
 use hence_testkit::cli::{World, large_problem, problem, problem_with_evidence};
 

@@ -1,4 +1,4 @@
-//! Secrets: used by those who need them, and nowhere to be found afterwards.
+//! Secrets reach the providers that need them and are stored nowhere.
 
 use insta::assert_snapshot;
 
@@ -6,7 +6,7 @@ use hence_testkit::cli::World;
 
 const SECRETS: [&str; 2] = ["correct-horse-battery", "staple+of/the=day"];
 
-/// What base64 makes of them, as it would be found in a header.
+/// The secrets in base64, as in a header.
 const ENCODED: [&str; 2] = ["Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5", "c3RhcGxlK29mL3RoZT1kYXk="];
 
 const CAPABILITIES: &str = r#"
@@ -55,7 +55,7 @@ fn world(last: &str) -> World {
     world
 }
 
-/// Fails if a secret is in anything that was stored or said.
+/// Fails if a secret is in anything that was stored or printed.
 fn assert_nowhere(world: &World, said: &str) {
     for needle in SECRETS.iter().chain(&ENCODED) {
         assert!(!said.contains(needle), "{needle} was said: {said}");

@@ -1,4 +1,4 @@
-//! Stores that are not there, not stores, held by others, or not to be written.
+//! Stores that are missing, not stores, in use, or read-only.
 
 use insta::assert_snapshot;
 
@@ -182,7 +182,7 @@ fn a_run_that_another_process_writes_is_left_to_it() {
     hint: wait for it, or end that process; a lock ends with the process that holds it; `hence explain E0205` says more
     [exit 4]
     ");
-    // Reading goes on beside a writer.
+    // Reading works next to a writer.
     assert_eq!(world.ask(&["log", "refund-42"]).code, 0);
     drop(lock);
     assert_eq!(world.ask(&["resume", "refund-42"]).code, 0);
@@ -196,7 +196,7 @@ fn two_processes_that_run_the_same_problem_leave_one_whole_run() {
     for child in children {
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        // Whoever comes while another writes is told so; nobody writes beside it.
+        // A second writer is refused while the first one writes.
         let code = output.status.code().unwrap();
         assert!(code == 0 || (code == 4 && stderr.contains("E0205")), "exit {code}: {stderr}");
     }

@@ -1,4 +1,4 @@
-//! Ids that are not words: they name runs like any other, and never reach a terminal raw.
+//! Ids with special characters name runs like any other, and are always printed escaped.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! `hence trace`: judging, looking, comparing, exporting.
+//! `hence trace`: validating, showing, comparing and exporting traces.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};

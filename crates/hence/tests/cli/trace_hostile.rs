@@ -1,4 +1,4 @@
-//! Bad input to `hence trace` and `hence review`: findings or a refusal, never a panic, and nothing that drives a terminal.
+//! Bad input to `hence trace` and `hence review`: findings or a refusal, never a panic, and no control of the terminal.
 
 use serde_json::{Value, json};
 

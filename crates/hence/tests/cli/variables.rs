@@ -1,4 +1,4 @@
-//! `hence vars` as a person meets it.
+//! `hence vars` on the command line.
 
 use hence_testkit::cli::World;
 

@@ -1,4 +1,4 @@
-//! `hence policy explain`: what breaks rules, and what keeps them.
+//! `hence policy explain`: traces that violate policies, and traces that satisfy them.
 
 use insta::assert_snapshot;
 

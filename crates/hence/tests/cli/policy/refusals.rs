@@ -1,4 +1,4 @@
-//! What `hence policy check` refuses to judge, and where it says so.
+//! Documents and policies that `hence policy check` refuses.
 
 use insta::assert_snapshot;
 
