@@ -28,7 +28,7 @@ impl LineEditor {
     pub(super) fn open() -> Result<Self, CliError> {
         let config = Config::builder().history_ignore_space(true).auto_add_history(true).build();
         let made = Editor::with_history(config.clone(), MemHistory::with_config(&config));
-        let mut editor = made.map_err(|error| failed(error))?;
+        let mut editor = made.map_err(failed)?;
         let place = history::place();
         let lines = place.as_deref().map(history::read).unwrap_or_default();
         for line in &lines {
