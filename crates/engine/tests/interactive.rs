@@ -4,87 +4,16 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use hence_canon::{Lenient, Value};
+use hence_canon::Value;
 use hence_engine::{
-    Engine, Evidence, MemorySink, Reason, Request, Run, Sink, SinkError, VariableFiles, Variables,
-    VariablesRun, variables_problem, without_defects,
+    Engine, Evidence, MemorySink, Reason, Request, Run, Sink, SinkError, Variables, VariablesRun,
 };
 use hence_journal::verify::{Completeness, Level, Outcome, Report};
 use hence_journal::{RecordIndex, read_tail};
 use hence_state::{Profile, dotted};
-use hence_variables::{
-    Call, Files, Get, Init, Op, ReadFault, Refusal, Reply, Rollback, Set, SpillFile, StateId, Status,
-    StorePath, TakeCheckpoint,
-};
+use hence_testkit::variables::{STATE, World};
+use hence_variables::{Call, Get, Op, Reply, Rollback, Set, Status, TakeCheckpoint};
 use support::{at, records};
-
-const STATE: StateId = StateId::from_number(1);
-
-/// Files in memory.
-#[derive(Default)]
-struct Kept(BTreeMap<StorePath, Arc<[u8]>>);
-
-impl Files for Kept {
-    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
-        self.0.get(path).cloned().ok_or(ReadFault::Missing)
-    }
-}
-
-impl VariableFiles for Kept {
-    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
-        self.0.insert(spill.path.clone(), spill.content.bytes().into());
-        Ok(())
-    }
-}
-
-struct World {
-    problem: Value,
-    run: Option<VariablesRun>,
-    sink: MemorySink,
-    files: Kept,
-}
-
-impl World {
-    fn new() -> Self {
-        let problem = variables_problem("demo", "2026-02-02T00:00:00Z", "count the errors");
-        let (run, header) =
-            Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap())
-                .unwrap();
-        let mut sink = MemorySink::default();
-        sink.append(&header).unwrap();
-        let mut world = Self { problem, run: Some(run), sink, files: Kept::default() };
-        world.call(Call::Init(Init::with_prompt("count the errors"))).unwrap();
-        world
-    }
-
-    fn call(&mut self, call: Call) -> Result<Reply, Refusal> {
-        let (run, reply) = self.run.take().unwrap().call(&call, &mut self.files, &mut self.sink).unwrap();
-        self.run = Some(run);
-        reply
-    }
-
-    fn op(&mut self, op: Op) -> Result<Reply, Refusal> {
-        self.call(Call::On { state: STATE, op })
-    }
-
-    fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.op(Op::Set(Set::new(name, value))).unwrap();
-    }
-
-    fn document(&self) -> Lenient {
-        without_defects(self.problem.clone())
-    }
-
-    fn verify(&self, journal: &[u8]) -> Report {
-        let problem = self.document();
-        let evidence =
-            Evidence { problem: Some(&problem), ..Evidence::of_journal(journal, &self.sink.blobs) };
-        Engine::new().verify(&evidence, Level::Replay)
-    }
-}
 
 fn filled() -> World {
     let mut world = World::new();

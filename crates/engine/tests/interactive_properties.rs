@@ -2,36 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_engine::{
-    Engine, Evidence, MemorySink, Request, Run, Sink as _, SinkError, VariableFiles, Variables, VariablesRun,
-    variables_problem, without_defects,
+    Engine, Evidence, MemorySink, Request, Run, Sink as _, Variables, VariablesRun, variables_problem,
+    without_defects,
 };
 use hence_journal::verify::Level;
 use hence_state::Profile;
-use hence_variables::{
-    Call, Delete, Files, Get, Init, Op, ReadFault, Rename, Rollback, Set, SpillFile, StateId, StorePath,
-    TakeCheckpoint,
-};
+use hence_testkit::variables::MemoryFiles;
+use hence_variables::{Call, Delete, Get, Init, Op, Rename, Rollback, Set, StateId, TakeCheckpoint};
 use proptest::prelude::*;
-
-#[derive(Default)]
-struct Kept(BTreeMap<StorePath, Arc<[u8]>>);
-
-impl Files for Kept {
-    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
-        self.0.get(path).cloned().ok_or(ReadFault::Missing)
-    }
-}
-
-impl VariableFiles for Kept {
-    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
-        self.0.insert(spill.path.clone(), spill.content.bytes().into());
-        Ok(())
-    }
-}
 
 fn name() -> impl Strategy<Value = Arc<str>> {
     prop::sample::select(vec!["alpha", "beta", "gamma", "prompt", "Final", "9bad"]).prop_map(Into::into)
@@ -74,7 +55,7 @@ proptest! {
     fn the_journal_alone_gives_the_variables_back(calls in prop::collection::vec(call(), 1..30)) {
         let problem = variables_problem("any", "2026-02-02T00:00:00Z", "go");
         let (mut run, header) = Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap()).unwrap();
-        let (mut sink, mut files) = (MemorySink::default(), Kept::default());
+        let (mut sink, mut files) = (MemorySink::default(), MemoryFiles::default());
         sink.append(&header).unwrap();
         run = run.call(&Call::Init(Init::with_prompt("go")), &mut files, &mut sink).unwrap().0;
         for call in &calls {

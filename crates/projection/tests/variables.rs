@@ -7,65 +7,22 @@
     reason = "a test that cannot go on should stop"
 )]
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use hence_canon::{Value, canonical_bytes};
-use hence_engine::{
-    MemorySink, Request, Run, Sink, SinkError, VariableFiles, Variables, VariablesRun, variables_problem,
-    without_defects,
-};
 use hence_projection::{Program, RecordedRun, RunLink, RunRelation, trace_of_run};
 use hence_review::validate::validate_canonical;
-use hence_state::Profile;
-use hence_variables::{
-    Call, Delete, Files, Get, Init, Op, Origin, ReadFault, Rename, Rollback, Set, SpillFile, StateId,
-    StorePath, TakeCheckpoint,
-};
+use hence_testkit::variables::{self, STATE};
+use hence_variables::{Call, Delete, Get, Init, Op, Origin, Rename, Rollback, Set, StateId, TakeCheckpoint};
 
-const STATE: StateId = StateId::from_number(1);
-
-#[derive(Default)]
-struct Kept(BTreeMap<StorePath, Arc<[u8]>>);
-
-impl Files for Kept {
-    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
-        self.0.get(path).cloned().ok_or(ReadFault::Missing)
-    }
-}
-
-impl VariableFiles for Kept {
-    fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError> {
-        self.0.insert(spill.path.clone(), spill.content.bytes().into());
-        Ok(())
-    }
-}
-
-struct World {
-    problem: Value,
-    run: Option<VariablesRun>,
-    sink: MemorySink,
-    files: Kept,
-}
+struct World(variables::World);
 
 impl World {
     fn new() -> Self {
-        let problem = variables_problem("demo", "2026-02-02T00:00:00Z", "count the errors");
-        let (run, header) =
-            Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap())
-                .unwrap();
-        let mut sink = MemorySink::default();
-        sink.append(&header).unwrap();
-        let mut world = Self { problem, run: Some(run), sink, files: Kept::default() };
         let tree_id = Some("tree-00000001".into());
-        world.call(Call::Init(Init { tree_id, ..Init::with_prompt("count the errors") }));
-        world
+        Self(variables::World::with(Init { tree_id, ..Init::with_prompt("count the errors") }))
     }
 
     fn call(&mut self, call: Call) {
-        let (run, reply) = self.run.take().unwrap().call(&call, &mut self.files, &mut self.sink).unwrap();
-        self.run = Some(run);
-        reply.unwrap();
+        self.0.call(call).unwrap();
     }
 
     fn on(&mut self, state: StateId, op: Op) {
@@ -73,11 +30,11 @@ impl World {
     }
 
     fn trace(&self, links: &[RunLink]) -> Value {
-        let problem = without_defects(self.problem.clone());
+        let problem = self.0.document();
         let recorded = RecordedRun {
-            journal: &self.sink.journal,
+            journal: &self.0.sink.journal,
             problem: &problem,
-            blobs: &self.sink.blobs,
+            blobs: &self.0.sink.blobs,
             links,
             calls: None,
         };

@@ -3,6 +3,7 @@
 //! - [`cli`] runs the binary `hence` in a folder and an environment of its own.
 //! - [`endpoint`] is a scripted HTTP endpoint on the loopback interface, [`providers`] the replies of model providers.
 //! - [`tls`] is a TLS server under a certificate of the tests' own authority.
+//! - `variables` is a run of variables in memory, behind the feature of that name.
 //!
 //! Nothing of this is part of the product: only `dev-dependencies` name this crate.
 
@@ -17,3 +18,5 @@ pub mod cli;
 pub mod endpoint;
 pub mod providers;
 pub mod tls;
+#[cfg(feature = "variables")]
+pub mod variables;
