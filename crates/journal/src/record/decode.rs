@@ -1,4 +1,4 @@
-//! From a line back to a typed record.
+//! Decoding a line into a typed record.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use super::{
 use crate::RecordIndex;
 use crate::verify::Reason;
 
-/// A line that is no record of its profile.
+/// A line that is not a record of its profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// No JSON object.
+    /// The line holds no JSON object.
     #[error("{0}")]
     Line(#[from] LineError),
-    /// An object of the wrong shape.
+    /// The object has the wrong shape.
     #[error("not a record: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     Shape(Vec<Reason>),
 }
@@ -42,7 +42,7 @@ const RESULT_MEMBERS: [&str; 9] = [
 ];
 
 impl Chained {
-    /// Reads a header line; its own mark says which profile its journal follows.
+    /// Reads a header line, which names the profile of its journal.
     ///
     /// # Errors
     /// [`DecodeError`] when the line holds no header.
@@ -90,7 +90,7 @@ fn decode(fields: Fields<'_, '_>, profile: &Profile) -> Result<Chained, DecodeEr
     if !reasons.is_empty() {
         return Err(DecodeError::Shape(reasons));
     }
-    // The shape was checked, so each of these reads what is known to be there.
+    // The shape was checked, so each of these members exists.
     let chained = || {
         let record = match RecordKind::of(fields) {
             RecordKind::Header => Record::Header(header(fields, profile)?),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hence_canon::Digest;
 use hence_canon::scan::{Member, Proved};
 
-/// How deep members are reported: those of the record, and those of `result` and `stop_condition`.
+/// The depth to which members are reported: those of the record, and those of `result` and `stop_condition`.
 pub(super) const DEPTH: usize = 2;
 
 /// The members of a record, or of an object inside one.

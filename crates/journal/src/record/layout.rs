@@ -2,7 +2,7 @@
 //!
 //! Canonical form fixes the order of members, so the commonest record is a fixed text with values in known places:
 //! one comparison proves a key, its place and its spelling. A line of this layout is canonical and of the right
-//! shape; whatever else a line may be, the general road judges it. Nothing is accepted here that would not be
+//! shape; any other line is left to the general decoder. Nothing is accepted here that would not be
 //! accepted there (`tests` below compare the two).
 
 use std::sync::{Arc, LazyLock};
@@ -17,7 +17,7 @@ use crate::RecordIndex;
 // The layout below spells the version out.
 const _: () = assert!(matches!(RESULT_VERSION.as_bytes(), b"1.0.0"));
 
-/// How many containers enclose a step's output: the record and its result.
+/// The number of containers around a step's output: the record and its result.
 const OUTPUT_ENCLOSED_BY: usize = 2;
 
 /// The values of a step's record, proved canonical and of the right shape.
@@ -25,7 +25,7 @@ pub(crate) struct StepLayout<'a> {
     pub(crate) index: u64,
     pub(crate) prev_hash: Digest,
     pub(crate) record_hash: Digest,
-    /// The line before and behind the member `record_hash` and its comma: what the hash covers.
+    /// The line before and after the member `record_hash` and its comma: the bytes that the hash covers.
     pub(crate) hashed: [&'a [u8]; 2],
     finished_at: &'a str,
     input_hash: &'a [u8; Digest::HEX_BYTES],
@@ -70,7 +70,7 @@ impl<'a> StepLayout<'a> {
         text.literal(b"\",\"step_index\":")?;
         let step_index = text.number()?;
         text.literal(b",\"type\":\"step\"}")?;
-        // Both are ASCII of one shape, so their bytes order as their digits do.
+        // Both are ASCII of one shape, so their bytes compare like their digits.
         if !text.rest.is_empty() || started_at > finished_at {
             return None;
         }
@@ -91,7 +91,7 @@ impl<'a> StepLayout<'a> {
         })
     }
 
-    /// Makes the record.
+    /// Creates the record.
     pub(crate) fn decode(&self, typing: Typing) -> Option<Chained> {
         static VERSION: LazyLock<Arc<str>> = LazyLock::new(|| RESULT_VERSION.into());
         let digest = |hex: &[u8; Digest::HEX_BYTES]| Digest::from_hex(hex);
@@ -120,7 +120,7 @@ impl<'a> StepLayout<'a> {
     }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Text<'a> {
     rest: &'a [u8],
 }
@@ -134,7 +134,7 @@ impl<'a> Text<'a> {
         (found == literal).then_some(())
     }
 
-    /// Takes a digest that is needed as such.
+    /// Reads a digest.
     #[inline]
     fn digest(&mut self) -> Option<Digest> {
         let (hex, rest) = self.rest.split_at_checked(Digest::HEX_BYTES)?;
@@ -142,7 +142,7 @@ impl<'a> Text<'a> {
         Digest::from_hex(hex)
     }
 
-    /// Takes 64 lower-case hex digits.
+    /// Reads 64 lower-case hex digits.
     #[inline]
     fn hex(&mut self) -> Option<&'a [u8; Digest::HEX_BYTES]> {
         let (hex, rest) = self.rest.split_first_chunk()?;
@@ -150,7 +150,7 @@ impl<'a> Text<'a> {
         Digest::is_hex(hex).then_some(hex)
     }
 
-    /// Takes a canonical number that fits.
+    /// Reads a canonical number that fits 64 bits.
     #[inline]
     fn number(&mut self) -> Option<u64> {
         let mut number: u64 = 0;
@@ -164,7 +164,7 @@ impl<'a> Text<'a> {
         (length == 1 || (length > 1 && digits.first() != Some(&b'0'))).then_some(number)
     }
 
-    /// Takes a time in ASCII.
+    /// Reads a time in ASCII.
     #[inline]
     fn time(&mut self, typing: Typing) -> Option<&'a str> {
         const TIME_BYTES: usize = "2026-02-02T00:00:00Z".len();
@@ -174,7 +174,7 @@ impl<'a> Text<'a> {
         Timestamp::is_valid(time, typing).then_some(time)
     }
 
-    /// Takes a text that needs no escape, up to its closing quote.
+    /// Reads a text without escapes, up to its closing quote.
     #[inline]
     fn plain(&mut self) -> Option<&'a str> {
         let (text, rest) = self.rest.split_at(scan::plain_length(self.rest));
@@ -182,7 +182,7 @@ impl<'a> Text<'a> {
         str::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 
-    /// Takes an object or a list.
+    /// Reads an object or a list.
     fn output(&mut self) -> Option<Proved<'a>> {
         if !matches!(self.rest.first(), Some(b'{' | b'[')) {
             return None;
@@ -218,7 +218,7 @@ mod tests {
         line
     }
 
-    /// What the general road says: the record's reasons and members.
+    /// The answer of the general decoder: the record's reasons and members.
     fn general(line: &[u8], profile: &Profile) -> (Vec<Reason>, String) {
         let mut reasons = Vec::new();
         let mut members = Vec::new();

@@ -7,9 +7,9 @@ use hence_canon::{Digest, ParseErrorKind, Value, canonical_bytes, parse};
 
 use super::fields::{DEPTH, Fields};
 
-/// The longest line a reader takes.
+/// The longest line that is read.
 ///
-/// Large values live outside the journal, so a longer line is a mistake or an attack; the limit bounds the memory
+/// Large values are stored outside the journal, so a longer line is a mistake or an attack; the limit bounds the memory
 /// that reading one record can take.
 pub const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -18,10 +18,10 @@ pub struct Line<'a> {
     canonical: Cow<'a, [u8]>,
 }
 
-/// Why a line holds no record at all.
+/// The reasons why a line holds no JSON object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// Nothing, or only blanks.
+    /// The line is empty or blank.
     #[error("blank line")]
     Blank,
     /// A carriage return before the line feed.
@@ -36,13 +36,13 @@ pub enum LineError {
     /// A key that occurs twice.
     #[error("{0}")]
     DuplicateKey(String),
-    /// Anything else that is not JSON.
+    /// The line is not JSON for another reason.
     #[error("{0}")]
     InvalidJson(String),
-    /// JSON, but no object.
+    /// The line is JSON, but not an object.
     #[error("expected an object, found {0}")]
     NotObject(hence_canon::Kind),
-    /// Longer than [`LINE_BYTES_MAX`].
+    /// The line is longer than [`LINE_BYTES_MAX`].
     #[error("line has {0} bytes, limit is {LINE_BYTES_MAX}")]
     TooLong(usize),
 }
@@ -66,8 +66,8 @@ impl LineError {
 impl<'a> Line<'a> {
     /// Reads a line without its line feed.
     ///
-    /// A line in canonical form is taken as it stands; any other spelling of an object is parsed and written anew,
-    /// so that what is hashed is always canonical, never what a forger chose to write.
+    /// A line in canonical form is used as it is; any other spelling of an object is parsed and written canonically, so
+    /// that the hash always covers canonical bytes, never bytes that a forger chose.
     ///
     /// # Errors
     /// [`LineError`] when it holds no JSON object.
@@ -84,11 +84,6 @@ impl<'a> Line<'a> {
         Ok(Self { canonical: Cow::Owned(canonical_form(line)?) })
     }
 
-    /// Returns whether the line was canonical as written.
-    pub fn was_canonical(&self) -> bool {
-        matches!(self.canonical, Cow::Borrowed(_))
-    }
-
     /// Returns the canonical bytes of the record.
     pub fn canonical(&self) -> &[u8] {
         &self.canonical
@@ -96,7 +91,7 @@ impl<'a> Line<'a> {
 
     /// Runs `body` on the record's members.
     ///
-    /// `members` are those collected by [`read`](Self::read); a line that was written anew is scanned again.
+    /// `members` are those collected by [`read`](Self::read); a line that was rewritten is scanned again.
     pub(crate) fn with_fields<T>(
         &self,
         members: &[Member<'a>],
@@ -117,17 +112,17 @@ impl<'a> Line<'a> {
 /// Returns the digest of a record: of its canonical bytes without the member `record_hash`.
 pub(crate) fn record_hash(fields: Fields<'_, '_>, canonical: &[u8]) -> Digest {
     let Some(member) = fields.member("record_hash") else { return Digest::of(canonical) };
-    // One of the commas around the member goes with it.
+    // One of the commas around the member is removed with it.
     let leads = canonical.get(member.start.wrapping_sub(1)) == Some(&b',');
     let (start, end) = if leads { (member.start - 1, member.end) } else { (member.start, member.end + 1) };
     let before = canonical.get(..start).unwrap_or_default();
     let behind = canonical.get(end.min(canonical.len())..).unwrap_or_default();
-    // A record of nothing but its hash leaves an object without members.
+    // A record with only its hash leaves an object without members.
     let behind = if before == b"{" && behind.is_empty() { b"}" } else { behind };
     Digest::of_parts([before, behind])
 }
 
-/// Takes the slow road: parse, judge, write canonically.
+/// Parses a line that is not canonical, and writes it canonically.
 fn canonical_form(line: &[u8]) -> Result<Vec<u8>, LineError> {
     if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) && !line.contains(&b'\r') {
         return Err(LineError::Blank);

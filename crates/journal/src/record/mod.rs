@@ -21,19 +21,19 @@ pub(crate) use shape::{RecordKind, check as check_shape, profile_of};
 
 use crate::RecordIndex;
 
-/// The version of the journal's form.
+/// The version of the journal format.
 pub const JOURNAL_VERSION: &str = "1.0.0";
 /// The first number of every version this crate can read.
 pub(crate) const JOURNAL_MAJOR_VERSION: u64 = 1;
-/// The only hash there is.
+/// The only hash algorithm.
 pub const HASH_ALGORITHM: &str = "sha256";
-/// The only canonical form there is.
+/// The only canonical form.
 pub const CANONICALIZATION: &str = "json-c14n-v1";
 
 /// A record without its place in the chain.
 #[derive(Clone, Debug)]
 pub enum Record {
-    /// The first.
+    /// The first record.
     Header(Header),
     /// The result of a step.
     Step(StepRecord),
@@ -51,14 +51,14 @@ impl Record {
     }
 }
 
-/// The first record: what the run is about and by which rules it goes.
+/// The first record: it binds the problem and names the profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The version of the journal's form.
+    /// The version of the journal format.
     pub version: Arc<str>,
-    /// The run.
+    /// The id of the run.
     pub trace_id: Arc<str>,
-    /// When the run was created.
+    /// The creation time of the run.
     pub created_at: Timestamp,
     /// The version of the engine that wrote it.
     pub engine_version: Arc<str>,
@@ -68,11 +68,11 @@ pub struct Header {
     pub initial_state_hash: Digest,
     /// The rules the run follows.
     pub profile: ProfileName,
-    /// Where times come from; the compat profile does not say.
+    /// The source of times; absent in the compat profile.
     pub clock: Option<ClockSource>,
 }
 
-/// Where the times of a run come from.
+/// The source of the times of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockSource {
     /// The run's creation plus one tick per mutation: a replay computes them.
@@ -100,7 +100,7 @@ impl ClockSource {
 pub struct StepRecord {
     /// The state's step index before the step.
     pub step_index: StepIndex,
-    /// What the step did.
+    /// The result of the step.
     pub result: StepResult,
     /// The digest of the state before.
     pub state_before_hash: Digest,
@@ -111,46 +111,46 @@ pub struct StepRecord {
 /// A decision between steps.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// What a loop decided.
+    /// The decision of a loop.
     Loop(LoopControl),
-    /// That the run is complete. Strict profile only.
+    /// The completion of the run. Strict profile only.
     Complete {
         /// The digest of the completed state.
         state_hash: Digest,
-        /// When the run completed.
+        /// The time of completion.
         at: Timestamp,
     },
-    /// That a position has a name. Changes nothing. Strict profile only.
+    /// A checkpoint, which changes nothing. Strict profile only.
     Checkpoint(CheckpointControl),
-    /// That the run goes on from an earlier position. Strict profile only.
+    /// A rollback: the run continues from an earlier position. Strict profile only.
     Rollback(RollbackControl),
 }
 
-/// A position that was given a name.
+/// A checkpoint: a name for a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointControl {
     /// The name.
     pub name: Arc<str>,
-    /// The record after which the named state stands.
+    /// The record that the named state follows.
     pub position: RecordIndex,
-    /// The digest of the present state, which this record leaves as it is.
+    /// The digest of the present state, which this record does not change.
     pub state_hash: Digest,
 }
 
-/// A return to a checkpoint.
+/// A rollback: a return to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollbackControl {
     /// The checkpoint.
     pub name: Arc<str>,
-    /// The record after which its state stands.
+    /// The record that its state follows.
     pub to: RecordIndex,
     /// The digest of that state with this record's time.
     pub state_hash: Digest,
-    /// When.
+    /// The time of the rollback.
     pub at: Timestamp,
 }
 
-/// What a loop decided after its last step.
+/// The decision of a loop after its last step.
 #[derive(Clone, Debug)]
 pub struct LoopControl {
     /// The decision.
@@ -165,18 +165,18 @@ pub struct LoopControl {
     pub stop_condition: Value,
     /// The digest of the state after the decision.
     pub state_hash: Digest,
-    /// When the state changed by this decision, if it did. Strict profile only.
+    /// The time at which the decision changed the state, if it did. Strict profile only.
     pub at: Option<Timestamp>,
 }
 
 /// A loop's decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopAction {
-    /// Once more.
+    /// Another iteration follows.
     Repeat,
     /// The condition is met.
     Stop,
-    /// The condition is not met and the limit is.
+    /// The condition is not met and the limit is reached.
     MaxIterationsReached,
 }
 
@@ -198,7 +198,7 @@ impl LoopAction {
 }
 
 impl Control {
-    /// Returns the digest of the state the record stands for.
+    /// Returns the digest of the state after the record.
     pub fn state_hash(&self) -> Digest {
         match self {
             Self::Loop(control) => control.state_hash,

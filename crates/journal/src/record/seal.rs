@@ -1,4 +1,4 @@
-//! From a record to the line that is written: hashed once, spelled once.
+//! Sealing a record: from a record to its line, with its hash.
 
 use hence_canon::{Digest, ObjectWriter};
 use hence_state::ProfileName;
@@ -7,9 +7,9 @@ use super::{CANONICALIZATION, Control, HASH_ALGORITHM, Header, Record, StepRecor
 use crate::{Head, RecordCount, RecordIndex};
 
 const HASH_KEY: &str = "record_hash";
-/// What the member `record_hash` and the line feed take.
+/// The bytes of the member `record_hash` and the line feed.
 const HASH_ROOM: usize = 81;
-/// What records of the three types take as a rule, a step's output left out.
+/// The usual bytes of records of the three types, without a step's output.
 const HEADER_ROOM: usize = 640;
 const STEP_ROOM: usize = 700;
 const CONTROL_ROOM: usize = 512;
@@ -27,14 +27,14 @@ impl Sealed {
         &self.line
     }
 
-    /// Returns where the journal ends once the line is appended.
+    /// Returns the head of the journal after the line is appended.
     pub fn head(&self) -> Head {
         self.head
     }
 }
 
 impl Record {
-    /// Gives the record its place behind `prev` (nothing, for a header) and its hash.
+    /// Gives the record its place after `prev` (nothing, for a header) and its hash.
     pub fn seal(&self, prev: Option<Head>) -> Sealed {
         let index = prev.map_or(RecordIndex::HEADER, |head| head.records.next_index());
         let prev_hash = prev.map(|head| head.hash);
@@ -50,7 +50,7 @@ impl Record {
 fn seal(writer: ObjectWriter<'_>, index: RecordIndex) -> Sealed {
     let (mut line, place) = writer.bytes_and_place(HASH_KEY);
     let hash = Digest::of(&line);
-    // Every record has a member before and behind `record_hash`, so it stands between two commas.
+    // Every record has a member before and after `record_hash`, so it is between two commas.
     let end = line.len();
     [",\"", HASH_KEY, "\":\""].into_iter().for_each(|part| line.extend_from_slice(part.as_bytes()));
     hash.write_hex(&mut line);
@@ -62,7 +62,7 @@ fn seal(writer: ObjectWriter<'_>, index: RecordIndex) -> Sealed {
     Sealed { line, head: Head { hash, records: RecordCount::new(index.get() + 1) } }
 }
 
-/// Starts a record of about so many bytes; the hash and the line feed come later.
+/// Starts a record with capacity for so many bytes; the hash and the line feed are added later.
 fn begin<'a>(bytes: usize, prev_hash: Option<Digest>, index: RecordIndex) -> ObjectWriter<'a> {
     let writer = ObjectWriter::with_capacity(bytes + HASH_ROOM).count("index", index.get());
     match prev_hash {
@@ -96,7 +96,7 @@ impl Header {
 }
 
 impl StepRecord {
-    /// Writes the members in the order of their keys: there are many of these records.
+    /// Writes the members in the order of their keys, which avoids sorting in the most frequent record.
     fn write<'a>(&self, prev_hash: Option<Digest>, index: RecordIndex) -> ObjectWriter<'a> {
         let output = self.result.outcome().output().map_or(0, |output| output.bytes().len());
         begin(STEP_ROOM + output, prev_hash, index)

@@ -8,7 +8,7 @@ use super::fields::{self, Fields};
 use super::{CANONICALIZATION, ClockSource, HASH_ALGORITHM, JOURNAL_MAJOR_VERSION, LoopAction};
 use crate::verify::Reason;
 
-/// What kind of record a line holds.
+/// The kind of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordKind {
     Header,
@@ -28,7 +28,7 @@ impl RecordKind {
     }
 }
 
-/// Reads the profile a header names: strict when it says so, compat when it says nothing.
+/// Reads the profile that a header names; a header without one is compat.
 pub(crate) fn profile_of(header: Fields<'_, '_>) -> Option<ProfileName> {
     match header.get("profile") {
         None => Some(ProfileName::Compat),
@@ -36,7 +36,7 @@ pub(crate) fn profile_of(header: Fields<'_, '_>) -> Option<ProfileName> {
     }
 }
 
-/// Checks the shape of a record and adds what is wrong to `reasons`.
+/// Checks the shape of a record and adds its defects to `reasons`.
 pub(crate) fn check(fields: Fields<'_, '_>, profile: &Profile, reasons: &mut Vec<Reason>) {
     let kind = RecordKind::of(fields);
     let mut shape = Shape { profile, reasons };
@@ -203,7 +203,7 @@ impl Shape<'_> {
     }
 }
 
-/// A reader of version 1 reads every 1.x.y and refuses what it cannot know.
+/// Returns whether a version is 1.x.y: this reader refuses versions it cannot know.
 fn is_known_version(text: &str, typing: Typing) -> bool {
     let version = match typing {
         Typing::Strict => Version::parse(text),

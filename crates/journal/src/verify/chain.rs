@@ -30,7 +30,7 @@ pub struct ChainCheck {
     pub head: Option<Head>,
 }
 
-/// Why [`read_verified`] refuses a journal.
+/// The reasons why [`read_verified`] refuses a journal.
 #[derive(Debug)]
 pub enum ReadVerifiedError<E> {
     /// The chain is broken.
@@ -169,7 +169,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// Counts the lines of a stretch after a break, which nothing can be said about.
+    /// Counts the lines of a stretch after a break, which cannot be checked.
     fn uncheckable(stretch: Stretch<'_>) -> Self {
         Self { lines: count_lines(stretch.bytes), ..Self::begin(stretch) }
     }

@@ -2,7 +2,7 @@
 
 /// Returns the first line at which two journals differ, counting from 0; `None` when they are equal.
 ///
-/// A missing line feed at the end counts as a difference behind the last line.
+/// A missing line feed at the end counts as a difference after the last line.
 pub fn first_difference(left: &[u8], right: &[u8]) -> Option<u64> {
     if left == right {
         return None;

@@ -1,4 +1,4 @@
-//! Following a journal: what a verifier asks the program that wrote it.
+//! Following a journal: the questions of a verifier to the program that wrote it.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::record::{Control, StepRecord};
 
 /// Follows one journal from record to record.
 pub trait Follower {
-    /// Judges a step: whether it may come now, and whether its input hash is what it was given.
+    /// Checks that a step is allowed now, and that its input hash is that of its input.
     fn step(&mut self, record: &StepRecord) -> Vec<Reason>;
 
-    /// Judges a control decision. A checkpoint and a rollback have been judged already; the latter means to go on
-    /// from what was [kept](Self::keep).
+    /// Checks a control record. Checkpoints and rollbacks have been checked already; a rollback continues from a
+    /// [snapshot](Self::keep).
     fn control(&mut self, control: &Control) -> Vec<Reason>;
 
-    /// Keeps what is known behind the record `index`: a later rollback returns to it.
+    /// Takes a snapshot after record `index`, for a later rollback.
     fn keep(&mut self, index: RecordIndex);
 
-    /// Returns the artifact a step's output belongs to.
+    /// Returns the artifact that a step's output belongs to.
     fn artifact_key(&self, record: &StepRecord) -> Arc<str>;
 
-    /// Takes note of the state after the record just judged. Called from the spec level on.
+    /// Receives the state after the record just checked. Called from the spec level on.
     fn state(&mut self, state: &ReasoningState);
 
     /// Returns whether the run has reached a legal end.
     fn completeness(&self) -> Completeness;
 
-    /// Returns what could not be judged, and why.
+    /// Returns the parts that could not be checked, with the reasons.
     fn unchecked(&self) -> Vec<String>;
 }

@@ -1,4 +1,4 @@
-//! The level loop: which checks a verification makes, in which order.
+//! The level loop: the checks of a verification, in order.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub struct Checks {
     pub level: Level,
     /// A head that was stored elsewhere; the anchored level is checked whenever there is one.
     pub anchor: Option<Head>,
-    /// How many threads may hash.
+    /// The most threads that may hash.
     pub threads: NonZeroUsize,
 }
 
-/// Verifies a journal level by level. `problem` is the decoded problem, or what to report instead.
+/// Verifies a journal level by level. `problem` is the decoded problem, or the reason why there is none.
 pub fn verify(
     journal: &[u8],
     problem: Result<&Arc<ProblemSpec>, Outcome>,

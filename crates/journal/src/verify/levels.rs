@@ -1,4 +1,4 @@
-//! The levels that look into records: linked and spec.
+//! The levels that decode records: linked and spec.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use crate::fold::Fold;
 use crate::reader::Reader;
 use crate::record::{Chained, Control, Header, LoopAction, Record, StepRecord};
 
-/// What linked and spec found.
+/// The findings of the levels linked and spec.
 #[derive(Clone, Debug)]
 pub struct Trusted {
     /// Whether the level holds.
     pub outcome: Outcome,
     /// Whether the run reached a legal end. Meaningful when the level holds.
     pub completeness: Completeness,
-    /// What could not be judged.
+    /// The parts that could not be checked.
     pub unchecked: Vec<String>,
 }
 
-/// Checks what the journal itself can show: states that hang together, output and input hashes, the order of steps.
+/// Checks what the journal alone can show: links between states, output and input hashes, the order of steps.
 ///
 /// The chain level is expected to hold.
 pub fn check_linked(journal: &[u8], program: &dyn Verifiable) -> Trusted {
@@ -84,13 +84,13 @@ fn check(journal: &[u8], program: &dyn Verifiable, problem: Option<&Arc<ProblemS
 struct Walk<'a> {
     profile: Profile,
     follower: Box<dyn Follower + 'a>,
-    /// From the spec level on.
+    /// Present from the spec level on.
     fold: Option<Fold>,
     problem_hash: Option<Digest>,
     state_hash: Digest,
     step_index: u64,
     checkpoints: Checkpoints,
-    /// The step index behind the records that something returns to.
+    /// The step index after each record that a rollback returns to.
     kept: BTreeMap<RecordIndex, u64>,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
         problem.into_iter().chain(state).collect()
     }
 
-    /// Keeps what is needed to return to the record just judged, if anything does.
+    /// Takes a snapshot after the record just checked, if a rollback returns to it.
     fn keep(&mut self, wanted: &BTreeSet<RecordIndex>, index: RecordIndex) {
         if wanted.contains(&index) {
             self.kept.insert(index, self.step_index);
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a checkpoint's name or a return to it in.
+    /// Checks a checkpoint or a rollback.
     fn position(&mut self, index: RecordIndex, control: &Control) -> Result<(), CheckpointError> {
         match control {
             Control::Checkpoint(control) => self.checkpoints.add(&control.name, control.position, index),
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
         self.state_hash = control.state_hash();
     }
 
-    /// Folds a record in and compares the state with the hash the record claims.
+    /// Applies a record and compares the state with the hash that the record claims.
     fn fold(
         &mut self,
         (index, record): (RecordIndex, &Record),

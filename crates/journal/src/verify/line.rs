@@ -1,4 +1,4 @@
-//! One line by itself.
+//! Checks of a single line.
 
 use hence_canon::Digest;
 use hence_canon::scan::Member;
@@ -7,7 +7,7 @@ use hence_state::Profile;
 use super::{Reason, ReasonCode};
 use crate::record::{self, Chained, DecodeError, LINE_BYTES_MAX, Line, RecordKind, StepLayout};
 
-/// The reason a line is looked at.
+/// The purpose of reading a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To check it.
@@ -24,7 +24,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Returns why the line does not follow a line with the hash `before`, if it does not.
+    /// Returns the reason why the line does not follow a line with the hash `before`, if there is one.
     ///
     /// A line without a hash to compare lacks a member, which its shape reports.
     pub(super) fn misses(&self, before: Digest) -> Option<Reason> {
@@ -41,7 +41,7 @@ pub(super) struct Checked<'a> {
     pub(super) facts: Facts,
     /// The defects of the line.
     pub(super) reasons: Vec<Reason>,
-    /// The record, when it was asked for and the line has no defect.
+    /// The record, when it was requested and the line has no defect.
     pub(super) record: Option<Result<Chained, DecodeError>>,
     /// The bytes after the line.
     pub(super) rest: &'a [u8],

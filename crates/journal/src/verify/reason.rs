@@ -1,4 +1,4 @@
-//! Why a record does not hold.
+//! The reasons why a record does not hold.
 
 use std::fmt;
 
@@ -70,31 +70,31 @@ impl ReasonCode {
     }
 }
 
-/// One thing that does not hold: what, of which member, expected and found.
+/// One reason why a record does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reason {
-    /// What.
+    /// The kind of break.
     pub code: ReasonCode,
-    /// Of which member, where the code alone does not say.
+    /// The member, where the code alone does not imply it.
     pub member: Option<&'static str>,
-    /// What should stand there.
+    /// The expected value.
     pub expected: Option<String>,
-    /// What does.
+    /// The found value.
     pub found: Option<String>,
 }
 
 impl Reason {
-    /// Makes a reason of its code alone.
+    /// Creates a reason from its code alone.
     pub const fn new(code: ReasonCode) -> Self {
         Self { code, member: None, expected: None, found: None }
     }
 
-    /// Makes a reason with what was expected and found.
+    /// Creates a reason with an expected and a found value.
     pub fn mismatch(code: ReasonCode, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
         Self { expected: Some(expected.to_string()), found: Some(found.to_string()), ..Self::new(code) }
     }
 
-    /// Makes a reason unless two digests are equal.
+    /// Creates a reason unless two digests are equal.
     pub fn unless_equal(code: ReasonCode, expected: Digest, found: Digest) -> Option<Self> {
         (expected != found).then(|| Self::mismatch(code, expected, found))
     }

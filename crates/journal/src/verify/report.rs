@@ -6,20 +6,20 @@ use std::str::FromStr;
 use super::Reason;
 use crate::Head;
 
-/// How much is verified.
+/// A level of verification.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
     /// Each line is the canonical form of its value.
     Bytes,
-    /// Framing, shapes, indices and hashes chain up.
+    /// Framing, shapes, indices, hashes and links hold.
     Chain,
-    /// States, outputs and inputs that the journal itself can show hang together; steps come in a legal order.
+    /// The states, outputs and inputs that the journal shows are consistent; steps come in a legal order.
     Linked,
     /// The journal belongs to the given problem and every state follows from its results.
     Spec,
-    /// Running it again gives the same bytes.
+    /// A replay produces the same bytes.
     Replay,
-    /// The journal ends where a head kept elsewhere says it ends.
+    /// The journal ends at a head that was stored elsewhere.
     Anchored,
 }
 
@@ -61,25 +61,25 @@ impl FromStr for Level {
 /// The first record that does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Break {
-    /// Its line, from 0.
+    /// The line, from 0.
     pub line: u64,
-    /// Everything wrong with it.
+    /// The reasons.
     pub reasons: Vec<Reason>,
 }
 
-/// What one level found.
+/// The outcome of one level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Everything it checks holds.
+    /// The level holds.
     Holds,
-    /// Something does not.
+    /// The level is broken.
     Broken(Break),
-    /// It was not checked, and why.
+    /// The level was not checked, for this reason.
     NotChecked(String),
 }
 
 impl Outcome {
-    /// Makes the outcome of a level whose line `line` breaks for one reason.
+    /// Creates the outcome of a level that breaks at `line` for one reason.
     pub fn broken(line: u64, reason: Reason) -> Self {
         Self::Broken(Break { line, reasons: vec![reason] })
     }
@@ -90,36 +90,36 @@ impl Outcome {
     }
 }
 
-/// Whether a journal that holds tells a whole run.
+/// Whether a journal that holds is that of a finished run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Completeness {
     /// The run reached a legal end.
     Complete,
-    /// More should follow.
+    /// More records should follow.
     Incomplete,
 }
 
-/// A level and what it found.
+/// A level and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LevelReport {
     /// The level.
     pub level: Level,
-    /// What it found.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Parts of the level that could not be checked, and why.
+    /// The parts of the level that could not be checked, with the reasons.
     pub unchecked: Vec<String>,
 }
 
-/// What holds of a journal, and what was not shown.
+/// The result of a verification, including what was not checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// How many lines there are.
+    /// The number of lines.
     pub records: u64,
-    /// Where the journal ends, as far as its last line says.
+    /// The head, according to the last line.
     pub head: Option<Head>,
     /// The levels, cheapest first.
     pub levels: Vec<LevelReport>,
-    /// Whether it tells a whole run, when that could be judged.
+    /// Whether the run is finished, when that could be checked.
     pub completeness: Option<Completeness>,
 }
 
@@ -134,15 +134,7 @@ impl Report {
         !self.levels.iter().any(|report| matches!(report.outcome, Outcome::Broken(_)))
     }
 
-    /// Returns the cheapest broken level and its break.
-    pub fn first_break(&self) -> Option<(Level, &Break)> {
-        self.levels.iter().find_map(|report| match &report.outcome {
-            Outcome::Broken(found) => Some((report.level, found)),
-            _ => None,
-        })
-    }
-
-    /// Returns what the checks that were made cannot show, as sentences.
+    /// Returns sentences about what these checks cannot show.
     pub fn not_shown(&self) -> Vec<&'static str> {
         let checked =
             |level| self.outcome(level).is_some_and(|outcome| !matches!(outcome, Outcome::NotChecked(_)));
