@@ -32,7 +32,6 @@ mod kind;
 mod model;
 mod reply;
 mod retry;
-mod schema;
 mod settings;
 mod template;
 mod usage;

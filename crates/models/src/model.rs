@@ -9,11 +9,11 @@ use hence_capabilities::client::{HttpClient, block_on};
 use crate::api::{Message, Role};
 use crate::client::{ModelClient, ModelReply, RequestError, Retry};
 use crate::failure::{AskError, FailureClass};
+use crate::reply::{self, ReplySchema};
 use crate::retry::RetryDecision;
-use crate::schema::Shape;
 use crate::settings::{InvalidSettings, ModelSettings, Structure};
+use crate::template::NotGiven;
 use crate::usage::{Tokens, report};
-use crate::{reply, template::NotGiven};
 
 /// The shortest key that is a secret: local servers accept any word, and no text could be kept free of it.
 pub const KEY_BYTES_MIN: usize = 8;
@@ -73,9 +73,9 @@ impl Model {
     /// # Errors
     /// [`AskError`] when there is no usable answer in time. The key shows in none of them.
     pub fn ask(&self, question: &Question<'_>) -> Result<Answer, AskError> {
-        let shape = question.schema.map(Shape::read).transpose();
-        let shape = shape.map_err(|reason| failed(FailureClass::SchemaInvalid, reason))?;
-        let conversation = Conversation::begin(self, question, shape.as_ref());
+        let schema = question.schema.map(ReplySchema::read).transpose();
+        let schema = schema.map_err(|reason| failed(FailureClass::SchemaInvalid, reason))?;
+        let conversation = Conversation::begin(self, question, schema.as_ref());
         let answer = conversation.and_then(|conversation| {
             let answered = block_on(question.timeout, conversation.answer());
             let timed_out = || Err(AskError::TimedOut(question.timeout));
@@ -109,7 +109,7 @@ fn without_key(error: AskError, key: Option<&str>) -> AskError {
 /// The messages of one question so far, and what they cost.
 struct Conversation<'a> {
     settings: &'a ModelSettings,
-    shape: Option<&'a Shape>,
+    schema: Option<&'a ReplySchema>,
     key: Option<&'a str>,
     client: ModelClient<'a>,
     system: Option<String>,
@@ -119,7 +119,11 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn begin(model: &'a Model, question: &Question<'a>, shape: Option<&'a Shape>) -> Result<Self, AskError> {
+    fn begin(
+        model: &'a Model,
+        question: &Question<'a>,
+        schema: Option<&'a ReplySchema>,
+    ) -> Result<Self, AskError> {
         let (settings, input) = (&model.settings, question.input);
         let missing = |NotGiven(name)| {
             let message = format!("the prompt names `{name}`, which the input does not have");
@@ -128,14 +132,19 @@ impl<'a> Conversation<'a> {
         let system =
             settings.system.as_ref().map(|template| template.fill(input)).transpose().map_err(missing)?;
         let prompt = settings.prompt.fill(input).map_err(missing)?;
-        let schema = shape.map(Shape::source);
-        let client = ModelClient::new(settings, &model.http, question.key, schema, question.reply_bytes_max);
+        let client = ModelClient::new(
+            settings,
+            &model.http,
+            question.key,
+            schema.map(ReplySchema::source),
+            question.reply_bytes_max,
+        );
         Ok(Self {
             settings,
-            shape,
+            schema,
             key: question.key,
             client: client.map_err(|error| about(settings, error))?,
-            system: with_shape(system, shape, settings.structure),
+            system: with_schema(system, schema, settings.structure),
             messages: vec![Message { role: Role::User, text: prompt }],
             replies: 0,
             tokens: Tokens::default(),
@@ -155,7 +164,7 @@ impl<'a> Conversation<'a> {
                     RequestError::permanent(FailureClass::ReplyInvalid, message),
                 ));
             }
-            match reply::judge(&reply.text, self.shape) {
+            match reply::read(&reply.text, self.schema) {
                 Ok(output) => {
                     let meta = report(self.replies, self.tokens, self.settings.prices.as_ref());
                     return Ok(Answer { output, meta });
@@ -211,13 +220,13 @@ fn about(settings: &ModelSettings, error: RequestError) -> AskError {
 }
 
 /// Shows the schema in the system prompt where the provider does not hold the model to it.
-fn with_shape(system: Option<String>, shape: Option<&Shape>, structure: Structure) -> Option<String> {
-    let Some(shape) = shape.filter(|_| structure != Structure::Schema) else {
+fn with_schema(system: Option<String>, schema: Option<&ReplySchema>, structure: Structure) -> Option<String> {
+    let Some(schema) = schema.filter(|_| structure != Structure::Schema) else {
         return system;
     };
     let demand = format!(
         "Reply with one JSON object that satisfies this JSON Schema, and with nothing else:\n{}",
-        shape.source()
+        schema.source()
     );
     Some(system.map_or_else(|| demand.clone(), |system| format!("{system}\n\n{demand}")))
 }

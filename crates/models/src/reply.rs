@@ -1,31 +1,71 @@
-//! What a model said, judged.
+//! The check of a reply against the schema of its capability.
 
 use hence_canon::{Object, Value};
+use hence_capabilities::contract::Schema;
 
-use crate::schema::Shape;
-
-/// The member that holds a reply in plain words.
+/// The member that holds a reply without a schema.
 pub const TEXT_MEMBER: &str = "text";
 
-/// Reads a reply: the object it must be, or in plain words.
-///
-/// # Errors
-/// What is wrong with it, in words its author can mend it by.
-pub(crate) fn judge(text: &str, shape: Option<&Shape>) -> Result<Object, String> {
-    let Some(shape) = shape else { return Ok(Object::from_iter([(TEXT_MEMBER, text)])) };
-    let value =
-        hence_canon::parse(bare(text).as_bytes()).map_err(|error| format!("it is no JSON: {error}"))?;
-    let Value::Object(object) = &value else {
-        return Err(format!("it is no JSON object: found {}", value.kind()));
-    };
-    match shape.breach(&value) {
-        None => Ok(object.clone()),
-        Some(breach) => Err(format!("it does not fit the schema: {breach}")),
+/// How many mismatches a model is told at once: enough to fix a reply, few enough to read.
+const MISMATCHES_MAX: usize = 5;
+
+/// Most characters of the message about one mismatch: it repeats the value it is about.
+const MISMATCH_CHARACTERS_MAX: usize = 300;
+
+/// The JSON Schema of replies.
+#[derive(Clone, Debug)]
+pub(crate) struct ReplySchema(Schema);
+
+impl ReplySchema {
+    /// Reads a schema, which describes an object, because the output of a capability is one.
+    pub(crate) fn read(schema: &Value) -> Result<Self, String> {
+        // Providers demand that the type is stated.
+        let schema = match schema {
+            Value::Bool(true) => Object::from_iter([("type", "object")]),
+            Value::Object(object) if !object.contains_key("type") => object.with("type", "object"),
+            Value::Object(object) if object.get("type").and_then(Value::as_str) == Some("object") => {
+                object.clone()
+            }
+            _ => return Err("a model gives an object, and the schema describes something else".to_owned()),
+        };
+        Schema::read(&schema.into()).map(Self).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn source(&self) -> &Value {
+        self.0.source()
+    }
+
+    /// Describes how a reply does not fit, if it does not.
+    fn mismatches(&self, reply: &Value) -> Option<String> {
+        let mismatches = self.0.check_showing_values(reply, MISMATCHES_MAX);
+        let described = mismatches.iter().map(|mismatch| {
+            let message: String = mismatch.message.chars().take(MISMATCH_CHARACTERS_MAX).collect();
+            let place = &mismatch.pointer;
+            if place.is_root() { message } else { format!("at {place}: {message}") }
+        });
+        (!mismatches.is_empty()).then(|| described.collect::<Vec<_>>().join("; "))
     }
 }
 
-/// Takes away the fence that models like to put around JSON.
-fn bare(text: &str) -> &str {
+/// Reads a reply: an object that fits the schema, or without a schema the text itself.
+///
+/// # Errors
+/// A description of the defect that the model can fix its reply by.
+pub(crate) fn read(text: &str, schema: Option<&ReplySchema>) -> Result<Object, String> {
+    let Some(schema) = schema else { return Ok(Object::from_iter([(TEXT_MEMBER, text)])) };
+    let value = hence_canon::parse(without_fence(text).as_bytes())
+        .map_err(|error| format!("it is no JSON: {error}"))?;
+    let Value::Object(object) = &value else {
+        return Err(format!("it is no JSON object: found {}", value.kind()));
+    };
+    match schema.mismatches(&value) {
+        None => Ok(object.clone()),
+        Some(mismatches) => Err(format!("it does not fit the schema: {mismatches}")),
+    }
+}
+
+/// Removes the code fence that models like to put around JSON.
+fn without_fence(text: &str) -> &str {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     match fenced {
@@ -39,30 +79,65 @@ mod tests {
     use super::*;
     use hence_canon::parse;
 
+    fn schema(text: &str) -> Result<ReplySchema, String> {
+        ReplySchema::read(&parse(text.as_bytes()).unwrap())
+    }
+
     #[test]
-    fn a_reply_is_an_object_of_its_shape_or_says_what_is_wrong() {
+    fn a_reply_is_an_object_that_fits_or_the_defect_is_described() {
         let schema =
-            parse(br#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#);
-        let shape = Shape::read(&schema.unwrap()).unwrap();
-        let judged = |text: &str| judge(text, Some(&shape)).map(|object| Value::from(object).to_string());
-        assert_eq!(judged(" {\"n\": 1}\n").unwrap(), r#"{"n":1}"#);
-        assert_eq!(judged("```json\n{\"n\": 1}\n```").unwrap(), r#"{"n":1}"#);
-        // What is kept is exact, whatever the validator reads it as.
-        assert_eq!(
-            judged(r#"{"n": 100000000000000000000001}"#).unwrap(),
-            r#"{"n":100000000000000000000001}"#
-        );
-        for (wrong, said) in [
+            schema(r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#)
+                .unwrap();
+        let read = |text: &str| read(text, Some(&schema)).map(|object| Value::from(object).to_string());
+        assert_eq!(read(" {\"n\": 1}\n").unwrap(), r#"{"n":1}"#);
+        assert_eq!(read("```json\n{\"n\": 1}\n```").unwrap(), r#"{"n":1}"#);
+        // The output is exact, whatever number the validator makes of it.
+        assert_eq!(read(r#"{"n": 100000000000000000000001}"#).unwrap(), r#"{"n":100000000000000000000001}"#);
+        for (wrong, expected) in [
             ("Sure! Here it is: {}", "it is no JSON: "),
             ("", "it is no JSON: "),
             ("[1]", "it is no JSON object: found list"),
-            (r#"{"n": "1"}"#, "it does not fit the schema: at /n: "),
+            (r#"{"n": "1"}"#, "it does not fit the schema: at /n: \"1\" is not of type \"integer\""),
             ("{}", "it does not fit the schema: \"n\" is a required property"),
             (r#"{"n": 1, "n": 2}"#, "it is no JSON: "),
         ] {
-            let found = judged(wrong).unwrap_err();
-            assert!(found.starts_with(said), "{wrong}: {found}");
+            let found = read(wrong).unwrap_err();
+            assert!(found.starts_with(expected), "{wrong}: {found}");
         }
-        assert_eq!(judge("as it is", None).unwrap(), Object::from_iter([("text", "as it is")]));
+        assert_eq!(super::read("as it is", None).unwrap(), Object::from_iter([("text", "as it is")]));
+    }
+
+    #[test]
+    fn a_schema_describes_an_object_and_refers_to_nothing_outside() {
+        for good in [r#"{"type": "object"}"#, "true", "{}"] {
+            assert!(schema(good).is_ok(), "{good}");
+        }
+        for bad in [
+            r#"{"type": "array"}"#,
+            "false",
+            r#"{"type": ["object", "null"]}"#,
+            r#"{"type": "object", "properties": 1}"#,
+            r#"{"type": "object", "properties": {"a": {"$ref": "https://example.org/s"}}}"#,
+            r#"{"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}}"#,
+        ] {
+            assert!(schema(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_mismatch_names_its_place() {
+        let schema =
+            schema(r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n", "m"]}"#);
+        let schema = schema.unwrap();
+        let mismatches = |text: &str| schema.mismatches(&parse(text.as_bytes()).unwrap());
+        assert_eq!(mismatches(r#"{"n": 1, "m": 2}"#), None);
+        let described = mismatches(r#"{"n": "x"}"#).unwrap();
+        assert!(
+            described.contains("at /n: ") && described.contains("\"m\" is a required property"),
+            "{described}"
+        );
+        // The deepest reply that can be read can be checked.
+        let deep = format!(r#"{{"n": 1, "m": {}1{}}}"#, "[".repeat(500), "]".repeat(500));
+        assert_eq!(mismatches(&deep), None);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Value};
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 
 pub(crate) use plain::{exact, plain};
 
@@ -91,17 +91,31 @@ impl Schema {
 
     /// Returns every way in which a value does not fit, at most [`MISMATCHES_MAX`].
     pub fn check(&self, value: &Value) -> Vec<Mismatch> {
-        let value = plain(value);
-        let errors = self.validator.iter_errors(&value).take(MISMATCHES_MAX);
-        let mismatch = |error: jsonschema::ValidationError<'_>| {
+        self.mismatches(value, MISMATCHES_MAX, |error| {
             let mut message = error.masked_with("this").to_string();
             if matches!(error.kind(), ValidationErrorKind::Type { .. }) {
                 message.push_str(&format!(", found {}", kind(error.instance())));
             }
-            Mismatch {
-                pointer: error.instance_path().as_str().parse().unwrap_or_else(|_| JsonPointer::root()),
-                message: shortened(&message),
-            }
+            shortened(&message)
+        })
+    }
+
+    /// Returns ways in which a value does not fit, with the values in the messages: only for the author of the value.
+    pub fn check_showing_values(&self, value: &Value, mismatches_max: usize) -> Vec<Mismatch> {
+        self.mismatches(value, mismatches_max, |error| error.to_string())
+    }
+
+    fn mismatches(
+        &self,
+        value: &Value,
+        max: usize,
+        message: fn(&ValidationError<'_>) -> String,
+    ) -> Vec<Mismatch> {
+        let value = plain(value);
+        let errors = self.validator.iter_errors(&value).take(max);
+        let mismatch = |error: ValidationError<'_>| Mismatch {
+            pointer: error.instance_path().as_str().parse().unwrap_or_else(|_| JsonPointer::root()),
+            message: message(&error),
         };
         errors.map(mismatch).collect()
     }
