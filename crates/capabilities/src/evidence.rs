@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use crate::arguments::Arguments;
 use crate::builtin::{BuiltIn, optional, required};
 use crate::refusal::Refusal;
-use crate::text::text_of;
+use crate::template::text_of;
 
 pub(crate) const ALL: &[&BuiltIn] = &[&COLLECT, &SUPPORT];
 

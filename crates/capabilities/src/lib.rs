@@ -46,6 +46,7 @@ mod rules;
 mod ruling;
 pub mod secret;
 mod table;
+pub mod template;
 mod text;
 mod worker;
 

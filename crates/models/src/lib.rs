@@ -33,7 +33,6 @@ mod model;
 mod reply;
 mod retry;
 mod settings;
-mod template;
 mod usage;
 
 pub use decimal::{Cost, FRACTION_DIGITS_MAX, NotAPrice, Price, WHOLE_DIGITS_MAX};

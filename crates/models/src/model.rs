@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hence_canon::{Object, Value};
 use hence_capabilities::client::{HttpClient, block_on};
+use hence_capabilities::template::{Template, text_of};
 
 use crate::api::{Message, Role};
 use crate::client::{ModelClient, ModelReply, RequestError, Retry};
@@ -12,7 +13,6 @@ use crate::failure::{AskError, FailureClass};
 use crate::reply::{self, ReplySchema};
 use crate::retry::RetryDecision;
 use crate::settings::{InvalidSettings, ModelSettings, Structure};
-use crate::template::NotGiven;
 use crate::usage::{Tokens, report};
 
 /// The shortest key that is a secret: local servers accept any word, and no text could be kept free of it.
@@ -124,14 +124,18 @@ impl<'a> Conversation<'a> {
         question: &Question<'a>,
         schema: Option<&'a ReplySchema>,
     ) -> Result<Self, AskError> {
-        let (settings, input) = (&model.settings, question.input);
-        let missing = |NotGiven(name)| {
-            let message = format!("the prompt names `{name}`, which the input does not have");
-            failed(FailureClass::InvalidInput, message)
+        let settings = &model.settings;
+        let fill = |template: &Template| {
+            template.fill(|placeholder| {
+                placeholder.value(question.input).map(text_of).ok_or_else(|| {
+                    let name = &placeholder.name;
+                    let message = format!("the prompt names `{name}`, which the input does not have");
+                    failed(FailureClass::InvalidInput, message)
+                })
+            })
         };
-        let system =
-            settings.system.as_ref().map(|template| template.fill(input)).transpose().map_err(missing)?;
-        let prompt = settings.prompt.fill(input).map_err(missing)?;
+        let system = settings.system.as_ref().map(fill).transpose()?;
+        let prompt = fill(&settings.prompt)?;
         let client = ModelClient::new(
             settings,
             &model.http,

@@ -7,7 +7,8 @@ pub use read::{InvalidSettings, SettingsProblem};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::template::Template;
+use hence_capabilities::template::Template;
+
 use crate::usage::Prices;
 
 /// How many tokens a reply may have unless the settings say otherwise.

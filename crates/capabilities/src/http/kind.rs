@@ -6,12 +6,12 @@ use std::time::Duration;
 use hence_canon::{JsonPointer, Object, Value, parse};
 
 use super::response::Gives;
-use super::template::{Part, Template};
 use super::{Body, Http, is_idempotent};
 use crate::client::header::HeaderName;
 use crate::client::{HttpClient, Method, Url, is_loopback};
 use crate::provider::{Provider, ProviderKind};
 use crate::registry::Members;
+use crate::template::Template;
 
 /// How often a request is made again at most.
 const RETRIES_MAX: u64 = 10;
@@ -43,7 +43,7 @@ impl ProviderKind for HttpKind {
         let query = templates(members, "query");
         let headers = headers(members);
         let secret = query.iter().map(|(_, text)| text).chain(headers.iter().map(|(_, text)| text));
-        if secret.into_iter().any(|text| text.secrets().next().is_some()) && url.as_ref().is_some_and(is_open)
+        if secret.into_iter().any(|text| secrets(text).next().is_some()) && url.as_ref().is_some_and(is_open)
         {
             members.refuse("url", "secrets go over https, or to this machine");
         }
@@ -87,7 +87,7 @@ impl ProviderKind for HttpKind {
     fn schema(&self) -> Value {
         parse(
             br#"{
-          "description": "A request to an HTTP service. {name} in a text is a member of the input, {secrets.NAME} a secret.",
+          "description": "A request to an HTTP service. {{name}} or {{/pointer/0}} in a text stands for a value of the input, {{secrets.NAME}} for a secret.",
           "required": ["url"],
           "properties": {
             "method": {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], "default": "GET"},
@@ -113,25 +113,22 @@ impl ProviderKind for HttpKind {
 /// Reads the URL. Where a request goes is declared, never taken from an input.
 fn url(members: &mut Members<'_, '_>) -> Option<Template> {
     let text = members.required_text("url")?;
-    let template = match Template::read(&text) {
+    let template = match Template::read_strict(&text) {
         Ok(template) => template,
         Err(message) => {
             members.refuse("url", message);
             return None;
         }
     };
-    if template.secrets().next().is_some() {
+    if secrets(&template).next().is_some() {
         members.refuse("url", "secrets belong into headers or the query, not into the path");
         return None;
     }
-    let base = match template.parts().first() {
-        Some(Part::Literal(base)) => base.as_str(),
-        _ => "",
-    };
+    let base = template.start();
     let has_host = |url: &Url| ["http", "https"].contains(&url.scheme()) && url.has_host();
     // The host ends before the first place: otherwise what fills the place would be part of it.
     let rest = base.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
-    let host_ends = rest.contains(['/', '?']) || template.literal().is_some();
+    let host_ends = rest.contains(['/', '?']) || template.placeholders().next().is_none();
     match Url::parse(base) {
         Ok(url) if has_host(&url) && host_ends && url.username().is_empty() && url.password().is_none() => {
             Some(template)
@@ -149,8 +146,7 @@ fn url(members: &mut Members<'_, '_>) -> Option<Template> {
 
 /// Returns whether a URL can be read on its way: not encrypted, and not to this machine.
 fn is_open(template: &Template) -> bool {
-    let Some(Part::Literal(base)) = template.parts().first() else { return true };
-    let Ok(url) = Url::parse(base) else { return true };
+    let Ok(url) = Url::parse(template.start()) else { return true };
     url.scheme() != "https" && !is_loopback(&url)
 }
 
@@ -168,10 +164,10 @@ fn template(members: &mut Members<'_, '_>, value: &Value, place: &JsonPointer) -
         members.findings().add(place.clone(), format_args!("expected a text, found {}", value.kind()));
         return None;
     };
-    match Template::read(text) {
+    match Template::read_strict(text) {
         Ok(template) => {
-            for name in template.secrets() {
-                members.findings().needs_secret(place.clone(), name.clone());
+            for name in secrets(&template) {
+                members.findings().needs_secret(place.clone(), name.into());
             }
             Some(template)
         }
@@ -180,6 +176,11 @@ fn template(members: &mut Members<'_, '_>, value: &Value, place: &JsonPointer) -
             None
         }
     }
+}
+
+/// Iterates over the names of the secrets that a template has placeholders for.
+fn secrets(template: &Template) -> impl Iterator<Item = &str> {
+    template.placeholders().filter_map(|placeholder| placeholder.secret())
 }
 
 fn headers(members: &mut Members<'_, '_>) -> Vec<(HeaderName, Template)> {
@@ -191,10 +192,10 @@ fn headers(members: &mut Members<'_, '_>) -> Vec<(HeaderName, Template)> {
             continue;
         };
         // A key that is written into the file would be kept with every run.
-        if SECRET_HEADERS.contains(&header.as_str()) && template.literal().is_some() {
+        if SECRET_HEADERS.contains(&header.as_str()) && template.placeholders().next().is_none() {
             members
                 .findings()
-                .add(place, "refer to a secret: {secrets.NAME}; a secret is never written down here");
+                .add(place, "refer to a secret: {{secrets.NAME}}; a secret is never written down here");
         }
         headers.push((header, template));
     }

@@ -3,7 +3,6 @@
 mod kind;
 mod request;
 mod response;
-mod template;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,9 +14,9 @@ use hence_cognition::run::{CallError, Reply};
 use crate::client::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use crate::client::{BodyError, HttpClient, HttpRequest, Method, Stage, TransportError, block_on};
 use crate::provider::{Provider, ProviderCall};
+use crate::template::Template;
 pub(crate) use kind::HttpKind;
 use response::Gives;
-use template::Template;
 
 /// The longest wait between two attempts, whatever a server asks for.
 const WAIT_SECONDS_MAX: u64 = 60;

@@ -3,11 +3,11 @@
 use hence_canon::{Canonical, Value};
 use hence_cognition::run::CallError;
 
-use super::template::{Part, Template, Unfilled, percent_encoded, plain_member};
 use super::{Body, Http, failed};
 use crate::client::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use crate::client::{HttpRequest, Url};
 use crate::provider::ProviderCall;
+use crate::template::{Placeholder, Template};
 
 /// The class of a request that cannot be made from its input: trying again would not help.
 const INPUT_REFUSED: &str = "InputMappingError";
@@ -46,10 +46,12 @@ impl Http {
         if !self.query.is_empty() {
             let mut pairs = Vec::new();
             for (name, template) in &self.query {
-                match template.parts() {
-                    // A parameter that is one member of the input is left out with it.
-                    [Part::Input(member)] if call.input.get(member).is_none_or(Value::is_null) => {}
-                    _ => pairs.push((name, fill(template, call, &str::to_owned)?)),
+                // A parameter that is one value of the input is left out when that value is absent.
+                let absent = |only: &Placeholder| {
+                    only.secret().is_none() && only.value(call.input).is_none_or(Value::is_null)
+                };
+                if !template.only_placeholder().is_some_and(absent) {
+                    pairs.push((name, fill(template, call, &str::to_owned)?));
                 }
             }
             let encode = |(name, value): &(&std::sync::Arc<str>, String)| {
@@ -69,41 +71,47 @@ impl Http {
     }
 }
 
-/// Fills in a template; what comes from the input is encoded.
+/// Fills a template; `encode` is applied to values of the input.
 fn fill(
     template: &Template,
     call: &ProviderCall<'_>,
     encode: &dyn Fn(&str) -> String,
 ) -> Result<String, CallError> {
-    let mut text = String::new();
-    for part in template.parts() {
-        match part {
-            Part::Literal(literal) => text.push_str(literal),
-            Part::Secret(name) => text.push_str(&call.secrets.value(name)?),
-            Part::Input(name) => {
-                let value = plain_member(call.input, name).map_err(unfilled)?;
-                // As a segment of a path these would climb out of the place that was declared.
-                if value == "." || value == ".." {
-                    return Err(failed(
-                        INPUT_REFUSED,
-                        format!("the input `{name}` must not be {value:?} in a URL"),
-                    ));
-                }
-                text.push_str(&encode(&value));
-            }
+    template.fill(|placeholder| {
+        if let Some(name) = placeholder.secret() {
+            return call.secrets.value(name).map(|value| value.to_string());
         }
-    }
-    Ok(text)
+        let value = plain_value(placeholder, call.input)?;
+        // As a segment of a path these would climb out of the place that was declared.
+        if value == "." || value == ".." {
+            let message = format!("the input `{}` must not be {value:?} in a URL", placeholder.name);
+            return Err(failed(INPUT_REFUSED, message));
+        }
+        Ok(encode(&value))
+    })
 }
 
-fn unfilled(error: Unfilled) -> CallError {
-    let message = match error {
-        Unfilled::Absent(name) => format!("the input `{name}` is missing"),
-        Unfilled::NotPlain(name, kind) => {
-            format!("the input `{name}` is a string, a number or a boolean, found {kind}")
+/// Returns the text of a value that has one: of a text, a number or a boolean.
+fn plain_value(placeholder: &Placeholder, input: &Value) -> Result<String, CallError> {
+    let name = &placeholder.name;
+    match placeholder.value(input) {
+        None | Some(Value::Null) => Err(failed(INPUT_REFUSED, format!("the input `{name}` is missing"))),
+        Some(Value::String(text)) => Ok(text.to_string()),
+        Some(value @ (Value::Bool(_) | Value::Int(_) | Value::Float(_))) => Ok(value.to_string()),
+        Some(other) => {
+            let kind = other.kind();
+            let message = format!("the input `{name}` is a string, a number or a boolean, found {kind}");
+            Err(failed(INPUT_REFUSED, message))
         }
-    };
-    failed(INPUT_REFUSED, message)
+    }
+}
+
+/// Encodes a text so that it stands for itself anywhere in a URL.
+fn percent_encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 fn header(name: &HeaderName, text: &str) -> Result<HeaderValue, CallError> {

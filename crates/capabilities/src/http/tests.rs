@@ -136,14 +136,15 @@ fn class(result: Result<Value, CallError>) -> String {
 fn a_request_is_made_from_the_input_and_secrets_and_its_body_comes_back() {
     let server = Server::answering(&[&json("200 OK", r#"{"n": 9007199254740993}"#)]);
     let provider = format!(
-        r#""method": "PUT", "url": "http://{}/tickets/{{id}}?fixed=1",
-           "query": {{"q": "{{term}}", "left_out": "{{absent}}", "pair": "{{id}}-{{term}}"}},
-           "headers": {{"Authorization": "Bearer {{secrets.TOKEN}}", "X-Term": "t-{{term}}"}},
+        r#""method": "PUT", "url": "http://{}/tickets/{{{{id}}}}?fixed=1",
+           "query": {{"q": "{{{{term}}}}", "left_out": "{{{{absent}}}}", "pair": "{{{{id}}}}-{{{{term}}}}"}},
+           "headers": {{"Authorization": "Bearer {{{{secrets.TOKEN}}}}", "X-Term": "t-{{{{term}}}}"}},
            "body": "payload""#,
         server.address
     );
     let input = r#"{"id": "a/b ?", "term": "ü", "payload": {"b": 1, "a": 2.0}}"#;
-    let asked = ask(&Asked { provider: &provider.replace("t-{term}", "t-{id}"), input, ..Asked::default() });
+    let asked =
+        ask(&Asked { provider: &provider.replace("t-{{term}}", "t-{{id}}"), input, ..Asked::default() });
     assert_eq!(asked.unwrap().to_string(), r#"{"n":9007199254740993}"#);
     let request = server.requests().remove(0);
     let mut lines = request.lines();
@@ -321,7 +322,7 @@ fn an_idempotency_key_makes_it_safe_and_is_the_same_each_time() {
 
 #[test]
 fn a_server_that_repeats_a_secret_does_not_give_it_away() {
-    let headers = r#", "headers": {"X-Api-Key": "{secrets.TOKEN}"}"#;
+    let headers = r#", "headers": {"X-Api-Key": "{{secrets.TOKEN}}"}"#;
     let server = Server::answering(&[
         &json("200 OK", r#"{"you_said": "key hunter2-hunter2", "encoded": "aHVudGVyMi1odW50ZXIy"}"#),
         &json("401 Who", "bad key hunter2-hunter2"),
@@ -335,7 +336,8 @@ fn a_server_that_repeats_a_secret_does_not_give_it_away() {
 #[test]
 fn inputs_that_fit_no_url_are_refused_before_anything_is_sent() {
     let server = Server::answering(&[]);
-    let provider = format!(r#""url": "http://{}/a/{{id}}/b", "headers": {{"X-A": "{{h}}"}}"#, server.address);
+    let provider =
+        format!(r#""url": "http://{}/a/{{{{id}}}}/b", "headers": {{"X-A": "{{{{h}}}}"}}"#, server.address);
     for (input, message) in [
         (r#"{"h": "x"}"#, "the input `id` is missing"),
         (r#"{"id": null, "h": "x"}"#, "the input `id` is missing"),
@@ -353,14 +355,14 @@ fn inputs_that_fit_no_url_are_refused_before_anything_is_sent() {
 #[test]
 fn declarations_that_could_send_a_secret_astray_are_refused() {
     for (provider, message) in [
-        (r#""url": "http://{host}/""#, "a host that has no places in it"),
-        (r#""url": "https://example.com{path}""#, "a host that has no places in it"),
+        (r#""url": "http://{{host}}/""#, "a host that has no places in it"),
+        (r#""url": "https://example.com{{path}}""#, "a host that has no places in it"),
         (r#""url": "ftp://example.com/""#, "expected http:// or https://"),
         (r#""url": "https://u:p@example.com/""#, "no user and no password"),
-        (r#""url": "https://example.com/{secrets.TOKEN}""#, "not into the path"),
-        (r#""url": "http://example.com/", "headers": {"A": "{secrets.TOKEN}"}"#, "secrets go over https"),
+        (r#""url": "https://example.com/{{secrets.TOKEN}}""#, "not into the path"),
+        (r#""url": "http://example.com/", "headers": {"A": "{{secrets.TOKEN}}"}"#, "secrets go over https"),
         (
-            r#""url": "https://example.com/", "headers": {"A": "{secrets.NONE}"}"#,
+            r#""url": "https://example.com/", "headers": {"A": "{{secrets.NONE}}"}"#,
             "no secret `NONE` is declared",
         ),
         (
@@ -373,7 +375,12 @@ fn declarations_that_could_send_a_secret_astray_are_refused() {
             "only with an `idempotency_header`",
         ),
         (r#""url": "https://example.com/", "retries": 11"#, "from 0 to 10"),
-        (r#""url": "https://example.com/", "query": {"a": "{"}"#, "a brace"),
+        (r#""url": "https://example.com/", "query": {"a": "{{"}"#, "`{{` without `}}`"),
+        (r#""url": "https://example.com/{id}""#, "`{id}` is no placeholder: write `{{id}}`"),
+        (
+            r#""url": "https://example.com/", "headers": {"A": "{secrets.TOKEN}"}"#,
+            "write `{{secrets.TOKEN}}`",
+        ),
     ] {
         let refused = declare(provider, "").unwrap_err();
         assert!(refused.iter().any(|found| found.contains(message)), "{provider}: {refused:?}");

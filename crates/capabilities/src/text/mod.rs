@@ -8,8 +8,6 @@ mod template;
 
 use crate::builtin::BuiltIn;
 
-pub(crate) use pieces::plain as text_of;
-
 pub(crate) const ALL: &[&BuiltIn] = &[
     &pieces::SPLIT,
     &pieces::JOIN,

@@ -5,6 +5,7 @@ use hence_canon::{Object, Value};
 use crate::arguments::Arguments;
 use crate::builtin::{BuiltIn, optional, required};
 use crate::refusal::Refusal;
+use crate::template::text_of;
 
 pub(crate) const SPLIT: BuiltIn = BuiltIn {
     id: "text.split",
@@ -55,7 +56,7 @@ fn split(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
 
 fn join(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let (parts, separator) = (arguments.list("parts")?, arguments.text_or("separator", "")?);
-    let text: Vec<String> = parts.iter().map(plain).collect();
+    let text: Vec<String> = parts.iter().map(text_of).collect();
     Ok(Object::from_iter([("text", text.join(separator))]))
 }
 
@@ -66,14 +67,6 @@ fn lines(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let lines: Vec<Object> = (1..).zip(arguments.text("text")?.lines()).map(line).collect();
     let count = lines.len();
     Ok(Object::from_iter([("lines", Value::from(lines)), ("count", count.into())]))
-}
-
-/// Writes a value into running text: a text as it is, anything else as JSON.
-pub(crate) fn plain(value: &Value) -> String {
-    match value.as_str() {
-        Some(text) => text.to_owned(),
-        None => value.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
-//! Templates: text with places for values.
+//! The functions that fill templates.
 
 use hence_canon::{Object, Value};
 
-use super::pieces::plain;
 use crate::arguments::{Arguments, place};
 use crate::builtin::{BuiltIn, optional, required};
 use crate::refusal::Refusal;
-
-const OPEN: &str = "{{";
-const CLOSE: &str = "}}";
+use crate::template::{Part, Unclosed, parts, text_of};
 
 pub(crate) const FILL: BuiltIn = BuiltIn {
     id: "text.template",
@@ -46,20 +43,18 @@ fn fill_each(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
 
 fn filled(template: &str, values: &Value) -> Result<String, Refusal> {
     let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once(OPEN) {
-        let Some((name, after)) = behind.split_once(CLOSE) else {
-            return Err(Refusal::input(format_args!("`{OPEN}` without `{CLOSE}` in the template")));
-        };
-        text.push_str(before);
-        let name = name.trim();
-        let value = values.pointer(&place("template", name)?);
-        let value = value
-            .ok_or_else(|| Refusal::input(format_args!("the template names `{name}`, which is not given")))?;
-        text.push_str(&plain(value));
-        rest = after;
+    for part in parts(template) {
+        let part = part.map_err(|Unclosed| Refusal::input("`{{` without `}}` in the template"))?;
+        match part {
+            Part::Text(part) => text.push_str(part),
+            Part::Placeholder(name) => {
+                let value = values.pointer(&place("template", name)?).ok_or_else(|| {
+                    Refusal::input(format_args!("the template names `{name}`, which is not given"))
+                })?;
+                text.push_str(&text_of(value));
+            }
+        }
     }
-    text.push_str(rest);
     Ok(text)
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::{Object, Value};
+use hence_capabilities::template::Template;
 
 use super::{
     Api, Delivery, MAX_TOKENS_DEFAULT, ModelSettings, REPAIRS_DEFAULT, REPAIRS_MAX, RETRIES_DEFAULT,
     RETRIES_MAX, RetryPolicy, Structure, WAIT_DEFAULT, WAIT_MAX_DEFAULT,
 };
 use crate::decimal::Price;
-use crate::template::Template;
 use crate::usage::Prices;
 
 /// Settings that cannot be used: everything that is wrong.

@@ -8,7 +8,7 @@ fn asked(host: &str, server: &TlsServer, ca_file: &str) -> Result<Value, CallErr
     let port = server.port;
     let ca_file = if ca_file.is_empty() { String::new() } else { format!(r#", "ca_file": "{ca_file}""#) };
     let provider = format!(
-        r#""url": "https://{host}:{port}/", "retries": 0, "headers": {{"X-Api-Key": "{{secrets.TOKEN}}"}}{ca_file}"#
+        r#""url": "https://{host}:{port}/", "retries": 0, "headers": {{"X-Api-Key": "{{{{secrets.TOKEN}}}}"}}{ca_file}"#
     );
     ask(&Asked { provider: &provider, ..Asked::default() })
 }
