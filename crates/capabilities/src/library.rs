@@ -7,16 +7,15 @@ use std::time::Instant;
 use hence_canon::{JsonPointer, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
-use hence_cognition::skill::Skill;
-use hence_engine::Determinism;
-use hence_skills::{Effect, Host};
+use hence_cognition::skill::{Recovery, Skill};
+use hence_skills::{Determinism, Effect, Host};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
 use crate::families::FAMILIES;
 use crate::human;
 use crate::refusal::Refusal;
-use crate::registry::{Declarations, Effects, Recovery};
+use crate::registry::{Declarations, Effects};
 use crate::secret::{MissingSecret, Redactor, Vault};
 use crate::worker::Worker;
 
@@ -58,7 +57,7 @@ impl Library {
         self
     }
 
-    /// Iterates over the built-in capabilities by id, each with what it does.
+    /// Iterates over the built-in capabilities by id, each with a line that describes it.
     pub fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.built_in.values().map(|(one, _)| (one.id, one.does))
     }
@@ -83,14 +82,6 @@ impl Library {
             return Effects::None;
         }
         self.declared.get(id).map_or(Effects::Writes, |declared| declared.effects)
-    }
-
-    /// Returns what becomes of an undecided call unless its step says otherwise.
-    pub fn recovery(&self, id: &str) -> Recovery {
-        if self.built_in.contains_key(id) {
-            return Recovery::Retry;
-        }
-        self.declared.get(id).map_or(Recovery::Ask, |declared| declared.recovery)
     }
 
     /// Adds the value of a secret that no file declares, or why there is none.
@@ -166,13 +157,11 @@ impl Host for Library {
         }
     }
 
-    fn recovery(&self, capability: &str) -> hence_cognition::skill::Recovery {
-        use hence_cognition::skill::Recovery as Step;
-        match Self::recovery(self, capability) {
-            Recovery::Retry => Step::Retry,
-            Recovery::Ask => Step::Ask,
-            Recovery::Fail => Step::Fail,
+    fn recovery(&self, capability: &str) -> Recovery {
+        if self.built_in.contains_key(capability) {
+            return Recovery::Retry;
         }
+        self.declared.get(capability).map_or(Recovery::Ask, |declared| declared.recovery)
     }
 
     fn worker(&self) -> Box<dyn Capabilities + Send + '_> {

@@ -34,7 +34,7 @@ pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
 pub use drive::{Driver, finish};
 pub use effective_records::{EffectiveRecord, RecordKind, effective_records};
 pub use fork::{Carried, ForkError, carry_over, shared_before, shared_records};
-pub use hence_engine::OUTPUTS_STEP;
+pub use hence_engine::{Determinism, OUTPUTS_STEP};
 pub use host::{Effect, Host};
 pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};

@@ -37,7 +37,7 @@ impl World<'_> {
         // Through the worker, as a run calls it.
         let library = Library::with(declared);
         assert!(library.capability("c").is_some());
-        assert_eq!(library.determinism("c"), hence_engine::Determinism::Recorded);
+        assert_eq!(library.determinism("c"), hence_skills::Determinism::Recorded);
         library.worker().call(&call).map(|reply| reply.output)
     }
 }

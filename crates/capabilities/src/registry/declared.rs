@@ -9,7 +9,8 @@ use hence_cognition::capability::{
     CapabilitySpec, CognitiveHints, Confirmation, Gate, OnDenied, RequiredTrust, Safety, TrustLevel,
 };
 use hence_cognition::secret::INPUT_PREFIX;
-use hence_engine::Determinism;
+use hence_cognition::skill::Recovery;
+use hence_skills::Determinism;
 
 use super::{Findings, Members, fields};
 use crate::contract::Schema;
@@ -31,17 +32,6 @@ pub enum Effects {
     Reads,
     /// It changes something; doing it twice may matter.
     Writes,
-}
-
-/// What becomes of a call that was begun and of which nobody knows how it ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Recovery {
-    /// It is made again, with the same idempotency key.
-    Retry,
-    /// A person decides.
-    Ask,
-    /// The step fails.
-    Fail,
 }
 
 /// A capability as a file declares it.
@@ -194,10 +184,8 @@ fn class(members: &mut Members<'_, '_>, usual: Effects) -> (Determinism, Effects
         let message = "a deterministic capability has `effects: none`: a replay calls it again";
         members.refuse("determinism", message);
     }
-    let recovery = match members.word("recovery", &["retry", "ask", "fail"]) {
-        Some("retry") => Recovery::Retry,
-        Some("ask") => Recovery::Ask,
-        Some(_) => Recovery::Fail,
+    let recovery = match members.word("recovery", &Recovery::ALL.map(Recovery::name)) {
+        Some(name) => Recovery::find(name).unwrap_or(Recovery::Ask),
         None if effects == Effects::Writes => Recovery::Ask,
         None => Recovery::Retry,
     };

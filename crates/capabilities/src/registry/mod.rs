@@ -13,7 +13,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_cognition::capability::Safety;
 
-pub use declared::{Declared, Effects, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX, Recovery};
+pub use declared::{Declared, Effects, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX};
 pub use members::Members;
 pub use problem::{Findings, RegistryProblem};
 pub use schema::json_schema;

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use hence_canon::{Value, parse};
 use hence_cognition::capability::{Confirmation, OnDenied, RequiredTrust, TrustLevel};
-use hence_engine::Determinism;
+use hence_cognition::skill::Recovery;
+use hence_skills::Determinism;
 
 use super::*;
 

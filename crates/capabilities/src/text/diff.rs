@@ -61,6 +61,8 @@ fn lines(kind: &str, lines: &[&str], kept: &[bool], start: usize) -> Vec<Object>
 }
 
 /// Returns which lines of each side belong to a longest common sequence.
+///
+/// Written by hand: of several longest sequences the `similar` crate takes another one, and results are recorded.
 fn common(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let width = new.len() + 1;
     // `length[i * width + j]` is how many lines `old[i..]` and `new[j..]` share in order.

@@ -23,7 +23,7 @@ pub(crate) const SIMILARITY: BuiltIn = BuiltIn {
 
 fn similarity(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let (left, right) = (characters(arguments, "left")?, characters(arguments, "right")?);
-    let distance = distance(&left, &right);
+    let distance = strsim::generic_levenshtein(&left, &right);
     let longest = left.len().max(right.len());
     #[expect(clippy::cast_precision_loss, reason = "lengths are limited")]
     let ratio = if longest == 0 { 1.0 } else { 1.0 - distance as f64 / longest as f64 };
@@ -36,27 +36,6 @@ fn characters(arguments: &Arguments<'_>, name: &str) -> Result<Vec<char>, Refusa
         return Err(Refusal::too_large(format_args!("`{name}` has more than {CHARACTERS_MAX} characters")));
     }
     Ok(characters)
-}
-
-/// The Levenshtein distance, one row at a time.
-fn distance(left: &[char], right: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, one) in left.iter().enumerate() {
-        let mut diagonal = i;
-        let mut beside = i + 1;
-        let (first, rest) = match row.split_first_mut() {
-            Some(split) => split,
-            None => return left.len(),
-        };
-        *first = beside;
-        for (slot, other) in rest.iter_mut().zip(right) {
-            let replaced = diagonal + usize::from(one != other);
-            diagonal = *slot;
-            beside = replaced.min(diagonal + 1).min(beside + 1);
-            *slot = beside;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
