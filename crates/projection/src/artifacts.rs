@@ -125,7 +125,8 @@ impl<'a> NewArtifacts<'a> {
             content_ref: Some(made.content_ref.into()),
             summary: Some(made.summary.into()),
             metadata: Some(made.metadata),
-            ..artifact_common(id.clone())
+            artifact_id: id.clone(),
+            ..ArtifactCommon::default()
         };
         self.made.push(Artifact { common, content: made.content, extra: Object::new() });
         id
@@ -149,24 +150,8 @@ pub(crate) fn problem_artifact(run: &RunInfo<'_>, action: ActionId) -> Artifact 
         content_ref: Some("problem.json".into()),
         summary: Some(text::shortened(run.problem.prompt()).into()),
         metadata: Some(metadata),
-        ..artifact_common(ArtifactId::new(PROBLEM))
+        artifact_id: ArtifactId::new(PROBLEM),
+        ..ArtifactCommon::default()
     };
     Artifact { common, content: ArtifactContent::UserInstruction, extra: Object::new() }
-}
-
-/// Returns the common part of an artifact with only its id set.
-pub(crate) fn artifact_common(artifact_id: ArtifactId) -> ArtifactCommon {
-    ArtifactCommon {
-        artifact_id,
-        artifact_role: None,
-        name: None,
-        format: None,
-        revision: None,
-        producer_action_id: None,
-        derived_from: Vec::new(),
-        supersedes: None,
-        content_ref: None,
-        summary: None,
-        metadata: None,
-    }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::Object;
 use hence_cognition::run::StepOutcome;
 use hence_journal::RecordIndex;
 use hence_review::model::{Action, Artifact, MetaAction, MetaActionId, Residual};
@@ -153,12 +152,6 @@ fn open_unit(head: &UnitHead) -> MetaAction {
         intent: Some(head.intent.clone()),
         source: Some(MetaSource::PlanDeclared),
         parent_id: head.parent.clone(),
-        action_ids: Vec::new(),
-        outcome: None,
-        status: None,
-        produced_artifact_ids: Vec::new(),
-        residual_ids: Vec::new(),
-        tags: Vec::new(),
-        extra: Object::new(),
+        ..MetaAction::default()
     }
 }

@@ -1,15 +1,18 @@
-//! A builder of declared gaps.
+//! Declared gaps.
 
 use hence_canon::Object;
-use hence_review::model::{ActionId, ArtifactId, Residual, ResidualId, Target, TargetPart};
+use hence_review::model::{ActionId, ArtifactId, Residual, ResidualId, Target, TargetPart, Text};
 use hence_review::vocabulary::{ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus};
 
-/// A declared gap under construction.
-pub(crate) struct Gap(Residual);
-
-/// Begins an open gap that follows from the journal.
-pub(crate) fn gap(id: &str, kind: ResidualKind, severity: ResidualSeverity, statement: String) -> Gap {
-    Gap(Residual {
+/// Returns an open gap that follows from the journal, with the check that could close it.
+pub(crate) fn gap(
+    id: impl Into<Text>,
+    kind: ResidualKind,
+    severity: ResidualSeverity,
+    statement: impl Into<Text>,
+    check: impl Into<Text>,
+) -> Residual {
+    Residual {
         residual_id: ResidualId::new(id),
         kind,
         statement: statement.into(),
@@ -17,62 +20,55 @@ pub(crate) fn gap(id: &str, kind: ResidualKind, severity: ResidualSeverity, stat
         target: None,
         related_artifact_ids: Vec::new(),
         rationale: None,
-        suggested_check: None,
+        suggested_check: Some(check.into()),
         source: Some(ResidualSource::ToolInferred),
         status: Some(ResidualStatus::Open),
         introduced_by_action_id: None,
         tags: Vec::new(),
         extra: Object::new(),
-    })
+    }
 }
 
-impl Gap {
-    /// Sets the check that could close the gap.
-    pub(crate) fn check(mut self, check: &str) -> Self {
-        self.0.suggested_check = Some(check.into());
-        self
-    }
-
+/// Further members of a gap.
+pub(crate) trait GapMembers: Sized {
     /// Sets the part of the trace that the gap is about.
-    pub(crate) fn on(mut self, part: TargetPart) -> Self {
-        self.0.target = Some(Target::from(part));
-        self
+    fn on(self, part: TargetPart) -> Self;
+    /// Sets the artifact that the gap is about.
+    fn on_artifact(self, id: impl Into<Text>) -> Self {
+        self.on(TargetPart::Artifact(ArtifactId::new(id)))
     }
-
+    /// Sets the action that introduced the gap.
+    fn by(self, action: ActionId) -> Self;
     /// Sets the action that the gap is about and that introduced it.
-    pub(crate) fn of_action(self, action: ActionId) -> Self {
+    fn of_action(self, action: ActionId) -> Self {
         self.on(TargetPart::Action(action)).by(action)
     }
-
-    /// Sets the action that introduced the gap.
-    pub(crate) fn by(mut self, action: ActionId) -> Self {
-        self.0.introduced_by_action_id = Some(action);
-        self
-    }
-
-    /// Sets the affected artifacts.
-    pub(crate) fn related(mut self, artifacts: &[ArtifactId]) -> Self {
-        self.0.related_artifact_ids = artifacts.to_vec();
-        self
-    }
-
     /// Marks the gap as declared by whoever asked for the run.
-    pub(crate) fn declared(mut self) -> Self {
-        self.0.source = Some(ResidualSource::AgentDeclared);
-        self
+    fn declared(self) -> Self;
+}
+
+impl GapMembers for Residual {
+    fn on(self, part: TargetPart) -> Self {
+        Self { target: Some(Target::from(part)), ..self }
     }
 
-    /// Returns the gap as a residual of the trace format.
-    pub(crate) fn build(self) -> Residual {
-        self.0
+    fn by(self, action: ActionId) -> Self {
+        Self { introduced_by_action_id: Some(action), ..self }
+    }
+
+    fn declared(self) -> Self {
+        Self { source: Some(ResidualSource::AgentDeclared), ..self }
     }
 }
 
 /// Returns the gap of a run whose journal ends before the run does.
-pub(crate) fn unfinished(check: &str) -> Residual {
-    let statement = "The record ends before the run does.".to_owned();
-    gap("unfinished", ResidualKind::Limitation, ResidualSeverity::High, statement)
-        .check(check)
+pub(crate) fn unfinished(check: String) -> Residual {
+    let statement = "The record ends before the run does.";
+    gap("unfinished", ResidualKind::Limitation, ResidualSeverity::High, statement, check)
         .on(TargetPart::Trace)
-        .build()
+}
+
+/// Returns the gap of steps that never ran.
+pub(crate) fn not_run(statement: String, check: &str) -> Residual {
+    gap("not-run", ResidualKind::OutOfScope, ResidualSeverity::Medium, statement, check).on(TargetPart::Trace)
 }

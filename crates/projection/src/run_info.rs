@@ -62,9 +62,7 @@ impl RunInfo<'_> {
             version: Some(self.header.engine_version.clone()),
             method: Some(method.into()),
             determinism: Some(determinism),
-            duration_ms: None,
-            cost: None,
-            extra: Object::new(),
+            ..ExecutionMetadata::default()
         }
     }
 
@@ -105,7 +103,7 @@ impl RunInfo<'_> {
             expected_output: Some(ExpectedOutput {
                 artifact_ids: outputs.to_vec(),
                 result_summary: Some("every byte is equal".into()),
-                extra: Object::new(),
+                ..ExpectedOutput::default()
             }),
             limitations,
             notes: None,
@@ -124,19 +122,7 @@ pub(crate) fn repeatability(determinism: Determinism) -> Repeatability {
 
 /// Returns the common part of an action with only its texts set.
 pub(crate) fn action_common(id: ActionId, label: &str, rationale: &str) -> ActionCommon {
-    ActionCommon {
-        id,
-        label: label.into(),
-        rationale: rationale.into(),
-        detail: None,
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        evidence: Vec::new(),
-        observations: Vec::new(),
-        execution: None,
-        reproducibility: None,
-        meta_action_id: None,
-    }
+    ActionCommon { id, label: label.into(), rationale: rationale.into(), ..ActionCommon::default() }
 }
 
 /// Returns the step of an action that is not a gateway; gateways are made where their options are known.

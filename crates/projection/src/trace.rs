@@ -114,7 +114,7 @@ fn environment(parts: &TraceParts<'_>) -> ExecutionEnvironment {
     let component = EnvironmentComponent {
         name: "hence-engine".into(),
         version: Some(header.engine_version.clone()),
-        extra: Object::new(),
+        ..EnvironmentComponent::default()
     };
     let configuration = Object::from_iter([
         ("profile", Value::from(header.profile.to_string())),
@@ -167,7 +167,7 @@ fn metrics(parts: &TraceParts<'_>) -> Metrics {
         loops: count(parts.conclusion.loops),
         max_loop_iterations: count(parts.conclusion.iterations_max),
         meta_action_count: count(parts.meta_actions.len()),
-        extra: Object::new(),
+        ..Metrics::default()
     }
 }
 
@@ -228,10 +228,8 @@ pub(crate) fn links(run: &str, links: &[RunLink]) -> (Vec<TraceLink>, Option<Tra
     let lineage = others().find(|link| link.relation != RunRelation::Started).map(|parent| TraceLineage {
         parent_trace_id: Some(TraceId::new(parent.run.clone())),
         root_trace_id: Some(TraceId::new(parent.root.clone().unwrap_or_else(|| parent.run.clone()))),
-        chain_position: None,
         chain_status: Some(ChainStatus::Active),
-        latest_descendant_trace_id: None,
-        extra: Object::new(),
+        ..TraceLineage::default()
     });
     (others().enumerate().map(link).collect(), lineage)
 }

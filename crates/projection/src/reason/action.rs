@@ -32,11 +32,8 @@ pub(crate) fn intake(context: &Context<'_>) -> (Vec<Action>, Vec<Artifact>) {
             "The run is bound to one problem by its digest before anything else happens.",
         )
     };
-    let payload = ActionPayload {
-        request: None,
-        result: None,
-        result_summary: Some(format!("problem {} taken in", run.header.problem_spec_hash.short()).into()),
-    };
+    let summary = format!("problem {} taken in", run.header.problem_spec_hash.short());
+    let payload = ActionPayload { result_summary: Some(summary.into()), ..ActionPayload::default() };
     let step = ActionStep::Activity(ActivityType::ReadDocumentation, payload);
     (vec![Action { common, step, extra: Object::new() }], vec![problem])
 }
@@ -202,8 +199,7 @@ pub(super) fn decision(
         label: label.into(),
         chosen: control.action == action,
         rejected_because: (control.action != action).then(|| why_not.into()),
-        next_action_id: None,
-        extra: Object::new(),
+        ..DecisionOption::default()
     };
     let met = if is_met { "is met" } else { "is not met" };
     let because_met = format!("the condition {condition} is met");

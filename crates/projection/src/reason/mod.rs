@@ -169,7 +169,7 @@ impl RunView for ReasonView {
         let delta = TraceDelta {
             actions: vec![action],
             artifacts,
-            residuals: gap::of_step(self, context, result),
+            residuals: gap::of_step(self, context, result).into_iter().collect(),
             unit: self.unit(phase),
             achieved: match result.outcome() {
                 Outcome::Success(_) => Achieved::Yes,
@@ -194,7 +194,7 @@ impl RunView for ReasonView {
                 };
                 let delta = TraceDelta {
                     actions: vec![action::decision(self, context, index, control)],
-                    residuals: gap::of_loop(context, control),
+                    residuals: gap::of_loop(context, control).into_iter().collect(),
                     achieved: if is_exhausted { Achieved::No } else { Achieved::Unknown },
                     ..self.empty(Facts::Reason(fact))
                 };

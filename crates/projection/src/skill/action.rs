@@ -18,7 +18,7 @@ use hence_state::{Outcome, StepResult};
 use super::formal::{self, Around};
 use super::kind::{self, conclusion_unit, plan_unit};
 use super::{SKILL, SkillView, decision, gap};
-use crate::artifacts::{NewArtifact, NewArtifacts, Succession, artifact_common, problem_artifact};
+use crate::artifacts::{NewArtifact, NewArtifacts, Succession, problem_artifact};
 use crate::delta::{Achieved, Facts, TraceDelta};
 use crate::run_info::{action_common, action_step, repeatability};
 use crate::text;
@@ -71,7 +71,8 @@ fn skill_artifact(view: &SkillView<'_>, action: ActionId) -> Artifact {
         content_ref: Some("skill.json".into()),
         summary: Some(text::shortened(&skill.description).into()),
         metadata: Some(metadata),
-        ..artifact_common(ArtifactId::new(SKILL))
+        artifact_id: ArtifactId::new(SKILL),
+        ..ArtifactCommon::default()
     };
     Artifact { common, content: ArtifactContent::Plan, extra: Object::new() }
 }
@@ -295,13 +296,7 @@ fn summary(outcome: &StepOutcome) -> String {
 }
 
 fn observation(statement: &str) -> Observation {
-    Observation {
-        observation_id: None,
-        derived_from: Vec::new(),
-        statement: text::shortened(statement).into(),
-        confidence: None,
-        extra: Object::new(),
-    }
+    Observation { statement: text::shortened(statement).into(), ..Observation::default() }
 }
 
 /// Returns the errors of a failed result in one line.

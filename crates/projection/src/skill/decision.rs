@@ -62,8 +62,7 @@ fn option(label: String, because: Option<String>) -> DecisionOption {
         label: text::shortened(&label).into(),
         chosen: because.is_none(),
         rejected_because: because.map(|why| text::shortened(&why).into()),
-        next_action_id: None,
-        extra: Object::new(),
+        ..DecisionOption::default()
     }
 }
 

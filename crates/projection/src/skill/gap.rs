@@ -7,14 +7,16 @@ use hence_cognition::run::StepOutcome;
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
 use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
-use hence_review::vocabulary::{ActionType, ResidualKind, ResidualSeverity};
+use hence_review::vocabulary::ActionType;
+use hence_review::vocabulary::ResidualKind::{Assumption, Limitation, OpenQuestion, OutOfScope, Unverified};
+use hence_review::vocabulary::ResidualSeverity::{self, High, Low, Medium};
 use hence_skills::{CallHistory, CallName, Question, QuestionKind};
 
 use super::{SkillView, decision, kind};
 use crate::artifacts::PROBLEM;
-use crate::gaps::{Gap, gap, unfinished};
+use crate::gaps::{GapMembers as _, gap, not_run, unfinished};
 use crate::run_info::RunInfo;
-use crate::text::{self, shell_word};
+use crate::text::{shell_word, shortened};
 use crate::view::{Context, Ending};
 
 /// Returns the gaps of a step, about the action that shows it best.
@@ -26,58 +28,44 @@ pub(super) fn of_step(
     artifacts: &[Artifact],
 ) -> Vec<Residual> {
     let id = &step.id;
-    let mut gaps: Vec<Gap> = Vec::new();
+    let mut gaps: Vec<Residual> = Vec::new();
     match outcome.status {
         StepStatus::Failed => {
             let reason = outcome.failure.as_ref().map_or_else(String::new, |failure| format!(": {failure}"));
-            let statement = text::shortened(&format!("Step {id} failed{reason}"));
-            let found =
-                gap(&format!("failed-{action}"), ResidualKind::Limitation, ResidualSeverity::High, statement);
-            gaps.push(found.check("Mend what the error names and run the skill again."));
+            let statement = shortened(&format!("Step {id} failed{reason}"));
+            let check = "Mend what the error names and run the skill again.";
+            gaps.push(gap(format!("failed-{action}"), Limitation, High, statement, check));
         }
         StepStatus::Skipped => {
             let statement = format!("Step {id} was skipped: its condition did not hold.");
-            let found =
-                gap(&format!("skipped-{action}"), ResidualKind::OutOfScope, ResidualSeverity::Low, statement);
-            gaps.push(found.check("Confirm that the step was not needed."));
+            let check = "Confirm that the step was not needed.";
+            gaps.push(gap(format!("skipped-{action}"), OutOfScope, Low, statement, check));
         }
         StepStatus::Degraded => {
             let statement =
                 format!("Step {id} gave nothing: a gate denied it, and the run went on without it.");
-            let found = gap(
-                &format!("degraded-{action}"),
-                ResidualKind::OutOfScope,
-                ResidualSeverity::Medium,
-                statement,
-            );
-            gaps.push(
-                found.check("Ask why the gate denied, and whether the result stands without the step."),
-            );
+            let check = "Ask why the gate denied, and whether the result stands without the step.";
+            gaps.push(gap(format!("degraded-{action}"), OutOfScope, Medium, statement, check));
         }
         _ => {}
     }
     gaps.extend(limits(step, outcome, action));
-    let ids: Vec<ArtifactId> = artifacts.iter().map(|artifact| artifact.common.artifact_id.clone()).collect();
     if let Some(unmet) = unmet(kind, outcome) {
         let statement = format!("The check {id} did not hold: {unmet}.");
-        let found =
-            gap(&format!("check-{action}"), ResidualKind::Unverified, ResidualSeverity::High, statement);
-        gaps.push(
-            found
-                .check("Look at what the check found, and mend it or say why it does not matter.")
-                .related(&ids),
-        );
+        let check = "Look at what the check found, and mend it or say why it does not matter.";
+        let related_artifact_ids =
+            artifacts.iter().map(|artifact| artifact.common.artifact_id.clone()).collect();
+        let found = gap(format!("check-{action}"), Unverified, High, statement, check);
+        gaps.push(Residual { related_artifact_ids, ..found });
     }
-    gaps.into_iter().map(|gap| gap.of_action(action).build()).collect()
+    gaps.into_iter().map(|gap| gap.of_action(action)).collect()
 }
 
 /// Returns the gaps of loops that ended at their limit, of failed items and branches, and of gates that only warned.
-fn limits(step: &Step, outcome: &StepOutcome, action: ActionId) -> Vec<Gap> {
+fn limits(step: &Step, outcome: &StepOutcome, action: ActionId) -> Vec<Residual> {
     let mut gaps = Vec::new();
     let mut limit = |name: &str, severity: ResidualSeverity, statement: String, check: &str| {
-        let found =
-            gap(&format!("{name}-{action}"), ResidualKind::Limitation, severity, text::shortened(&statement));
-        gaps.push(found.check(check));
+        gaps.push(gap(format!("{name}-{action}"), Limitation, severity, shortened(&statement), check));
     };
     let (id, meta) = (&step.id, &outcome.meta);
     if let Flow::While(whiles) = &step.control.flow
@@ -87,40 +75,24 @@ fn limits(step: &Step, outcome: &StepOutcome, action: ActionId) -> Vec<Gap> {
         let statement = format!(
             "The loop of {id} ended at its limit of {made} iterations; `{condition}` may still hold."
         );
-        limit(
-            "loop-limit",
-            ResidualSeverity::High,
-            statement,
-            "Raise max_iterations, or ask why the condition stays.",
-        );
+        limit("loop-limit", High, statement, "Raise max_iterations, or ask why the condition stays.");
     }
     let failed = meta.get("foreach_errors").and_then(Value::as_array).unwrap_or_default();
     if !failed.is_empty() {
         let statement = format!("{} items of {id} failed and are missing from its result.", failed.len());
-        limit(
-            "items-failed",
-            ResidualSeverity::High,
-            statement,
-            "Look at the items by their index in the record.",
-        );
+        limit("items-failed", High, statement, "Look at the items by their index in the record.");
     }
     if let Some(errors) = meta.get("scatter_errors").and_then(Value::as_object) {
         let failed: Vec<String> =
             errors.iter().map(|(name, why)| format!("{name} ({})", shown(why))).collect();
         let statement =
             format!("These branches of {id} failed and have no part in its result: {}.", failed.join(", "));
-        limit(
-            "branches-failed",
-            ResidualSeverity::Medium,
-            statement,
-            "Ask whether the result stands without them.",
-        );
+        limit("branches-failed", Medium, statement, "Ask whether the result stands without them.");
     }
-    for (place, note) in outcome.notes.iter().filter(|note| &*note.kind == "safety_gate_warning").enumerate()
-    {
+    let warnings = outcome.notes.iter().filter(|note| &*note.kind == "safety_gate_warning");
+    for (place, note) in (1..).zip(warnings) {
         let statement = format!("Step {id} ran against the advice of a gate: {}", note.message);
-        let name = format!("gate-{}", place + 1);
-        limit(&name, ResidualSeverity::Medium, statement, "Ask whether the gate is right.");
+        limit(&format!("gate-{place}"), Medium, statement, "Ask whether the gate is right.");
     }
     gaps
 }
@@ -152,70 +124,52 @@ fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
 
 /// Returns the gap of outputs that a skill declares and no step wrote.
 pub(super) fn missing_outputs(missing: &str, action: ActionId) -> Residual {
-    let statement = text::shortened(&format!("The skill did not give what it declares: {missing}"));
-    gap("outputs-missing", ResidualKind::Limitation, ResidualSeverity::High, statement)
-        .check("Ask which step should have written them, and why it did not.")
-        .of_action(action)
-        .build()
+    let statement = shortened(&format!("The skill did not give what it declares: {missing}"));
+    let check = "Ask which step should have written them, and why it did not.";
+    gap("outputs-missing", Limitation, High, statement, check).of_action(action)
 }
 
 /// Returns the gaps of the run as a whole.
 pub(super) fn of_whole(view: &SkillView<'_>, context: &Context<'_>) -> Vec<Residual> {
     let mut gaps: Vec<Residual> = Vec::new();
-    let frame = &view.progress.state().memory.frame().clone();
-    for (place, assumption) in frame.assumptions.iter().enumerate() {
-        let id = format!("assumption-{}", place + 1);
-        let statement = format!("Taken for granted: {}", text::shortened(assumption));
-        let found = gap(&id, ResidualKind::Assumption, ResidualSeverity::Medium, statement)
-            .check("Establish it, or say what follows if it is wrong.")
-            .on(problem())
-            .declared();
-        gaps.push(found.build());
+    let frame = view.progress.state().memory.frame();
+    for (place, assumption) in (1..).zip(frame.assumptions.iter()) {
+        let statement = format!("Taken for granted: {}", shortened(assumption));
+        let check = "Establish it, or say what follows if it is wrong.";
+        let found = gap(format!("assumption-{place}"), Assumption, Medium, statement, check);
+        gaps.push(found.on_artifact(PROBLEM).declared());
     }
-    gaps.extend(set_by_hand(view));
+    // No step produced the values that a fork sets.
+    let set = view.pinned.links.origin.iter().flat_map(|origin| &origin.set);
+    for (place, (target, value)) in (1..).zip(set) {
+        let statement = format!("The fork sets {target} by hand: {}", shortened(&shown(value)));
+        let check = "Ask why it was set, and what follows if it is not so.";
+        let found = gap(format!("set-{place}"), Assumption, Medium, statement, check);
+        gaps.push(found.on_artifact(PROBLEM).declared());
+    }
     gaps.extend(unread(view, frame));
     if !view.pinned.inputs.is_empty() {
         let names: Vec<&str> = view.pinned.inputs.keys().map(|name| &**name).collect();
-        let statement =
-            format!("The inputs are taken as they were given: {}", text::shortened(&names.join(", ")));
-        let found = gap("inputs-as-given", ResidualKind::Assumption, ResidualSeverity::Low, statement)
-            .check("Compare them with where they come from.")
-            .on(problem());
-        gaps.push(found.build());
+        let statement = format!("The inputs are taken as they were given: {}", shortened(&names.join(", ")));
+        let check = "Compare them with where they come from.";
+        gaps.push(gap("inputs-as-given", Assumption, Low, statement, check).on_artifact(PROBLEM));
     }
-    gaps.extend(unchecked(view, context).filter(|_| view.checked));
-    if !view.checked {
-        let statement = "No step of the skill checked a result.".to_owned();
-        let found = gap("no-verification", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
-            .check("Add a step that checks, or judge the outputs by hand.")
-            .on(TargetPart::Trace);
-        gaps.push(found.build());
+    if view.checked {
+        gaps.extend(unchecked(view, context));
+    } else {
+        let check = "Add a step that checks, or judge the outputs by hand.";
+        let statement = "No step of the skill checked a result.";
+        gaps.push(gap("no-verification", Unverified, Medium, statement, check).on(TargetPart::Trace));
     }
     for (capability, (steps, first)) in &view.recorded {
         let statement = format!(
             "The results of {capability} ({steps} steps) are on record and cannot be computed again."
         );
-        let id = format!("recorded-{capability}");
-        let found = gap(&id, ResidualKind::Limitation, ResidualSeverity::Low, statement)
-            .check(&format!("{} compares everything else", context.run.replay_command()))
-            .on(TargetPart::Action(*first));
-        gaps.push(found.build());
+        let check = format!("{} compares everything else", context.run.replay_command());
+        let found = gap(format!("recorded-{capability}"), Limitation, Low, statement, check);
+        gaps.push(found.on(TargetPart::Action(*first)));
     }
     gaps
-}
-
-/// Returns the gaps of values that a fork sets: no step produced them.
-fn set_by_hand(view: &SkillView<'_>) -> Vec<Residual> {
-    let set = view.pinned.links.origin.iter().flat_map(|origin| &origin.set);
-    let gaps = set.enumerate().map(|(number, (target, value))| {
-        let statement = format!("The fork sets {target} by hand: {}", text::shortened(&shown(value)));
-        gap(&format!("set-{}", number + 1), ResidualKind::Assumption, ResidualSeverity::Medium, statement)
-            .check("Ask why it was set, and what follows if it is not so.")
-            .on(problem())
-            .declared()
-            .build()
-    });
-    gaps.collect()
 }
 
 /// Returns the gap of outputs that no check covers, neither directly nor through artifacts made from them.
@@ -234,13 +188,14 @@ fn unchecked(view: &SkillView<'_>, context: &Context<'_>) -> Option<Residual> {
         }
     }
     let outputs: Vec<ArtifactId> = view.outputs.iter().filter(|id| !covered.contains(id)).cloned().collect();
+    if outputs.is_empty() {
+        return None;
+    }
     let named: Vec<&str> = outputs.iter().map(ArtifactId::as_str).collect();
-    let statement = format!("No step checked these outputs: {}", text::shortened(&named.join(", ")));
-    let found = gap("outputs-unchecked", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
-        .check("Add a step that checks them, or judge them by hand.")
-        .on(TargetPart::Trace)
-        .related(&outputs);
-    Some(found.build()).filter(|_| !outputs.is_empty())
+    let statement = format!("No step checked these outputs: {}", shortened(&named.join(", ")));
+    let check = "Add a step that checks them, or judge them by hand.";
+    let found = gap("outputs-unchecked", Unverified, Medium, statement, check).on(TargetPart::Trace);
+    Some(Residual { related_artifact_ids: outputs, ..found })
 }
 
 /// Returns the gaps of constraints and success criteria of the frame that no step reads.
@@ -248,7 +203,7 @@ fn unread(view: &SkillView<'_>, frame: &Frame) -> Vec<Residual> {
     let declared = [("constraints", &frame.constraints), ("success_criteria", &frame.success_criteria)];
     let mut gaps = Vec::new();
     for (field, object) in declared {
-        for (place, (name, value)) in object.iter().enumerate() {
+        for (place, (name, value)) in (1..).zip(object.iter()) {
             let whole = format!("frame.{field}");
             let path = format!("{whole}.{name}");
             let reads = |text: &str| {
@@ -257,16 +212,10 @@ fn unread(view: &SkillView<'_>, frame: &Frame) -> Vec<Residual> {
             if view.frame_reads.iter().any(|text| reads(text)) {
                 continue;
             }
-            let said = format!("No step reads the frame's {field} {name}: {}", shown(value));
-            let found = gap(
-                &format!("{}-{}", field.replace('_', "-"), place + 1),
-                ResidualKind::Unverified,
-                ResidualSeverity::Medium,
-                text::shortened(&said),
-            )
-            .check("Check the outputs against it by hand, or add a step that does.")
-            .on(problem());
-            gaps.push(found.build());
+            let statement = shortened(&format!("No step reads the frame's {field} {name}: {}", shown(value)));
+            let check = "Check the outputs against it by hand, or add a step that does.";
+            let id = format!("{}-{place}", field.replace('_', "-"));
+            gaps.push(gap(id, Unverified, Medium, statement, check).on_artifact(PROBLEM));
         }
     }
     gaps
@@ -278,25 +227,14 @@ pub(super) fn of_end(view: &SkillView<'_>, run: &RunInfo<'_>, ending: &Ending) -
     let steps = view.skill().steps.iter().map(|step| &step.id);
     let never: Vec<&str> = steps.filter(|id| !view.seen.contains(*id)).map(|id| &**id).collect();
     if !never.is_empty() {
-        let statement = format!(
-            "{} steps of the skill did not run: {}.",
-            never.len(),
-            text::shortened(&never.join(", "))
-        );
-        let found = gap("not-run", ResidualKind::OutOfScope, ResidualSeverity::Medium, statement)
-            .check("Do not take the outputs for more than the steps that ran.")
-            .on(TargetPart::Trace);
-        gaps.push(found.build());
+        let names = shortened(&never.join(", "));
+        let statement = format!("{} steps of the skill did not run: {names}.", never.len());
+        gaps.push(not_run(statement, "Do not take the outputs for more than the steps that ran."));
     }
-    if *ending != Ending::Unfinished {
-        return gaps;
+    if *ending == Ending::Unfinished {
+        gaps.push(unfinished(run.resume_command()));
     }
-    gaps.push(unfinished(&run.resume_command()));
     gaps
-}
-
-fn problem() -> TargetPart {
-    TargetPart::Artifact(ArtifactId::new(PROBLEM))
 }
 
 /// Returns the unanswered questions: of each call that asks, and of the due step if it has not asked yet.
@@ -336,7 +274,7 @@ fn for_value(run: &RunInfo<'_>, step: &str, place: &str, input: &Value) -> Resid
     let asked = decision::question(input).unwrap_or_else(|| format!("what {step} should do"));
     let offered = decision::offered(input);
     let among = if offered.is_empty() { String::new() } else { format!(" ({})", offered.join(" or ")) };
-    let who = input.get("who").and_then(Value::as_str).map_or_else(|| "a person".to_owned(), text::shortened);
+    let who = input.get("who").and_then(Value::as_str).map_or_else(|| "a person".to_owned(), shortened);
     let statement = format!("Step {step} waits for {who} to say: {asked}{among}");
     question(run, place, statement, &["--value JSON"])
 }
@@ -353,8 +291,6 @@ fn for_decision(run: &RunInfo<'_>, call: &CallName, place: &str) -> Residual {
 fn question(run: &RunInfo<'_>, place: &str, statement: String, answers: &[&str]) -> Residual {
     let command = format!("hence answer {} {}", shell_word(run.id()), shell_word(place));
     let ways: Vec<String> = answers.iter().map(|answer| format!("{command} {answer}")).collect();
-    gap(&format!("question-{place}"), ResidualKind::OpenQuestion, ResidualSeverity::High, statement)
-        .check(&format!("{}, then {}", ways.join(" or "), run.resume_command()))
-        .on(TargetPart::Trace)
-        .build()
+    let check = format!("{}, then {}", ways.join(" or "), run.resume_command());
+    gap(format!("question-{place}"), OpenQuestion, High, statement, check).on(TargetPart::Trace)
 }

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use hence_engine::resolve;
 use hence_journal::{Control, RecordIndex};
 use hence_review::model::{Action, ArtifactId, MetaActionId, Residual, TargetPart};
-use hence_review::vocabulary::{ResidualKind, ResidualSeverity};
+use hence_review::vocabulary::ResidualKind::{Limitation, OutOfScope, Unverified};
+use hence_review::vocabulary::ResidualSeverity::{High, Low, Medium};
 use hence_state::StepResult;
 use hence_variables::{Change, Event, Name, Place, Scope, StateId, Status};
 
 use crate::ProjectError;
 use crate::artifacts::PROBLEM;
 use crate::delta::{Achieved, Facts, TraceDelta, UnitHead, Units};
-use crate::gaps::gap;
+use crate::gaps::{GapMembers as _, gap};
 use crate::run_info::RunInfo;
 use crate::text;
 use crate::view::{Conclusion, Context, Ending, RunView};
@@ -230,53 +231,34 @@ fn gaps_of_run(view: &VariablesView) -> Vec<Residual> {
     if view.writes == 0 {
         return Vec::new();
     }
-    let statement = "Values were set from outside; nothing in the record checks them.".to_owned();
-    let unchecked = gap("values-from-outside", ResidualKind::Unverified, ResidualSeverity::Medium, statement)
-        .check("Compare the values with what they were taken from.")
-        .on(TargetPart::Trace);
-    let statement =
-        "What a value was computed from is not recorded: what its task read since it last wrote counts as its source."
-            .to_owned();
-    let sources = gap("sources-inferred", ResidualKind::Limitation, ResidualSeverity::Low, statement)
-        .check("Do not take the lineage for more than the order of reads and writes.")
-        .on(TargetPart::Artifact(ArtifactId::new(PROBLEM)));
-    vec![unchecked.build(), sources.build()]
+    let statement = "Values were set from outside; nothing in the record checks them.";
+    let check = "Compare the values with what they were taken from.";
+    let unchecked = gap("values-from-outside", Unverified, Medium, statement, check).on(TargetPart::Trace);
+    let statement = "What a value was computed from is not recorded: what its task read since it last wrote counts as its source.";
+    let check = "Do not take the lineage for more than the order of reads and writes.";
+    vec![unchecked, gap("sources-inferred", Limitation, Low, statement, check).on_artifact(PROBLEM)]
 }
 
 /// Returns the gaps of tasks without an answer.
 fn gaps_of_end(view: &VariablesView, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
+    let check = format!("hence vars status {}", text::shell_word(run.id()));
     let mut gaps = Vec::new();
-    let run = text::shell_word(run.id());
     for (state, task) in &view.tasks {
         let why =
             task.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", text::shortened(reason)));
         let (kind, severity, statement) = match task.status {
             Status::Complete => continue,
-            Status::Incomplete => (
-                ResidualKind::Limitation,
-                ResidualSeverity::High,
-                format!("The task {state} has no final answer."),
-            ),
-            Status::Cancelled => (
-                ResidualKind::OutOfScope,
-                ResidualSeverity::Medium,
-                format!("The task {state} was called off{why}"),
-            ),
-            Status::Error => {
-                (ResidualKind::Limitation, ResidualSeverity::High, format!("The task {state} failed{why}"))
-            }
+            Status::Incomplete => (Limitation, High, format!("The task {state} has no final answer.")),
+            Status::Cancelled => (OutOfScope, Medium, format!("The task {state} was called off{why}")),
+            Status::Error => (Limitation, High, format!("The task {state} failed{why}")),
         };
-        let found = gap(&format!("task-{state}"), kind, severity, statement)
-            .check(&format!("hence vars status {run}"))
-            .on(TargetPart::Trace);
-        gaps.push(found.build());
+        gaps.push(
+            gap(format!("task-{state}"), kind, severity, statement, check.as_str()).on(TargetPart::Trace),
+        );
     }
     if view.tasks.is_empty() && *ending == Ending::Unfinished {
-        let statement = "Nothing was done in the run.".to_owned();
-        let found = gap("unfinished", ResidualKind::Limitation, ResidualSeverity::High, statement)
-            .check(&format!("hence vars status {run}"))
-            .on(TargetPart::Trace);
-        gaps.push(found.build());
+        let statement = "Nothing was done in the run.";
+        gaps.push(gap("unfinished", Limitation, High, statement, check).on(TargetPart::Trace));
     }
     gaps
 }

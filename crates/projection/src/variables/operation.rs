@@ -98,8 +98,7 @@ fn rollback_decision(words: &Words, supporting_inputs: Vec<ArtifactId>) -> Gatew
         label: label.into(),
         chosen: because.is_none(),
         rejected_because: because.map(Into::into),
-        next_action_id: None,
-        extra: Object::new(),
+        ..DecisionOption::default()
     };
     GatewayPayload {
         decision_basis: Some(words.result.as_str().into()),

@@ -6,13 +6,12 @@ use hence_canon::Value;
 
 use crate::wire::{Action, Entry, Position, Trace};
 
-use super::graph::Components;
-use super::graph::{Graph, Node, Rows};
+use super::graph::{Components, Graph, Node, Rows};
 
 /// The artifact graph, with its ids looked up once.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    pub(super) graph: Graph,
+    pub(crate) graph: Graph,
     pub(super) components: Components,
     producers: Vec<Option<Position>>,
     /// Per artifact: its stated sources.
@@ -50,34 +49,9 @@ impl Flow {
         Self { graph, components, producers, sources, inputs, outputs }
     }
 
-    /// Returns the node of the artifact at a place, if it has an id.
-    pub(crate) fn node_of_artifact(&self, trace: &Trace, place: usize) -> Option<Node> {
-        node_of_artifact(trace, place)
-    }
-
     /// Returns the producer of an artifact: the one it states, or else the first action that outputs it.
     pub(crate) fn producer(&self, node: Node) -> Option<Position> {
         self.producers.get(node.place()).copied().flatten()
-    }
-
-    /// Returns the node of an id that the trace names.
-    pub(crate) fn find(&self, id: &str) -> Option<Node> {
-        self.graph.find(id)
-    }
-
-    /// Returns the id of a node.
-    pub(crate) fn id(&self, node: Node) -> &str {
-        self.graph.id(node)
-    }
-
-    /// Returns whether an artifact has the id of a node.
-    pub(crate) fn is_artifact(&self, node: Node) -> bool {
-        self.graph.is_artifact(node)
-    }
-
-    /// Returns the number of ids in the trace.
-    pub(crate) fn len(&self) -> usize {
-        self.graph.len()
     }
 
     /// Returns the stated sources of the artifact at a place, without items that are not texts.
@@ -132,7 +106,8 @@ fn texts(list: Option<&Value>) -> impl Iterator<Item = &Arc<str>> {
     })
 }
 
-fn node_of_artifact(trace: &Trace, place: usize) -> Option<Node> {
+/// Returns the node of the artifact at a place, if it has an id.
+pub(crate) fn node_of_artifact(trace: &Trace, place: usize) -> Option<Node> {
     trace.artifact_ids().number_at(place).map(|number| Node::at(number as usize))
 }
 

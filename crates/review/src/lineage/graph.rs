@@ -79,7 +79,7 @@ impl Rows {
 ///
 /// Ids of artifacts come first, in the order of the trace; ids that are only mentioned follow.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     artifacts: Arc<Interner>,
     named: Interner,
     parents: Rows,
@@ -107,22 +107,22 @@ impl Graph {
         self.children = Rows::of_pairs(self.len(), &derivations);
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<Node> {
+    pub(crate) fn find(&self, id: &str) -> Option<Node> {
         let named = || Some(self.artifacts.len() + self.named.find(id)?);
         self.artifacts.find(id).or_else(named).map(Node::at)
     }
 
-    pub(super) fn id(&self, node: Node) -> &str {
+    pub(crate) fn id(&self, node: Node) -> &str {
         let named = || self.named.text(node.place().checked_sub(self.artifacts.len())?);
         self.artifacts.text(node.place()).or_else(named).unwrap_or("")
     }
 
     /// Returns whether an artifact has the id of a node.
-    pub(super) fn is_artifact(&self, node: Node) -> bool {
+    pub(crate) fn is_artifact(&self, node: Node) -> bool {
         node.place() < self.artifacts.len()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.artifacts.len() + self.named.len()
     }
 

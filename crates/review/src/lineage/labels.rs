@@ -7,7 +7,7 @@ use hence_canon::Value;
 use crate::interner::Interner;
 use crate::wire::{Action, Position, Trace};
 
-use super::flow::Flow;
+use super::flow::{Flow, node_of_artifact};
 use super::graph::Node;
 
 /// A text that targets are compared by, as a small number.
@@ -38,7 +38,7 @@ impl Labels {
         let mut nodes = vec![[None, None]; flow.graph.len()];
         for (place, artifact) in trace.artifacts().iter().enumerate() {
             // Only artifacts have a name and a producer; a bare id in a list has no target.
-            let Some(node) = flow.node_of_artifact(trace, place) else { continue };
+            let Some(node) = node_of_artifact(trace, place) else { continue };
             if let Some(slot @ [None, None]) = nodes.get_mut(node.place()) {
                 let made_on = flow.producer(node).and_then(|at| targets.get(at.get()).copied().flatten());
                 *slot = [label(text(artifact.source().get("name"))), made_on];

@@ -14,7 +14,7 @@ use crate::wire::{Position, Trace};
 
 use labels::Labels;
 
-pub(crate) use flow::Flow;
+pub(crate) use flow::{Flow, node_of_artifact};
 pub(crate) use graph::Node;
 pub use render::{Direction, Picture};
 pub(crate) use stale::Answers;
@@ -44,28 +44,42 @@ impl Lineage {
     ///
     /// The artifact itself is among them only when its derivation runs in a circle.
     pub fn ancestors(&self, id: &str) -> Vec<&str> {
-        self.reached(id, |node| self.flow.graph.parents(node))
+        let start = self.flow.graph.find(id);
+        let parents = start.map_or(&[][..], |start| self.flow.graph.parents(start));
+        self.sorted_ids(self.with_sources(parents))
     }
 
     /// Returns the ids of the artifacts made from an artifact, directly or not, sorted.
     pub fn descendants(&self, id: &str) -> Vec<&str> {
-        self.reached(id, |node| self.flow.graph.children(node))
+        let start = self.flow.graph.find(id);
+        let children = start.map_or(&[][..], |start| self.flow.graph.children(start));
+        self.sorted_ids(self.with_derived(children))
     }
 
     /// Returns the known ones of these ids together with all their ancestors, sorted: one walk for many.
     pub fn with_ancestors<'b>(&self, ids: impl IntoIterator<Item = &'b str>) -> Vec<&str> {
-        let starts: Vec<Node> = ids.into_iter().filter_map(|id| self.flow.graph.find(id)).collect();
-        let found = self.flow.graph.closure(&starts, |node| self.flow.graph.parents(node));
-        let mut ids: Vec<&str> = found.into_iter().map(|node| self.flow.graph.id(node)).collect();
-        ids.sort_unstable();
-        ids
+        self.sorted_ids(self.with_sources(&self.known(ids)))
     }
 
     /// Returns the known ones of these ids together with all their descendants, sorted.
     pub fn with_descendants<'b>(&self, ids: impl IntoIterator<Item = &'b str>) -> Vec<&str> {
-        let starts: Vec<Node> = ids.into_iter().filter_map(|id| self.flow.graph.find(id)).collect();
-        let found = self.flow.graph.closure(&starts, |node| self.flow.graph.children(node));
-        let mut ids: Vec<&str> = found.into_iter().map(|node| self.flow.graph.id(node)).collect();
+        self.sorted_ids(self.with_derived(&self.known(ids)))
+    }
+
+    fn known<'b>(&self, ids: impl IntoIterator<Item = &'b str>) -> Vec<Node> {
+        ids.into_iter().filter_map(|id| self.flow.graph.find(id)).collect()
+    }
+
+    fn with_sources(&self, nodes: &[Node]) -> Vec<Node> {
+        self.flow.graph.closure(nodes, |node| self.flow.graph.parents(node))
+    }
+
+    fn with_derived(&self, nodes: &[Node]) -> Vec<Node> {
+        self.flow.graph.closure(nodes, |node| self.flow.graph.children(node))
+    }
+
+    fn sorted_ids(&self, nodes: Vec<Node>) -> Vec<&str> {
+        let mut ids: Vec<&str> = nodes.into_iter().map(|node| self.flow.graph.id(node)).collect();
         ids.sort_unstable();
         ids
     }
@@ -89,7 +103,7 @@ impl Lineage {
     /// Returns the target of an action together with the names and targets of everything it builds on, sorted.
     pub fn target_lineage(&self, position: Position) -> Vec<&str> {
         let mut labels: Vec<&str> = self.labels.target_label(position).into_iter().collect();
-        for node in self.flow.graph.closure(&self.touched(position), |node| self.flow.graph.parents(node)) {
+        for node in self.with_sources(&self.touched(position)) {
             labels.extend(self.labels.of_node(node));
         }
         labels.sort_unstable();
@@ -100,14 +114,8 @@ impl Lineage {
     /// Returns whether an earlier action is in the chain of a later one: it made something the later one
     /// consumed, produced, or built on.
     pub fn in_chain(&self, earlier: Position, later: Position) -> bool {
-        let made = self.outputs_of(earlier);
-        earlier < later
-            && self
-                .flow
-                .graph
-                .closure(&self.touched(later), |node| self.flow.graph.parents(node))
-                .iter()
-                .any(|node| made.contains(node))
+        let made = self.flow.outputs(earlier);
+        earlier < later && self.with_sources(&self.touched(later)).iter().any(|node| made.contains(node))
     }
 
     /// Returns whether two actions have something in their target lineages in common.
@@ -121,29 +129,8 @@ impl Lineage {
         self.flow.cycles()
     }
 
-    fn reached<'a>(&'a self, id: &str, next: impl Fn(Node) -> &'a [Node]) -> Vec<&'a str> {
-        let Some(start) = self.flow.graph.find(id) else { return Vec::new() };
-        let mut ids: Vec<&str> = self
-            .flow
-            .graph
-            .closure(next(start), &next)
-            .into_iter()
-            .map(|node| self.flow.graph.id(node))
-            .collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    fn inputs_of(&self, position: Position) -> &[Node] {
-        self.flow.inputs.row(position.get())
-    }
-
-    fn outputs_of(&self, position: Position) -> &[Node] {
-        self.flow.outputs.row(position.get())
-    }
-
     fn touched(&self, position: Position) -> Vec<Node> {
-        [self.inputs_of(position), self.outputs_of(position)].concat()
+        [self.flow.inputs(position), self.flow.outputs(position)].concat()
     }
 
     fn positions(&self) -> impl DoubleEndedIterator<Item = Position> + use<> {

@@ -38,7 +38,7 @@ impl Lineage {
     pub fn earliest_in_chain(&self, holds: &[bool]) -> Vec<Option<Position>> {
         let mut made = vec![None; self.flow.graph.len()];
         for position in self.satisfying(holds) {
-            for node in self.outputs_of(position) {
+            for node in self.flow.outputs(position) {
                 lower(&mut made, node.place(), Some(position));
             }
         }
@@ -82,7 +82,7 @@ impl Lineage {
             if let Some(own) = self.labels.target_place(position) {
                 lower(&mut by_label, own.place(), Some(position));
             }
-            for node in self.inputs_of(position).iter().chain(self.outputs_of(position)) {
+            for node in self.flow.inputs(position).iter().chain(self.flow.outputs(position)) {
                 lower(&mut touched, node.place(), Some(position));
             }
         }
@@ -100,38 +100,34 @@ impl Lineage {
     }
 
     fn earliest_touched(&self, position: Position, slots: &[Earliest]) -> Earliest {
-        let nodes = self.inputs_of(position).iter().chain(self.outputs_of(position));
+        let nodes = self.flow.inputs(position).iter().chain(self.flow.outputs(position));
         nodes.fold(None, |known, node| earlier(known, at(slots, node.place())))
     }
 
     /// Gives every node the minimum over itself and its ancestors.
     fn spread_to_derived(&self, slots: &mut [Earliest]) {
         for group in self.flow.components.iter() {
-            let around = |node: &Node| {
-                let parents = self.flow.graph.parents(*node).iter();
-                parents
-                    .fold(at(slots, node.place()), |known, parent| earlier(known, at(slots, parent.place())))
-            };
-            let least = group.iter().map(around).fold(None, earlier);
-            for node in group {
-                lower(slots, node.place(), least);
-            }
+            spread(group, slots, |node| self.flow.graph.parents(node));
         }
     }
 
     /// Gives every node the minimum over itself and its descendants.
     fn spread_to_sources(&self, slots: &mut [Earliest]) {
         for group in self.flow.components.iter().rev() {
-            let around = |node: &Node| {
-                let children = self.flow.graph.children(*node).iter();
-                children
-                    .fold(at(slots, node.place()), |known, child| earlier(known, at(slots, child.place())))
-            };
-            let least = group.iter().map(around).fold(None, earlier);
-            for node in group {
-                lower(slots, node.place(), least);
-            }
+            spread(group, slots, |node| self.flow.graph.children(node));
         }
+    }
+}
+
+/// Gives every node of a group the minimum over the group and its neighbours.
+fn spread<'g>(group: &[Node], slots: &mut [Earliest], neighbours: impl Fn(Node) -> &'g [Node]) {
+    let around = |node: &Node| {
+        let known = at(slots, node.place());
+        neighbours(*node).iter().fold(known, |known, next| earlier(known, at(slots, next.place())))
+    };
+    let least = group.iter().map(around).fold(None, earlier);
+    for node in group {
+        lower(slots, node.place(), least);
     }
 }
 

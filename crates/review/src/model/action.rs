@@ -16,6 +16,7 @@ use super::record::{Definitions, Members, Reader, Writer, members, one, record};
 
 members! {
     /// The members that every action has (§8.1).
+    #[derive(Default)]
     ActionCommon {
         id: ActionId,
         label: Text,
@@ -33,6 +34,7 @@ members! {
 
 members! {
     /// The request and the result of an action (§8.2); their structure is left to the tool.
+    #[derive(Default)]
     ActionPayload {
         request: Option<Object>,
         result: Option<Object>,
@@ -42,6 +44,7 @@ members! {
 
 members! {
     /// The decision of a gateway (§8.1).
+    #[derive(Default)]
     GatewayPayload {
         decision_basis: Option<Text>,
         supporting_inputs: Vec<ArtifactId>,
@@ -51,6 +54,7 @@ members! {
 
 record! {
     /// One option of a gateway (§8.1).
+    #[derive(Default)]
     DecisionOption {
         label: Text,
         chosen: bool,
@@ -61,6 +65,7 @@ record! {
 
 record! {
     /// The execution of an action: tool, method, determinism, cost (§8.3).
+    #[derive(Default)]
     ExecutionMetadata {
         tool: Option<Text>,
         version: Option<Text>,
@@ -82,6 +87,7 @@ record! {
 
 record! {
     /// An observation (§9.2).
+    #[derive(Default)]
     Observation {
         observation_id: Option<Text>,
         derived_from: Vec<Text>,
@@ -92,6 +98,7 @@ record! {
 
 record! {
     /// A unit of intent over some actions (§8.4).
+    #[derive(Default)]
     MetaAction {
         id: MetaActionId,
         title: Text,
@@ -273,6 +280,7 @@ record! {
 
 record! {
     /// The expected output of a reproduction (§12.2).
+    #[derive(Default)]
     ExpectedOutput {
         artifact_ids: Vec<ArtifactId>,
         result_summary: Option<Text>,
@@ -293,6 +301,7 @@ record! {
 
 record! {
     /// A part of an environment (§12.3).
+    #[derive(Default)]
     EnvironmentComponent {
         name: Text,
         version: Option<Text>,

@@ -15,6 +15,7 @@ use super::record::{Definitions, Members, Reader, Writer, members, record};
 
 members! {
     /// The members that every artifact has (§7.1). A role is any word; the specification names some.
+    #[derive(Default)]
     ArtifactCommon {
         artifact_id: ArtifactId,
         artifact_role: Option<Text>,

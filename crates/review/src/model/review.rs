@@ -63,6 +63,7 @@ record! {
 
 record! {
     /// The position of a trace in its chain (§15.2).
+    #[derive(Default)]
     TraceLineage {
         parent_trace_id: Option<TraceId>,
         root_trace_id: Option<TraceId>,

@@ -55,6 +55,7 @@ record! {
 
 record! {
     /// Counts (§5.1).
+    #[derive(Default)]
     Metrics {
         total_actions: Option<i64>,
         decision_points: Option<i64>,

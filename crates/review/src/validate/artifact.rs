@@ -5,7 +5,7 @@ use std::fmt;
 
 use hence_canon::{Object, Value};
 
-use crate::lineage::Node;
+use crate::lineage::{Node, node_of_artifact};
 use crate::vocabulary::{ArtifactType, VerificationStatus};
 use crate::wire::{Artifact, Position};
 
@@ -155,12 +155,12 @@ impl Check<'_> {
             _ => true,
         };
         sources.len() == facts.sources
-            && sources.iter().all(|source| self.flow.is_artifact(*source) && is_earlier(source))
+            && sources.iter().all(|source| self.flow.graph.is_artifact(*source) && is_earlier(source))
     }
 
     /// Returns the action that produced the artifact at a place.
     fn made(&self, place: usize) -> Option<Position> {
-        self.flow.producer(self.flow.node_of_artifact(self.trace, place)?)
+        self.flow.producer(node_of_artifact(self.trace, place)?)
     }
 
     fn derived_from(&mut self, place: usize, artifact: &Artifact) {
@@ -173,7 +173,7 @@ impl Check<'_> {
                 self.unknown(Rule::RefDerivedFrom, at(), subject, "artifact", item);
                 continue;
             };
-            let source_made = self.flow.find(source).and_then(|node| self.flow.producer(node));
+            let source_made = self.flow.graph.find(source).and_then(|node| self.flow.producer(node));
             if let (Some(made), Some(source_made)) = (made, source_made)
                 && source_made > made
             {

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::lineage::{Flow, Node};
+use crate::lineage::{Flow, Node, node_of_artifact};
 use crate::wire::{Action, Position, Trace};
 
 use super::action::Subject;
@@ -33,7 +33,7 @@ impl Check<'_> {
         let mut shared: Vec<(&str, Made)> = (0..)
             .zip(&makers)
             .filter_map(|(place, made)| Some((place, made.filter(|made| made.count > 1)?)))
-            .map(|(place, made)| (self.flow.id(Node::at(place)), made))
+            .map(|(place, made)| (self.flow.graph.id(Node::at(place)), made))
             .collect();
         shared.sort_unstable_by_key(|(id, _)| *id);
         for (id, made) in shared {
@@ -46,7 +46,7 @@ impl Check<'_> {
 
     /// Finds the actions that output each id, each action once.
     fn makers(&self) -> Vec<Option<Made>> {
-        let mut makers: Vec<Option<Made>> = vec![None; self.flow.len()];
+        let mut makers: Vec<Option<Made>> = vec![None; self.flow.graph.len()];
         for position in self.trace.actions().iter().map(Action::position) {
             for node in self.flow.outputs(position) {
                 let Some(slot) = makers.get_mut(node.place()) else { continue };
@@ -66,8 +66,8 @@ impl Check<'_> {
         let position = action.position();
         let (inputs, outputs) = (self.flow.inputs(position), self.flow.outputs(position));
         let was_made = |node: &Node| self.flow.producer(*node).is_some_and(|made| made < position);
-        inputs.iter().all(|node| self.flow.is_artifact(*node) && was_made(node))
-            && outputs.iter().all(|node| self.flow.is_artifact(*node))
+        inputs.iter().all(|node| self.flow.graph.is_artifact(*node) && was_made(node))
+            && outputs.iter().all(|node| self.flow.graph.is_artifact(*node))
     }
 
     /// Checks an action that exchanges names.
@@ -76,7 +76,7 @@ impl Check<'_> {
             let Some(name) = input.as_str() else { continue };
             let at = || Place::of("actions", action).child("inputs").child(index);
             let subject = || format!("{}:{name}", Subject(action));
-            let node = self.flow.find(name);
+            let node = self.flow.graph.find(name);
             let made = node.and_then(|node| makers.get(node.place()).copied().flatten());
             match made.map(|made| made.first) {
                 None => self.find(Rule::FlowUnproduced, at(), subject(), "no action outputs this name"),
@@ -94,7 +94,8 @@ impl Check<'_> {
             let Some(id) = input.as_str() else { continue };
             let at = || Place::of("actions", action).child("inputs").child(index);
             let subject = || format!("{}:{id}", Subject(action));
-            let Some(node) = self.flow.find(id).filter(|node| self.flow.is_artifact(*node)) else {
+            let Some(node) = self.flow.graph.find(id).filter(|node| self.flow.graph.is_artifact(*node))
+            else {
                 if !self.known.references.contains(id) {
                     self.unknown(Rule::RefInput, at(), subject(), "artifact", input);
                 }
@@ -140,7 +141,7 @@ impl Check<'_> {
                 self.unknown(Rule::RefProducer, at(), artifact::Subject(artifact), "action", stated);
                 continue;
             };
-            let node = flow.node_of_artifact(trace, place);
+            let node = node_of_artifact(trace, place);
             if !node.is_some_and(|node| outputs(node, action.position())) {
                 let message = format!("action {} does not output this artifact", shown(stated));
                 self.find(Rule::FlowProducerMismatch, at(), artifact::Subject(artifact), message);
