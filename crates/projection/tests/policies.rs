@@ -126,7 +126,7 @@ fn a_past_rule_blocks_at_the_step_that_would_break_it() {
     );
     case.holds(&sink);
     let trace = case.trace(&sink);
-    // What was blocked never happened: the rule still has nothing to say.
+    // A blocked step is not an action, so the rule does not apply.
     assert_eq!(statuses(&trace)[0], ("explained".to_owned(), "not_applicable".to_owned()));
     assert_eq!(statuses(&trace)[1], ("planned".to_owned(), "failed".to_owned()));
     let events = |at: usize| {
@@ -145,7 +145,7 @@ fn a_past_rule_blocks_at_the_step_that_would_break_it() {
 }
 
 #[test]
-fn what_needs_the_future_is_judged_before_the_run_completes() {
+fn policies_about_the_future_are_judged_before_the_run_completes() {
     let policies = policies_document(&rules(
         r#"{"id": "committed", "severity": "error", "formula": "G(RunTests -> F(GitCommit))"},
            {"id": "proper", "severity": "error", "formula": "start_event /\\ F(end_event)"}"#,
@@ -178,7 +178,7 @@ fn a_budget_of_actions_blocks_the_first_that_exceeds_it() {
 }
 
 #[test]
-fn the_guard_and_a_check_of_the_finished_trace_agree() {
+fn the_gate_and_a_check_of_the_finished_trace_agree() {
     let set = hence_policy::policy::built_in();
     let policies = policies_document(set.policies());
     let case = Case::new(&policies);

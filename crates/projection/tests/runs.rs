@@ -169,7 +169,7 @@ fn verification_that_failed_is_an_unverified_gap() {
 }
 
 #[test]
-fn steps_nobody_described_are_commands_and_their_failure_is_declared() {
+fn unknown_steps_are_commands_and_their_failure_is_a_gap() {
     let engine = engine();
     for (prompt, ending) in [("Is it so?", "ProcessCompleted"), ("Please fail", "ProcessAborted")] {
         let problem = problem(prompt, r#"{"policy_profile":"judged"}"#, 1);

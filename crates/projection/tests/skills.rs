@@ -150,7 +150,7 @@ fn failures_end_a_run_or_leave_gaps_and_blocked_steps_are_named() {
 }
 
 #[test]
-fn gates_that_warn_degrade_or_block_are_told() {
+fn gates_that_warn_degrade_or_block_become_gaps() {
     let case = Case::of(
         r#"[{"id": "warned", "uses": "warned", "input": {"x": 1}, "output": {"x": "vars.x"}},
             {"id": "degraded", "uses": "degraded", "input": {"x": 1}, "output": {"x": "vars.y"}},
@@ -166,7 +166,7 @@ fn gates_that_warn_degrade_or_block_are_told() {
 }
 
 #[test]
-fn what_a_person_decided_is_a_gateway_and_what_nobody_answered_an_open_question() {
+fn answers_of_people_are_gateways_and_unanswered_questions_are_gaps() {
     let steps = r#"[{"id": "ask", "uses": "person", "input": {"question": "Ship it?", "options": ["yes", "no"]},
                      "output": {"answer": "vars.answer"}},
                     {"id": "wait", "uses": "silent", "input": {"question": "vars.answer", "options": ["now", "later"]}}]"#;
@@ -186,7 +186,7 @@ fn what_a_person_decided_is_a_gateway_and_what_nobody_answered_an_open_question(
 }
 
 #[test]
-fn results_of_formal_reasoning_have_their_forms_where_they_are_whole() {
+fn complete_results_of_formal_reasoning_become_typed_artifacts() {
     let case = Case::of(
         r#"[{"id": "model", "uses": "formalize", "input": {"model_language": "iml", "formal_code": "let f x = x", "symbols": ["f"]},
              "output": {"formal_code": "vars.model"}},
@@ -263,7 +263,7 @@ fn every_question_that_waits_is_an_open_question() {
         question("each/items/0", QuestionKind::Value, r#"{"question": "First?", "who": "the owner"}"#),
         question("each/items/1", QuestionKind::Value, r#"{"question": "Second?", "options": ["a", "b"]}"#),
         question("pay", QuestionKind::Undecided, "{}"),
-        // What is recorded, or of another skill, waits for nobody.
+        // Calls of recorded steps or of another skill do not wait.
         question("done", QuestionKind::Value, "{}"),
         question("foreign", QuestionKind::Value, "{}"),
     ]
@@ -316,7 +316,7 @@ fn every_question_that_waits_is_an_open_question() {
 }
 
 #[test]
-fn the_frame_becomes_assumptions_and_criteria_nobody_reads_are_unverified() {
+fn the_frame_becomes_assumptions_and_unread_criteria_are_unverified() {
     let frame = r#"{"goal": "g", "assumptions": ["prices are net"], "constraints": {"budget": 5, "days": 2},
                     "success_criteria": {"margin": "above 3"}}"#;
     let steps = r#"[{"id": "a", "uses": "check", "input": {"x": "frame.constraints.budget"}, "output": {"x": "vars.x"}}]"#;
@@ -333,7 +333,7 @@ fn the_frame_becomes_assumptions_and_criteria_nobody_reads_are_unverified() {
 }
 
 #[test]
-fn checks_that_did_not_hold_and_outputs_nobody_wrote_are_told() {
+fn failed_checks_and_missing_outputs_become_gaps() {
     let case = Case::of_skill(
         r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {},
             "outputs": {"y": {"type": "any", "required": true}},
@@ -371,7 +371,7 @@ fn large_outputs_are_named_by_their_blob() {
 }
 
 #[test]
-fn a_run_cut_behind_any_record_is_valid_and_its_actions_never_change() {
+fn a_run_cut_after_any_record_is_valid_and_its_actions_never_change() {
     let case = Case::of(
         r#"[{"id": "a", "uses": "echo", "input": {"x": "inputs.a"}, "output": {"x": "vars.x"}, "config": {"condition": "inputs.a == 1"}},
             {"id": "b", "uses": "count", "input": {"n": "inputs.zero"}, "output": {"n": "vars.n"}, "config": {"while": {"condition": "vars.n < 1"}}},
@@ -400,7 +400,7 @@ fn a_run_cut_behind_any_record_is_valid_and_its_actions_never_change() {
 }
 
 #[test]
-fn a_fork_is_linked_to_its_origin_and_what_it_sets_is_an_assumption() {
+fn a_fork_is_linked_to_its_origin_and_the_values_it_sets_are_assumptions() {
     let case = Case::of(
         r#"[{"id": "a", "uses": "echo", "input": {"x": "inputs.a"}, "output": {"x": "vars.x"}},
             {"id": "b", "uses": "echo", "input": {"x": "vars.x"}, "output": {"x": "vars.y"}},
@@ -412,7 +412,7 @@ fn a_fork_is_linked_to_its_origin_and_what_it_sets_is_an_assumption() {
     assert_eq!(at(&trace, "/trace_lineage/parent_trace_id"), "r".into());
     assert_eq!(at(&trace, "/actions/1/detail"), "carried over from the run r".into());
     assert_eq!(at(&trace, "/actions/2/detail"), Value::Null);
-    // What the fork sets stands in the problem, and no longer comes from the step that wrote it before.
+    // The values that the fork sets come from the problem, no longer from the step that wrote them before.
     assert_eq!(at(&trace, "/actions/2/inputs").to_string(), r#"["problem"]"#);
     assert!(texts(&trace, "/residuals", "residual_id").contains(&"set-1".to_owned()));
     assert_eq!(at(&case.trace(), "/trace_links"), Value::from(Vec::<Value>::new()));

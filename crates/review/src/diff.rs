@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_named_with_both_ids() {
+    fn a_changed_part_is_named_with_both_ids() {
         let left = trace(
             r#"{"actions": [{"id": 1, "type": "RunTests", "label": "tests", "result_summary": "1 failed"}, {"id": 2, "type": "Lint", "label": "lint"}],
                 "residuals": [{"residual_id": "r", "statement": "gap"}], "files_modified": ["a", "b"]}"#,

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hashed_are_the_canonical_bytes_of_the_rest() {
+    fn the_hash_covers_the_canonical_bytes_without_binding_members() {
         for text in [
             "{}",
             r#"{"timestamp": 1}"#,

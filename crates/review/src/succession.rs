@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_successor_names_what_it_replaces_and_a_chain_keeps_its_root() {
+    fn a_successor_names_its_predecessor_and_a_chain_has_one_root() {
         let first = value(
             r#"{"trace_id": "t", "spec_version": "1.1", "artifacts": [], "content_hash": "x", "commit_sha": "f"}"#,
         );
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_follow_is_refused() {
+    fn an_impossible_successor_is_refused() {
         let draft = Succession::Draft;
         let anew = Succession::Successor(Successor::default());
         let refused = |text: &str, how: &Succession| succeed(&value(text), &value(text), how).unwrap_err();

@@ -1,12 +1,12 @@
 //! `hence review`: what reviewers do beside a trace, kept in a journal of its own.
 
-mod desk;
 mod export;
 mod handoff;
 mod open;
 mod record;
 pub(super) mod stamp;
 mod status;
+mod store;
 
 use super::commands;
 use crate::args;

@@ -16,7 +16,7 @@ use hence_skills::{
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
-/// What a reviewer would call each capability, and what stands before it.
+/// The action type of each capability, with the prefix of its id.
 pub(crate) struct World;
 
 impl Registry for World {

@@ -193,7 +193,7 @@ mod tests {
     use crate::wire::Trace;
 
     #[test]
-    fn an_item_written_after_its_evidence_is_told_and_clauses_nobody_covers_are_gaps() {
+    fn an_item_written_after_its_evidence_is_marked_and_uncovered_clauses_are_gaps() {
         let value = parse(
             br#"{"trace_id": "t", "actions": [{"id": 1, "type": "EditFile", "timestamp": "2026-01-01T10:00:00Z", "outputs": ["d"]}],
                 "artifacts": [{"artifact_id": "d", "artifact_type": "Diff", "summary": "changes pay()", "producer_action_id": 1}],

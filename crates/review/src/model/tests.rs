@@ -52,7 +52,7 @@ fn sampled(bytes: &[u8]) -> Trace {
 
 proptest! {
     #[test]
-    fn decoding_what_was_encoded_gives_the_same_trace(bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
+    fn an_encoded_trace_decodes_to_itself(bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
         let trace = sampled(&bytes);
         let document = encode(&trace);
         prop_assert_eq!(decode(&document), Ok(trace.clone()));

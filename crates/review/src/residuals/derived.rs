@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_trace_shows_is_declared_once_with_who_surfaced_it() {
+    fn derived_gaps_are_declared_once_with_their_source() {
         let (declared, ids) = declare_derived(&trace()).unwrap();
         assert_eq!(ids, ["incomplete-u", "policy-p"]);
         let source = |place: usize| {
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn open_and_severe_comes_first() {
+    fn open_and_severe_residuals_come_first() {
         let value = parse(
             br#"{"residuals": [{"residual_id": "a"}, {"residual_id": "b", "severity": "low"},
                 {"residual_id": "c", "severity": "critical", "status": "waived"},

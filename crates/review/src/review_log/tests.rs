@@ -153,7 +153,7 @@ fn a_whole_journal_holds_and_any_altered_byte_is_found() {
 }
 
 #[test]
-fn an_altered_comment_is_detected_and_what_stands_before_it_holds() {
+fn an_altered_comment_is_detected_and_the_records_before_it_are_valid() {
     let trace = trace();
     let bytes = journal(&trace, &whole_review());
     let altered = String::from_utf8(bytes).unwrap().replace("why this way?", "looks good to me");
@@ -252,7 +252,7 @@ fn the_packet_shows_hostile_text_as_text() {
 }
 
 #[test]
-fn the_hash_of_a_record_is_what_the_page_says() {
+fn the_hash_of_a_record_follows_the_format_page() {
     let header = ReviewHeader {
         review_id: "r".into(),
         trace_id: "t".into(),

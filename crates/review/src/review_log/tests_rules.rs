@@ -134,7 +134,7 @@ fn items_and_comments_the_trace_came_with_are_part_of_the_review() {
 }
 
 #[test]
-fn a_gap_a_reviewer_declares_stands_for_what_nobody_declared() {
+fn a_gap_of_a_reviewer_replaces_the_undeclared_gaps_it_names() {
     let trace = trace();
     for event in [
         gap("n", "src/ledger.rs was changed after the tests ran", TargetPart::Trace),
@@ -184,7 +184,7 @@ fn gaps_on_high_stakes_paths_block_and_light_ones_take_a_comment() {
 }
 
 #[test]
-fn an_open_check_covers_what_came_before_it_but_not_on_high_stakes_paths() {
+fn a_check_without_inputs_covers_earlier_changes_but_not_on_high_stakes_paths() {
     let silent = TOUCHED.replace(r#""target_id": "a1""#, r#""target_id": "a4""#).replace(r#"["a3"]}"#, "[]}");
     let undeclared = |text: &str| -> Vec<String> {
         found(text).into_iter().map(|(id, _)| id).filter(|id| id.starts_with("undeclared")).collect()
@@ -195,7 +195,7 @@ fn an_open_check_covers_what_came_before_it_but_not_on_high_stakes_paths() {
 }
 
 #[test]
-fn the_packet_tells_what_earlier_traces_left_open() {
+fn the_packet_lists_open_gaps_of_earlier_traces() {
     let trace = parse(TOUCHED.as_bytes()).unwrap();
     let before = parse(
         br#"{"trace_id": "t0", "residuals": [{"residual_id": "r1", "statement": "old"}, {"residual_id": "gone", "statement": "q"}]}"#,

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_drives_a_terminal_is_left() {
+    fn no_character_that_controls_a_terminal_is_left() {
         assert_eq!(visible("a\u{1b}[31m\n\r\u{9b}2J\u{7f}"), r"a\u{1b}[31m\n\r\u{9b}2J\u{7f}");
         assert_eq!(visible("\u{202e}sdloh"), r"\u{202e}sdloh");
         assert_eq!(visible("refund 42/é 🙂"), "refund 42/é 🙂");

@@ -33,7 +33,7 @@ fn a_sound_trace_has_no_findings() {
 }
 
 #[test]
-fn what_is_not_an_object_has_one_finding() {
+fn a_document_that_is_not_an_object_has_one_finding() {
     for text in ["null", "3", "[]", r#""trace""#] {
         assert_eq!(rules(text), [("trace.type", String::new())]);
     }
@@ -221,7 +221,7 @@ proptest! {
 }
 
 #[test]
-fn what_interchange_remarks_on_the_model_refuses() {
+fn warnings_of_interchange_are_errors_of_the_model() {
     let value = parse(
         br#"{"trace_id": "t", "spec_version": "1.6", "assistant": "a", "model": "m", "timestamp": "2026-01-01",
             "trigger": {"type": "TaskReceived"}, "outcome": {"type": "ProcessCompleted"}, "actions": [

@@ -2,7 +2,7 @@
 
 use hence_review::review_log::merged;
 
-use super::desk::Desk;
+use super::store::ReviewStore;
 use crate::args::ReviewNameArgs;
 use crate::prelude::*;
 
@@ -18,7 +18,7 @@ impl Text for MergedReport {
 }
 
 pub(super) fn run(context: &Context, args: &ReviewNameArgs) -> Result<Exit, CliError> {
-    let (review, head) = Desk::open(context)?.read_with_head(&args.review)?;
+    let (review, head) = ReviewStore::open(context)?.read_with_head(&args.review)?;
     context.print(&MergedReport(Data(merged(&review, head))))?;
     Ok(Exit::Yes)
 }

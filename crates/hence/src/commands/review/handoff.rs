@@ -3,7 +3,7 @@
 use hence_review::review_log::{handoff, handoff_markdown};
 use hence_review::wire::Trace;
 
-use super::desk::Desk;
+use super::store::ReviewStore;
 use crate::args::ReviewHandoffArgs;
 use crate::commands::trace::document::Document;
 use crate::prelude::*;
@@ -27,7 +27,7 @@ impl Text for HandoffReport {
 pub(super) fn run(context: &Context, args: &ReviewHandoffArgs) -> Result<Exit, CliError> {
     let earlier = args.after.iter().map(|name| Document::required(name).map(|document| document.trace()));
     let earlier = earlier.collect::<Result<Vec<Trace>, _>>()?;
-    let review = Desk::open(context)?.read_whole(&args.review)?;
+    let review = ReviewStore::open(context)?.read_whole(&args.review)?;
     let packet = Data(handoff(&review, &earlier));
     context.print(&HandoffReport { packet, markdown: handoff_markdown(&review, &earlier) })?;
     Ok(Exit::Yes)

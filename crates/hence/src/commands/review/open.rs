@@ -8,8 +8,8 @@ use hence_review::review_log::{ReviewHeader, seal_header};
 use hence_review::wire::Trace;
 use hence_store::{NewRun, RunId, Store as _, StoreError};
 
-use super::desk::{Desk, trace_name};
 use super::stamp::stamp;
+use super::store::{ReviewStore, trace_name};
 use crate::args::ReviewOpenArgs;
 use crate::commands::trace::document::Document;
 use crate::commands::trace::export::exported;
@@ -55,11 +55,11 @@ pub(super) fn run(context: &Context, args: &ReviewOpenArgs) -> Result<Exit, CliE
         stamp: stamp(&args.stamp)?,
     };
     let sealed = seal_header(&header);
-    let desk = Desk::open_or_new(context)?;
+    let reviews = ReviewStore::open_or_new(context)?;
     let mut bytes = Canonical::of(&trace).bytes().to_vec();
     bytes.push(b'\n');
     let new = NewRun { id, attachments: vec![(trace_name(), bytes)], lines: sealed.line };
-    desk.store.create(new).map_err(|error| match error {
+    reviews.store.create(new).map_err(|error| match error {
         StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
             CliError::new(Code::ReviewRefused, format!("a review {run} is open already"))
                 .with_hint(hint::OTHER_REVIEW_ID)

@@ -9,8 +9,8 @@ use hence_review::model::{
 };
 use hence_review::review_log::Review;
 
-use super::desk::{Desk, Recorded};
 use super::stamp::stamp;
+use super::store::{Recorded, ReviewStore};
 use crate::args::{
     ReviewCheckArgs, ReviewCommentArgs, ReviewDecisionArgs, ReviewGapArgs, ReviewItemArgs, ReviewSubjectArgs,
     StampArgs,
@@ -22,17 +22,17 @@ use crate::prelude::*;
 pub(crate) struct EntryReport {
     /// The review's id.
     review: String,
-    /// What was done.
+    /// The event.
     event: &'static str,
-    /// The id of what it was done to or what it made.
+    /// The id of its subject.
     id: Option<String>,
-    /// How many records the journal has.
+    /// The number of records in the review log.
     records: u64,
-    /// The hash of the last one.
+    /// The hash of the last record.
     head: String,
-    /// What the review comes to now: `approve`, `request-changes` or `escalate-to-human`.
+    /// The disposition of the review now: `approve`, `request-changes` or `escalate-to-human`.
     disposition: &'static str,
-    /// How many things stand in the way of an approval.
+    /// The number of obstacles to an approval.
     obstacles: usize,
 }
 
@@ -60,7 +60,7 @@ fn record(
 ) -> Result<Exit, CliError> {
     let stamp = stamp(by)?;
     let Recorded { id, head, event, judgement } =
-        Desk::open(context)?.record(context, review, stamp, make)?;
+        ReviewStore::open(context)?.record(context, review, stamp, make)?;
     context.print(&EntryReport {
         review: id.as_str().to_owned(),
         event: event.word(),
@@ -145,7 +145,7 @@ pub(super) fn check(context: &Context, args: &ReviewCheckArgs) -> Result<Exit, C
     })
 }
 
-/// Says what happens to the thing an id names.
+/// Acknowledges, resolves or waives the thing an id names.
 fn on_subject(
     context: &Context,
     args: &ReviewSubjectArgs,
@@ -173,7 +173,7 @@ pub(super) fn waive(context: &Context, args: &ReviewSubjectArgs) -> Result<Exit,
     on_subject(context, args, ReviewEvent::Waive)
 }
 
-/// Says something about the whole trace.
+/// Records a decision about the whole trace.
 fn on_trace(
     context: &Context,
     args: &ReviewDecisionArgs,

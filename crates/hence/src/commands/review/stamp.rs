@@ -1,4 +1,4 @@
-//! Who does something, and when: from the call, else from the environment and the clock, and the record says which.
+//! Author and time of an entry: from the arguments, else from the environment and the clock.
 
 use hence_review::review_log::{Stamp, TimeSource};
 use hence_state::Timestamp;
@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// Variables that name a person, the first that says something counts.
 const AUTHORS: [&str; 3] = ["HENCE_AUTHOR", "USER", "LOGNAME"];
 
-/// Who and when, as far as the call says so.
+/// Returns author and time, as far as the arguments name them.
 pub(in crate::commands) fn given(args: &StampArgs) -> Result<(Option<String>, Option<String>), CliError> {
     let at = args.now.as_deref().map(time).transpose()?;
     Ok((args.author.clone().filter(|author| !author.trim().is_empty()), at))

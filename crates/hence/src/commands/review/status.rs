@@ -4,11 +4,11 @@ use hence_review::review_log::{Obstacle, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
 use hence_store::Store as _;
 
-use super::desk::Desk;
+use super::store::ReviewStore;
 use crate::args::ReviewStatusArgs;
 use crate::prelude::*;
 
-/// Where a review stands.
+/// The status of a review.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StatusReport {
     /// The review's id.
@@ -17,9 +17,9 @@ pub(crate) struct StatusReport {
     holds: bool,
     /// The first thing that does not hold.
     broken: Option<String>,
-    /// How many records hold.
+    /// The number of valid records.
     records: u64,
-    /// How many lines the journal has.
+    /// The number of lines in the review log.
     lines: u64,
     /// The hash of the last record that holds.
     head: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct StatusReport {
     standing: Option<CallStatus>,
 }
 
-/// What the records say.
+/// The content of the records.
 #[derive(Serialize, JsonSchema)]
 struct CallStatus {
     /// The trace's id.
@@ -38,26 +38,26 @@ struct CallStatus {
     decision: &'static str,
     /// `under_review`, `ready_for_approval`, `changes_required`, `approved` or `rejected`.
     stage: &'static str,
-    /// Who decided.
+    /// The author of the decision.
     decided_by: Option<String>,
-    /// What the review comes to now.
+    /// The disposition of the review now.
     disposition: &'static str,
-    /// What stands in the way of an approval.
+    /// The obstacles to an approval.
     obstacles: Vec<ObstacleRow>,
-    /// How many items are open or acknowledged, of how many.
+    /// The numbers of unresolved items and of all items.
     items_open: [usize; 2],
-    /// How many gaps are open, of how many.
+    /// The numbers of open gaps and of all gaps.
     gaps_open: [usize; 2],
-    /// How many comments are open, of how many.
+    /// The numbers of open comments and of all comments.
     comments_open: [usize; 2],
 }
 
 /// Something that stands in the way.
 #[derive(Serialize, JsonSchema)]
 struct ObstacleRow {
-    /// What it is about.
+    /// Its subject.
     subject: String,
-    /// What is wrong, and what would clear it.
+    /// The reason, and what would clear it.
     reason: String,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct ListReport {
 struct ListRow {
     /// Its id.
     review: String,
-    /// How many records hold.
+    /// The number of valid records.
     records: u64,
     /// `approved`, `rejected`, `changes_requested`, `escalated`, `undecided`, or `broken`.
     decision: &'static str,
@@ -128,24 +128,24 @@ impl Text for StatusReport {
 }
 
 pub(super) fn run(context: &Context, args: &ReviewStatusArgs) -> Result<Exit, CliError> {
-    let desk = Desk::open(context)?;
-    let Some(name) = &args.review else { return list(context, &desk) };
-    let laid = desk.read(name)?;
-    let report = describe(laid.id.as_str(), &laid.read);
+    let reviews = ReviewStore::open(context)?;
+    let Some(name) = &args.review else { return list(context, &reviews) };
+    let review = reviews.read(name)?;
+    let report = describe(review.id.as_str(), &review.read);
     context.print(&report)?;
     Ok(if report.holds { Exit::Yes } else { Exit::No })
 }
 
-fn list(context: &Context, desk: &Desk) -> Result<Exit, CliError> {
+fn list(context: &Context, stored: &ReviewStore) -> Result<Exit, CliError> {
     let mut reviews = Vec::new();
-    for summary in desk.store.list()? {
-        let laid = desk.read(summary.run.as_str())?;
-        let decision = match (&laid.read.broken, &laid.read.review) {
+    for summary in stored.store.list()? {
+        let review = stored.read(summary.run.as_str())?;
+        let decision = match (&review.read.broken, &review.read.review) {
             (None, Some(review)) => decision(review),
             _ => "broken",
         };
-        let records = laid.read.head.map_or(0, |head| head.records);
-        reviews.push(ListRow { review: laid.id.as_str().to_owned(), records, decision });
+        let records = review.read.head.map_or(0, |head| head.records);
+        reviews.push(ListRow { review: review.id.as_str().to_owned(), records, decision });
     }
     context.print(&ListReport { reviews })?;
     Ok(Exit::Yes)

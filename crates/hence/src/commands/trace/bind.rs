@@ -11,10 +11,10 @@ use crate::args::TraceBindArgs;
 use crate::git::Git;
 use crate::prelude::*;
 
-/// Where the note of a commit is kept.
+/// The ref of the notes of commits.
 const NOTES: &str = "ponens";
 
-/// How a trace is bound.
+/// The binding of a trace.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BindReport {
     /// The trace's id, if it has one.

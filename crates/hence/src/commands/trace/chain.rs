@@ -1,4 +1,4 @@
-//! `hence trace chain`: which gap was closed where.
+//! `hence trace chain`: the history of gaps in a chain of traces.
 
 use hence_review::residuals::{GapHistory, chain_gaps, unlinked};
 use hence_review::wire::Trace;
@@ -10,13 +10,13 @@ use crate::prelude::*;
 /// The gaps of a chain of traces.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChainReport {
-    /// How many gaps are still there at the end of the chain.
+    /// The number of gaps that are open at the end of the chain.
     open: usize,
     /// Every gap, in the order they were introduced.
     gaps: Vec<GapRow>,
 }
 
-/// The life of one gap.
+/// The history of one gap.
 #[derive(Serialize, JsonSchema)]
 struct GapRow {
     /// The residual's id.
@@ -25,7 +25,7 @@ struct GapRow {
     statement: String,
     /// The trace that closed it; nothing while it is open.
     closed_in: Option<String>,
-    /// Where it stood in each trace, from the one that introduced it.
+    /// Its status in each trace, from the one that introduced it.
     links: Vec<LinkRow>,
 }
 
@@ -53,7 +53,7 @@ impl GapRow {
     }
 
     fn text(&self) -> String {
-        let fate = match &self.closed_in {
+        let state = match &self.closed_in {
             Some(trace) => format!("closed in {}", escape(trace)),
             None => "open".to_owned(),
         };
@@ -63,7 +63,7 @@ impl GapRow {
             .map(|link| format!("{} {}", escape(&link.trace_id), link.status.unwrap_or("not mentioned")))
             .collect();
         format!(
-            "{}  {fate}\n  {}\n  {}\n",
+            "{}  {state}\n  {}\n  {}\n",
             escape(&self.residual_id),
             escape(&self.statement),
             links.join(" → ")

@@ -6,7 +6,7 @@ use super::document::Document;
 use crate::args::TraceDiffArgs;
 use crate::prelude::*;
 
-/// How two traces differ.
+/// The differences of two traces.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DiffReport {
     /// Whether they mean the same.
@@ -24,7 +24,7 @@ struct DifferenceRow {
     change: &'static str,
     /// The members that differ, for what changed.
     members: Vec<String>,
-    /// What it is, in words.
+    /// The part in words.
     title: String,
     /// Its id in the left trace.
     left: Option<String>,

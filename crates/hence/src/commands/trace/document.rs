@@ -29,7 +29,7 @@ pub(crate) struct Unreadable {
     pub(crate) column: usize,
 }
 
-/// Where something stands in a text, counted from 1.
+/// A position in a text, counted from 1.
 #[derive(Clone, Copy)]
 pub(crate) struct LineColumn {
     pub(crate) line: usize,

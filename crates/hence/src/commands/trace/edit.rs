@@ -1,4 +1,4 @@
-//! A changed trace: another document, written beside the one it was made from.
+//! Writing a changed trace as a new document.
 
 use hence_canon::Value;
 use hence_review::ContentHash;
@@ -21,9 +21,9 @@ pub(crate) struct EditReport {
     supersedes: Option<String>,
     /// Its content hash.
     content_hash: String,
-    /// What changed: the ids of gaps or units.
+    /// The ids of the changed gaps or units.
     changed: Vec<String>,
-    /// How many validation errors it has.
+    /// The number of its validation errors.
     errors: usize,
 }
 
@@ -41,7 +41,7 @@ impl Text for EditReport {
     }
 }
 
-/// Writes what a change made of a trace.
+/// Writes the successor or draft of a changed trace.
 pub(super) fn write(
     context: &Context,
     args: &EditArgs,

@@ -27,9 +27,9 @@ pub(crate) struct ExportReport {
     format: &'static str,
     /// The content hash of the trace.
     content_hash: String,
-    /// How many actions it has.
+    /// The number of its actions.
     actions: usize,
-    /// How many gaps it declares.
+    /// The number of its declared gaps.
     residuals: usize,
 }
 
@@ -46,7 +46,7 @@ impl Text for ExportReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, CliError> {
-    let (name, value) = match given(&args.run)? {
+    let (name, value) = match read_trace_file(&args.run)? {
         Some(value) => (args.run.clone(), value),
         None => exported(context, &args.run)?,
     };
@@ -73,11 +73,11 @@ pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, Cli
     Ok(Exit::Yes)
 }
 
-/// The longest first line a journal can have: its header names digests, and holds no data.
+/// The longest first line of a journal, in bytes: a header contains digests and no data.
 const HEADER_BYTES_MAX: u64 = 64 * 1024;
 
-/// Reads a trace somebody has as a file; a journal is none, and is read by others, however large it is.
-fn given(name: &str) -> Result<Option<Value>, CliError> {
+/// Reads `name` as a trace file; returns `None` for a journal.
+fn read_trace_file(name: &str) -> Result<Option<Value>, CliError> {
     let path = Path::new(name);
     if !path.is_file() || begins_like_a_journal(path)? {
         return Ok(None);
@@ -90,7 +90,7 @@ fn given(name: &str) -> Result<Option<Value>, CliError> {
     Ok(Some(value))
 }
 
-/// Looks at the first line of a file, and no further. What is named like a journal is one, though it be damaged.
+/// Returns whether the name or the first line of a file is that of a journal, even a damaged one.
 fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
     if path.extension().is_some_and(|ending| ending == "ndjson") {
         return Ok(true);

@@ -16,9 +16,9 @@ pub(crate) struct GoalsReport {
     goals: Vec<GoalRow>,
     /// The ids of actions that serve no goal.
     exploration: Vec<i64>,
-    /// How many goals are met.
+    /// The number of goals that are met.
     met: usize,
-    /// How many goals have criteria that someone else approved.
+    /// The number of goals whose criteria someone else approved.
     certified: usize,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct GoalsReport {
 struct GoalRow {
     /// Its id.
     id: String,
-    /// What is wanted.
+    /// The intent.
     intent: String,
     /// 0 to 1.
     progress: f64,
@@ -41,7 +41,7 @@ struct GoalRow {
     strongest: Option<&'static str>,
     /// Clauses of the intent that no item covers.
     uncovered_clauses: Vec<String>,
-    /// How many open gaps concern it.
+    /// The number of open gaps that concern it.
     open_gaps: usize,
     /// The ids of the actions it rests on.
     cone: Vec<i64>,
@@ -54,9 +54,9 @@ struct GoalRow {
 struct ItemRow {
     /// Its id.
     id: String,
-    /// What it is bound to.
+    /// The kind of evidence it is bound to.
     kind: Option<&'static str>,
-    /// Where it stands.
+    /// Its status.
     status: &'static str,
     /// Whether the trace decided that, rather than the author of the item.
     from_trace: bool,

@@ -1,4 +1,4 @@
-//! `hence trace grade`: how far a reviewer can rely on a trace, and what would raise it.
+//! `hence trace grade`: the grade of a trace as a record, with advice.
 
 use hence_review::grade::{Compliance, Dimension, Grade, grade};
 use hence_review::lineage::Lineage;
@@ -20,7 +20,7 @@ pub(crate) struct GradeReport {
     letter: &'static str,
     /// The dimensions of the rubric.
     dimensions: Vec<DimensionRow>,
-    /// The verdicts the trace records of policies, beside the mark; nothing when it records none.
+    /// The recorded verdicts of policies; nothing when there are none.
     policies: Option<PoliciesRow>,
 }
 
@@ -31,20 +31,20 @@ struct DimensionRow {
     name: &'static str,
     /// 0 to 1; nothing when it does not apply.
     score: Option<f64>,
-    /// How much it counts.
+    /// Its weight.
     weight: u32,
-    /// What was seen.
+    /// The observation.
     seen: String,
-    /// What would raise it; nothing at full score.
+    /// Advice to raise it; nothing at full score.
     raise: Option<String>,
 }
 
 /// Verdicts of policies, counted.
 #[derive(Serialize, JsonSchema)]
 struct PoliciesRow {
-    /// How many passed.
+    /// The number that passed.
     passed: usize,
-    /// How many applied.
+    /// The number that applied.
     total: usize,
     /// The names of those that failed.
     failed: Vec<String>,

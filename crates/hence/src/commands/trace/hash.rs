@@ -1,4 +1,4 @@
-//! `hence trace hash`: what a review is bound to.
+//! `hence trace hash`: the content hash that a review is bound to.
 
 use hence_review::ContentHash;
 

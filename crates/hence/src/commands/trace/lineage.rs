@@ -14,9 +14,9 @@ pub(crate) struct LineageReport {
     trace_id: Option<String>,
     /// The artifact.
     artifact: NodeRow,
-    /// What it was made from, directly or not; nothing when only `--down` was asked.
+    /// Its sources, direct and indirect; nothing with `--down` alone.
     ancestors: Option<Vec<NodeRow>>,
-    /// What was made from it, directly or not; nothing when only `--up` was asked.
+    /// Its descendants, direct and indirect; nothing with `--up` alone.
     descendants: Option<Vec<NodeRow>>,
     /// Immediate derivations among all of these, from the source to what was made.
     edges: Vec<Edge>,
@@ -45,7 +45,7 @@ struct NodeRow {
 struct Edge {
     /// The source.
     from: String,
-    /// What was made from it.
+    /// The derived artifact.
     to: String,
 }
 

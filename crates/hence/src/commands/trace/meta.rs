@@ -1,4 +1,4 @@
-//! `hence trace meta`: units of intent over the actions, which they never touch.
+//! `hence trace meta`: grouping actions into units of intent.
 
 use hence_canon::Value;
 use hence_review::curate::{self, CurateError, Grouping, UnitBasis};
@@ -19,7 +19,7 @@ pub(crate) struct MetaReport {
     trace_id: Option<String>,
     /// The units in the order of the trace.
     units: Vec<UnitRow>,
-    /// The ids of actions that belong to none.
+    /// The ids of actions without a unit.
     loose: Vec<i64>,
 }
 
@@ -30,15 +30,15 @@ struct UnitRow {
     id: String,
     /// The unit of intent in a line.
     title: String,
-    /// Where the grouping comes from, as written.
+    /// The source of the grouping, as written.
     source: Option<String>,
     /// Whether it was finished, as written.
     status: Option<String>,
-    /// The unit it lies in.
+    /// The id of its parent.
     parent_id: Option<String>,
     /// The ids of its actions.
     action_ids: Vec<i64>,
-    /// How many gaps it names.
+    /// The number of gaps it names.
     residuals: usize,
 }
 
@@ -67,7 +67,7 @@ impl UnitRow {
     }
 }
 
-/// Numbers with runs drawn together: `1-4, 6`.
+/// Returns numbers as a list of ranges: `1-4, 6`.
 fn listed(ids: &[i64]) -> String {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for id in ids {

@@ -13,10 +13,10 @@ use crate::prelude::*;
 use pipeline::{Ended, Limits, run_pipeline};
 use scratch::Scratch;
 
-/// How much of an output is shown to a person.
+/// The longest output in the text report, in characters.
 const SHOWN_CHARACTERS_MAX: usize = 200;
 
-/// What can be run again, and what came of it.
+/// The commands of a trace and the outcomes of running them again.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ReproduceReport {
     /// The trace's id, if it has one.
@@ -25,13 +25,13 @@ pub(crate) struct ReproduceReport {
     ran: bool,
     /// Each action that says how to reproduce it.
     candidates: Vec<CandidateRow>,
-    /// How many gave what was recorded.
+    /// The number that gave the recorded output.
     reproduced: usize,
-    /// How many gave something else.
+    /// The number that gave another output.
     diverged: usize,
-    /// How many could not be started, did not end, or had nothing recorded to compare with.
+    /// The number that could not be started, did not end, or have no recorded output.
     not_judged: usize,
-    /// How many were not run.
+    /// The number that were not run.
     not_run: usize,
 }
 
@@ -46,15 +46,15 @@ struct CandidateRow {
     command: String,
     /// `safe`, `caution`, `unknown` or `unsafe`.
     class: &'static str,
-    /// Why it is classed that way, or why it was not run.
+    /// The reason for its class, or the reason it was not run.
     reason: String,
-    /// What was recorded.
+    /// The recorded output.
     expected: Option<String>,
     /// `not_run`, `reproduced`, `diverged`, `nothing_recorded`, `timed_out` or `not_started`.
     outcome: &'static str,
     /// The exit code of the last program.
     exit_code: Option<i32>,
-    /// What it gave, cut at a limit.
+    /// Its output, cut at a limit.
     output: Option<String>,
 }
 

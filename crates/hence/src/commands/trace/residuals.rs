@@ -30,13 +30,13 @@ struct ResidualRow {
     kind: String,
     /// Its severity as written; nothing when nobody triaged it.
     severity: Option<String>,
-    /// Where it stands.
+    /// Its status.
     status: String,
     /// The gap in plain language.
     statement: String,
-    /// How it could be closed.
+    /// The check that could close it.
     suggested_check: Option<String>,
-    /// What it is about.
+    /// Its subject.
     target: Option<String>,
     #[serde(skip)]
     #[schemars(skip)]

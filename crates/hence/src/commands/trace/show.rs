@@ -1,4 +1,4 @@
-//! `hence trace show`: what a trace holds, at a glance.
+//! `hence trace show`: a summary of a trace.
 
 use hence_review::ContentHash;
 use hence_review::validate::{readiness, validate};
@@ -8,10 +8,10 @@ use super::document::Document;
 use crate::args::TraceFileArgs;
 use crate::prelude::*;
 
-/// How much of a summary a line of text shows.
+/// The longest summary in a line of text, in characters.
 const SUMMARY_CHARACTERS_MAX: usize = 100;
 
-/// A trace at a glance.
+/// A summary of a trace.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ShowReport {
     /// The trace's id, if it has one.
@@ -20,17 +20,17 @@ pub(crate) struct ShowReport {
     spec_version: Option<String>,
     /// Its content hash.
     content_hash: String,
-    /// How it began.
+    /// The trigger.
     trigger: Option<EventRow>,
-    /// How it ended.
+    /// The outcome.
     outcome: Option<EventRow>,
-    /// What was done, in order.
+    /// The actions, in order.
     actions: Vec<ActionRow>,
-    /// What it was done with.
+    /// The artifacts.
     artifacts: Vec<ArtifactRow>,
-    /// How many gaps it declares.
+    /// The number of declared gaps.
     residuals: usize,
-    /// How many errors and warnings validation finds.
+    /// The numbers of errors and warnings of validation.
     findings: [usize; 2],
     /// Whether a reviewer can start: structure, outcome, a reason for each action, at least one declared gap.
     review_ready: bool,
@@ -42,7 +42,7 @@ struct EventRow {
     /// Its type.
     #[serde(rename = "type")]
     kind: String,
-    /// What it says.
+    /// Its text.
     text: String,
 }
 
@@ -56,9 +56,9 @@ struct ActionRow {
     kind: String,
     /// Its label.
     label: String,
-    /// What it consumed.
+    /// Its inputs.
     inputs: Vec<String>,
-    /// What it produced.
+    /// Its outputs.
     outputs: Vec<String>,
 }
 

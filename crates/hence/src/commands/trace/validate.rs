@@ -9,23 +9,23 @@ use super::findings;
 use crate::args::{FindingsFormat, TraceValidateArgs};
 use crate::prelude::*;
 
-/// The rule that bytes break which are neither JSON nor YAML. It is not one of the format: there is no document yet.
+/// The rule for bytes that are neither JSON nor YAML. It is not a rule of the format.
 pub(super) const UNREADABLE: &str = "document.unreadable";
 
-/// What validation found in some traces.
+/// The findings of validation in some traces.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ValidateReport {
     /// Whether no file has an error.
     valid: bool,
-    /// How many errors there are in all files.
+    /// The number of errors in all files.
     errors: usize,
-    /// How many warnings there are in all files.
+    /// The number of warnings in all files.
     warnings: usize,
     /// Each file, in the order given.
     pub(super) files: Vec<FileReport>,
 }
 
-/// What validation found in one file.
+/// The findings of validation in one file.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FileReport {
     /// The name as given.
@@ -34,9 +34,9 @@ pub(super) struct FileReport {
     pub(super) trace_id: Option<String>,
     /// The content hash of what was judged; nothing for bytes that cannot be read.
     content_hash: Option<String>,
-    /// How many errors there are.
+    /// The number of errors.
     pub(super) errors: usize,
-    /// How many warnings there are.
+    /// The number of warnings.
     pub(super) warnings: usize,
     /// All findings, in document order per family of rules.
     pub(super) findings: Vec<FindingRow>,
@@ -51,9 +51,9 @@ pub(super) struct FindingRow {
     pub(super) rule: &'static str,
     /// The place, as a JSON pointer.
     pub(super) pointer: String,
-    /// What it is about, by the ids a reader knows.
+    /// The subject, by the ids a reader knows.
     pub(super) subject: String,
-    /// What was expected and what was found.
+    /// The expected and the found value.
     pub(super) message: String,
     /// The line in the text, from 1, when it could be found.
     pub(super) line: Option<usize>,
@@ -133,7 +133,7 @@ fn judge(name: &str, canonical: bool) -> Result<FileReport, CliError> {
         Ok(document) => document,
         Err(unreadable) => return Ok(unreadable_report(name, unreadable)),
     };
-    // Before anything else is made of the document: the bytes that are hashed are as large as it is.
+    // Hashed first: its canonical bytes are as large as the document and are freed before anything else is built.
     let content_hash = Some(ContentHash::of(&document.value).to_string());
     let report = if canonical { validate_canonical(&document.value) } else { validate(&document.value) };
     let findings = if report.findings().is_empty() {

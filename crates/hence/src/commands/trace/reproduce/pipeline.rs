@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use hence_review::reproduce::{Pipeline, Simple};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How much of what programs say is kept. The rest is read and thrown away, so that they can end.
+/// The longest stored output. The rest is read and dropped, so that the programs can end.
 pub(super) const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 
-/// How often the end of programs is looked for.
+/// The interval at which the end of the programs is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// How long output is waited for once all programs have ended: a descendant may still hold the pipe.
+/// The time to wait for output after all programs have ended: a descendant may still hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 pub(super) struct Limits<'a> {

@@ -13,7 +13,7 @@ pub(super) const COPIED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// The most files that are copied.
 pub(super) const COPIED_FILES_MAX: usize = 100_000;
 
-/// How often another name is tried when one is taken.
+/// The number of names to try when one is taken.
 const NAMES_TRIED: u32 = 1000;
 
 /// A scratch folder: what commands see as their working and home folders.
@@ -21,7 +21,7 @@ pub(super) struct Scratch {
     root: PathBuf,
 }
 
-/// What is left of the limits.
+/// The rest of the limits.
 struct Room {
     bytes: u64,
     files: usize,
@@ -76,7 +76,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed stays in the folder for temporary files; nothing of the caller's is lost by it.
+        // Files that cannot be removed stay in the folder for temporary files; the caller's files are not affected.
         let _ = fs::remove_dir_all(&self.root);
     }
 }

@@ -1,8 +1,8 @@
-//! Where reviews are kept: a store of their own inside the store's folder.
+//! The store of reviews: a store of its own inside the store's folder.
 //!
-//! A review is a journal like a run's — one writer, compare-and-append, durable before it is reported — so the same
-//! store keeps it, with the trace beside it as an attachment. It lies in `reviews/`, not among the runs: a review may be
-//! about a trace that no run of this store made, and nothing that lists or verifies runs should meet it.
+//! A review log has the needs of a journal (one writer, compare-and-append, durability), so the same kind of store holds
+//! it, with the trace as an attachment. Reviews are in `reviews/`, not among the runs, because a review may be about a
+//! trace of another store, and commands that list or verify runs must not meet it.
 
 use std::path::PathBuf;
 
@@ -21,12 +21,12 @@ use crate::prelude::*;
 const TRACE: &str = "trace.json";
 
 /// The reviews of a store.
-pub(super) struct Desk {
+pub(super) struct ReviewStore {
     pub(super) store: FileStore,
 }
 
-/// A review as it lies there.
-pub(super) struct Laid {
+/// A stored review.
+pub(super) struct StoredReview {
     pub(super) id: RunId,
     pub(super) read: ReadReview,
 }
@@ -47,8 +47,8 @@ fn folder(context: &Context) -> PathBuf {
     context.folder.join("reviews")
 }
 
-impl Desk {
-    /// Opens the reviews, which must be there.
+impl ReviewStore {
+    /// Opens the reviews, which must exist.
     pub(super) fn open(context: &Context) -> Result<Self, CliError> {
         match FileStore::open(folder(context)) {
             Ok(store) => Ok(Self { store }),
@@ -60,28 +60,28 @@ impl Desk {
         }
     }
 
-    /// Opens the reviews, made if there are none.
+    /// Opens the reviews and creates their store if there is none.
     pub(super) fn open_or_new(context: &Context) -> Result<Self, CliError> {
         context.store_or_new()?;
         Ok(Self { store: FileStore::open_or_create(folder(context))? })
     }
 
     /// Reads a review by its id or a prefix of it.
-    pub(super) fn read(&self, name: &str) -> Result<Laid, CliError> {
+    pub(super) fn read(&self, name: &str) -> Result<StoredReview, CliError> {
         let id = self.find(name)?;
         let trace = self.trace(&id)?;
         let read = read_review(&self.store.journal_bytes(&id)?, &trace);
-        Ok(Laid { id, read })
+        Ok(StoredReview { id, read })
     }
 
-    /// Reads a review that must hold.
+    /// Reads a review that must be valid.
     pub(super) fn read_whole(&self, name: &str) -> Result<Review, CliError> {
         self.read_with_head(name).map(|(review, _)| review)
     }
 
-    /// Reads a review that must hold, and where its journal ends.
+    /// Reads a review that must be valid, and its head.
     pub(super) fn read_with_head(&self, name: &str) -> Result<(Review, ReviewHead), CliError> {
-        let Laid { id, read } = self.read(name)?;
+        let StoredReview { id, read } = self.read(name)?;
         match (read.broken, read.review, read.head) {
             (None, Some(review), Some(head)) => Ok((review, head)),
             (broken, ..) => Err(broken_error(&id, broken.as_ref())),
@@ -100,11 +100,11 @@ impl Desk {
 
     fn trace(&self, id: &RunId) -> Result<Value, CliError> {
         let bytes = self.store.attachment(id, &trace_name())?;
-        // A trace that is no JSON any more has another content hash: reading the review says so.
+        // A trace that is not JSON has another content hash, which reading the review reports.
         Ok(parse(&bytes).unwrap_or_default())
     }
 
-    /// Records what `make` makes of the review as it stands, if the rules allow it.
+    /// Records the event that `make` returns for the current review, if the rules allow it.
     pub(super) fn record(
         &self,
         context: &Context,
@@ -120,12 +120,12 @@ impl Desk {
         }
         let trace = self.trace(&id)?;
         let read = read_review(&self.store.journal_bytes(&id)?, &trace);
-        let (None, Some(mut review), Some(behind)) = (&read.broken, read.review, read.head) else {
+        let (None, Some(mut review), Some(before)) = (&read.broken, read.review, read.head) else {
             return Err(broken_error(&id, read.broken.as_ref()));
         };
         let event = make(&review)?;
         let entry = ReviewEntry { stamp, event: event.clone() };
-        let SealedReview { line, head } = seal_entry(&entry, behind);
+        let SealedReview { line, head } = seal_entry(&entry, before);
         review.admit(entry).map_err(|refusal| refused(&id, &review, &refusal))?;
         let expected: Head = opened.writer.head();
         opened.writer.append(expected, &line, Durability::Synced)?;
