@@ -6,20 +6,20 @@ use std::sync::Arc;
 use hence_canon::{JsonPointer, Kind, Object, Value};
 
 use crate::secret::secret_reference;
-use crate::skill::{Fields, Need, Problem, Problems, Skill, TypeName, Uses, fields};
+use crate::skill::{Fields, Findings, Need, Skill, SkillFinding, TypeName, Uses, fields};
 
-/// What is known about a capability before it is called.
+/// The declared properties of a capability.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CapabilitySpec {
-    /// What it takes.
+    /// The declared inputs.
     pub inputs: Fields,
-    /// What it gives.
+    /// The declared outputs.
     pub outputs: Fields,
-    /// Who may call it, and what must agree.
+    /// The safety rules: required trust, confirmation and gates.
     pub safety: Safety,
-    /// What it says about the knowledge it works on.
+    /// The hints about the knowledge it works on.
     pub hints: CognitiveHints,
-    /// What calling it is to a reviewer: a type of action, such as `RunTests` or `AskUser`.
+    /// The type of action that a reviewer sees for a call, such as `RunTests` or `AskUser`.
     pub action: Option<Arc<str>>,
 }
 
@@ -36,7 +36,7 @@ pub enum ContractBreach {
         name: Arc<str>,
         /// The declared type.
         expected: Arc<str>,
-        /// What was given.
+        /// The kind of the given value.
         found: Kind,
     },
 }
@@ -44,10 +44,10 @@ pub enum ContractBreach {
 impl CapabilitySpec {
     /// Reads a contract from an object with `inputs`, `outputs`, `safety`, `cognitive_hints` and `action`, all
     /// optional.
-    pub fn read(value: &Value) -> (Self, Vec<Problem>) {
-        let mut problems = Problems::default();
+    pub fn read(value: &Value) -> (Self, Vec<SkillFinding>) {
+        let mut findings = Findings::default();
         let mut declared = |key: &str| match value.get(key) {
-            Some(Value::Object(object)) => fields(object, &JsonPointer::root().child(key), &mut problems),
+            Some(Value::Object(object)) => fields(object, &JsonPointer::root().child(key), &mut findings),
             _ => Fields::new(),
         };
         let spec = Self {
@@ -57,7 +57,7 @@ impl CapabilitySpec {
             hints: value.get("cognitive_hints").map(CognitiveHints::read).unwrap_or_default(),
             action: value.get("action").and_then(Value::as_str).map(Arc::from),
         };
-        (spec, problems.into_vec())
+        (spec, findings.into_vec())
     }
 }
 
@@ -77,7 +77,7 @@ pub fn breach(fields: &Fields, values: &Object) -> Option<ContractBreach> {
     })
 }
 
-/// What is there to be called.
+/// The capabilities and skills that can be called.
 pub trait Registry {
     /// Returns a capability's contract.
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>>;
@@ -118,23 +118,23 @@ fn target_text(target: &Value) -> Option<Arc<str>> {
     target.as_str().map(Arc::from)
 }
 
-/// What a capability says about the knowledge it works on.
+/// The hints of a capability about the knowledge it works on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CognitiveHints {
-    /// What it does, in the vocabulary of its author.
+    /// The role, in the vocabulary of its author.
     pub role: Vec<Arc<str>>,
     /// The types of knowledge it needs.
     pub consumes: Vec<Arc<str>>,
-    /// What its members are: type and, if it insists, target.
+    /// The type of knowledge of each output member and, optionally, its target.
     pub produces: Vec<(Arc<str>, Produced)>,
 }
 
-/// What a capability says about one member of its output.
+/// The hint of a capability about one member of its output.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Produced {
     /// The type of knowledge.
     pub kind: Option<Arc<str>>,
-    /// Where it should go.
+    /// The target.
     pub target: Option<Arc<str>>,
 }
 
@@ -183,7 +183,7 @@ fn text(value: &Value) -> Option<Arc<str>> {
     value.as_str().map(Arc::from)
 }
 
-/// Returns the output mapping that hints stand for, if they name any target.
+/// Returns the output mapping that the hints describe, if they name any target.
 pub fn auto_wire(hints: &CognitiveHints, types: &CognitiveTypes) -> Option<Object> {
     let target = |produced: &Produced| {
         let by_type = || types.default_slot(produced.kind.as_deref()?).cloned();
@@ -227,7 +227,7 @@ impl Skill {
     }
 }
 
-/// How much a caller is trusted, least first.
+/// The trust in a caller, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[expect(missing_docs, reason = "the names are the levels")]
 pub enum TrustLevel {
@@ -269,7 +269,7 @@ pub enum RequiredTrust {
     None,
     /// Callers of at least this level may.
     AtLeast(TrustLevel),
-    /// A level nobody knows: nobody may.
+    /// An unknown level: no caller has it.
     Unknown(Arc<str>),
 }
 
@@ -278,11 +278,11 @@ pub enum RequiredTrust {
 pub struct Gate {
     /// The capability that is asked.
     pub capability: Arc<str>,
-    /// What its no means.
+    /// The consequence of a denial.
     pub on_denied: OnDenied,
 }
 
-/// What the no of a gate means.
+/// The consequence of a denial by a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnDenied {
     /// The run stops.
@@ -292,7 +292,7 @@ pub enum OnDenied {
     RequireHuman,
     /// A warning event, nothing else.
     Warn,
-    /// The step gives nothing, and the run goes on.
+    /// The step produces nothing, and the run continues.
     Degrade,
 }
 
@@ -301,21 +301,21 @@ pub enum OnDenied {
 pub struct Safety {
     /// The trust it demands.
     pub trust: RequiredTrust,
-    /// Whether a person must have confirmed it for this run.
+    /// The need for a person to confirm the capability for this run.
     pub confirmation: Confirmation,
-    /// What is asked before the call, with its input.
+    /// The gates asked before the call, with its input.
     pub before: Vec<Gate>,
-    /// What is asked after the call, with its output.
+    /// The gates asked after the call, with its output.
     pub after: Vec<Gate>,
 }
 
-/// Whether a capability must have been confirmed.
+/// The need for a confirmation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Confirmation {
-    /// It need not.
+    /// No confirmation is needed.
     #[default]
     NotNeeded,
-    /// It must.
+    /// A person must have confirmed it.
     Needed,
 }
 

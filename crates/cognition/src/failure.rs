@@ -1,11 +1,11 @@
-//! What can go wrong in a run: classes of failure, their chain of causes, and the code a caller acts on.
+//! Failures of a run: classes, chains of causes, and the codes a caller acts on.
 
 use std::fmt;
 use std::sync::Arc;
 
 use hence_canon::words;
 
-/// The class of a call that was begun and of which nobody knows whether it happened. It is tried again only where a
+/// The class of an undecided call. Such a call is retried only where a
 /// step names it.
 pub const UNDECIDED: &str = "Undecided";
 
@@ -18,11 +18,11 @@ pub const INPUT_TOO_LARGE: &str = "InputTooLarge";
 /// A failure with everything that led to it, outermost first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// The class.
     pub class: ErrorClass,
-    /// What happened, for people.
+    /// The message, for people.
     pub message: Arc<str>,
-    /// What it came from.
+    /// The cause.
     pub cause: Option<Arc<Failure>>,
 }
 
@@ -46,7 +46,7 @@ impl Failure {
 
     /// Returns whether a call was refused for what it was called with: the same input is refused every time.
     ///
-    /// What a nested skill called inside may be another input the next time, and is not meant.
+    /// Calls inside a nested skill do not count: they may get another input the next time.
     pub fn is_of_input(&self) -> bool {
         let is_refusal = |class: &ErrorClass| match class {
             ErrorClass::InputMapping => true,
@@ -151,7 +151,7 @@ impl ErrorClass {
         }
     }
 
-    /// Returns whether the run must stop here whatever its mode: a gate or a trust check said no.
+    /// Returns whether the run must stop here whatever its mode: a gate or a trust check denied the call.
     pub fn is_safety(&self) -> bool {
         matches!(
             self,
@@ -178,7 +178,7 @@ impl fmt::Display for ErrorClass {
     }
 }
 
-/// How many causes are followed to the root. Longer chains come from nesting at its limit and tell nothing new.
+/// The longest chain of causes that is followed. Longer ones come from nesting at its limit and add nothing.
 pub const CAUSES_MAX: usize = 8;
 
 words! {
@@ -201,7 +201,7 @@ words! {
 }
 
 impl ErrorCode {
-    /// Returns the HTTP status that says the same.
+    /// Returns the corresponding HTTP status.
     pub fn http_status(self) -> u16 {
         match self {
             Self::InvalidRequest | Self::MaxDepthExceeded => 400,

@@ -1,21 +1,21 @@
-//! The cognitive side of a run: its state, how steps read and write it, and the skills that say what happens.
+//! Skills: documents of steps, the memory that steps read and write, and the interpreter that runs them.
 //!
 //! - [`state`]: the execution state of a run and the [`Memory`](state::Memory) its steps see, with typed slots.
 //! - [`mod@reference`]: names such as `working.entities.0.name`, with one meaning everywhere.
 //! - [`mapping`]: step inputs made from memory, step outputs written to it, all or nothing.
 //! - [`expression`]: the language of conditions, loops and routers, read once, bounded in every direction.
 //! - [`skill`]: programs of steps, read from documents with every finding reported at its place.
-//! - [`plan`]: the order in which steps take effect, what each must wait for, and what will go wrong.
-//! - [`schedule`]: which step may start, which result is due, and who is blocked by a failure.
+//! - [`plan`]: the order in which steps take effect, their dependencies, and checks before a run.
+//! - [`schedule`]: the steps that may start, the result that is due, and the steps that a failure blocks.
 //! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
-//! - [`lineage`]: which step wrote a value and from what, and what depends on it.
-//! - [`capability`]: contracts, hints and safety rules of what steps call.
-//! - [`secret`]: references that stand for values nobody may see.
+//! - [`lineage`]: the step that wrote a value, its sources, and everything that depends on it.
+//! - [`capability`]: contracts, hints and safety rules of the capabilities that steps call.
+//! - [`secret`]: references that replace secret values.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
 //! - [`checkpoint`]: an execution state as one document, for exchange with other implementations.
 //!
-//! It does no I/O, reads no clock, draws no randomness and knows nothing of records or files: whatever calls
-//! capabilities and keeps journals does so from outside, through values of this crate.
+//! The crate does no I/O, reads no clock, draws no randomness and knows nothing of records or files: the caller
+//! calls capabilities and writes journals.
 //!
 //! ```
 //! use hence_canon::parse;

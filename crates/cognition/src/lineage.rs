@@ -1,7 +1,7 @@
 //! Lineage: which step wrote a value and from what, and what depends on it.
 //!
-//! It is computed from the outcomes of a run and the skill they came from: reads and writes are declared, so
-//! nothing has to be watched while the run goes on.
+//! Lineage is computed from the outcomes of a run and its skill: reads and writes are declared, so
+//! nothing has to be observed during the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::state::Names;
 #[cfg(test)]
 mod tests;
 
-/// Who read and wrote what in one run.
+/// The reads and writes of all steps of one run.
 pub struct Lineage<'a> {
     outcomes: &'a [StepOutcome],
     /// For each outcome, its step.
@@ -29,7 +29,7 @@ pub struct Lineage<'a> {
 /// One thing a step read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// What was read.
+    /// The reference that was read.
     pub reference: Reference,
     /// The outcomes it came from, newest first, by their position in the run. None for what the caller gave, and
     /// for what was not there.
@@ -43,9 +43,9 @@ pub struct Written {
     pub position: usize,
     /// The step.
     pub step_id: Arc<str>,
-    /// What it wrote.
+    /// The target it wrote.
     pub writes: Names,
-    /// What it read.
+    /// The sources it read.
     pub sources: Vec<Source>,
 }
 

@@ -35,7 +35,7 @@ impl Reference {
         self.namespace
     }
 
-    /// Returns everything behind the first dot.
+    /// Returns everything after the first dot.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -70,16 +70,16 @@ words! {
     }
 }
 
-/// What a reference to something that is not there means.
+/// The meaning of a reference that names nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnMissing {
-    /// It is `null`.
+    /// Its value is `null`.
     Null,
-    /// It is an error.
+    /// Resolving it is an error.
     Error,
 }
 
-/// Whether a step may write to a namespace.
+/// The access of steps to a namespace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Steps read and write it.
@@ -115,7 +115,7 @@ pub struct MissingReference {
 }
 
 impl Reference {
-    /// Returns the value this names, or what its namespace says about missing values.
+    /// Returns the value this names, or `null` where its namespace allows missing values.
     ///
     /// # Errors
     /// [`MissingReference`] when nothing is there and the namespace is strict.

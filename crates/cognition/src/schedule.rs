@@ -1,21 +1,21 @@
-//! Schedules: which step may start, which result is due, and who is blocked by a failure.
+//! Schedules: the steps that may start, the result that is due, and the steps that a failure blocks.
 //!
 //! A step may start when everything it depends on, and everything it reads from, has been committed. Results are
 //! committed in plan order. A driver with one worker alternates [`Schedule::start`] and [`Schedule::settle`]; one
-//! with many starts whatever it gets, keeps results until they are due, and ends with the same commits.
+//! with many workers starts every step it gets, holds results until they are due, and ends with the same commits.
 
 use std::collections::BTreeSet;
 
 use crate::plan::{Plan, StepIndex};
 use crate::state::StepStatus;
 
-/// What a failing step means for the others.
+/// The effect of a failing step on the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FailureMode {
-    /// Nothing else starts.
+    /// No other step starts.
     #[default]
     FailFast,
-    /// Steps that do not depend on it go on.
+    /// Steps that do not depend on it continue.
     Continue,
 }
 
@@ -26,9 +26,9 @@ pub struct Schedule<'a> {
     mode: FailureMode,
     /// Plan position of each step.
     position: Vec<usize>,
-    /// How many commits each step still waits for.
+    /// The number of commits each step still waits for.
     waiting: Vec<usize>,
-    /// Who waits for each step: those that depend on it and those that read from it, each once.
+    /// The steps that wait for each step: those that depend on it and those that read from it, each once.
     waiters: Vec<Vec<StepIndex>>,
     /// Plan positions of steps that may start.
     ready: BTreeSet<usize>,
@@ -77,7 +77,7 @@ impl<'a> Schedule<'a> {
         self.start_before(None)
     }
 
-    /// Takes the next step that may start now and stands before a place in the plan.
+    /// Takes the next step that may start now and comes before a place in the plan.
     pub(crate) fn start_before(&mut self, limit: Option<usize>) -> Option<StepIndex> {
         if self.stopped || limit.is_some_and(|limit| self.ready.first().is_some_and(|at| *at >= limit)) {
             return None;
@@ -99,7 +99,7 @@ impl<'a> Schedule<'a> {
     /// Commits the result of the step that is due. Skipped and degraded steps satisfy what depends on them.
     pub fn settle(&mut self, status: StepStatus) {
         let Some(step) = self.due() else { return };
-        // A run that is taken up again settles what it never started.
+        // A resumed run settles steps that it never started.
         self.ready.remove(&self.due);
         if status == StepStatus::Failed {
             match self.mode {

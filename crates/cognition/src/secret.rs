@@ -1,6 +1,6 @@
-//! References to secrets: what stands in memory, records and mappings in the place of a value nobody may see.
+//! References to secrets: they replace secret values in memory, records and mappings.
 //!
-//! This crate never sees the value: whoever carries out a call puts it in at the last moment.
+//! This crate never sees the value: it is inserted when a call is made.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use hence_canon::{Object, Value};
 /// The member that makes an object a reference to a secret.
 pub const SECRET_KEY: &str = "$secret";
 
-/// How the name of a secret begins that is an input of a skill.
+/// The prefix of the name of a secret that is an input of a skill.
 pub const INPUT_PREFIX: &str = "inputs.";
 
 /// Returns the name a reference to a secret holds: an object whose only member is `$secret`, a text.

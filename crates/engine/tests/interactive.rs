@@ -72,7 +72,7 @@ fn a_run_read_up_to_a_record_knows_what_it_knew_then() {
         let run = VariablesRun::load_until(&world.sink.journal, &world.document(), &world.sink.blobs, last)
             .unwrap();
         run.workspace()
-            .sight(STATE)
+            .state_view(STATE)
             .unwrap()
             .find(&"error_count".parse().unwrap())
             .map(|f| f.variable.stored.shown())

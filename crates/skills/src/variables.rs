@@ -106,8 +106,8 @@ impl SkillVariables {
 
     /// Returns the names whose time ended on the way to `later`.
     pub(crate) fn gone_in(&self, later: &Self) -> Vec<Name> {
-        let sight = later.workspace.sight(later.state);
-        let is_gone = |name: &&Name| sight.is_some_and(|sight| sight.find(name).is_none());
+        let view = later.workspace.state_view(later.state);
+        let is_gone = |name: &&Name| view.is_some_and(|view| view.find(name).is_none());
         let events = later.events.iter().skip(self.events.len());
         let deleted = events.flat_map(|(_, event)| &event.changes).filter_map(|change| match change {
             Change::Delete { name, .. } => Some(name),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 
-use crate::event::{Birth, Place};
-use crate::import::adopt;
+use crate::event::{Creation, Place};
+use crate::import::import_document;
 use crate::state::{Checkpoint, SeenLayer, Snapshot};
 use crate::{Change, Event, Home, Name, Scope, State, StateId, StorePath, Timestamp, Workspace};
 
@@ -16,27 +16,27 @@ use check::Expected;
 /// An event that does not follow from the workspace it is applied to. The workspace is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("event of {state} at {at} does not fit, change {change}: {reason}")]
-pub struct Misfit {
+pub struct ApplyError {
     /// The state that acted.
     pub state: StateId,
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// Which of its changes, from 0.
+    /// The position of the change in the event, from 0.
     pub change: usize,
-    /// What was expected and found.
+    /// The expected and the found value, in words.
     pub reason: String,
 }
 
 /// Applies `event` to `workspace`: all of it, or nothing.
 ///
 /// # Errors
-/// [`Misfit`] when the event was not decided against this workspace: a journal that is damaged, out of order or not
+/// [`ApplyError`] when the event was not decided against this workspace: a journal that is damaged, out of order or not
 /// this one's.
-pub fn apply(workspace: &mut Workspace, event: &Event) -> Result<(), Misfit> {
+pub fn apply(workspace: &mut Workspace, event: &Event) -> Result<(), ApplyError> {
     let mut expected = Expected::of(workspace, event);
     for change in 0..event.changes.len() {
         let checked = expected.check(workspace, event, change);
-        checked.map_err(|reason| Misfit { state: event.state, at: event.at, change, reason })?;
+        checked.map_err(|reason| ApplyError { state: event.state, at: event.at, change, reason })?;
     }
     for change in &event.changes {
         perform(workspace, event, change);
@@ -50,8 +50,8 @@ pub fn apply(workspace: &mut Workspace, event: &Event) -> Result<(), Misfit> {
 /// Performs a change that has been checked.
 fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
     match change {
-        Change::Born(birth) => bear(workspace, event, birth),
-        Change::Adopted(adoption) => adopt(workspace, event, adoption),
+        Change::Created(creation) => create_state(workspace, event, creation),
+        Change::Imported(imported) => import_document(workspace, event, imported),
         Change::Write { place: Place::Special, variable, .. } => {
             if let Some(state) = workspace.states.get_mut(&event.state) {
                 let variable = Arc::new(variable.clone());
@@ -103,7 +103,7 @@ fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
         }
         Change::Shared(shared) => {
             if let Some((layer, _)) = workspace.layer_mut(event.state, shared.scope) {
-                layer.take_over(shared);
+                layer.apply_shared(shared);
             }
         }
         Change::RolledBack { .. } => {}
@@ -113,18 +113,18 @@ fn perform(workspace: &mut Workspace, event: &Event, change: &Change) {
     }
 }
 
-fn bear(workspace: &mut Workspace, event: &Event, birth: &Birth) {
+fn create_state(workspace: &mut Workspace, event: &Event, creation: &Creation) {
     let state = State {
-        session: birth.session.clone(),
-        tree: birth.tree,
-        parent: birth.parent,
-        depth: birth.depth,
-        config: birth.config.clone(),
-        lives_in: birth.lives_in.clone(),
-        spawned_by: birth.spawned_by.clone(),
-        ..State::newborn(event.state, event.at)
+        session: creation.session.clone(),
+        tree: creation.tree,
+        parent: creation.parent,
+        depth: creation.depth,
+        config: creation.config.clone(),
+        lives_in: creation.lives_in.clone(),
+        spawned_by: creation.spawned_by.clone(),
+        ..State::new(event.state, event.at)
     };
-    if let Some(parent) = birth.parent.and_then(|parent| workspace.states.get_mut(&parent)) {
+    if let Some(parent) = creation.parent.and_then(|parent| workspace.states.get_mut(&parent)) {
         parent.children.push(event.state);
     }
     workspace.states.insert(event.state, state);
@@ -146,15 +146,15 @@ fn count_read(workspace: &mut Workspace, id: StateId, home: Home, name: &Name) {
 
 /// Returns what the state sees now, shared rather than copied.
 fn snapshot(workspace: &Workspace, id: StateId) -> Option<Snapshot> {
-    let sight = workspace.sight(id)?;
+    let view = workspace.state_view(id)?;
     let seen = |scope: Scope| {
-        let variables = sight.layer(scope).map(|layer| layer.variables().clone()).unwrap_or_default();
-        SeenLayer { revision: sight.revision(scope), variables }
+        let variables = view.layer(scope).map(|layer| layer.variables().clone()).unwrap_or_default();
+        SeenLayer { revision: view.revision(scope), variables }
     };
-    let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| sight.has(*scope));
+    let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| view.has(*scope));
     Some(Snapshot {
-        status: sight.state.status,
-        final_answer: sight.state.final_answer.clone(),
+        status: view.state.status,
+        final_answer: view.state.final_answer.clone(),
         layers: scopes.map(|scope| (scope, seen(scope))).collect(),
     })
 }

@@ -7,7 +7,7 @@ use hence_canon::Value;
 use crate::limits::{REMARK_BYTES_MAX, VALUE_DEPTH_MAX};
 use crate::{
     Action, Call, Change, Event, Files, Found, Home, Import, Name, NameWarning, Op, Operation, Origin,
-    Refusal, Reply, Scope, Sight, SpillFile, State, Timestamp, Workspace,
+    Refusal, Reply, Scope, SpillFile, State, StateView, Timestamp, Workspace,
 };
 
 mod event_builder;
@@ -15,10 +15,10 @@ mod rollback;
 mod task;
 mod write;
 
-/// What is to happen with an operation.
+/// The decision about an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Temporary variables are past their time. Record and apply this event, then decide again: the operation must
+    /// Temporary variables have expired. Record and apply this event, then decide again: the operation must
     /// not see them, whether it is accepted or refused.
     ExpireFirst(Event),
     /// The operation is accepted.
@@ -28,11 +28,11 @@ pub enum Decision {
 /// An accepted operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Accepted {
-    /// What it changes; absent when it changes nothing.
+    /// The event that the operation makes; absent when it changes nothing.
     pub event: Option<Event>,
     /// Large values the event refers to. They must be durable before the event is.
     pub spills: Vec<SpillFile>,
-    /// What to answer once the event is durable.
+    /// The reply to give once the event is durable.
     pub reply: Reply,
 }
 
@@ -42,9 +42,9 @@ impl Accepted {
     }
 }
 
-/// Decides `call` against `workspace` at the moment `now`.
+/// Decides `call` against `workspace` at the time `now`.
 ///
-/// Pure: the same workspace, call, moment and files give the same decision.
+/// Pure: the same workspace, call, time and files give the same decision.
 ///
 /// # Errors
 /// [`Refusal`], in which case nothing changes. The order of checks is part of the rules.
@@ -61,59 +61,59 @@ pub fn decide(
             return task::share(looking(workspace, *state, now)?, shared, now).map(Decision::Accept);
         }
         Call::Return { state, status, answer } => {
-            let sight = looking(workspace, *state, now)?;
-            return task::settle(sight, *status, answer, now).map(Decision::Accept);
+            let view = looking(workspace, *state, now)?;
+            return task::settle(view, *status, answer, now).map(Decision::Accept);
         }
         Call::On { state, op } => (*state, op),
     };
-    let sight = looking(workspace, state, now)?;
-    if let Some(run) = sight.state.lives_in.as_ref().filter(|_| op.changes_something()) {
+    let view = looking(workspace, state, now)?;
+    if let Some(run) = view.state.lives_in.as_ref().filter(|_| op.changes_something()) {
         return Err(Refusal::LivesElsewhere { state, run: run.clone() });
     }
-    if let Some(expiry) = write::expire(sight, now)? {
+    if let Some(expiry) = write::expire(view, now)? {
         return Ok(Decision::ExpireFirst(expiry));
     }
     check_texts(op)?;
-    on_state(sight, op, now, files).map(Decision::Accept)
+    on_state(view, op, now, files).map(Decision::Accept)
 }
 
 /// Returns how a state sees the workspace at a moment that is not before the last it has seen.
-fn looking(workspace: &Workspace, state: crate::StateId, now: Timestamp) -> Result<Sight<'_>, Refusal> {
-    let sight = workspace.sight(state).ok_or(Refusal::NoState { state })?;
-    if now < sight.state.clock {
-        return Err(Refusal::ClockWentBack { last: sight.state.clock, now });
+fn looking(workspace: &Workspace, state: crate::StateId, now: Timestamp) -> Result<StateView<'_>, Refusal> {
+    let view = workspace.state_view(state).ok_or(Refusal::NoState { state })?;
+    if now < view.state.clock {
+        return Err(Refusal::ClockWentBack { last: view.state.clock, now });
     }
-    Ok(sight)
+    Ok(view)
 }
 
 fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Accepted, Refusal> {
-    let adoption = import.check(workspace, now)?;
+    let imported = import.check(workspace, now)?;
     let state = import.document.state_id;
-    let reply = Reply::Born { state, status: import.document.status() };
-    let changes = vec![Change::Adopted(Box::new(adoption))];
+    let reply = Reply::Created { state, status: import.document.status() };
+    let changes = vec![Change::Imported(Box::new(imported))];
     let event = Event { state, at: now, action: Action::Import, changes };
     Ok(Accepted { event: Some(event), spills: Vec::new(), reply })
 }
 
-fn on_state(sight: Sight<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Result<Accepted, Refusal> {
+fn on_state(view: StateView<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Result<Accepted, Refusal> {
     match op {
-        Op::Set(set) => write::set(sight, set, now),
-        Op::Get(get) => write::get(sight, get, now, files),
-        Op::Delete(delete) => write::delete(sight, delete, now),
-        Op::Rename(rename) => write::rename(sight, rename, now),
-        Op::Checkpoint(checkpoint) => rollback::checkpoint(sight, checkpoint, now),
-        Op::Rollback(rollback) => rollback::rollback(sight, rollback, now),
-        Op::Fail { reason } => task::fail(sight, reason.as_ref(), now),
-        Op::Cancel { reason } => task::cancel(sight, reason.as_ref(), now),
-        Op::CheckCompletion => Ok(Accepted::answer(Reply::Status(task::completion(sight.state)))),
-        Op::Status => Ok(Accepted::answer(Reply::Status(sight.state.status))),
-        Op::List => Ok(Accepted::answer(Reply::Names(sight.view().into_keys().collect()))),
-        Op::ChildResult { child } => task::child_result(sight, *child, files),
-        Op::TreeStatus => Ok(Accepted::answer(Reply::Tree { complete: task::is_complete(sight) })),
+        Op::Set(set) => write::set(view, set, now),
+        Op::Get(get) => write::get(view, get, now, files),
+        Op::Delete(delete) => write::delete(view, delete, now),
+        Op::Rename(rename) => write::rename(view, rename, now),
+        Op::Checkpoint(checkpoint) => rollback::checkpoint(view, checkpoint, now),
+        Op::Rollback(rollback) => rollback::rollback(view, rollback, now),
+        Op::Fail { reason } => task::fail(view, reason.as_ref(), now),
+        Op::Cancel { reason } => task::cancel(view, reason.as_ref(), now),
+        Op::CheckCompletion => Ok(Accepted::answer(Reply::Status(task::completion(view.state)))),
+        Op::Status => Ok(Accepted::answer(Reply::Status(view.state.status))),
+        Op::List => Ok(Accepted::answer(Reply::Names(view.visible().into_keys().collect()))),
+        Op::ChildResult { child } => task::child_result(view, *child, files),
+        Op::TreeStatus => Ok(Accepted::answer(Reply::Tree { complete: task::is_complete(view) })),
     }
 }
 
-/// Refuses a write to a state that others changed meanwhile, or that is over.
+/// Refuses a write to a state that was changed since the caller read it, or that has ended.
 fn check_open(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refusal> {
     check_unchanged(state, if_mutation_count)?;
     if state.status.is_terminal() {
@@ -122,7 +122,7 @@ fn check_open(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refus
     Ok(())
 }
 
-/// Refuses what was decided on another count of mutations.
+/// Refuses an operation that expects another number of mutations.
 fn check_unchanged(state: &State, if_mutation_count: Option<u64>) -> Result<(), Refusal> {
     let found = state.mutation_count;
     match if_mutation_count {
@@ -131,41 +131,41 @@ fn check_unchanged(state: &State, if_mutation_count: Option<u64>) -> Result<(), 
     }
 }
 
-/// Advice about a name goes with its creation only.
+/// Returns advice about a name, for a new variable only.
 fn advice(operation: Operation, name: &crate::Name) -> Vec<NameWarning> {
     if operation == Operation::Create { name.lint() } else { Vec::new() }
 }
 
 /// Reads an optional scope and checks that the state has it.
-fn parse_scope(sight: Sight<'_>, scope: Option<&Arc<str>>) -> Result<Option<Scope>, Refusal> {
+fn parse_scope(view: StateView<'_>, scope: Option<&Arc<str>>) -> Result<Option<Scope>, Refusal> {
     let Some(text) = scope else { return Ok(None) };
     let scope: Scope = text.parse().map_err(Refusal::InvalidScope)?;
-    if sight.has(scope) { Ok(Some(scope)) } else { Err(Refusal::ScopeUnavailable { scope }) }
+    if view.has(scope) { Ok(Some(scope)) } else { Err(Refusal::ScopeUnavailable { scope }) }
 }
 
 /// Finds a variable: in `scope` only when one is given, else in the narrowest that has it.
-fn find(sight: Sight<'_>, scope: Option<Scope>, name: &Name) -> Option<Found> {
+fn find(view: StateView<'_>, scope: Option<Scope>, name: &Name) -> Option<Found> {
     match scope {
-        Some(scope) => sight.find_in(scope, name),
-        None => sight.find(name),
+        Some(scope) => view.find_in(scope, name),
+        None => view.find(name),
     }
 }
 
-/// Finds the variable that is to go away or change its name.
+/// Finds a variable that may be deleted or renamed.
 fn find_removable(
-    sight: Sight<'_>,
+    view: StateView<'_>,
     scope_text: Option<&Arc<str>>,
     name: &Name,
 ) -> Result<(Home, Found), Refusal> {
-    let scope = parse_scope(sight, scope_text)?;
-    let found = find(sight, scope, name).ok_or_else(|| Refusal::NotFound { name: name.clone() })?;
+    let scope = parse_scope(view, scope_text)?;
+    let found = find(view, scope, name).ok_or_else(|| Refusal::NotFound { name: name.clone() })?;
     if found.variable.read_only {
         return Err(Refusal::ReadOnly { name: name.clone() });
     }
     Ok((found.home, found))
 }
 
-/// Refuses an operation whose remarks are too long to be recorded.
+/// Refuses an operation whose texts are too long to be recorded.
 fn check_texts(op: &Op) -> Result<(), Refusal> {
     match op {
         Op::Set(set) => {

@@ -1,7 +1,7 @@
 //! The document form of a state: `state.json`, or the same as YAML.
 //!
-//! A document is judged on two levels. The *schema* says what kind of thing stands where; the *strict* rules say
-//! what must agree with what. Both report everything they find, with a JSON pointer each.
+//! A document is checked on two levels. The *schema* fixes the kind of each value; the *strict* rules compare values
+//! with each other. Both report everything they find, with a JSON pointer each.
 
 mod export;
 mod history;
@@ -20,26 +20,26 @@ pub use typed::Document;
 use hence_canon::Value;
 use hence_canon::read::Finding;
 
-/// Everything wrong with a document.
+/// All findings about a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// What is not what its place asks for.
+    /// The values that do not fit the schema.
     pub schema: Vec<SchemaError>,
-    /// What contradicts something else; looked for only when the schema holds.
+    /// The contradictions between values; looked for only when the schema fits.
     pub strict: Vec<StrictError>,
-    /// What the rules allow and this crate cannot hold: a count beyond 2^64, say.
+    /// A value that the rules allow and this crate cannot represent, such as a count beyond 2^64.
     pub unrepresentable: Option<Finding>,
 }
 
 impl Verdict {
-    /// Judges a document on both levels.
+    /// Checks a document on both levels.
     pub fn of(document: &Value) -> Self {
         let schema = check_schema(document);
         let strict = if schema.is_empty() { check_strict(document) } else { Vec::new() };
         Self { schema, strict, unrepresentable: None }
     }
 
-    /// Returns whether nothing is wrong.
+    /// Returns whether there are no findings.
     pub fn is_valid(&self) -> bool {
         self.schema.is_empty() && self.strict.is_empty() && self.unrepresentable.is_none()
     }

@@ -1,11 +1,11 @@
-//! What an accepted operation changed. A state is the fold of its events.
+//! Events: the changes of accepted operations. A state is the fold of its events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use crate::import::Adoption;
+use crate::import::ImportedDocument;
 use crate::state::Origin;
 use crate::words::Operation;
 use crate::{
@@ -16,16 +16,16 @@ use crate::{
 mod decode;
 mod encode;
 
-/// Everything one operation changed, at one moment, in one state and the layers it shares.
+/// All changes of one operation, at one time, in one state and the layers it shares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
     /// The state that acted.
     pub state: StateId,
-    /// When, by the run's clock.
+    /// The time, by the run's clock.
     pub at: Timestamp,
-    /// What was asked, for readers; [`apply`](crate::apply) looks at the changes only.
+    /// The operation, for readers; [`apply`](crate::apply) looks at the changes only.
     pub action: Action,
-    /// What changed, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
 }
 
@@ -55,37 +55,37 @@ hence_canon::words! {
 /// One change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The state came to be.
-    Born(Birth),
+    /// The state was created.
+    Created(Creation),
     /// The state came out of a document.
-    Adopted(Box<Adoption>),
+    Imported(Box<ImportedDocument>),
     /// A variable got a value.
     Write {
         /// The log entry it makes.
         entry: Entry,
-        /// Where the variable lives.
+        /// The place of the variable.
         place: Place,
         /// The variable afterwards, whole.
         variable: Variable,
         /// The value before, as the log shows it; absent when the variable is new.
         old_value: Option<Value>,
     },
-    /// A variable went away.
+    /// A variable was deleted.
     Delete {
         /// The log entry it makes.
         entry: Entry,
-        /// Where the variable lived.
+        /// The place of the variable.
         place: Place,
-        /// Which.
+        /// The name.
         name: Name,
-        /// Its last value, as the log shows it.
+        /// The last value, as the log shows it.
         old_value: Value,
     },
     /// A variable got another name.
     Rename {
         /// The log entry it makes.
         entry: Entry,
-        /// Where the variable lives.
+        /// The place of the variable.
         place: Place,
         /// The old name.
         name: Name,
@@ -94,18 +94,18 @@ pub enum Change {
     },
     /// A variable was read.
     Read {
-        /// Where the variable lives, and at which revision of that layer it was read.
+        /// The place of the variable, with the revision of its layer at the time of the read.
         place: Place,
-        /// Which.
+        /// The name.
         name: Name,
     },
     /// The present position got a name.
     Checkpoint {
-        /// Its id.
+        /// The id of the checkpoint.
         id: CheckpointId,
-        /// Its name.
+        /// The name of the checkpoint.
         name: Arc<str>,
-        /// What happened there.
+        /// A description of the position.
         description: Option<Arc<str>>,
         /// The revision of every layer it saw.
         seen: BTreeMap<Scope, u64>,
@@ -121,14 +121,14 @@ pub enum Change {
     Status {
         /// The status afterwards.
         status: Status,
-        /// Why.
+        /// The reason, in words.
         reason: Option<Arc<str>>,
     },
 }
 
-/// What is fixed at birth.
+/// The properties of a state that are fixed when it is created.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Birth {
+pub struct Creation {
     /// The session.
     pub session: Option<SessionId>,
     /// The task tree.
@@ -137,7 +137,7 @@ pub struct Birth {
     pub parent: Option<StateId>,
     /// The distance from the root of the task tree.
     pub depth: u8,
-    /// How to execute.
+    /// The execution configuration.
     pub config: Option<ExecutionConfig>,
     /// The run the state lives in, when that is another: here it is only known of.
     pub lives_in: Option<Arc<str>>,
@@ -154,14 +154,14 @@ pub struct Spawner {
     pub state: StateId,
 }
 
-/// Where a change happens, and as which change of that layer.
+/// The place of a change, and its number among the changes of that layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// `Final` or `prompt`.
     Special,
     /// A layer.
     Layer {
-        /// Its scope.
+        /// The scope of the layer.
         scope: Scope,
         /// The layer's revision after this change, or while it was read. What several states did is ordered by it.
         revision: u64,
@@ -183,11 +183,11 @@ impl Place {
 pub struct Entry {
     /// The mutation's id.
     pub id: MutationId,
-    /// When; for an expiry the deadline, which can be earlier than the event.
+    /// The time; for an expiry the deadline, which can be earlier than the event.
     pub timestamp: Timestamp,
-    /// What caused it.
+    /// The cause.
     pub source: Option<Arc<str>>,
-    /// Why, and at which node of the task tree.
+    /// The reason and the node of the task tree.
     pub metadata: Object,
 }
 
@@ -245,8 +245,8 @@ impl Change {
                 let (old, new) = (name.shared().into(), to.shared().into());
                 Some(entry.mutation(Operation::Rename, name, Some(old), Some(new)))
             }
-            Self::Born(_)
-            | Self::Adopted(_)
+            Self::Created(_)
+            | Self::Imported(_)
             | Self::Read { .. }
             | Self::Checkpoint { .. }
             | Self::Shared(_) => None,

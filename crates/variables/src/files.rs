@@ -1,4 +1,4 @@
-//! How this crate reads files it never opens itself, and hands over files it never writes.
+//! The border between this crate and the disk: files it reads through a trait, and files it hands over to be written.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub trait Files {
     fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault>;
 }
 
-/// Why a file could not be read.
+/// The reason a file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadFault {
     /// There is no such file.
@@ -28,7 +28,7 @@ pub enum ReadFault {
     /// A symbolic link on the way leads out of the root.
     #[error("a symbolic link leads out of the store")]
     Escapes,
-    /// Its bytes are not those that were written.
+    /// The bytes of the file are not those that were written.
     #[error("{0}")]
     Corrupt(String),
     /// The disk or its permissions.
@@ -36,7 +36,7 @@ pub enum ReadFault {
     Unreadable(String),
 }
 
-/// No files at all: for states that hold no references and no large values.
+/// A store without files, for states without references and large values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -49,11 +49,11 @@ impl Files for NoFiles {
 /// A large value on its way to disk. It must be durable before the event that refers to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpillFile {
-    /// Where it belongs.
+    /// The path of the file.
     pub path: StorePath,
     /// The digest of its bytes, which its name carries.
     pub sha256: Digest,
-    /// What to write.
+    /// The bytes to write.
     pub content: SpillContent,
 }
 
@@ -86,13 +86,13 @@ impl SpillContent {
 /// The folder every reference stays inside.
 const ROOT: &str = ".aiwg/rlm/";
 
-/// What a reference starts with when it stands as a value.
+/// The prefix of a reference in a value.
 const SCHEME: &str = "file:";
 
 /// A relative path below `.aiwg/rlm/` that cannot name anything outside it.
 ///
-/// It is proved by text alone: no empty, `.` or `..` segment, no backslash, no NUL, no decoding of anything.
-/// Symbolic links are the business of whoever opens the file, see [`Files`](crate::Files).
+/// The text alone proves it: no empty, `.` or `..` segment, no backslash, no NUL, no decoding of anything.
+/// Whoever opens the file must check symbolic links, see [`Files`](crate::Files).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StorePath(Arc<str>);
 
@@ -100,7 +100,7 @@ pub struct StorePath(Arc<str>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?}")]
 pub struct InvalidPath {
-    /// What the path or reference must be.
+    /// The description of a valid path or reference.
     pub expected: &'static str,
     /// The text, cut for display.
     pub found: String,
@@ -113,12 +113,12 @@ impl InvalidPath {
 }
 
 impl StorePath {
-    /// Reads a reference as it stands in a value of type `file_path`: `file:` and a path.
+    /// Reads a reference from a value of type `file_path`: `file:` and a path.
     ///
     /// # Errors
     /// [`InvalidPath`] when the scheme is missing or the path is not confined.
     pub fn from_reference(text: &str) -> Result<Self, InvalidPath> {
-        // A reference never moves to a file itself, so it has to fit where values stand.
+        // A reference never moves to a file itself, so it must fit inside a document.
         if text.len() as u64 > INLINE_VALUE_BYTES_MAX {
             return Err(InvalidPath::new("a reference of at most 10240 bytes", text));
         }
@@ -136,7 +136,7 @@ impl StorePath {
         &self.0
     }
 
-    /// Returns the folder every path lies in, and the path from there: whoever opens the file must not leave it.
+    /// Returns the root folder of all paths, and the path below it: whoever opens the file must not leave the root.
     pub fn from_root(&self) -> (&'static str, &str) {
         (ROOT.trim_end_matches('/'), self.0.strip_prefix(ROOT).unwrap_or_default())
     }
@@ -156,7 +156,7 @@ impl StorePath {
         Self::below_root(&format!("states/{state}/variables/{digest}.{extension}"))
     }
 
-    /// Returns the digest of the large value that lives here, if this is where a state keeps one.
+    /// Returns the digest of the large value at this path, if it is the path of one.
     pub fn spill_digest(&self) -> Option<Digest> {
         let rest = self.0.strip_prefix(ROOT)?.strip_prefix("states/")?;
         let (state, rest) = rest.split_once('/')?;

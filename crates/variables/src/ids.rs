@@ -10,7 +10,7 @@ use crate::limits::SESSION_ID_BYTES_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?}")]
 pub struct InvalidId {
-    /// What the id looks like.
+    /// The description of a valid id.
     pub expected: &'static str,
     /// The text, cut for display.
     pub found: String,
@@ -44,7 +44,7 @@ macro_rules! eight_hex_id {
                 Self(number)
             }
 
-            /// Returns the number behind the hex digits.
+            /// Returns the number that the hex digits spell.
             pub const fn number(self) -> u32 {
                 self.0
             }

@@ -1,4 +1,4 @@
-//! Taking in a state from a document.
+//! Imports a state from a document.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const DOCUMENT_DEPTH: usize = 3;
 
 const _: () = assert!(DOCUMENT_DEPTH < WRAPPING_DEPTH);
 
-/// A document to take in, with the snapshots of its checkpoints as far as they are at hand.
+/// A document to import, with the snapshots of its checkpoints as far as they are available.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Import {
     /// The document.
@@ -25,10 +25,10 @@ pub struct Import {
     pub snapshots: BTreeMap<CheckpointId, Document>,
 }
 
-/// A document that was taken in.
+/// A document that was imported.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Adoption {
-    /// What was taken in.
+pub struct ImportedDocument {
+    /// The document and its snapshots.
     pub import: Import,
     /// The revisions of the layers it met.
     pub seen: BTreeMap<Scope, u64>,
@@ -38,7 +38,7 @@ pub struct Adoption {
 
 impl Import {
     /// Checks the import against a workspace.
-    pub(crate) fn check(&self, workspace: &Workspace, now: Timestamp) -> Result<Adoption, Refusal> {
+    pub(crate) fn check(&self, workspace: &Workspace, now: Timestamp) -> Result<ImportedDocument, Refusal> {
         let document = &self.document;
         if workspace.state(document.state_id).is_some() {
             return Err(Refusal::StateExists { state: document.state_id });
@@ -46,20 +46,20 @@ impl Import {
         let session: Option<SessionId> = document.session_id.as_ref().map(|text| text.parse()).transpose()?;
         let logged = document.mutations.last().map(|entry| entry.timestamp);
         let written = document.variables.values().filter_map(|(variable, _)| variable.updated_at).max();
-        // The state goes on from here, so nothing in it may lie ahead of the clock.
+        // The state continues from here, so no time in it may be later than the clock.
         if let Some(last) = [logged, written, document.last_updated_at].into_iter().flatten().max()
             && now < last
         {
             return Err(Refusal::ClockWentBack { last, now });
         }
-        let seen = workspace.revisions_at_birth(session.as_ref(), document.tree_id);
+        let seen = workspace.revisions_for_new_state(session.as_ref(), document.tree_id);
         let mut made = seen.clone();
         for (name, (variable, scope)) in &document.variables {
             let Some(scope) = *scope else { continue };
             let layer = shared(workspace, session.as_ref(), document, scope);
             match layer.and_then(|layer| layer.get(name.as_str())) {
                 None => *made.entry(scope).or_default() += 1,
-                Some(present) if present.says_the_same(variable) => {}
+                Some(present) if present.has_same_content(variable) => {}
                 Some(_) => return Err(Refusal::NameTaken { name: name.clone() }),
             }
         }
@@ -70,7 +70,7 @@ impl Import {
             let expected = "values nested at most 96 levels";
             return Err(Refusal::InvalidArgument { what: "document", expected, found });
         }
-        Ok(Adoption { import: self.clone(), seen, made })
+        Ok(ImportedDocument { import: self.clone(), seen, made })
     }
 }
 
@@ -90,10 +90,10 @@ fn shared<'a>(
 }
 
 /// Makes the state a document describes. The document was checked when the event was decided.
-pub(crate) fn adopt(workspace: &mut Workspace, event: &Event, adoption: &Adoption) {
-    let document = &adoption.import.document;
+pub(crate) fn import_document(workspace: &mut Workspace, event: &Event, imported: &ImportedDocument) {
+    let document = &imported.import.document;
     let special = |name: &str| document.variables.get(name).map(|(variable, _)| Arc::new(variable.clone()));
-    let newborn = State::newborn(document.state_id, event.at);
+    let fresh = State::new(document.state_id, event.at);
     let highest = document.mutations.iter().map(|entry| u64::from(entry.id.number())).max().unwrap_or(0);
     // A count beyond the list is only believed where the list is a full window; ids stay clear of it all the same.
     let listed = document.mutations.len();
@@ -119,7 +119,7 @@ pub(crate) fn adopt(workspace: &mut Workspace, event: &Event, adoption: &Adoptio
             .max()
             .unwrap_or(0),
         extra: document.extra.clone(),
-        ..newborn
+        ..fresh
     };
     workspace.states.insert(document.state_id, state);
     for (variable, scope) in document.variables.values() {
@@ -129,10 +129,10 @@ pub(crate) fn adopt(workspace: &mut Workspace, event: &Event, adoption: &Adoptio
             layer.put(dated(variable, event.at), writer);
         }
     }
-    adopt_checkpoints(workspace, adoption);
+    import_checkpoints(workspace, imported);
 }
 
-/// A time to live needs a beginning; a document that gives none has the variable begin when it is taken in.
+/// A time to live needs a start; without one in the document, the variable starts when it is imported.
 fn dated(variable: &Variable, at: Timestamp) -> Variable {
     let undated = variable.ttl_seconds.is_some() && variable.updated_at.or(variable.created_at).is_none();
     Variable { updated_at: if undated { Some(at) } else { variable.updated_at }, ..variable.clone() }
@@ -155,14 +155,14 @@ fn unanswered() -> Variable {
     }
 }
 
-fn adopt_checkpoints(workspace: &mut Workspace, adoption: &Adoption) {
-    let document = &adoption.import.document;
-    let Some(sight) = workspace.sight(document.state_id) else { return };
+fn import_checkpoints(workspace: &mut Workspace, imported: &ImportedDocument) {
+    let document = &imported.import.document;
+    let Some(view) = workspace.state_view(document.state_id) else { return };
     let checkpoints = document.checkpoints.iter().map(|checkpoint| {
-        let snapshot = adoption.import.snapshots.get(&checkpoint.id);
+        let snapshot = imported.import.snapshots.get(&checkpoint.id);
         let snapshot = snapshot.map(|snapshot| {
-            let layers = Scope::LOOKUP_ORDER.into_iter().filter(|scope| sight.has(*scope));
-            let layers = layers.map(|scope| (scope, seen_layer(snapshot, scope, sight.revision(scope))));
+            let layers = Scope::LOOKUP_ORDER.into_iter().filter(|scope| view.has(*scope));
+            let layers = layers.map(|scope| (scope, seen_layer(snapshot, scope, view.revision(scope))));
             let answer = snapshot.variables.get(FINAL).map(|(variable, _)| variable.clone());
             Snapshot {
                 status: snapshot.status(),

@@ -1,10 +1,10 @@
-//! One scope's variables, kept so that a snapshot costs nothing until something changes.
+//! The variables of one scope, stored so that a snapshot costs nothing until something changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Change, Event, Home, Name, Scope, Sight, StateId, Variable};
+use crate::{Change, Event, Home, Name, Scope, StateId, StateView, Variable};
 
 /// Variables by name. Cloning shares, which is how checkpoints are taken.
 pub type Variables = Arc<BTreeMap<Name, Arc<Variable>>>;
@@ -44,13 +44,13 @@ impl Layer {
     }
 
     /// Returns who else than `state` changed `name` after `revision`.
-    pub(crate) fn rival(&self, name: &Name, state: StateId, revision: u64) -> Option<Author> {
+    pub(crate) fn other_writer(&self, name: &Name, state: StateId, revision: u64) -> Option<Author> {
         let (writers, own) = (self.writers.get(name)?, Author::State(state));
         writers.iter().find(|(writer, at)| **writer != own && **at > revision).map(|(writer, _)| *writer)
     }
 
-    /// Takes over what another run left.
-    pub(crate) fn take_over(&mut self, shared: &Shared) {
+    /// Applies the changes of another run.
+    pub(crate) fn apply_shared(&mut self, shared: &Shared) {
         self.revision = shared.revision;
         let variables = Arc::make_mut(&mut self.variables);
         for variable in &shared.variables {
@@ -103,19 +103,19 @@ impl Layer {
     }
 }
 
-/// Who changes a layer.
+/// The state that changes a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Writer {
-    /// The only state that ever can; nobody needs to be told apart.
+    /// The only state that can change the layer, so its writes are not attributed.
     Alone,
-    /// One of several.
+    /// One of several states that share the layer.
     Sharing(StateId),
 }
 
-/// A layer as it is somewhere else, told as the difference to what is known here.
+/// The difference between a layer in another run and the same layer here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shared {
-    /// Which layer, as the state that takes it in sees it.
+    /// The scope of the layer, as the state that records the difference sees it.
     pub scope: Scope,
     /// The revision known here.
     pub seen: u64,
@@ -128,7 +128,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Returns what makes `here` say what `there` says; nothing when it is not behind.
+    /// Returns the changes that make `here` equal to `there`; nothing when `here` is up to date.
     pub fn between(scope: Scope, here: Option<&Layer>, there: &Layer) -> Option<Self> {
         let seen = here.map_or(0, Layer::revision);
         if there.revision() <= seen {
@@ -153,8 +153,8 @@ impl Shared {
 }
 
 /// Returns the layer of `scope` as an event of the state leaves it; nothing when the event does not touch it.
-pub fn layer_after(sight: Sight<'_>, scope: Scope, event: &Event) -> Option<Layer> {
-    let mut layer = sight.layer(scope).cloned().unwrap_or_default();
+pub fn layer_after(view: StateView<'_>, scope: Scope, event: &Event) -> Option<Layer> {
+    let mut layer = view.layer(scope).cloned().unwrap_or_default();
     let before = layer.revision();
     for change in &event.changes {
         if change.place().is_none_or(|place| place.home() != Home::Scope(scope)) {
@@ -170,7 +170,7 @@ pub fn layer_after(sight: Sight<'_>, scope: Scope, event: &Event) -> Option<Laye
     (layer.revision() > before).then_some(layer)
 }
 
-/// Who changed a shared variable.
+/// The author of a change to a shared variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Author {
     /// A state of this run.

@@ -1,17 +1,17 @@
 //! Variables: named state that outlives a turn, with history, checkpoints, rollback, scopes and task trees.
 //!
-//! A [`State`] is a bag of variables. Two names are special: `prompt`, the task, fixed at birth, and `Final`, whose
-//! first non-null value completes it. States live in a [`Workspace`], which also holds what they share.
+//! A [`State`] is a set of variables. Two names are special: `prompt`, the task, fixed when the state is created, and
+//! `Final`, whose first non-null value completes the task. A [`Workspace`] holds all states and the variables they share.
 //!
-//! Everything is a fold. An operation is decided against a workspace into an [`Event`] that says what changed
-//! ([`decide`]), the event is recorded, and [`apply`] — the only way a workspace changes — makes it so. A refused
-//! operation changes nothing and says which rule it broke ([`Refusal::code`], [`Refusal::rule`]).
+//! A workspace is the fold of its events. [`decide`] turns an operation into an [`Event`] that lists the changes, the
+//! caller records the event, and [`apply`] performs it; nothing else changes a workspace. A refused operation changes
+//! nothing and names the rule it broke ([`Refusal::code`], [`Refusal::rule`]).
 //!
-//! [`document`] reads and judges the document form (`state.json` or YAML).
+//! [`document`] checks, reads and writes the document form (`state.json`).
 //!
-//! The crate does no I/O and reads no clock: moments come from the caller, files are read through [`Files`], and
+//! The crate does no I/O and reads no clock: times come from the caller, files are read through [`Files`], and
 //! large values are handed out as [`SpillFile`]s to be written before the event that refers to them. It is not a
-//! database, not a journal, and it runs no handlers; [`Event::completes`] says when they are due.
+//! database, not a journal, and it runs no completion handlers; [`Event::completes`] tells a caller when to run them.
 //!
 //! ```
 //! use hence_variables::{Call, Decision, Init, NoFiles, Op, Set, StateId, Status, Workspace, apply, decide};
@@ -52,15 +52,15 @@ mod workspace;
 
 pub use hence_canon::time::{Instant as Timestamp, InvalidInstant as InvalidTimestamp};
 
-pub use apply::{Misfit, apply};
+pub use apply::{ApplyError, apply};
 pub use decide::{Accepted, Decision, decide};
-pub use event::{Action, Birth, Change, Entry, Event, Place, Spawner};
+pub use event::{Action, Change, Creation, Entry, Event, Place, Spawner};
 pub use files::{Files, InvalidPath, NoFiles, ReadFault, SpillContent, SpillFile, StorePath};
 pub use ids::{CheckpointId, InvalidId, MutationId, SessionId, StateId, TreeId};
-pub use import::{Adoption, Import};
+pub use import::{Import, ImportedDocument};
 pub use layer::{Author, Layer, Shared, Variables, layer_after};
 pub use name::{InvalidName, Name, NameWarning};
-pub use op::{Call, Delete, Form, Get, Init, Op, Rename, Reply, Rollback, Set, TakeCheckpoint, Written};
+pub use op::{Call, Delete, Get, Init, Op, ReadForm, Rename, Reply, Rollback, Set, TakeCheckpoint, Written};
 pub use refusal::Refusal;
 pub use state::{
     Checkpoint, DocumentExtra, ExecutionConfig, INITIAL_STATE, Mutation, Origin, SeenLayer, Snapshot, State,
@@ -68,4 +68,4 @@ pub use state::{
 pub use stored::{LoadFault, Spill, Stored};
 pub use variable::Variable;
 pub use words::{Operation, Scope, Status, ValueType};
-pub use workspace::{Difference, Found, Home, Sight, TaskNode, View, Workspace, diff};
+pub use workspace::{Difference, Found, Home, StateView, TaskNode, VisibleVariables, Workspace, diff};

@@ -1,4 +1,4 @@
-//! Building objects from members that may be absent, and the one count that documents spell freely.
+//! A builder of objects whose members may be absent, and the decoder of counts.
 
 use std::sync::Arc;
 

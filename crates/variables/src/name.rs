@@ -23,12 +23,12 @@ pub enum InvalidName {
     /// An identifier longer than [`NAME_BYTES_MAX`].
     #[error("name has {length} characters, limit is {NAME_BYTES_MAX}")]
     TooLong {
-        /// Its length.
+        /// The length of the text.
         length: usize,
     },
 }
 
-/// The variable that holds the task.
+/// The name of the variable with the task.
 pub(crate) const PROMPT: &str = "prompt";
 
 /// The variable whose first non-null value completes the task.
@@ -95,9 +95,9 @@ impl Name {
 /// Advice about a name. It never refuses a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameWarning {
-    /// One or two characters say little.
+    /// A name of one or two characters is hard to understand.
     ShortName,
-    /// Numbered names usually want to be a list.
+    /// Numbered names are usually better as a list.
     NumberedName,
     /// Names are lower case with underscores.
     NotSnakeCase,

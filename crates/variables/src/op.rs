@@ -1,4 +1,4 @@
-//! What can be asked of a state, as it is asked: nothing here is checked yet.
+//! Calls to a workspace, as the caller gives them: nothing here is checked yet. Also the replies.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use crate::{
 /// A request to a workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Bring a state into being.
+    /// Create a state.
     Init(Init),
-    /// Take in a state from a document.
+    /// Import a state from a document.
     Import(Box<Import>),
-    /// Take in what another run left in a layer that is shared with it.
+    /// Record the changes that another run made to a shared layer.
     Share {
         /// The state that sees the layer.
         state: StateId,
-        /// What it left.
+        /// The changes of the other run.
         shared: Box<Shared>,
     },
-    /// Take in how a child that lives in another run ended.
+    /// Record the end of a child that lives in another run.
     Return {
         /// The child, as it is known of here.
         state: StateId,
-        /// How it ended.
+        /// The final status of the child.
         status: Status,
-        /// Its `Final`.
+        /// The `Final` of the child.
         answer: Stored,
     },
-    /// Ask something of a state.
+    /// Perform an operation on a state.
     On {
-        /// Which.
+        /// The state.
         state: StateId,
-        /// What.
+        /// The operation.
         op: Op,
     },
 }
@@ -53,7 +53,7 @@ pub struct Init {
     pub tree_id: Option<Arc<str>>,
     /// The state that spawns this one; its tree and session are joined.
     pub parent: Option<StateId>,
-    /// How to execute.
+    /// The execution configuration.
     pub execution_config: Option<Value>,
     /// The run the state lives in, when that is another.
     pub lives_in: Option<Arc<str>>,
@@ -85,26 +85,26 @@ pub enum Op {
     Rollback(Rollback),
     /// End the task as failed.
     Fail {
-        /// Why.
+        /// The reason, in words.
         reason: Option<Arc<str>>,
     },
-    /// Call the task off.
+    /// Cancel the task.
     Cancel {
-        /// Why.
+        /// The reason, in words.
         reason: Option<Arc<str>>,
     },
-    /// Ask whether `Final` is set.
+    /// Return whether `Final` is set.
     CheckCompletion,
-    /// Ask for the status.
+    /// Return the status.
     Status,
-    /// Ask for the names of all variables.
+    /// Return the names of all variables.
     List,
     /// Fetch the `Final` of a child.
     ChildResult {
         /// The child.
         child: StateId,
     },
-    /// Ask whether the whole task tree is complete.
+    /// Return whether the whole task tree is complete.
     TreeStatus,
 }
 
@@ -148,11 +148,11 @@ pub struct Set {
     pub scope: Option<Arc<str>>,
     /// The time to live.
     pub ttl_seconds: Option<Value>,
-    /// Whether to refuse further writes.
+    /// True to refuse further writes.
     pub read_only: Option<bool>,
-    /// What the variable is for.
+    /// The purpose of the variable, in words.
     pub description: Option<Arc<str>>,
-    /// Who asks.
+    /// The cause of the change.
     pub origin: Origin,
     /// Refuse unless the state has had exactly this many mutations.
     pub if_mutation_count: Option<u64>,
@@ -177,13 +177,13 @@ pub struct Get {
     pub name: Arc<str>,
     /// The scope; the narrowest that has the name when absent.
     pub scope: Option<Arc<str>>,
-    /// What to give for a value that lives in a file.
-    pub form: Form,
+    /// The form in which to return a value that is stored in a file.
+    pub form: ReadForm,
 }
 
-/// What a read gives for a value that lives in a file.
+/// The form in which a read returns a value that is stored in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Form {
+pub enum ReadForm {
     /// The value.
     #[default]
     Loaded,
@@ -198,7 +198,7 @@ pub struct Delete {
     pub name: Arc<str>,
     /// The scope; the narrowest that has the name when absent.
     pub scope: Option<Arc<str>>,
-    /// Who asks.
+    /// The cause of the change.
     pub origin: Origin,
     /// Refuse unless the state has had exactly this many mutations.
     pub if_mutation_count: Option<u64>,
@@ -213,7 +213,7 @@ pub struct Rename {
     pub to: Arc<str>,
     /// The scope; the narrowest that has the name when absent.
     pub scope: Option<Arc<str>>,
-    /// Who asks.
+    /// The cause of the change.
     pub origin: Origin,
     /// Refuse unless the state has had exactly this many mutations.
     pub if_mutation_count: Option<u64>,
@@ -222,9 +222,9 @@ pub struct Rename {
 /// A checkpoint to take.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TakeCheckpoint {
-    /// Its name.
+    /// The name.
     pub name: Arc<str>,
-    /// What happened there.
+    /// A description of the position.
     pub description: Option<Arc<str>>,
     /// Refuse unless the state has had exactly this many mutations.
     pub if_mutation_count: Option<u64>,
@@ -249,11 +249,11 @@ impl Rollback {
 /// The answer to an accepted operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// A state came to be.
-    Born {
-        /// Its id.
+    /// A state was created.
+    Created {
+        /// The id of the state.
         state: StateId,
-        /// Its status.
+        /// The status of the state.
         status: Status,
     },
     /// A variable was written.
@@ -262,12 +262,12 @@ pub enum Reply {
     Value {
         /// The value, or a reference to it.
         value: Value,
-        /// Its type.
+        /// The type of the value.
         value_type: ValueType,
-        /// Whether the value is a reference to a file this store wrote.
+        /// True if the value is a reference to a file this store wrote.
         spill_reference: bool,
     },
-    /// It is done, and there is nothing to tell.
+    /// The operation is done, and there is nothing to return.
     Done,
     /// The state returned to a checkpoint.
     RolledBack {
@@ -280,19 +280,19 @@ pub enum Reply {
     Status(Status),
     /// The names of all variables, sorted.
     Names(Vec<Name>),
-    /// Whether the task tree is complete.
+    /// The completion of the task tree.
     Tree {
-        /// Whether the root has its `Final`.
+        /// True if the root has its `Final`.
         complete: bool,
     },
 }
 
-/// What a write did.
+/// The outcome of a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
     /// Create or update.
     pub operation: Operation,
-    /// Whether the value went to a file.
+    /// True if the value was stored in a file.
     pub spilled: bool,
     /// Advice about a new name.
     pub warnings: Vec<NameWarning>,

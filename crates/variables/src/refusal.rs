@@ -1,4 +1,4 @@
-//! Why an operation was refused. A refused operation changes nothing.
+//! The reasons for which an operation is refused. A refused operation changes nothing.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::name::InvalidName;
 use crate::stored::LoadFault;
 use crate::{Author, Name, Scope, StateId, Status, Timestamp, ValueType};
 
-/// Why an operation was refused.
+/// The reason for which an operation is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what each variant means and what its fields hold")]
@@ -75,8 +75,8 @@ pub enum Refusal {
     CheckpointNotFound { name: Arc<str> },
     #[error("the snapshot of checkpoint {name:?} is not at hand")]
     SnapshotMissing { name: Arc<str> },
-    #[error("`{name}` was also changed by {rival} since the checkpoint")]
-    RollbackConflict { name: Name, rival: Author },
+    #[error("`{name}` was also changed by {other_writer} since the checkpoint")]
+    RollbackConflict { name: Name, other_writer: Author },
     #[error("{child} is not a child of {parent}")]
     NotAChild { parent: StateId, child: StateId },
     #[error("child {child} is {status}")]

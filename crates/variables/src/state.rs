@@ -1,4 +1,4 @@
-//! One state: what belongs to it alone.
+//! One state: the data that belongs to it alone.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -51,11 +51,11 @@ pub struct State {
 /// Members of an imported document that this crate does not know, by the object that carried them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DocumentExtra {
-    /// Of the document itself.
+    /// Members of the document itself.
     pub document: Object,
-    /// Of its `history`.
+    /// Members of its `history`.
     pub history: Object,
-    /// Of its `metadata`.
+    /// Members of its `metadata`.
     pub metadata: Object,
 }
 
@@ -64,7 +64,7 @@ pub(crate) const VERSION: &str = "1.0.0";
 
 impl State {
     /// Returns a state at the moment of its birth: no prompt yet, `Final` null.
-    pub(crate) fn newborn(id: StateId, at: Timestamp) -> Self {
+    pub(crate) fn new(id: StateId, at: Timestamp) -> Self {
         Self {
             id,
             version: VERSION.into(),
@@ -201,23 +201,23 @@ pub const INITIAL_STATE: &str = "initial_state";
 /// A named position of a state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checkpoint {
-    /// Its id.
+    /// The id.
     pub id: CheckpointId,
-    /// Its name, unique in the state.
+    /// The name, unique in the state.
     pub name: Arc<str>,
-    /// When it was taken.
+    /// The time it was taken.
     pub timestamp: Timestamp,
-    /// What happened there.
+    /// A description of the position.
     pub description: Option<Arc<str>>,
-    /// Where its snapshot is written, for readers of the document form.
+    /// The path of its snapshot file, for readers of the document form.
     pub snapshot_path: Option<StorePath>,
     /// Members a document carried that this crate does not know.
     pub extra: Object,
-    /// What it returns to; absent when a document listed the checkpoint without its snapshot.
+    /// The position to return to; absent when a document listed the checkpoint without its snapshot.
     pub snapshot: Option<Snapshot>,
 }
 
-/// What a state saw at a checkpoint. It shares its variables with the state until they change.
+/// The variables a state saw at a checkpoint, shared with the state until they change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snapshot {
     /// The status.
@@ -233,26 +233,26 @@ pub struct Snapshot {
 pub struct SeenLayer {
     /// The layer's revision then.
     pub revision: u64,
-    /// Its variables then.
+    /// The layer's variables at that time.
     pub variables: Variables,
 }
 
-/// One change of one variable, as the log tells it.
+/// One change of one variable, as the log lists it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mutation {
-    /// Its id.
+    /// The id.
     pub id: MutationId,
-    /// What it did.
+    /// The kind of change.
     pub operation: Operation,
-    /// To which variable. For a rename, the old name.
+    /// The name of the variable. For a rename, the old name.
     pub variable_name: Arc<str>,
     /// The value before, for updates and deletions; the old name for a rename.
     pub old_value: Option<Value>,
     /// The value after, for creations and updates; the new name for a rename.
     pub new_value: Option<Value>,
-    /// What caused it.
+    /// The cause.
     pub source: Option<Arc<str>>,
-    /// When. Timestamps in a log never go down.
+    /// The time. Times in a log never decrease.
     pub timestamp: Timestamp,
     /// `reason`, `task_node_id` and whatever else is known about the cause.
     pub metadata: Object,
@@ -260,12 +260,12 @@ pub struct Mutation {
     pub extra: Object,
 }
 
-/// Who asked for a change and why; all of it optional.
+/// The cause of a change; every part is optional.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
-    /// What caused the change: a task, a person, a computation.
+    /// The cause: a task, a person, a computation.
     pub source: Option<Arc<str>>,
-    /// Why.
+    /// The reason, in words.
     pub reason: Option<Arc<str>>,
     /// The node of the task tree that asked.
     pub task_node_id: Option<Arc<str>>,
@@ -284,7 +284,7 @@ impl Origin {
     }
 }
 
-/// How a state's tasks are to be executed. Members this crate does not know are kept.
+/// The settings under which a state's tasks are executed. Members this crate does not know are preserved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExecutionConfig(Object);
 

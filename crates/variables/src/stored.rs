@@ -1,4 +1,4 @@
-//! How a value is kept: inside the state, or in a file the state refers to.
+//! Stored values: inside the state, or in a file the state refers to.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::limits::INLINE_VALUE_BYTES_MAX;
 use crate::words::size_bytes;
 use crate::{Files, StateId, StorePath, ValueType};
 
-/// A value as a state keeps it, together with its type.
+/// A value as a state stores it, together with its type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stored {
     /// The value itself.
     Inline {
-        /// Its type.
+        /// The type of the value.
         value_type: ValueType,
         /// The value.
         value: Value,
@@ -28,17 +28,17 @@ pub enum Stored {
 /// A reference to a large value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spill {
-    /// Where the bytes are.
+    /// The path of the file.
     pub path: StorePath,
     /// The type the value has once read back.
     pub logical_type: ValueType,
-    /// How many bytes there are.
+    /// The number of bytes.
     pub size_bytes: u64,
-    /// Their digest, checked on every read.
+    /// The digest of the bytes, checked on every read.
     pub sha256: Digest,
 }
 
-/// Why a stored value cannot be given back.
+/// The reason a stored value cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadFault {
     /// The file does not exist.
@@ -49,7 +49,7 @@ pub enum LoadFault {
     Corrupt {
         /// The file.
         path: StorePath,
-        /// What is wrong with it.
+        /// The defect of the file.
         reason: String,
     },
     /// A symbolic link leads out of the store.
@@ -60,16 +60,16 @@ pub enum LoadFault {
     Unreadable {
         /// The file.
         path: StorePath,
-        /// What the disk said.
+        /// The error of the disk.
         reason: String,
     },
 }
 
 impl Stored {
-    /// Keeps `value` for `state`: inline when small, else as a reference to the returned file.
+    /// Stores `value` for `state`: inline when small, else as a reference to the returned file.
     ///
     /// The type must admit the value; [`decide`](crate::decide) checks that before.
-    pub(crate) fn keep(state: StateId, value_type: ValueType, value: &Value) -> (Self, Option<SpillFile>) {
+    pub(crate) fn store(state: StateId, value_type: ValueType, value: &Value) -> (Self, Option<SpillFile>) {
         let content = match value {
             _ if !value_type.spills() => None,
             Value::String(text) => Some(SpillContent::Text(text.clone())),
@@ -86,7 +86,7 @@ impl Stored {
         (Self::Spilled(spill), Some(SpillFile { path, sha256, content }))
     }
 
-    /// Returns null, as `Final` holds it before the task is done.
+    /// Returns null, the value of `Final` before the task is done.
     pub fn null() -> Self {
         Self::Inline { value_type: ValueType::Null, value: Value::Null }
     }
@@ -209,9 +209,9 @@ mod tests {
     #[test]
     fn a_text_at_the_limit_stays_and_one_byte_more_moves_to_a_file() {
         let text = |bytes: u64| Value::from("a".repeat(bytes as usize));
-        let (kept, file) = Stored::keep(STATE, ValueType::Text, &text(INLINE_VALUE_BYTES_MAX));
+        let (kept, file) = Stored::store(STATE, ValueType::Text, &text(INLINE_VALUE_BYTES_MAX));
         assert!(!kept.is_spilled() && file.is_none());
-        let (kept, file) = Stored::keep(STATE, ValueType::Text, &text(INLINE_VALUE_BYTES_MAX + 1));
+        let (kept, file) = Stored::store(STATE, ValueType::Text, &text(INLINE_VALUE_BYTES_MAX + 1));
         assert!(kept.is_spilled());
         let file = file.unwrap();
         assert_eq!(file.path.as_str(), format!(".aiwg/rlm/states/{STATE}/variables/{}.txt", file.sha256));
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_large_value_comes_back_whole_with_its_type_and_alteration_is_noticed() {
         let list: Value = (0..4000).map(Value::from).collect();
-        let (kept, file) = Stored::keep(STATE, ValueType::Json, &list);
+        let (kept, file) = Stored::store(STATE, ValueType::Json, &list);
         let mut bytes = file.unwrap().content.bytes().to_vec();
         assert_eq!(kept.load(&One(bytes.clone())).unwrap(), (list, ValueType::Json));
         bytes[1] ^= 1;

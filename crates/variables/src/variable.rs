@@ -9,32 +9,32 @@ use crate::{Name, Stored, Timestamp};
 /// A named value with everything known about it. Its scope is where it lives, so it is not repeated here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: Name,
-    /// Its value and type.
+    /// The value and its type.
     pub stored: Stored,
-    /// What it is for.
+    /// The purpose, in words.
     pub description: Option<Arc<str>>,
-    /// Where it came from.
+    /// The source of the value.
     pub source: Option<Arc<str>>,
-    /// When it came to be; absent only where a document did not say.
+    /// The time of creation; absent only where a document did not state it.
     pub created_at: Option<Timestamp>,
-    /// When its value was last written; absent only where a document did not say.
+    /// The time of the last write; absent only where a document did not state it.
     pub updated_at: Option<Timestamp>,
-    /// How often it was read.
+    /// The number of reads.
     pub access_count: u64,
-    /// Whether writes, deletion and renaming are refused. Once on, only rollback turns it off.
+    /// True if writes, deletion and renaming are refused. Once set, only a rollback resets it.
     pub read_only: bool,
-    /// How long it lives after its last value write; temporary variables only.
+    /// The seconds the variable exists after its last write; temporary variables only.
     pub ttl_seconds: Option<u64>,
     /// Members a document carried that this crate does not know.
     pub extra: Object,
-    /// The same for the members of its `metadata`.
+    /// Members of `metadata` that this crate does not know.
     pub metadata_extra: Object,
 }
 
 impl Variable {
-    /// Returns a variable written at `at`, with nothing else said about it.
+    /// Returns a variable written at `at`, with everything else empty.
     pub fn new(name: Name, stored: Stored, at: Timestamp) -> Self {
         Self {
             name,
@@ -51,16 +51,16 @@ impl Variable {
         }
     }
 
-    /// Returns the moment from which the variable no longer exists, if it has one.
+    /// Returns the time from which the variable no longer exists, if it has one.
     pub fn deadline(&self) -> Option<Timestamp> {
         let written = self.updated_at.or(self.created_at)?;
         Some(written.saturating_add_seconds(self.ttl_seconds?))
     }
 
-    /// Returns whether two variables say the same, apart from when they were written and how often they were read.
+    /// Returns whether two variables are equal, apart from their times and their number of reads.
     ///
     /// This is what rollback restores, and so what it compares.
-    pub fn says_the_same(&self, other: &Self) -> bool {
+    pub fn has_same_content(&self, other: &Self) -> bool {
         self.stored == other.stored
             && self.description == other.description
             && self.source == other.source

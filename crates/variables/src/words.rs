@@ -3,9 +3,9 @@
 use hence_canon::{Value, canonical_bytes, words};
 
 words! {
-    /// Where a variable lives and who sees it. Ordered from the narrowest to the widest, which is lookup order.
+    /// The set of states that see a variable. Ordered from the narrowest to the widest, which is lookup order.
     pub enum Scope {
-        /// This state only; dies with it or by its time to live.
+        /// This state only; the variable ends with the state or by its time to live.
         Temporary = "temporary",
         /// Every state of the same task tree.
         Tree = "tree",
@@ -22,7 +22,7 @@ impl Scope {
 }
 
 words! {
-    /// How far a state is.
+    /// The status of a state.
     pub enum Status {
         /// `Final` is null.
         Incomplete = "incomplete",
@@ -43,13 +43,13 @@ impl Status {
 }
 
 words! {
-    /// What a mutation did.
+    /// The kind of a mutation.
     pub enum Operation {
-        /// A variable came to be.
+        /// A variable was created.
         Create = "create",
         /// A variable got a value.
         Update = "update",
-        /// A variable went away.
+        /// A variable was deleted.
         Delete = "delete",
         /// A variable got another name.
         Rename = "rename",

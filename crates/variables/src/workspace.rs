@@ -1,4 +1,4 @@
-//! States together with what they share, and how a state sees it all.
+//! All states with the variables they share, and the view that one state has of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Workspace {
     pub(crate) states: BTreeMap<StateId, State>,
 }
 
-/// Where a variable lives.
+/// The place a variable belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Home {
     /// `Final` and `prompt`: always in their own state, in no scope.
@@ -66,12 +66,12 @@ impl Workspace {
     }
 
     /// Returns how the state `id` sees the workspace.
-    pub fn sight(&self, id: StateId) -> Option<Sight<'_>> {
-        Some(Sight { workspace: self, state: self.state(id)? })
+    pub fn state_view(&self, id: StateId) -> Option<StateView<'_>> {
+        Some(StateView { workspace: self, state: self.state(id)? })
     }
 
     /// Returns the revisions of the layers a state born now would see, which its first checkpoint records.
-    pub(crate) fn revisions_at_birth(
+    pub(crate) fn revisions_for_new_state(
         &self,
         session: Option<&SessionId>,
         tree: Option<TreeId>,
@@ -103,7 +103,7 @@ impl Workspace {
 
 /// The workspace as one state sees it: its own variables and the layers it shares.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight<'a> {
+pub struct StateView<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) state: &'a State,
 }
@@ -111,16 +111,16 @@ pub struct Sight<'a> {
 /// A variable and where it lives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// Where.
+    /// The place the variable belongs to.
     pub home: Home,
-    /// What.
+    /// The variable.
     pub variable: Arc<Variable>,
 }
 
 /// The variables a state sees, each name once, the narrowest scope winning.
-pub type View = BTreeMap<Name, Found>;
+pub type VisibleVariables = BTreeMap<Name, Found>;
 
-impl<'a> Sight<'a> {
+impl<'a> StateView<'a> {
     /// Returns the state.
     pub fn state(&self) -> &'a State {
         self.state
@@ -179,14 +179,14 @@ impl<'a> Sight<'a> {
     }
 
     /// Returns every variable the state sees.
-    pub fn view(&self) -> View {
+    pub fn visible(&self) -> VisibleVariables {
         let layers = Scope::LOOKUP_ORDER.into_iter();
         let layers = layers.filter_map(|scope| Some((scope, self.layer(scope)?.variables())));
         overlay(self.state, &self.state.final_answer, layers)
     }
 
-    /// Returns every variable the state saw at the checkpoint called `name`, if its snapshot is at hand.
-    pub fn view_at(&self, name: &str) -> Option<View> {
+    /// Returns every variable the state saw at the checkpoint called `name`, if its snapshot is available.
+    pub fn visible_at(&self, name: &str) -> Option<VisibleVariables> {
         let snapshot = self.state.checkpoint(name)?.snapshot.as_ref()?;
         let layers = snapshot.layers.iter().map(|(scope, layer)| (*scope, &layer.variables));
         Some(overlay(self.state, &snapshot.final_answer, layers))
@@ -216,32 +216,32 @@ fn overlay<'a>(
     state: &State,
     final_answer: &Arc<Variable>,
     layers: impl Iterator<Item = (Scope, &'a Variables)>,
-) -> View {
+) -> VisibleVariables {
     let specials = [Some(final_answer), state.prompt.as_ref()].into_iter().flatten();
-    let mut view: View = specials
+    let mut visible: VisibleVariables = specials
         .map(|variable| (variable.name.clone(), Found { home: Home::Special, variable: variable.clone() }))
         .collect();
     for (scope, variables) in layers {
         for (name, variable) in variables.iter() {
             let found = || Found { home: Home::Scope(scope), variable: variable.clone() };
-            view.entry(name.clone()).or_insert_with(found);
+            visible.entry(name.clone()).or_insert_with(found);
         }
     }
-    view
+    visible
 }
 
 /// A task with the tasks it spawned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TaskNode {
-    /// Its state.
+    /// The state of the task.
     pub state: StateId,
-    /// How far it is.
+    /// The status.
     pub status: Status,
     /// The distance from the root.
     pub depth: u8,
-    /// What it was asked, or a reference to it; absent when its document did not say.
+    /// The prompt, or a reference to it; absent when its document did not state it.
     pub prompt: Option<Value>,
-    /// Its children, in the order they were spawned.
+    /// The children, in the order they were spawned.
     pub children: Vec<TaskNode>,
 }
 
@@ -281,16 +281,16 @@ impl TaskNode {
 /// A variable that is not the same in two views.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// Which.
+    /// The name.
     pub name: Name,
-    /// How the first view has it.
+    /// The variable in the first set.
     pub before: Option<Found>,
-    /// How the second view has it.
+    /// The variable in the second set.
     pub after: Option<Found>,
 }
 
 /// Returns what differs, by name. When something was written and how often it was read does not count.
-pub fn diff(before: &View, after: &View) -> Vec<Difference> {
+pub fn diff(before: &VisibleVariables, after: &VisibleVariables) -> Vec<Difference> {
     let added = after.keys().filter(|name| !before.contains_key(*name));
     let mut names: Vec<&Name> = before.keys().chain(added).collect();
     names.sort();
@@ -306,7 +306,7 @@ impl Difference {
     fn is_empty(&self) -> bool {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
-                before.home == after.home && before.variable.says_the_same(&after.variable)
+                before.home == after.home && before.variable.has_same_content(&after.variable)
             }
             (None, None) => true,
             _ => false,

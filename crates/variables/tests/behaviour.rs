@@ -96,8 +96,8 @@ fn an_event_decided_against_an_older_workspace_does_not_apply() {
     let (first, second) = (decided(&world, "one"), decided(&world, "two"));
     apply(&mut world.workspace, &first).unwrap();
     let before = world.workspace.clone();
-    let misfit = apply(&mut world.workspace, &second).unwrap_err();
-    assert_eq!(misfit.reason, "expected mutation number 3, found mut-00000002");
+    let error = apply(&mut world.workspace, &second).unwrap_err();
+    assert_eq!(error.reason, "expected mutation number 3, found mut-00000002");
     assert_eq!(world.workspace, before);
 }
 
@@ -190,8 +190,8 @@ fn a_difference_names_what_was_added_changed_and_removed_between_two_positions()
     world.delete("removed").unwrap();
     world.set("added", 1).unwrap();
     world.get("same").unwrap();
-    let sight = world.workspace.sight(A).unwrap();
-    let differences = diff(&sight.view_at("before").unwrap(), &sight.view());
+    let view = world.workspace.state_view(A).unwrap();
+    let differences = diff(&view.visible_at("before").unwrap(), &view.visible());
     let names: Vec<&Name> = differences.iter().map(|difference| &difference.name).collect();
     assert_eq!(format!("{names:?}"), r#"["added", "changed", "removed"]"#);
     assert!(differences[0].before.is_none() && differences[2].after.is_none());

@@ -132,7 +132,7 @@ fn unknown_members_survive_being_taken_in_and_given_out() {
     let document = Document::from_value(&json(text)).unwrap();
     world.call(&Call::Import(Box::new(Import { document, snapshots: BTreeMap::new() }))).unwrap();
     let id = StateId::from_number(9);
-    let given = export(world.workspace.sight(id).unwrap());
+    let given = export(world.workspace.state_view(id).unwrap());
     let at = |pointer: &str| given.pointer(&pointer.parse().unwrap()).cloned();
     assert_eq!(at("/version"), Some("1.2.3".into()));
     assert_eq!(at("/x"), Some(1.into()));
@@ -157,9 +157,9 @@ fn a_state_written_as_files_comes_back_with_its_checkpoints() {
     world.checkpoint("here").unwrap();
     world.set("body", "small").unwrap();
     world.set("later", 1).unwrap();
-    let sight = world.workspace.sight(A).unwrap();
+    let view = world.workspace.state_view(A).unwrap();
     let files: BTreeMap<String, Value> =
-        view_files(sight).into_iter().map(|file| (file.path.to_string(), file.content)).collect();
+        view_files(view).into_iter().map(|file| (file.path.to_string(), file.content)).collect();
     let document = files.get(state_path(A).as_str()).unwrap();
     let document = Document::from_value(document).unwrap();
     let snapshot = |checkpoint: &hence_variables::Checkpoint| {
@@ -172,9 +172,9 @@ fn a_state_written_as_files_comes_back_with_its_checkpoints() {
     let mut other = World::new();
     other.files = world.files.clone();
     other.call(&Call::Import(Box::new(Import { document, snapshots }))).unwrap();
-    let (old, new) = (world.workspace.sight(A).unwrap(), other.workspace.sight(A).unwrap());
+    let (old, new) = (world.workspace.state_view(A).unwrap(), other.workspace.state_view(A).unwrap());
     assert_eq!(export(old), export(new));
-    assert!(diff(&old.view_at("here").unwrap(), &new.view_at("here").unwrap()).is_empty());
+    assert!(diff(&old.visible_at("here").unwrap(), &new.visible_at("here").unwrap()).is_empty());
     assert_eq!(other.rollback("here").unwrap(), ["body", "later"]);
     assert_eq!(other.get("body").unwrap(), Value::from("b".repeat(20_000)));
     assert!(files.contains_key(".aiwg/rlm/temp/state-00000001/state.json"));
@@ -239,7 +239,7 @@ fn a_state_born_beside_shared_variables_remembers_them_in_its_first_checkpoint()
     let mut world = World::with_state();
     world.set_in(A, "global", "rate", 1).unwrap();
     let other = world.init(Init::with_prompt("second")).unwrap();
-    let seen = world.workspace.sight(other).unwrap().view_at("initial_state").unwrap();
+    let seen = world.workspace.state_view(other).unwrap().visible_at("initial_state").unwrap();
     assert_eq!(seen.len(), 3);
 }
 
@@ -281,7 +281,7 @@ fn claimed_sizes_may_be_absurd_without_harm() {
     let mut world = World::new();
     let document = Document::from_value(&json(&text)).unwrap();
     world.call(&Call::Import(Box::new(Import { document, snapshots: BTreeMap::new() }))).unwrap();
-    let given = export(world.workspace.sight(A).unwrap());
+    let given = export(world.workspace.state_view(A).unwrap());
     assert_eq!(given.pointer(&"/metadata/total_size_bytes".parse().unwrap()), Some(&Value::from(u64::MAX)));
     assert_eq!(code(world.get("a_b")), "file_missing");
 }

@@ -81,7 +81,7 @@ fn an_event_that_replaces_another_value_than_the_one_there_does_not_apply() {
     let text = String::from_utf8(text).unwrap().replace(r#""old_value":1"#, r#""old_value":7"#);
     let forged = Event::from_value(&parse(text.as_bytes()).unwrap()).unwrap();
     let mut workspace = before.clone();
-    let misfit = hence_variables::apply(&mut workspace, &forged).unwrap_err();
-    assert_eq!(misfit.reason, "`counter` does not hold the value this replaces");
+    let error = hence_variables::apply(&mut workspace, &forged).unwrap_err();
+    assert_eq!(error.reason, "`counter` does not hold the value this replaces");
     assert_eq!(workspace, before);
 }

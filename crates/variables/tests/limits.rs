@@ -21,7 +21,7 @@ fn a_state_sees_a_thousand_variables_and_still_updates_renames_and_finishes() {
     world.delete("renamed_v").unwrap();
     world.set("one_more", 1).unwrap();
     world.set("Final", "done").unwrap();
-    let document = export(world.workspace.sight(A).unwrap());
+    let document = export(world.workspace.state_view(A).unwrap());
     assert_eq!(document.get("variables").unwrap().as_object().unwrap().len(), VARIABLES_MAX);
 }
 
@@ -38,7 +38,10 @@ fn a_value_of_10240_bytes_stays_and_a_larger_one_moves_to_a_file() {
     let mut world = World::with_state();
     let spilled = |world: &World, name: &str| {
         let name: Name = name.parse().unwrap();
-        matches!(world.workspace.sight(A).unwrap().find(&name).unwrap().variable.stored, Stored::Spilled(_))
+        matches!(
+            world.workspace.state_view(A).unwrap().find(&name).unwrap().variable.stored,
+            Stored::Spilled(_)
+        )
     };
     for (bytes, expected) in [(INLINE_VALUE_BYTES_MAX, false), (INLINE_VALUE_BYTES_MAX + 1, true)] {
         let text = "x".repeat(usize::try_from(bytes).unwrap());

@@ -1,4 +1,4 @@
-//! `conform SUITE DIR`: runs a folder of conformance data and says what matched.
+//! `conform SUITE DIR`: runs a folder of conformance data and reports what matched.
 //!
 //! Failures are printed by id, listed deviations by id and reason; the last line is `N passed, M failed`.
 //! Exit code 0: nothing failed; 1: something did; 2: the data could not be read.

@@ -1,4 +1,4 @@
-//! What matched and what did not.
+//! Counts and prints the outcomes of cases.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ impl Report {
         Self { deviations, passed: 0, failed: 0, deviating: 0 }
     }
 
-    /// Counts one case; `outcome` says what differed.
+    /// Counts one case; an error describes the difference.
     pub(crate) fn case(&mut self, id: &str, outcome: Result<(), String>) {
         match (outcome, self.deviations.get(id)) {
             (Ok(()), None) => self.passed += 1,

@@ -31,7 +31,7 @@ pub(super) enum Node {
     Compare {
         operator: Operator,
         sides: Box<(Node, Node)>,
-        /// The byte at which the operator stands, for errors.
+        /// The offset of the operator, for errors.
         at: usize,
     },
 }

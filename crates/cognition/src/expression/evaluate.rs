@@ -5,7 +5,7 @@ use hence_canon::{Float, Int, Value};
 use crate::expression::ast::{Expression, Node, Operator};
 use crate::state::Memory;
 
-/// How many comparisons of values one evaluation may make, at any depth of lists and maps.
+/// The largest number of comparisons in one evaluation, at any depth of lists and maps.
 ///
 /// A condition over a large state should cost milliseconds; a million comparisons already do.
 pub const WORK_MAX: usize = 1_000_000;
@@ -16,22 +16,22 @@ pub enum EvaluateError {
     /// The right side of `in` holds nothing.
     #[error("`in` looks into a list, a string or an object, found {found} (at byte {offset})")]
     NotAContainer {
-        /// What stands on the right.
+        /// The kind of the right operand.
         found: hence_canon::Kind,
-        /// Where the operator stands.
+        /// The offset of the operator.
         offset: usize,
     },
     /// The left side of `in` cannot be inside the right one.
     #[error("`in {container}` looks for a string, found {found} (at byte {offset})")]
     NotAMember {
-        /// What stands on the right.
+        /// The kind of the right operand.
         container: hence_canon::Kind,
-        /// What stands on the left.
+        /// The kind of the left operand.
         found: hence_canon::Kind,
-        /// Where the operator stands.
+        /// The offset of the operator.
         offset: usize,
     },
-    /// More than [`WORK_MAX`] comparisons.
+    /// The evaluation needs more than [`WORK_MAX`] comparisons.
     #[error("evaluation takes more than {WORK_MAX} comparisons")]
     TooMuchWork,
 }
@@ -88,7 +88,7 @@ fn evaluate(node: &Node, memory: &Memory, work: &mut Work) -> Result<Value, Eval
     }
 }
 
-/// Returns the first operand that decides, else the last; the ones behind it are not evaluated.
+/// Returns the first operand that decides, else the last; later operands are not evaluated.
 fn first_where(
     operands: &[Node],
     memory: &Memory,
@@ -156,7 +156,7 @@ fn contains(
     }
 }
 
-/// What is left of an evaluation's allowance.
+/// The number of comparisons that an evaluation may still make.
 pub(super) struct Work(usize);
 
 impl Work {

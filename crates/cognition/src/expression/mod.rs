@@ -26,10 +26,10 @@ pub use token::LENGTH_BYTES_MAX;
 /// An expression that cannot be read or has no value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ExpressionError {
-    /// It is not an expression.
+    /// The text is not an expression.
     #[error(transparent)]
     Parse(#[from] ParseExpressionError),
-    /// It has no value in this memory.
+    /// The expression has no value in this memory.
     #[error(transparent)]
     Evaluate(#[from] EvaluateError),
 }

@@ -11,7 +11,7 @@ use super::ast::{Expression, Inner, Node, Operator};
 use super::token::{Spanned, Token, tokenize};
 use crate::reference::{Namespace, Reference};
 
-/// How deep parentheses, lists and `not` may nest.
+/// The deepest nesting of parentheses, lists and `not`.
 ///
 /// Reading and evaluating recurse once per level; this many levels fit any thread's stack with room to spare.
 pub const NESTING_MAX: usize = 200;
@@ -19,7 +19,7 @@ pub const NESTING_MAX: usize = 200;
 /// A text that is not an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseExpressionError {
-    /// What is wrong.
+    /// The defect.
     pub kind: ParseExpressionErrorKind,
     /// The character at which it is, from 1; one past the last for an early end.
     pub column: usize,
@@ -42,14 +42,14 @@ impl fmt::Display for ParseExpressionError {
 
 impl std::error::Error for ParseExpressionError {}
 
-/// What is wrong with an expression.
+/// The defect of an expression.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseExpressionErrorKind {
     /// Longer than [`LENGTH_BYTES_MAX`].
     #[error("expression has {found} bytes, limit is {LENGTH_BYTES_MAX}")]
     TooLong {
-        /// How many bytes it has.
+        /// The number of bytes.
         found: usize,
     },
     /// Nothing but spaces.
@@ -61,10 +61,10 @@ pub enum ParseExpressionErrorKind {
     /// A quote without its partner.
     #[error("string is not closed")]
     UnterminatedString,
-    /// More digits than a number may have.
+    /// A number has too many digits.
     #[error("number has more than {INT_DIGITS_MAX} digits")]
     NumberTooLong,
-    /// A dot without a name behind it.
+    /// A dot without a name after it.
     #[error("a dot is followed by a name or an index")]
     EmptySegment,
     /// A word of the language used as a name.
@@ -73,10 +73,10 @@ pub enum ParseExpressionErrorKind {
     /// Nested deeper than [`NESTING_MAX`].
     #[error("nesting is deeper than {NESTING_MAX}")]
     TooDeep,
-    /// Something cannot stand where it stands.
+    /// A token is not allowed in its place.
     #[error("expected {expected}")]
     Expected {
-        /// What could stand there.
+        /// The description of a text that would fit.
         expected: &'static str,
     },
 }

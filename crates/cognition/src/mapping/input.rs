@@ -7,7 +7,7 @@ use hence_canon::{JsonPointer, Object, Value};
 use crate::reference::{MissingReference, Reference};
 use crate::state::{Memory, Names};
 
-/// An object with this single member stands for the member's value, taken as it is.
+/// The only member of an object that is taken literally: its value is the input.
 ///
 /// Prose such as `"outputs. Then stop"` reads as a reference; `{"$literal": "outputs. Then stop"}` does not.
 pub const LITERAL_KEY: &str = "$literal";
@@ -48,7 +48,7 @@ pub enum InputMappingError {
     /// A reference into a strict namespace names nothing.
     #[error("input at `{pointer}`: {source}")]
     Reference {
-        /// Where in the input.
+        /// The place in the input.
         pointer: JsonPointer,
         /// The reference.
         source: MissingReference,
@@ -92,7 +92,7 @@ impl InputMapping {
         })
     }
 
-    /// Returns what stands for one input.
+    /// Returns the value of one input.
     pub(crate) fn member(&self, name: &str) -> Option<Given<'_>> {
         match &self.template {
             Template::Fixed(value) => value.get(name).map(Given::Fixed),
@@ -119,7 +119,7 @@ impl InputMapping {
     }
 }
 
-/// What a mapping gives for one input.
+/// The value a mapping gives for one input.
 #[derive(Clone, Copy)]
 pub(crate) enum Given<'a> {
     /// A value known before anything runs.
@@ -153,7 +153,7 @@ impl Template {
         })
     }
 
-    /// Returns where a reference stands first.
+    /// Returns the first place of a reference.
     fn place_of(&self, reference: &Reference, pointer: &JsonPointer) -> Option<JsonPointer> {
         match self {
             Self::Fixed(_) => None,

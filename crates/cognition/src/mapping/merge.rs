@@ -1,11 +1,11 @@
-//! What happens when a target already holds something.
+//! Strategies for a target that already has a value.
 
 use std::fmt;
 use std::str::FromStr;
 
 use hence_canon::{Kind, Object, Value};
 
-/// How a step's output meets what its targets hold.
+/// The way a step's output is combined with the present value of its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MergeStrategy {
     /// Assigns; one mapping may not name a target twice.
@@ -74,11 +74,11 @@ impl fmt::Display for MergeStrategy {
 pub struct MergeError {
     /// The strategy.
     pub strategy: MergeStrategy,
-    /// What it needs.
+    /// The kind of value the strategy needs.
     pub needs: &'static str,
-    /// What the target holds.
+    /// The kind of the present value.
     pub existing: Kind,
-    /// What the step produced.
+    /// The kind of the produced value.
     pub value: Kind,
 }
 

@@ -11,13 +11,13 @@ use crate::mapping::{InvalidTarget, MergeStrategy, Target, TargetPath, UnknownSt
 use crate::reference::{Namespace, Reference, descend};
 use crate::state::{Memory, Names, Table};
 
-/// How deep a value may nest once it is in memory, counted from its namespace.
+/// The deepest nesting of a value in memory, counted from its namespace.
 ///
 /// Records wrap states in a few more objects; the margin below [`DEPTH_MAX`] keeps every record readable.
 pub const VALUE_DEPTH_MAX: usize = 96;
 const _: () = assert!(VALUE_DEPTH_MAX + 16 < DEPTH_MAX);
 
-/// Where the members of a step's output go, in declared order.
+/// The targets of the members of a step's output, in declared order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OutputMapping {
     entries: Box<[Entry]>,
@@ -43,7 +43,7 @@ pub enum InvalidOutputMapping {
     TargetKind {
         /// The produced field.
         field: Arc<str>,
-        /// What stands there.
+        /// The kind of the value.
         found: Kind,
     },
     /// A target text that is no target.
@@ -51,7 +51,7 @@ pub enum InvalidOutputMapping {
     Target {
         /// The produced field.
         field: Arc<str>,
-        /// What is wrong.
+        /// The defect.
         source: InvalidTarget,
     },
 }
@@ -79,7 +79,7 @@ pub enum OutputMappingError {
     Merge {
         /// The target.
         target: Arc<str>,
-        /// Which sides.
+        /// The two kinds that cannot be merged.
         source: MergeError,
     },
     /// A typed place and a value of another type.
@@ -87,9 +87,9 @@ pub enum OutputMappingError {
     SlotType {
         /// The target.
         target: Arc<str>,
-        /// What it holds.
+        /// The kind of the present value.
         expected: &'static str,
-        /// What the step produced.
+        /// The kind of the produced value.
         found: Kind,
     },
     /// A path through something that is not a map.
@@ -99,7 +99,7 @@ pub enum OutputMappingError {
         target: Arc<str>,
         /// The key on the way.
         key: Arc<str>,
-        /// What is there.
+        /// The kind of the present value.
         found: Kind,
     },
     /// Nested deeper than [`VALUE_DEPTH_MAX`].

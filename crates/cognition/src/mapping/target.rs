@@ -13,7 +13,7 @@ pub struct Target {
     path: TargetPath,
 }
 
-/// What a target text means.
+/// The parsed form of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TargetPath {
     /// One key of `vars`, dots included.
@@ -44,7 +44,7 @@ pub enum InvalidTarget {
     /// Anything else that is not writable.
     #[error("`{0}` is not a namespace; writable are vars, outputs, working, output and extensions")]
     UnknownNamespace(String),
-    /// Nothing behind the dot, or nothing between two dots.
+    /// Nothing after the dot, or nothing between two dots.
     #[error("a target path has no empty segments, found {0:?}")]
     EmptySegment(String),
     /// `working.` followed by no slot.
@@ -86,7 +86,7 @@ impl Target {
         &self.path
     }
 
-    /// Returns how many maps lie around a value written here.
+    /// Returns the number of maps around a value written here.
     pub(super) fn depth(&self) -> usize {
         match &self.path {
             TargetPath::Var(_) | TargetPath::Output(_) | TargetPath::Slot(_) | TargetPath::Text(_) => 1,

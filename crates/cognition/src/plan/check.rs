@@ -1,4 +1,4 @@
-//! What will go wrong if a planned skill runs.
+//! Checks a planned skill for steps that will fail or never run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use super::{Plan, StepIndex, graph};
 use crate::capability::Registry;
 use crate::mapping::MergeStrategy;
 use crate::reference::{Namespace, OnMissing, Reference};
-use crate::skill::{Flow, Need, Problem, Problems, Rule, Skill, Step, TypeName, Uses};
+use crate::skill::{Findings, Flow, Need, Rule, Skill, SkillFinding, Step, TypeName, Uses};
 use crate::state::{Frame, Memory, OutputField, Slot};
 
 /// Reports what is wrong with a planned skill beyond its shape: references, targets, unreachable steps, unordered
 /// writes, and, against `registry`, capabilities and their contracts.
-pub fn check(skill: &Skill, plan: &Plan, registry: Option<&dyn Registry>) -> Vec<Problem> {
-    let mut problems = Problems::default();
+pub fn check(skill: &Skill, plan: &Plan, registry: Option<&dyn Registry>) -> Vec<SkillFinding> {
+    let mut findings = Findings::default();
     let writers = Writers::of(skill, plan.order());
     let ancestry = Ancestry::of(plan);
     for (position, index) in plan.order().iter().enumerate() {
         let Some(step) = skill.steps.get(index.position()) else { continue };
         let place = Skill::step_pointer(index.position());
-        report_references(skill, (position, *index, step), &writers, &ancestry, &place, &mut problems);
-        report_duplicate_targets(step, &place, &mut problems);
-        report_never(step, &place, &mut problems);
+        report_references(skill, (position, *index, step), &writers, &ancestry, &place, &mut findings);
+        report_duplicate_targets(step, &place, &mut findings);
+        report_never(step, &place, &mut findings);
         if let Some(registry) = registry {
-            report_calls(step, registry, &place, &mut problems);
+            report_calls(step, registry, &place, &mut findings);
         }
     }
-    report_parallel_writes(skill, &writers, &ancestry, &mut problems);
-    report_unwritten_outputs(skill, registry, &mut problems);
+    report_parallel_writes(skill, &writers, &ancestry, &mut findings);
+    report_unwritten_outputs(skill, registry, &mut findings);
     if let Some(registry) = registry {
-        report_consumed(skill, registry, &mut problems);
+        report_consumed(skill, registry, &mut findings);
     }
-    problems.into_vec()
+    findings.into_vec()
 }
 
 fn report_references(
@@ -44,17 +44,17 @@ fn report_references(
     writers: &Writers,
     ancestry: &Ancestry<'_>,
     place: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) {
     let input = step.input.iter().flat_map(|mapping| mapping.references().into_iter().cloned());
     for reference in input.filter(|reference| reference.namespace().on_missing() == OnMissing::Null) {
         if let Some(message) = impossible(skill, &reference) {
-            problems.add(Rule::DanglingReference, place.child("input"), message);
+            findings.add(Rule::DanglingReference, place.child("input"), message);
         }
     }
     for reference in written_references(step).into_iter().collect::<BTreeSet<_>>() {
         if let Some(message) = impossible(skill, &reference) {
-            problems.add(Rule::DanglingReference, place.clone(), message);
+            findings.add(Rule::DanglingReference, place.clone(), message);
             continue;
         }
         let all = writers.of_reference(&reference);
@@ -65,7 +65,7 @@ fn report_references(
             let own = all.iter().any(|(_, writer)| *writer == index);
             if strict && !own && needs_writer(&reference) {
                 let message = format_args!("no earlier step writes `{reference}`");
-                problems.add(Rule::DanglingReference, place.child("input"), message);
+                findings.add(Rule::DanglingReference, place.child("input"), message);
             }
         } else if !before.iter().any(|(_, writer)| ancestry.is_before(*writer, index)) {
             let names: Vec<&str> = before.iter().map(|(_, writer)| graph::id(skill, *writer)).collect();
@@ -73,7 +73,7 @@ fn report_references(
                 "`{reference}` is written by {}, which this step does not depend on",
                 names.join(", ")
             );
-            problems.add(Rule::UnorderedRead, place.clone(), message);
+            findings.add(Rule::UnorderedRead, place.clone(), message);
         }
     }
 }
@@ -105,7 +105,7 @@ fn needs_writer(reference: &Reference) -> bool {
         && reference.find(&Memory::default()).is_none()
 }
 
-fn report_duplicate_targets(step: &Step, place: &JsonPointer, problems: &mut Problems) {
+fn report_duplicate_targets(step: &Step, place: &JsonPointer, findings: &mut Findings) {
     if step.merge_strategy != Ok(MergeStrategy::Overwrite) {
         return;
     }
@@ -113,24 +113,24 @@ fn report_duplicate_targets(step: &Step, place: &JsonPointer, problems: &mut Pro
     for target in targets(step) {
         if !seen.insert(target.text()) {
             let message = format_args!("`{target}` is written twice; say append, deep_merge or replace");
-            problems.add(Rule::DuplicateTarget, place.child("output"), message);
+            findings.add(Rule::DuplicateTarget, place.child("output"), message);
         }
     }
 }
 
 /// Reports a condition that reads nothing and does not hold.
-fn report_never(step: &Step, place: &JsonPointer, problems: &mut Problems) {
+fn report_never(step: &Step, place: &JsonPointer, findings: &mut Findings) {
     let Some(Ok(condition)) = step.control.condition.as_ref().map(|formula| formula.expression()) else {
         return;
     };
     let constant = condition.references().is_empty();
     if constant && condition.is_true(&Memory::default()) == Ok(false) {
         let message = format_args!("the condition `{condition}` never holds");
-        problems.add(Rule::Unreachable, place.child("config").child("condition"), message);
+        findings.add(Rule::Unreachable, place.child("config").child("condition"), message);
     }
 }
 
-fn report_calls(step: &Step, registry: &dyn Registry, place: &JsonPointer, problems: &mut Problems) {
+fn report_calls(step: &Step, registry: &dyn Registry, place: &JsonPointer, findings: &mut Findings) {
     let config = place.child("config");
     let mut calls: Vec<(JsonPointer, &Uses)> = Vec::new();
     match (&step.control.flow, &step.control.router) {
@@ -149,14 +149,14 @@ fn report_calls(step: &Step, registry: &dyn Registry, place: &JsonPointer, probl
         match uses {
             Uses::Capability(id) => match registry.capability(id) {
                 Some(spec) => {
-                    report_contract(step, &spec.inputs, &at, place, problems);
-                    report_mismatches(step, (id, &spec.inputs), registry, place, problems);
+                    report_contract(step, &spec.inputs, &at, place, findings);
+                    report_mismatches(step, (id, &spec.inputs), registry, place, findings);
                 }
-                None => problems.add(Rule::UnknownCapability, at, format_args!("no capability `{id}`")),
+                None => findings.add(Rule::UnknownCapability, at, format_args!("no capability `{id}`")),
             },
             Uses::Skill(id) => match registry.skill(id) {
-                Some(skill) => report_contract(step, &skill.inputs, &at, place, problems),
-                None => problems.add(Rule::UnknownCapability, at, format_args!("no skill `{id}`")),
+                Some(skill) => report_contract(step, &skill.inputs, &at, place, findings),
+                None => findings.add(Rule::UnknownCapability, at, format_args!("no skill `{id}`")),
             },
         }
     }
@@ -168,7 +168,7 @@ fn report_contract(
     inputs: &crate::skill::Fields,
     uses: &JsonPointer,
     place: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) {
     let Ok(mapping) = &step.input else { return };
     let looped: BTreeSet<&Arc<str>> = match &step.control.flow {
@@ -182,7 +182,7 @@ fn report_contract(
             && field.default.is_none()
             && !looped.contains(name)
         {
-            problems.add(
+            findings.add(
                 Rule::Contract,
                 uses.clone(),
                 format_args!("the required input `{name}` is not given"),
@@ -193,7 +193,7 @@ fn report_contract(
             && !kind.admits(value)
         {
             let message = format_args!("`{name}` is {}, found {}", field.kind, value.kind());
-            problems.add(Rule::Contract, place.child("input").child(name), message);
+            findings.add(Rule::Contract, place.child("input").child(name), message);
         }
     }
 }
@@ -204,7 +204,7 @@ fn report_mismatches(
     (id, inputs): (&Arc<str>, &crate::skill::Fields),
     registry: &dyn Registry,
     place: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) {
     let Ok(mapping) = &step.input else { return };
     let fixed = inputs.iter().filter_map(|(name, field)| {
@@ -213,7 +213,7 @@ fn report_mismatches(
         fits.then(|| (name.clone(), value.clone()))
     });
     for (pointer, message) in registry.input_mismatches(id, &fixed.collect()) {
-        problems.add(Rule::Contract, place.child("input").join(&pointer), format_args!("`{id}`: {message}"));
+        findings.add(Rule::Contract, place.child("input").join(&pointer), format_args!("`{id}`: {message}"));
     }
 }
 
@@ -221,7 +221,7 @@ fn report_parallel_writes(
     skill: &Skill,
     writers: &Writers,
     ancestry: &Ancestry<'_>,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) {
     let overwrites = |step: StepIndex| {
         skill
@@ -243,25 +243,25 @@ fn report_parallel_writes(
                     graph::id(skill, *one),
                 );
                 let place = Skill::step_pointer(other.position()).child("output");
-                problems.add(Rule::ParallelWrite, place, message);
+                findings.add(Rule::ParallelWrite, place, message);
             }
         }
     }
 }
 
 /// Reports knowledge that is consumed before any step produces it, as the capabilities' hints have it.
-fn report_consumed(skill: &Skill, registry: &dyn Registry, problems: &mut Problems) {
+fn report_consumed(skill: &Skill, registry: &dyn Registry, findings: &mut Findings) {
     let position: BTreeMap<&Arc<str>, usize> =
         skill.steps.iter().enumerate().map(|(position, step)| (&step.id, position)).collect();
     for early in skill.consumed_too_early(registry) {
         let place =
             Skill::step_pointer(position.get(&early.step_id).copied().unwrap_or_default()).child("uses");
         let message = format_args!("consumes {} before any step produces it", early.kind);
-        problems.add(Rule::Consumes, place, message);
+        findings.add(Rule::Consumes, place, message);
     }
 }
 
-fn report_unwritten_outputs(skill: &Skill, registry: Option<&dyn Registry>, problems: &mut Problems) {
+fn report_unwritten_outputs(skill: &Skill, registry: Option<&dyn Registry>, findings: &mut Findings) {
     // A step without a mapping may be wired by its capability; only the registry knows.
     if registry.is_none()
         && skill.steps.iter().any(|step| step.output.as_ref().is_ok_and(|output| output.is_empty()))
@@ -275,7 +275,7 @@ fn report_unwritten_outputs(skill: &Skill, registry: Option<&dyn Registry>, prob
         let target = format!("outputs.{name}");
         if field.need == Need::Required && !written.contains(&target) && !wired.contains(target.as_str()) {
             let place = JsonPointer::root().child("outputs").child(name);
-            problems.add(Rule::UnwrittenOutput, place, format_args!("no step writes `{target}`"));
+            findings.add(Rule::UnwrittenOutput, place, format_args!("no step writes `{target}`"));
         }
     }
 }

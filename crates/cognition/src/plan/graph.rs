@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::plan::{Plan, StepIndex};
-use crate::skill::{DependsOn, Problems, Rule, Skill};
+use crate::skill::{DependsOn, Findings, Rule, Skill};
 
 /// Returns what each step depends on, each dependency once, in declared order.
-pub(super) fn dependencies(skill: &Skill, problems: &mut Problems) -> Vec<Vec<StepIndex>> {
+pub(super) fn dependencies(skill: &Skill, findings: &mut Findings) -> Vec<Vec<StepIndex>> {
     let by_id: BTreeMap<&Arc<str>, StepIndex> =
         skill.steps.iter().enumerate().map(|(position, step)| (&step.id, StepIndex::new(position))).collect();
     let mut all = Vec::with_capacity(skill.steps.len());
@@ -16,7 +16,7 @@ pub(super) fn dependencies(skill: &Skill, problems: &mut Problems) -> Vec<Vec<St
         match &step.depends_on {
             DependsOn::Malformed => {
                 let place = Skill::step_pointer(position).child("config").child("depends_on");
-                problems.add(Rule::DependsOn, place, "depends_on is a list of step ids");
+                findings.add(Rule::DependsOn, place, "depends_on is a list of step ids");
             }
             DependsOn::Previous => found.extend(position.checked_sub(1).map(StepIndex::new)),
             DependsOn::Steps(ids) => {
@@ -28,7 +28,7 @@ pub(super) fn dependencies(skill: &Skill, problems: &mut Problems) -> Vec<Vec<St
                                 .child("config")
                                 .child("depends_on")
                                 .child(index);
-                            problems.add(
+                            findings.add(
                                 Rule::UnknownDependency,
                                 place,
                                 format_args!("no step has the id `{id}`"),
@@ -57,7 +57,7 @@ pub(super) fn dependents(dependencies: &[Vec<StepIndex>]) -> Vec<Vec<StepIndex>>
     dependents
 }
 
-/// Orders what can be ordered; steps on or behind a cycle are left out.
+/// Orders the steps that can be ordered; steps on or after a cycle are left out.
 pub(super) fn order(dependencies: &[Vec<StepIndex>], dependents: &[Vec<StepIndex>]) -> Vec<StepIndex> {
     let mut open: Vec<usize> = dependencies.iter().map(Vec::len).collect();
     let free = open.iter().enumerate().filter(|(_, count)| **count == 0);
@@ -77,12 +77,12 @@ pub(super) fn order(dependencies: &[Vec<StepIndex>], dependents: &[Vec<StepIndex
     order
 }
 
-/// Reports each cycle once, and every step that waits behind one.
+/// Reports each cycle once, and every step that waits for one.
 pub(super) fn report_cycles(
     skill: &Skill,
     dependencies: &[Vec<StepIndex>],
     order: &[StepIndex],
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) {
     let mut stuck = vec![true; dependencies.len()];
     for step in order {
@@ -112,7 +112,7 @@ pub(super) fn report_cycles(
             continue;
         };
         let cycle: Vec<StepIndex> = path.into_iter().skip_while(|step| *step != met).collect();
-        report_cycle(skill, &cycle, problems);
+        report_cycle(skill, &cycle, findings);
         for step in cycle {
             if let Some(place) = on_cycle.get_mut(step.position()) {
                 *place = true;
@@ -122,16 +122,16 @@ pub(super) fn report_cycles(
     for step in (0..dependencies.len()).map(StepIndex::new).filter(is_stuck) {
         if on_cycle.get(step.position()) == Some(&false) {
             let message = format_args!("`{}` waits for steps that wait for each other", id(skill, step));
-            problems.add(Rule::Unreachable, Skill::step_pointer(step.position()), message);
+            findings.add(Rule::Unreachable, Skill::step_pointer(step.position()), message);
         }
     }
 }
 
-fn report_cycle(skill: &Skill, cycle: &[StepIndex], problems: &mut Problems) {
+fn report_cycle(skill: &Skill, cycle: &[StepIndex], findings: &mut Findings) {
     let Some(first) = cycle.first() else { return };
     let names: Vec<&str> = cycle.iter().chain([first]).map(|step| id(skill, *step)).collect();
     let message = format_args!("steps wait for each other: {}", names.join(" → "));
-    problems.add(Rule::Cycle, Skill::step_pointer(first.position()), message);
+    findings.add(Rule::Cycle, Skill::step_pointer(first.position()), message);
 }
 
 pub(super) fn id(skill: &Skill, step: StepIndex) -> &str {
@@ -181,7 +181,7 @@ impl<'a> Ancestry<'a> {
             {
                 return true;
             }
-            // Dependencies come earlier in the plan: behind the goal there is nothing to find.
+            // Dependencies come earlier in the plan, so steps before the goal need no look.
             if chain <= goal || !seen.insert(chain) {
                 continue;
             }

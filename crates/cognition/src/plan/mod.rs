@@ -9,7 +9,7 @@ pub use check::check;
 use hence_canon::JsonPointer;
 
 use crate::mapping::InvalidOutputMapping;
-use crate::skill::{Problem, Problems, Rule, Skill, rule_of_target};
+use crate::skill::{Findings, Rule, Skill, SkillFinding, rule_of_target};
 pub(crate) use writers::{Writers, references};
 
 /// The position of a step among the declared steps, from 0.
@@ -46,18 +46,18 @@ impl Plan {
     /// # Errors
     /// A skill without steps, targets outside the writable namespaces, dependencies on unknown steps, and cycles:
     /// all of them.
-    pub fn of(skill: &Skill) -> Result<Self, Vec<Problem>> {
-        let mut problems = Problems::default();
-        report_unplannable(skill, &mut problems);
-        let dependencies = graph::dependencies(skill, &mut problems);
+    pub fn of(skill: &Skill) -> Result<Self, Vec<SkillFinding>> {
+        let mut findings = Findings::default();
+        report_unplannable(skill, &mut findings);
+        let dependencies = graph::dependencies(skill, &mut findings);
         let dependents = graph::dependents(&dependencies);
         let order = graph::order(&dependencies, &dependents);
         if order.len() < skill.steps.len() {
-            graph::report_cycles(skill, &dependencies, &order, &mut problems);
+            graph::report_cycles(skill, &dependencies, &order, &mut findings);
         }
-        let problems = problems.into_vec();
-        if !problems.is_empty() {
-            return Err(problems);
+        let findings = findings.into_vec();
+        if !findings.is_empty() {
+            return Err(findings);
         }
         let reads_from = Writers::of(skill, &order).reads_from(skill, &order);
         Ok(Self { order, dependencies, dependents, reads_from })
@@ -92,9 +92,9 @@ impl Plan {
     }
 }
 
-fn report_unplannable(skill: &Skill, problems: &mut Problems) {
+fn report_unplannable(skill: &Skill, findings: &mut Findings) {
     if skill.steps.is_empty() {
-        problems.add(Rule::NoSteps, JsonPointer::root().child("steps"), "a skill has at least one step");
+        findings.add(Rule::NoSteps, JsonPointer::root().child("steps"), "a skill has at least one step");
     }
     for (position, step) in skill.steps.iter().enumerate() {
         if let Err(InvalidOutputMapping::Target { field, source }) = &step.output
@@ -103,7 +103,7 @@ fn report_unplannable(skill: &Skill, problems: &mut Problems) {
             && step.wired.is_none()
         {
             let place = Skill::step_pointer(position).child("output").child(field);
-            problems.add(Rule::TargetNamespace, place, source);
+            findings.add(Rule::TargetNamespace, place, source);
         }
     }
 }

@@ -27,7 +27,7 @@ fn order(skill: &Skill) -> Vec<&str> {
 }
 
 fn checked(skill: &Skill) -> Vec<Rule> {
-    check(skill, &Plan::of(skill).unwrap(), None).iter().map(|problem| problem.rule).collect()
+    check(skill, &Plan::of(skill).unwrap(), None).iter().map(|finding| finding.rule).collect()
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn cycles_are_named_and_what_waits_behind_them_is_unreachable() {
         step("e", r#"["e"]"#, "", "vars.e"),
         step("f", r#"["nope"]"#, "", "vars.f"),
     ]);
-    let problems = Plan::of(&skill).unwrap_err();
+    let findings = Plan::of(&skill).unwrap_err();
     let found: Vec<(Rule, String)> =
-        problems.iter().map(|problem| (problem.rule, problem.pointer.to_string())).collect();
+        findings.iter().map(|finding| (finding.rule, finding.pointer.to_string())).collect();
     assert_eq!(
         found,
         [
@@ -64,7 +64,7 @@ fn cycles_are_named_and_what_waits_behind_them_is_unreachable() {
             (Rule::Unreachable, "/steps/3".to_owned()),
         ]
     );
-    assert!(problems[1].message.contains("a → c → b → a"), "{}", problems[1].message);
+    assert!(findings[1].message.contains("a → c → b → a"), "{}", findings[1].message);
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn checked_against_known(steps: &str, outputs: &str) -> Vec<(Rule, String)> {
         r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{}}, "outputs": {outputs}, "steps": {steps}}}"#
     );
     let skill = Skill::read(&json(&text)).skill.unwrap();
-    let problems = check(&skill, &Plan::of(&skill).unwrap(), Some(&Known));
-    problems.into_iter().map(|problem| (problem.rule, problem.pointer.to_string())).collect()
+    let findings = check(&skill, &Plan::of(&skill).unwrap(), Some(&Known));
+    findings.into_iter().map(|finding| (finding.rule, finding.pointer.to_string())).collect()
 }
 
 #[test]

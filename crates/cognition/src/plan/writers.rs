@@ -1,4 +1,4 @@
-//! Which steps read what which steps write.
+//! The writers of each target, and the steps that read from them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,11 +1,11 @@
-//! What a run needs from outside.
+//! The interface between a run and the outside: calls, waits, time.
 
 use std::sync::Arc;
 
 use hence_canon::{Digest, Float, Object, Value};
 
 use super::StepOutcome;
-use super::invoke::Invoking;
+use super::invoke::TaskResult;
 use crate::capability::Registry;
 use crate::state::{Names, RunStatus};
 
@@ -18,19 +18,19 @@ pub trait Capabilities: Registry {
     /// [`CallError`] when the call gives no reply.
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
 
-    /// Carries out tasks that do not depend on each other and returns what each came to, in their order.
+    /// Carries out tasks that do not depend on each other and returns their results, in order.
     ///
-    /// An implementation without workers hands them to [`one_by_one`]; one with workers gives each task its own
-    /// way to the same capabilities. Nothing a run keeps depends on which it is.
+    /// An implementation without workers passes them to [`one_by_one`]; one with workers gives each task its own
+    /// access to the same capabilities. Nothing a run records depends on the choice.
     fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation>;
 
     /// Waits between two attempts.
     fn wait(&mut self, seconds: Float);
 
-    /// Returns how long the outermost run has been under way.
+    /// Returns the seconds since the outermost run started.
     fn elapsed_seconds(&mut self) -> Float;
 
-    /// Learns that a nested run has ended, and says by what the outcome of the step that ran it can name it.
+    /// Receives a nested run that has ended and returns a reference to it, for the outcome of its step.
     fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
         None
     }
@@ -39,8 +39,8 @@ pub trait Capabilities: Registry {
 /// A call with everything around it, ready to be carried out.
 pub type Task<'a> = Box<dyn FnOnce(&mut dyn Capabilities) -> Invocation + Send + 'a>;
 
-/// What a task came to. Only the run that made the task can look inside.
-pub struct Invocation(pub(super) Invoking);
+/// The result of a task. Only the run that made the task can look inside.
+pub struct Invocation(pub(super) TaskResult);
 
 /// Carries out tasks one after the other.
 pub fn one_by_one(capabilities: &mut dyn Capabilities, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
@@ -50,49 +50,49 @@ pub fn one_by_one(capabilities: &mut dyn Capabilities, tasks: Vec<Task<'_>>) -> 
 /// One call of a capability.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// What is called.
+    /// The capability.
     pub capability: &'a Arc<str>,
     /// With what.
     pub input: &'a Value,
-    /// Why.
+    /// The purpose.
     pub purpose: CallPurpose,
     /// The skill it is for.
     pub skill_id: &'a Arc<str>,
     /// The step it is for.
     pub step_id: &'a Arc<str>,
-    /// Where in the run it is made.
+    /// The place of the call in the run.
     pub place: &'a CallPlace,
-    /// Which attempt it is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u64,
-    /// How long it may take.
+    /// The timeout.
     pub timeout_seconds: Float,
 }
 
-/// Where in a run a call is made. It depends on the skill and on replies, never on timing.
+/// The place of a call in a run. It depends on the skill and on replies, never on timing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallPlace {
     /// The trace of the outermost run, which all runs of its tree share; empty when it has none.
     pub trace: Arc<str>,
     /// The calls of the runs around this one, outermost first; empty in the outermost run.
     pub path: Arc<str>,
-    /// Which iteration of a loop, from 0.
+    /// The iteration of a loop, from 0.
     pub iteration: u64,
-    /// Which item or branch, from 0.
+    /// The item or branch, from 0.
     pub item: u64,
 }
 
 impl Call<'_> {
-    /// Returns a text that names this call in its run and no other: what an intent is kept under, and, behind the
-    /// id of the run, what a capability can tell a repeated call by.
+    /// Returns the unique name of this call in its run: the key of its intent and, after the
+    /// id of the run, the key by which a capability recognises a repeated call.
     ///
-    /// A driver that takes up a step again answers calls from what it kept under their keys.
+    /// A driver that resumes a step answers calls from the log entries under their keys.
     pub fn key(&self) -> String {
         format!("{}/{}", self.intention(), self.attempt)
     }
 
-    /// Returns a key by which a capability can tell that it was asked for the same effect before.
+    /// Returns a key by which a capability recognises that it was asked for the same effect before.
     ///
-    /// It names what is wanted, not the try: it is the same for every attempt of a `retry` and for a call that is
+    /// The key names the intention, not the attempt: it is the same for every attempt of a `retry` and for a call that is
     /// made again after a crash, and another one in every other run, step, iteration and item.
     pub fn idempotency_key(&self) -> String {
         let (trace, intention) = (&self.place.trace, self.intention());
@@ -119,7 +119,7 @@ pub(super) fn key_part(id: &str) -> String {
     id.replace('~', "~0").replace('/', "~1")
 }
 
-/// Why a capability is called.
+/// The purpose of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallPurpose {
     /// A step uses it.
@@ -132,22 +132,22 @@ pub enum CallPurpose {
     Confirmation,
 }
 
-/// What a capability answers.
+/// The reply of a capability.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// The output; anything but an object is refused.
     pub output: Value,
-    /// What the provider reports about the call, such as `tokens_in`.
+    /// The provider's report about the call, such as `tokens_in`.
     pub meta: Object,
 }
 
 /// A call without a reply.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CallError {
-    /// It did not come in time.
+    /// The reply did not come in time.
     #[error("no reply within {0} seconds")]
     TimedOut(Float),
-    /// Someone has to answer first, and it may take days: the run stops here and is taken up again later.
+    /// Someone has to answer first, and it may take days: the run stops here and is resumed later.
     #[error("waiting: {0}")]
     Waiting(Arc<str>),
     /// The capability failed.
@@ -155,19 +155,19 @@ pub enum CallError {
     Failed {
         /// The class of its failure, in its own words.
         class: Arc<str>,
-        /// What happened.
+        /// The message.
         message: Arc<str>,
     },
 }
 
-/// What a run waits for.
+/// The call that a run waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
     /// The key of the call that has no answer yet.
     pub key: Arc<str>,
     /// The capability that was called.
     pub capability: Arc<str>,
-    /// What it waits for, for people.
+    /// The message, for people.
     pub message: Arc<str>,
 }
 
@@ -176,7 +176,7 @@ pub struct Waiting {
 pub struct NestedRun {
     /// The skill.
     pub skill_id: Arc<str>,
-    /// How deep it is nested; 1 below the outermost.
+    /// The depth of nesting; 1 below the outermost.
     pub depth: u32,
     /// The skill that nests it.
     pub parent_skill_id: Arc<str>,
@@ -184,13 +184,13 @@ pub struct NestedRun {
     pub parent_run_id: Option<Arc<str>>,
     /// The skills from the outermost to this one.
     pub lineage: Names,
-    /// How it ended.
+    /// The status.
     pub status: RunStatus,
     /// The id of the run, if the run that nests it has one.
     pub run_id: Option<Arc<str>>,
     /// The step that runs it.
     pub step_id: Arc<str>,
-    /// What it was given.
+    /// The inputs.
     pub inputs: Object,
     /// The settled outcomes of its steps.
     pub outcomes: Vec<StepOutcome>,

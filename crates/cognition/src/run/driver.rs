@@ -14,14 +14,14 @@ use crate::schedule::FailureMode;
 use crate::skill::{Skill, Step};
 use crate::state::{ExecutionState, Frame, Memory, Names};
 
-/// What a run is asked to do.
+/// The request for a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunRequest {
-    /// What the caller provides.
+    /// The inputs of the caller.
     pub inputs: Object,
-    /// Why the run exists; frozen from here on.
+    /// The frame of the run, fixed from here on.
     pub frame: Frame,
-    /// How the run behaves.
+    /// The options.
     pub options: RunOptions,
     /// The trace it belongs to.
     pub trace_id: Option<Arc<str>>,
@@ -29,20 +29,20 @@ pub struct RunRequest {
     pub run_id: Option<Arc<str>>,
     /// The run that nests it.
     pub parent_run_id: Option<Arc<str>>,
-    /// What a fork changes.
+    /// The changes that a fork makes.
     pub intervention: Option<Intervention>,
 }
 
-/// What a run came to. The state is there whether it completed or not.
+/// The report of a run that ended or waits. The state is present in either case.
 #[derive(Clone, Debug)]
 pub struct RunReport {
     /// The state at the end.
     pub state: ExecutionState,
     /// The settled outcome of every executed step, in the order in which they took effect.
     pub outcomes: Vec<StepOutcome>,
-    /// Why it failed.
+    /// The failure, if it failed.
     pub failure: Option<RunFailure>,
-    /// What it waits for; it has then neither completed nor failed.
+    /// The call it waits for; the run has then neither completed nor failed.
     pub waiting: Option<Waiting>,
 }
 
@@ -64,8 +64,8 @@ pub(super) fn run_in(
     };
     let prepared = match Prepared::of(skill, capabilities) {
         Ok(prepared) => prepared,
-        Err(problems) => {
-            let first = problems.first().map_or_else(String::new, ToString::to_string);
+        Err(findings) => {
+            let first = findings.first().map_or_else(String::new, ToString::to_string);
             return refused(ErrorClass::InvalidSkillSpec, first);
         }
     };
@@ -95,7 +95,7 @@ pub(super) fn run_in(
     progress.end()
 }
 
-/// What executing a step needs beside the step and the memory.
+/// The surroundings of a step: its place in a tree of runs, and the options.
 pub struct Context<'a> {
     /// Calls, waits and time.
     pub capabilities: &'a mut dyn Capabilities,
@@ -120,32 +120,32 @@ impl Context<'_> {
     }
 }
 
-/// How deep skills may nest unless a run says otherwise.
+/// The default limit of nested skills.
 pub const SKILL_DEPTH_DEFAULT: u32 = 10;
 
-/// How deep skills may nest whatever a run says: each level costs stack.
+/// The largest limit of nested skills that a run may set: each level costs stack.
 pub const SKILL_DEPTH_MAX: u32 = 32;
 const _: () = assert!(SKILL_DEPTH_DEFAULT <= SKILL_DEPTH_MAX);
 
-/// How long one call may take unless a step or a run says otherwise.
+/// The default timeout of one call.
 pub const TIMEOUT_SECONDS_DEFAULT: u32 = 60;
 
 /// Options of a run, inherited by the runs it nests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunOptions {
-    /// What a failing step means for the others.
+    /// The effect of a failing step on the others.
     pub on_failure: FailureMode,
-    /// How many levels of skills may run below the first, at most [`SKILL_DEPTH_MAX`].
+    /// The number of levels of skills that may run below the first, at most [`SKILL_DEPTH_MAX`].
     pub max_skill_depth: u32,
-    /// How much the caller is trusted.
+    /// The trust in the caller.
     pub trust_level: TrustLevel,
     /// Capabilities a person has confirmed for this run.
     pub confirmed_capabilities: BTreeSet<Arc<str>>,
-    /// How long one call may take, unless its step says otherwise.
+    /// The timeout of one call, unless its step sets one.
     pub default_step_timeout_seconds: Option<Float>,
-    /// How long the whole lineage may take before no further skill is nested.
+    /// The time after which no further skill is nested.
     pub max_lineage_timeout_seconds: Option<Float>,
-    /// What jitter is drawn from.
+    /// The seed of the jitter between attempts.
     pub seed: Arc<str>,
 }
 
@@ -174,7 +174,7 @@ impl RunOptions {
     }
 }
 
-/// What a fork changes: before a step, some places are set.
+/// The changes of a fork: before a step, some places are set.
 ///
 /// Steps from that one on start only once everything before it is recorded and the change is made, so what they see
 /// does not depend on timing.
@@ -192,7 +192,7 @@ pub struct Intervention {
 pub struct InvalidIntervention {
     /// The place.
     pub place: Arc<str>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

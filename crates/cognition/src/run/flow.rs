@@ -10,22 +10,23 @@ use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
 use crate::run::capabilities::{key_part, nested_run_id};
 use crate::run::driver::run_in;
-use crate::run::invoke::{Caller, Invoked, Stop};
+use crate::run::invoke::{CallOutput, Caller, Stop};
 use crate::run::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::skill::{
-    Foreach, Formula, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, Step, Uses, While,
+    Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, SourceExpression, Step, Uses,
+    While,
 };
 use crate::state::{Frame, Memory, Names};
 
-/// What the calls of a step came to.
-pub(super) struct Flowed {
+/// The combined result of the calls of a step.
+pub(super) struct CallsResult {
     pub(super) input: Value,
     pub(super) produced: Object,
     pub(super) commits: Vec<Value>,
     pub(super) meta: Object,
 }
 
-impl Flowed {
+impl CallsResult {
     pub(super) fn once(input: Value, produced: Object, meta: Object) -> Self {
         Self { input, commits: vec![produced.clone().into()], produced, meta }
     }
@@ -46,7 +47,7 @@ pub(super) fn input_of(step: &Step, memory: &Memory) -> Result<Value, Failure> {
 }
 
 /// Evaluates an expression of a step.
-pub(super) fn evaluate(formula: &Formula, memory: &Memory) -> Result<Value, Failure> {
+pub(super) fn evaluate(formula: &SourceExpression, memory: &Memory) -> Result<Value, Failure> {
     let value = formula
         .expression()
         .map_err(|error| ExpressionError::from(error.clone()))
@@ -68,7 +69,7 @@ impl Caller<'_, '_> {
         uses: &Uses,
         memory: &Memory,
         input: Value,
-    ) -> Result<Flowed, Stop> {
+    ) -> Result<CallsResult, Stop> {
         let items = match evaluate(foreach.items(), memory)? {
             Value::Array(items) => items,
             other => {
@@ -90,10 +91,10 @@ impl Caller<'_, '_> {
             let results = self.invoke_side_by_side(inputs.collect(), first as u64);
             for (index, result) in (first..).zip(results) {
                 match (result, foreach.on_error) {
-                    (Ok(invoked), _) => {
-                        attempts += attempts_of(&invoked.meta).unwrap_or(0);
-                        collected.add(index, invoked.output);
-                        meta = invoked.meta;
+                    (Ok(output), _) => {
+                        attempts += attempts_of(&output.meta).unwrap_or(0);
+                        collected.add(index, output.output);
+                        meta = output.meta;
                     }
                     (Err(Stop::Failed(failure)), ItemErrors::Continue) if !failure.class.is_safety() => {
                         let error = [("index", Value::from(index)), ("class", failure.class.name().into())];
@@ -110,16 +111,21 @@ impl Caller<'_, '_> {
         let produced = collected.into_object(items.len());
         // Nothing to call for means nothing produced, and so nothing to write.
         let commits = if items.is_empty() { Vec::new() } else { vec![produced.clone().into()] };
-        Ok(Flowed { input, produced, commits, meta })
+        Ok(CallsResult { input, produced, commits, meta })
     }
 
-    pub(super) fn repeat(&mut self, whiles: &While, uses: &Uses, memory: &Memory) -> Result<Flowed, Stop> {
+    pub(super) fn repeat(
+        &mut self,
+        whiles: &While,
+        uses: &Uses,
+        memory: &Memory,
+    ) -> Result<CallsResult, Stop> {
         let mut seen = memory.clone();
         let mut commits = Vec::new();
         loop {
             self.place.iteration = commits.len() as u64;
             let input = input_of(self.step, &seen)?;
-            let Invoked { output, meta } = self.invoke(uses, &input)?;
+            let CallOutput { output, meta } = self.invoke(uses, &input)?;
             let produced = Value::from(output.clone());
             seen = write(self.step, &seen, &produced)
                 .map_err(|error| Failure::new(ErrorClass::OutputMapping, error))?;
@@ -130,7 +136,7 @@ impl Caller<'_, '_> {
                     .with("while_iterations", commits.len())
                     .with("while_condition", whiles.condition().text().clone())
                     .with("while_exhausted", exhausted);
-                return Ok(Flowed { input, produced: output, commits, meta });
+                return Ok(CallsResult { input, produced: output, commits, meta });
             }
         }
     }
@@ -182,14 +188,14 @@ pub(super) fn attempts_of(meta: &Object) -> Option<usize> {
 
 impl Caller<'_, '_> {
     /// Calls every branch and brings the results together in declared order: which one was faster never shows.
-    pub(super) fn scatter(&mut self, scatter: &Scatter, input: Value) -> Result<Flowed, Stop> {
+    pub(super) fn scatter(&mut self, scatter: &Scatter, input: Value) -> Result<CallsResult, Stop> {
         let mut succeeded: Vec<(Arc<str>, Object)> = Vec::new();
         let mut failed: Vec<(Arc<str>, Failure)> = Vec::new();
         let calls = scatter.branches.iter().map(|branch| (branch, input.clone())).collect();
         for (branch, result) in scatter.branches.iter().zip(self.invoke_side_by_side(calls, 0)) {
             let name: Arc<str> = branch.to_string().into();
             match result {
-                Ok(invoked) => succeeded.push((name, invoked.output)),
+                Ok(output) => succeeded.push((name, output.output)),
                 Err(Stop::Failed(failure)) if failure.class.is_safety() => return Err(failure.into()),
                 Err(Stop::Failed(failure)) => failed.push((name, failure)),
                 Err(waiting @ Stop::Waiting(_)) => return Err(waiting),
@@ -208,15 +214,15 @@ impl Caller<'_, '_> {
         Ok(match scatter.merge {
             ScatterMerge::FirstSuccess => {
                 let (winner, output) = succeeded.into_iter().next().unwrap_or_default();
-                Flowed::once(input, output, meta.with("scatter_winner", winner))
+                CallsResult::once(input, output, meta.with("scatter_winner", winner))
             }
             ScatterMerge::Collect => {
                 let meta = counted(meta, succeeded.len(), &failed);
-                Flowed::once(input, succeeded.into_iter().collect(), meta)
+                CallsResult::once(input, succeeded.into_iter().collect(), meta)
             }
             ScatterMerge::ConcatLists => {
                 let meta = counted(meta, succeeded.len(), &failed);
-                Flowed::once(input, concat(&succeeded), meta)
+                CallsResult::once(input, concat(&succeeded), meta)
             }
         })
     }
@@ -263,12 +269,12 @@ fn concat(outputs: &[(Arc<str>, Object)]) -> Object {
 
 impl Caller<'_, '_> {
     /// Runs a skill below this one. It shares nothing with this run but options, trace and lineage.
-    pub(super) fn nested(&mut self, id: &Arc<str>, input: &Value, attempt: u64) -> Result<Invoked, Stop> {
+    pub(super) fn nested(&mut self, id: &Arc<str>, input: &Value, attempt: u64) -> Result<CallOutput, Stop> {
         self.may_nest(id)?;
         let Some(skill) = self.context.capabilities.skill(id) else {
             return Err(Failure::new(ErrorClass::SkillNotFound, format_args!("no skill `{id}`")).into());
         };
-        self.tally.note_call(format!("skill:{id}").into());
+        self.stats.note_call(format!("skill:{id}").into());
         let lineage: Names = self.context.lineage.iter().chain([id]).cloned().collect();
         let parent = self.context.run_id.as_deref();
         let run_id = parent.map(|parent| nested_run_id(parent, &self.step.id, &self.place, attempt));
@@ -301,9 +307,9 @@ impl Caller<'_, '_> {
             inputs,
             outcomes: report.outcomes,
         };
-        self.tally.nested.extend(self.context.capabilities.nested_run_ended(&ended));
+        self.stats.nested.extend(self.context.capabilities.nested_run_ended(&ended));
         match report.failure {
-            None => Ok(Invoked {
+            None => Ok(CallOutput {
                 output: report.state.memory.outputs().to_object(),
                 meta: hence_canon::Object::new(),
             }),

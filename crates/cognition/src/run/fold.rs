@@ -12,7 +12,7 @@ use crate::mapping::{OutputMapping, OutputMappingError};
 use crate::skill::Step;
 use crate::state::{ExecutionState, Memory, Names, StepResult, StepStatus, TraceStep};
 
-/// What every step says; said once.
+/// Event texts that every step uses, allocated once.
 static STEP_START: LazyLock<Arc<str>> = LazyLock::new(|| "step_start".into());
 static STEP_COMPLETED: LazyLock<Arc<str>> = LazyLock::new(|| "step_completed".into());
 static PRODUCED_OUTPUT: LazyLock<Arc<str>> = LazyLock::new(|| "produced_output".into());
@@ -20,7 +20,7 @@ static PRODUCED_OUTPUT: LazyLock<Arc<str>> = LazyLock::new(|| "produced_output".
 /// An outcome that has been written, and the memory after it.
 #[derive(Clone, Debug)]
 pub struct Settled {
-    /// The outcome as it is to be kept.
+    /// The outcome to record.
     pub outcome: StepOutcome,
     /// The memory after it.
     pub memory: Memory,
@@ -29,7 +29,7 @@ pub struct Settled {
 /// An outcome that does not belong to a skill or a state.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FoldError {
-    /// It is the outcome of another step.
+    /// The outcome belongs to another step.
     #[error("expected an outcome of step `{expected}`, found one of `{found}`")]
     OtherStep {
         /// The step.
@@ -43,12 +43,12 @@ pub enum FoldError {
         /// The step of the outcome.
         found: Arc<str>,
     },
-    /// Its writes do not fit the memory.
+    /// The writes of the outcome do not fit the memory.
     #[error("the outcome of `{step}` cannot be written: {source}")]
     Write {
         /// The step.
         step: Arc<str>,
-        /// Why.
+        /// The reason.
         source: OutputMappingError,
     },
 }
@@ -147,7 +147,7 @@ impl ExecutionState {
         self.step_results.push(step_result(outcome));
     }
 
-    /// Takes in an outcome that was settled before: one step of getting a state back from what was kept.
+    /// Applies a recorded outcome: one step of folding a state from a journal.
     ///
     /// # Errors
     /// [`FoldError`] when the outcome is not one of this step in this state.
@@ -187,7 +187,7 @@ fn trace_step(outcome: &StepOutcome) -> TraceStep {
 
 fn step_result(outcome: &StepOutcome) -> StepResult {
     let completed = outcome.status == StepStatus::Completed;
-    // The document's record of a failed step has no input; the outcome keeps it.
+    // The document's result of a failed step has no input; the outcome has it.
     let failed = outcome.status == StepStatus::Failed;
     let attempts = attempts_of(&outcome.meta).map(|count| ("attempts_count", Value::from(count)));
     let reported = StepResult::BINDING_FIELDS

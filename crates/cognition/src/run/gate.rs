@@ -1,4 +1,4 @@
-//! Who may call, and what must agree.
+//! Safety checks around a call: trust, confirmation, gates.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Caller<'_, '_> {
         Ok(())
     }
 
-    /// Asks a person, who may take days. Where nobody can be asked, and for everything but a plain yes, it is a no.
+    /// Asks a person, who may take days. Anything but a plain yes is a denial, also where no person can be asked.
     fn confirm(&mut self, question: &str, about: &Value, unconfirmed: &str) -> Result<(), Stop> {
         let denied = |message: &str| Failure::new(ErrorClass::SafetyConfirmationRequired, message).into();
         let person: Arc<str> = PERSON.into();
@@ -43,7 +43,7 @@ impl Caller<'_, '_> {
             return Err(denied(unconfirmed));
         }
         self.questions += 1;
-        self.tally.note_call(person.clone());
+        self.stats.note_call(person.clone());
         let input = Object::from_iter([
             ("question", Value::from(question)),
             ("options", Value::from(vec![YES, "no"])),
@@ -91,7 +91,7 @@ impl Caller<'_, '_> {
             }
             OnDenied::Degrade => Err(Stop::Degraded(message.into())),
             OnDenied::Warn => {
-                self.tally.notes.push(Note { kind: "safety_gate_warning".into(), message: message.into() });
+                self.stats.notes.push(Note { kind: "safety_gate_warning".into(), message: message.into() });
                 Ok(())
             }
         }

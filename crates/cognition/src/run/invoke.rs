@@ -12,27 +12,27 @@ use crate::failure::{ErrorClass, Failure};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
-/// Makes the calls of one step and keeps what is to be known about them.
+/// Makes the calls of one step and collects counts and notes about them.
 pub(super) struct Caller<'a, 'c> {
     pub(super) step: &'a Step,
     pub(super) context: &'a mut Context<'c>,
     pub(super) place: CallPlace,
-    pub(super) tally: Tally,
-    /// How many questions a person was asked.
+    pub(super) stats: CallStats,
+    /// The number of questions asked of a person.
     pub(super) questions: u64,
 }
 
-/// What is to be known about the calls of a step.
+/// Counts and notes about the calls of a step.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct CallStats {
     pub(super) metrics: TraceMetrics,
     pub(super) notes: Vec<Note>,
     pub(super) called: BTreeMap<Arc<str>, u64>,
-    /// What names the runs that were nested.
+    /// The references to the runs that were nested.
     pub(super) nested: Vec<Value>,
 }
 
-impl Tally {
+impl CallStats {
     fn add(&mut self, other: Self) {
         self.metrics.add(other.metrics);
         self.notes.extend(other.notes);
@@ -47,10 +47,10 @@ impl Tally {
     }
 }
 
-/// Why a step does not go on.
+/// The reason a step stops.
 pub(super) enum Stop {
     Failed(Failure),
-    /// A gate denied, and the run goes on without this step.
+    /// A gate denied, and the run continues without this step.
     Degraded(Arc<str>),
     /// Someone has to answer first.
     Waiting(Waiting),
@@ -63,26 +63,26 @@ impl From<Failure> for Stop {
 }
 
 /// An output that is an object, and what was reported about it.
-pub(super) struct Invoked {
+pub(super) struct CallOutput {
     pub(super) output: Object,
     pub(super) meta: Object,
 }
 
-/// What a task came to, and what is to be known about its calls.
-pub(super) struct Invoking {
-    result: Result<Invoked, Stop>,
-    tally: Tally,
+/// The result of a task, with counts and notes about its calls.
+pub(super) struct TaskResult {
+    result: Result<CallOutput, Stop>,
+    stats: CallStats,
 }
 
 impl<'a, 'c> Caller<'a, 'c> {
     pub(super) fn new(step: &'a Step, context: &'a mut Context<'c>) -> Self {
         let trace = context.trace_id.clone().unwrap_or_default();
         let place = CallPlace { trace, path: context.path.clone(), ..CallPlace::default() };
-        Self { step, context, place, tally: Tally::default(), questions: 0 }
+        Self { step, context, place, stats: CallStats::default(), questions: 0 }
     }
 
     /// Calls a capability or a nested skill.
-    pub(super) fn invoke(&mut self, uses: &Uses, input: &Value) -> Result<Invoked, Stop> {
+    pub(super) fn invoke(&mut self, uses: &Uses, input: &Value) -> Result<CallOutput, Stop> {
         match uses {
             Uses::Skill(id) => self.with_retries(|caller, attempt| caller.nested(id, input, attempt)),
             Uses::Capability(id) => {
@@ -92,24 +92,24 @@ impl<'a, 'c> Caller<'a, 'c> {
                 };
                 self.admit(id, &spec.safety, input)?;
                 self.ask(&spec.safety.before, input, CallPurpose::GateBefore)?;
-                let invoked = self.with_retries(|caller, attempt| caller.call(id, &spec, input, attempt))?;
-                self.ask(&spec.safety.after, &invoked.output.clone().into(), CallPurpose::GateAfter)?;
-                Ok(invoked)
+                let output = self.with_retries(|caller, attempt| caller.call(id, &spec, input, attempt))?;
+                self.ask(&spec.safety.after, &output.output.clone().into(), CallPurpose::GateAfter)?;
+                Ok(output)
             }
         }
     }
 
-    /// Makes calls that do not depend on each other, numbered from `first`, and returns what each came to.
+    /// Makes calls that do not depend on each other, numbered from `first`, and returns their results.
     pub(super) fn invoke_side_by_side(
         &mut self,
         calls: Vec<(&Uses, Value)>,
         first: u64,
-    ) -> Vec<Result<Invoked, Stop>> {
+    ) -> Vec<Result<CallOutput, Stop>> {
         let tasks = calls.into_iter().zip(first..).map(|((uses, input), item)| self.task(uses, input, item));
         let tasks: Vec<Task<'_>> = tasks.collect();
         let done = self.context.capabilities.side_by_side(tasks);
-        let results = done.into_iter().map(|Invocation(Invoking { result, tally })| {
-            self.tally.add(tally);
+        let results = done.into_iter().map(|Invocation(TaskResult { result, stats })| {
+            self.stats.add(stats);
             result
         });
         results.collect()
@@ -128,16 +128,16 @@ impl<'a, 'c> Caller<'a, 'c> {
             let path = place.path.clone();
             let mut context = Context { capabilities, options, skill_id, lineage, run_id, path, trace_id };
             let mut caller =
-                Caller { step, context: &mut context, place, tally: Tally::default(), questions: 0 };
+                Caller { step, context: &mut context, place, stats: CallStats::default(), questions: 0 };
             let result = caller.invoke(uses, &input);
-            Invocation(Invoking { result, tally: caller.tally })
+            Invocation(TaskResult { result, stats: caller.stats })
         })
     }
 
     fn with_retries(
         &mut self,
-        mut attempt: impl FnMut(&mut Self, u64) -> Result<Invoked, Stop>,
-    ) -> Result<Invoked, Stop> {
+        mut attempt: impl FnMut(&mut Self, u64) -> Result<CallOutput, Stop>,
+    ) -> Result<CallOutput, Stop> {
         let retry = self.step.control.retry.as_ref();
         let mut number = 1;
         loop {
@@ -164,12 +164,12 @@ impl<'a, 'c> Caller<'a, 'c> {
         spec: &CapabilitySpec,
         input: &Value,
         attempt: u64,
-    ) -> Result<Invoked, Stop> {
+    ) -> Result<CallOutput, Stop> {
         let values = input.as_object().cloned().unwrap_or_default();
         if let Some(breach) = breach(&spec.inputs, &values) {
             return Err(Failure::new(ErrorClass::InputMapping, format_args!("`{id}`: {breach}")).into());
         }
-        self.tally.note_call(id.clone());
+        self.stats.note_call(id.clone());
         let call = Call {
             capability: id,
             input,
@@ -185,9 +185,9 @@ impl<'a, 'c> Caller<'a, 'c> {
             Err(CallError::Waiting(message)) => return Err(waiting(&call, message)),
             Err(error) => return Err(failure(id, &error).into()),
         };
-        self.tally.metrics.add(counted(&meta));
+        self.stats.metrics.add(counted(&meta));
         match output {
-            Value::Object(output) => Ok(Invoked { output, meta }),
+            Value::Object(output) => Ok(CallOutput { output, meta }),
             other => {
                 let message = format_args!("`{id}` gives an object, found {}", other.kind());
                 Err(Failure::new(ErrorClass::CapabilityExecution, message).into())

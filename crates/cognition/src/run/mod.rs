@@ -2,10 +2,10 @@
 //!
 //! Executing a step gives a [`StepOutcome`] and touches no state. Settling it writes its output, all or nothing.
 //! Folding settled outcomes over the state of a new run gives the [`ExecutionState`](crate::state::ExecutionState):
-//! a driver that keeps outcomes in a journal needs nothing else to have the state back.
+//! a driver that records outcomes in a journal can restore the state from them alone.
 //!
-//! A [`Progress`] says what may start and what is due, also for a run that is taken up again from kept outcomes.
-//! [`run`] drives one with one worker. Time, calls and waits are behind [`Capabilities`], so a run here is a
+//! A [`Progress`] knows the steps that may start and the outcome that is due, also for a run resumed from its outcomes.
+//! [`run`] drives one with one worker. Time, calls and waits go through [`Capabilities`], so a run here is a
 //! function of the skill, the request and the replies.
 
 mod capabilities;

@@ -1,4 +1,4 @@
-//! What executing one step gave.
+//! The outcome of one step, and its form in a journal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use hence_canon::{Canonical, JsonPointer, Object, ObjectWriter, Value};
 use crate::failure::{CAUSES_MAX, ErrorClass, Failure};
 use crate::state::{Names, StepStatus, TraceMetrics};
 
-/// The outcome of one step: everything a journal has to keep about it.
+/// The outcome of one step: everything a journal records about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepOutcome {
     /// The step.
     pub step_id: Arc<str>,
     /// The text of its `uses`.
     pub uses: Arc<str>,
-    /// How it ended.
+    /// The status of the step.
     pub status: StepStatus,
     /// The input it was called with; of the last call, if it looped.
     pub input: Value,
-    /// What it produced.
+    /// The output.
     pub produced: Option<Value>,
     /// The outputs to write, in order: one, or one per iteration of a loop, or none.
     pub commits: Vec<Value>,
-    /// The output mapping its capability's hints stand for, if it has none of its own.
+    /// The output mapping from its capability's hints, if it has none of its own.
     pub wired: Option<Object>,
     /// References of its input mapping.
     pub reads: Names,
@@ -32,15 +32,15 @@ pub struct StepOutcome {
     pub control_reads: Names,
     /// Targets its commits wrote; filled when it is settled.
     pub writes: Names,
-    /// What is known about how it went: the provider's report and counts of loops and branches.
+    /// The provider's report, and counts of loops and branches.
     pub meta: Object,
-    /// What it cost.
+    /// The cost.
     pub metrics: TraceMetrics,
-    /// What was really called for it, gates left out, and how often.
+    /// The number of calls of each capability, gates left out.
     pub called: BTreeMap<Arc<str>, u64>,
-    /// What a reader of the events should know.
+    /// Notes for readers of the events.
     pub notes: Vec<Note>,
-    /// Why it failed.
+    /// The failure, if it failed.
     pub failure: Option<Failure>,
 }
 
@@ -49,7 +49,7 @@ pub struct StepOutcome {
 pub struct Note {
     /// The type of the event.
     pub kind: Arc<str>,
-    /// What happened.
+    /// The message.
     pub message: Arc<str>,
 }
 
@@ -75,7 +75,7 @@ impl StepOutcome {
     }
 }
 
-/// What an outcome takes as a rule.
+/// The usual size of an outcome, in bytes.
 const OUTCOME_ROOM: usize = 448;
 
 /// A value that is not an outcome.
@@ -89,14 +89,14 @@ impl StepOutcome {
         self.canonical().value().clone()
     }
 
-    /// Returns the outcome as a journal keeps it. Members that say nothing are left out.
+    /// Returns the outcome as a journal records it. Empty members are left out.
     ///
-    /// It is written without a tree, in the order of the keys: this is done for every step of a run.
+    /// The bytes are written in the order of the keys, without a tree: this is done for every step of a run.
     pub fn canonical(&self) -> Canonical {
         let mut writer = ObjectWriter::with_capacity(OUTCOME_ROOM).object("called", |object| {
             self.called.iter().fold(object, |object, (id, times)| object.count(&**id, *times))
         });
-        // Most steps write what they produced, once; only others say so.
+        // Most steps write what they produced, once; only others list their commits.
         if !matches!((self.commits.as_slice(), &self.produced), ([only], Some(produced)) if only == produced)
         {
             writer = writer.list("commits", &self.commits);

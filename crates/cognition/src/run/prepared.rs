@@ -3,7 +3,7 @@
 use crate::capability::{Registry, auto_wire};
 use crate::mapping::OutputMapping;
 use crate::plan::Plan;
-use crate::skill::{Flow, Problem, Skill, Step, Uses};
+use crate::skill::{Flow, Skill, SkillFinding, Step, Uses};
 
 /// A skill with its capabilities' hints wired in, and its plan.
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ impl Prepared {
     /// Wires and plans a skill.
     ///
     /// # Errors
-    /// Everything that keeps it from being planned. [`check`](crate::plan::check) finds more; a careful caller asks
+    /// Every finding that prevents planning. [`check`](crate::plan::check) finds more; a careful caller asks
     /// it first and runs nothing that has findings.
-    pub fn of(skill: &Skill, registry: &dyn Registry) -> Result<Self, Vec<Problem>> {
+    pub fn of(skill: &Skill, registry: &dyn Registry) -> Result<Self, Vec<SkillFinding>> {
         let skill = skill.wired(registry);
         let plan = Plan::of(&skill)?;
         Ok(Self { skill, plan })
@@ -36,7 +36,7 @@ impl Prepared {
 }
 
 impl Skill {
-    /// Returns this skill with mappings where the hints of capabilities stand for one.
+    /// Returns this skill with the output mappings that the hints of capabilities describe.
     ///
     /// Wiring comes before planning, so that readers wait for what is written this way too.
     #[must_use]

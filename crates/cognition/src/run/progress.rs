@@ -1,8 +1,8 @@
-//! The progress of one run: what may start, what is due, what is the state.
+//! The progress of one run: the steps that may start, the outcome that is due, and the state.
 //!
 //! A driver alternates between starting what may start and settling what is due; whatever [`Progress::settle`]
-//! returns is what it keeps. To take a run up again it hands kept outcomes to [`Progress::take_in`] in order, and
-//! goes on: nothing that has an outcome is started again.
+//! returns is what it records. To resume a run it passes the recorded outcomes to [`Progress::take_in`] in order, and
+//! continues: no step that has an outcome is started again.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::state::{ExecutionState, RunStatus, StepStatus};
 /// The variable whose first non-null value completes a run.
 const ANSWER: &str = "Final";
 
-/// Why a run failed.
+/// The failure of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunFailure {
-    /// What happened, with its causes.
+    /// The failure with its causes.
     pub failure: Failure,
     /// The step it happened in.
     pub step_id: Option<Arc<str>>,
@@ -53,7 +53,7 @@ impl RunFailure {
     }
 }
 
-/// One run under way. A copy taken between two outcomes is a position to return to.
+/// A run in progress. A copy taken between two outcomes is a position to return to.
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
     prepared: &'a Prepared,
@@ -139,7 +139,7 @@ impl<'a> Progress<'a> {
         if is_over { None } else { self.schedule.due().and_then(|index| self.step(index)) }
     }
 
-    /// Settles the outcome of the step that is due and returns it as it is to be kept.
+    /// Settles the outcome of the step that is due and returns the outcome to record.
     ///
     /// # Errors
     /// [`FoldError::OtherStep`] when it is not the outcome of the step that is due.
@@ -173,7 +173,7 @@ impl<'a> Progress<'a> {
         Ok(settle(step, outcome, self.state.memory.clone()))
     }
 
-    /// As [`propose`](Self::propose), for an outcome that nothing can stand in the way of: the memory goes over to what
+    /// As [`propose`](Self::propose), for an outcome that cannot be refused: the memory moves to what
     /// is returned, which spares copying what changes. The state has none until that is accepted.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl<'a> Progress<'a> {
         Ok(settle(step, outcome, std::mem::take(&mut self.state.memory)))
     }
 
-    /// Takes in an outcome that was settled and kept before.
+    /// Applies an outcome that was settled and recorded before.
     ///
     /// # Errors
     /// [`FoldError`] when it is not the outcome of the step that is due, or does not fit the state.
@@ -213,7 +213,7 @@ impl<'a> Progress<'a> {
         ended(self.state, self.outcomes, failure)
     }
 
-    /// Reports a run that cannot go on before someone has answered. It is taken up again from its outcomes.
+    /// Reports a run that cannot continue before someone has answered. It is resumed from its outcomes.
     pub fn wait_for(self, waiting: Waiting) -> RunReport {
         RunReport { state: self.state, outcomes: self.outcomes, failure: None, waiting: Some(waiting) }
     }
@@ -253,7 +253,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Takes in what [`propose`](Self::propose) gave for the step that is due, and returns it as it is to be kept.
+    /// Applies the proposal for the step that is due and returns the outcome to record.
     pub fn accept(&mut self, settled: Settled) -> &StepOutcome {
         let Settled { outcome, memory } = settled;
         self.state.accept(&outcome, memory);

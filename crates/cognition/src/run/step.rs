@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use super::flow::{Flowed, evaluate, input_of};
-use super::invoke::{Caller, Invoked, Stop, Tally};
+use super::flow::{CallsResult, evaluate, input_of};
+use super::invoke::{CallOutput, CallStats, Caller, Stop};
 use super::{Context, Note, StepOutcome, Waiting};
 use crate::expression::is_true;
 use crate::failure::{ErrorClass, Failure};
@@ -24,10 +24,10 @@ pub const NESTED_RUNS_KEY: &str = "nested_runs";
 pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
     let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let Tally { metrics, mut notes, called, nested } = caller.tally;
+    let CallStats { metrics, mut notes, called, nested } = caller.stats;
     let outcome = StepOutcome { metrics, called, ..blank(step) };
     let outcome = match attempt {
-        Ok(Some(flowed)) => completed(outcome, flowed),
+        Ok(Some(result)) => completed(outcome, result),
         Ok(None) => outcome.without_effect(StepStatus::Skipped),
         Err((input, Stop::Failed(failure))) => StepOutcome { input, ..outcome }.failed(failure),
         Err((input, Stop::Degraded(reason))) => {
@@ -62,19 +62,19 @@ pub(super) fn blank(step: &Step) -> StepOutcome {
     }
 }
 
-fn completed(outcome: StepOutcome, flowed: Flowed) -> StepOutcome {
+fn completed(outcome: StepOutcome, result: CallsResult) -> StepOutcome {
     StepOutcome {
-        input: flowed.input,
-        produced: Some(flowed.produced.into()),
-        commits: flowed.commits,
-        meta: flowed.meta,
+        input: result.input,
+        produced: Some(result.produced.into()),
+        commits: result.commits,
+        meta: result.meta,
         ..outcome
     }
 }
 
-type Attempt = Result<Option<Flowed>, (Value, Stop)>;
+type Attempt = Result<Option<CallsResult>, (Value, Stop)>;
 
-/// Returns what the calls came to, nothing if the condition did not hold, or why it stopped and with what input.
+/// Returns the result of the calls, nothing if the condition did not hold, or the reason it stopped and its input.
 fn attempt(step: &Step, memory: &Memory, caller: &mut Caller<'_, '_>) -> Attempt {
     let no_input = |failure: Failure| (Object::new().into(), Stop::Failed(failure));
     // The condition comes first: a step that is not wanted need not have an input.
@@ -87,22 +87,27 @@ fn attempt(step: &Step, memory: &Memory, caller: &mut Caller<'_, '_>) -> Attempt
     flow(step, memory, caller, input.clone()).map(Some).map_err(|stop| (input, stop))
 }
 
-fn flow(step: &Step, memory: &Memory, caller: &mut Caller<'_, '_>, input: Value) -> Result<Flowed, Stop> {
+fn flow(
+    step: &Step,
+    memory: &Memory,
+    caller: &mut Caller<'_, '_>,
+    input: Value,
+) -> Result<CallsResult, Stop> {
     if let Flow::Scatter(scatter) = &step.control.flow {
         return caller.scatter(scatter, input);
     }
     let (uses, matched) = route(step, memory)?;
-    let flowed = match &step.control.flow {
+    let result = match &step.control.flow {
         Flow::Foreach(foreach) => caller.foreach(foreach, &uses, memory, input)?,
         Flow::While(whiles) => caller.repeat(whiles, &uses, memory)?,
         Flow::Once | Flow::Scatter(_) => {
-            let Invoked { output, meta } = caller.invoke(&uses, &input)?;
-            Flowed::once(input, output, meta)
+            let CallOutput { output, meta } = caller.invoke(&uses, &input)?;
+            CallsResult::once(input, output, meta)
         }
     };
     Ok(match matched {
-        None => flowed,
-        Some(matched) => Flowed { meta: flowed.meta.with("router_matched", matched), ..flowed },
+        None => result,
+        Some(matched) => CallsResult { meta: result.meta.with("router_matched", matched), ..result },
     })
 }
 

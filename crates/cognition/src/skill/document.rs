@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::Problems;
+use super::Findings;
 use super::step::non_empty;
-use super::{Fields, Problem, Rule, Severity, Stage, Step, fields};
+use super::{Fields, Rule, Severity, SkillFinding, Stage, Step, fields};
 
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
@@ -35,39 +35,39 @@ pub struct Skill {
     pub version: Arc<str>,
     /// The name for people.
     pub name: Arc<str>,
-    /// What it does.
+    /// The description.
     pub description: Arc<str>,
-    /// What a caller provides.
+    /// The declared inputs.
     pub inputs: Fields,
-    /// What a caller gets.
+    /// The declared outputs.
     pub outputs: Fields,
     /// The steps in declared order.
     pub steps: Vec<Step>,
-    /// The inputs whose values nobody may see.
+    /// The secret inputs.
     pub secrets: BTreeSet<Arc<str>>,
     /// The files that declare what it calls, from the folder of the document. Whoever reads the document reads them.
     pub capabilities: Vec<Arc<str>>,
     /// The files of the skills it nests, from the folder of the document. Whoever reads the document reads them.
     pub skills: Vec<Arc<str>>,
-    /// The policies every step must keep: files from the folder of the document, or packs. Whoever runs it reads them.
+    /// The policies every step must obey: files from the folder of the document, or packs. The caller reads them.
     pub policies: Vec<Arc<str>>,
-    /// Anything else the author wants to keep.
+    /// Any other data of the author.
     pub metadata: Object,
 }
 
-/// What reading a document gave.
+/// The result of reading a document.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// The skill, unless the document is not one.
     pub skill: Option<Skill>,
     /// Every finding, in document order.
-    pub problems: Vec<Problem>,
+    pub findings: Vec<SkillFinding>,
 }
 
 impl Reading {
-    /// Returns whether something keeps the skill from running.
+    /// Returns whether a finding prevents the skill from running.
     pub fn is_refused(&self) -> bool {
-        self.problems.iter().any(|problem| problem.rule.severity() == Severity::Error)
+        self.findings.iter().any(|finding| finding.rule.severity() == Severity::Error)
     }
 }
 
@@ -76,13 +76,13 @@ impl Skill {
     ///
     /// A skill comes back whenever the document has the shape of one; what is wrong inside stays a finding.
     pub fn read(document: &Value) -> Reading {
-        let mut problems = Problems::default();
-        let skill = read(document, &mut problems);
-        let skill = skill.filter(|_| !problems.any_at(Stage::Load));
-        Reading { skill, problems: problems.into_vec() }
+        let mut findings = Findings::default();
+        let skill = read(document, &mut findings);
+        let skill = skill.filter(|_| !findings.any_at(Stage::Load));
+        Reading { skill, findings: findings.into_vec() }
     }
 
-    /// Returns the step with an id. It walks the steps; a caller with many lookups keeps an index.
+    /// Returns the step with an id. It walks the steps; a caller with many lookups needs an index.
     pub fn step(&self, id: &str) -> Option<&Step> {
         self.steps.iter().find(|step| &*step.id == id)
     }
@@ -93,32 +93,32 @@ impl Skill {
     }
 }
 
-fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
+fn read(document: &Value, findings: &mut Findings) -> Option<Skill> {
     let root = JsonPointer::root();
     let Value::Object(object) = document else {
-        problems.add(Rule::Shape, root, format_args!("a skill is an object, found {}", document.kind()));
+        findings.add(Rule::Shape, root, format_args!("a skill is an object, found {}", document.kind()));
         return None;
     };
     for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-        problems.add(Rule::UnknownKey, root.child(key), format_args!("a skill has no `{key}`"));
+        findings.add(Rule::UnknownKey, root.child(key), format_args!("a skill has no `{key}`"));
     }
-    let mut text = |key: &str| non_empty(object, key, &root, problems);
+    let mut text = |key: &str| non_empty(object, key, &root, findings);
     let (id, version, name, description) = (text("id"), text("version"), text("name"), text("description"));
-    let inputs = declared(object, "inputs", problems);
-    let outputs = declared(object, "outputs", problems);
+    let inputs = declared(object, "inputs", findings);
+    let outputs = declared(object, "outputs", findings);
     let metadata = match object.get("metadata") {
         None | Some(Value::Null) => Object::new(),
         Some(Value::Object(metadata)) => metadata.clone(),
         Some(other) => {
             let message = format_args!("metadata is an object, found {}", other.kind());
-            problems.add(Rule::Shape, root.child("metadata"), message);
+            findings.add(Rule::Shape, root.child("metadata"), message);
             Object::new()
         }
     };
-    let secrets = secrets(object, problems);
-    let (capabilities, skills) = (files(object, "capabilities", problems), files(object, "skills", problems));
-    let policies = files(object, "policies", problems);
-    let steps = steps(object, problems)?;
+    let secrets = secrets(object, findings);
+    let (capabilities, skills) = (files(object, "capabilities", findings), files(object, "skills", findings));
+    let policies = files(object, "policies", findings);
+    let steps = steps(object, findings)?;
     Some(Skill {
         id: id?,
         version: version?,
@@ -135,20 +135,20 @@ fn read(document: &Value, problems: &mut Problems) -> Option<Skill> {
     })
 }
 
-fn declared(object: &Object, key: &str, problems: &mut Problems) -> Option<Fields> {
+fn declared(object: &Object, key: &str, findings: &mut Findings) -> Option<Fields> {
     let pointer = JsonPointer::root().child(key);
     match object.get(key) {
-        Some(Value::Object(entries)) => Some(fields(entries, &pointer, problems)),
+        Some(Value::Object(entries)) => Some(fields(entries, &pointer, findings)),
         other => {
             let found = other.map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
-            problems.add(Rule::Shape, pointer, format_args!("`{key}` is an object, found {found}"));
+            findings.add(Rule::Shape, pointer, format_args!("`{key}` is an object, found {found}"));
             None
         }
     }
 }
 
 /// Reads which inputs are secret. What is written in a document is none, so a secret has no default and is no output.
-fn secrets(object: &Object, problems: &mut Problems) -> BTreeSet<Arc<str>> {
+fn secrets(object: &Object, findings: &mut Findings) -> BTreeSet<Arc<str>> {
     let mut secrets = BTreeSet::new();
     for key in ["inputs", "outputs"] {
         let declared = object.get(key).and_then(Value::as_object);
@@ -157,17 +157,17 @@ fn secrets(object: &Object, problems: &mut Problems) -> BTreeSet<Arc<str>> {
             match field.get("secret") {
                 None | Some(Value::Bool(false)) => {}
                 Some(Value::Bool(true)) if key == "outputs" => {
-                    problems.add(Rule::Shape, place.child("secret"), "only inputs are secret");
+                    findings.add(Rule::Shape, place.child("secret"), "only inputs are secret");
                 }
                 Some(Value::Bool(true)) if field.get("default").is_some() => {
-                    problems.add(Rule::Shape, place.child("default"), "a secret input has no default");
+                    findings.add(Rule::Shape, place.child("default"), "a secret input has no default");
                 }
                 Some(Value::Bool(true)) => {
                     secrets.insert(name.clone());
                 }
                 Some(other) => {
                     let message = format_args!("secret is true or false, found {}", other.kind());
-                    problems.add(Rule::Shape, place.child("secret"), message);
+                    findings.add(Rule::Shape, place.child("secret"), message);
                 }
             }
         }
@@ -176,7 +176,7 @@ fn secrets(object: &Object, problems: &mut Problems) -> BTreeSet<Arc<str>> {
 }
 
 /// Reads the files a skill names: one, or a list.
-fn files(object: &Object, key: &str, problems: &mut Problems) -> Vec<Arc<str>> {
+fn files(object: &Object, key: &str, findings: &mut Findings) -> Vec<Arc<str>> {
     let pointer = JsonPointer::root().child(key);
     let items = match object.get(key) {
         None | Some(Value::Null) => return Vec::new(),
@@ -190,39 +190,39 @@ fn files(object: &Object, key: &str, problems: &mut Problems) -> Vec<Arc<str>> {
             other => {
                 let message =
                     format_args!("expected the path of a file, or a list of them, found {}", other.kind());
-                problems.add(Rule::Shape, pointer.clone(), message);
+                findings.add(Rule::Shape, pointer.clone(), message);
             }
         }
     }
     files
 }
 
-fn steps(object: &Object, problems: &mut Problems) -> Option<Vec<Step>> {
+fn steps(object: &Object, findings: &mut Findings) -> Option<Vec<Step>> {
     let pointer = JsonPointer::root().child("steps");
     let items = match object.get("steps") {
         Some(Value::Array(items)) => items,
         other => {
             let found = other.map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
-            problems.add(Rule::Shape, pointer, format_args!("`steps` is a list, found {found}"));
+            findings.add(Rule::Shape, pointer, format_args!("`steps` is a list, found {found}"));
             return None;
         }
     };
     if items.is_empty() {
-        problems.add(Rule::NoSteps, pointer.clone(), "a skill has at least one step");
+        findings.add(Rule::NoSteps, pointer.clone(), "a skill has at least one step");
     }
     if items.len() > STEPS_MAX {
         let message = format_args!("{} steps, limit is {STEPS_MAX}", items.len());
-        problems.add(Rule::TooManySteps, pointer, message);
+        findings.add(Rule::TooManySteps, pointer, message);
         return None;
     }
     let mut seen = BTreeMap::new();
     let mut steps = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let place = Skill::step_pointer(index);
-        let Some(step) = Step::read(item, &place, problems) else { continue };
+        let Some(step) = Step::read(item, &place, findings) else { continue };
         if let Some(first) = seen.insert(step.id.clone(), index) {
             let message = format_args!("`{}` is already the id of step {first}", step.id);
-            problems.add(Rule::DuplicateStep, place.child("id"), message);
+            findings.add(Rule::DuplicateStep, place.child("id"), message);
         }
         steps.push(step);
     }

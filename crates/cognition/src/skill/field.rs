@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::Problems;
+use super::Findings;
 use super::{Need, Rule};
 
 /// One declared input or output of a skill or a capability.
@@ -12,11 +12,11 @@ use super::{Need, Rule};
 pub struct Field {
     /// The type by name; names outside [`TypeName`] are free text and not checked.
     pub kind: Arc<str>,
-    /// Whether it must be there.
+    /// The need for a value.
     pub need: Need,
-    /// What it is for.
+    /// The purpose, in words.
     pub description: Option<Arc<str>>,
-    /// What stands for it when it is absent.
+    /// The default value.
     pub default: Option<Value>,
 }
 
@@ -66,17 +66,17 @@ impl TypeName {
 pub(super) const KEYS: [&str; 5] = ["type", "required", "description", "default", "secret"];
 
 /// Reads declared fields; findings go to `problems`.
-pub(crate) fn fields(object: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Fields {
+pub(crate) fn fields(object: &Object, pointer: &JsonPointer, findings: &mut Findings) -> Fields {
     let one = |(name, value): (&Arc<str>, &Value)| {
         let pointer = pointer.child(name);
-        field(value, &pointer, problems).map(|field| (name.clone(), field))
+        field(value, &pointer, findings).map(|field| (name.clone(), field))
     };
     object.iter().filter_map(one).collect()
 }
 
-fn field(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Field> {
+fn field(value: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Field> {
     let Value::Object(object) = value else {
-        problems.add(
+        findings.add(
             Rule::Shape,
             pointer.clone(),
             format_args!("a field is an object, found {}", value.kind()),
@@ -84,12 +84,12 @@ fn field(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Optio
         return None;
     };
     for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-        problems.add(Rule::UnknownKey, pointer.child(key), format_args!("a field has no `{key}`"));
+        findings.add(Rule::UnknownKey, pointer.child(key), format_args!("a field has no `{key}`"));
     }
     let kind = match object.get("type") {
         Some(Value::String(kind)) if !kind.is_empty() => Some(kind.clone()),
         _ => {
-            problems.add(Rule::Shape, pointer.child("type"), "the type is a non-empty string");
+            findings.add(Rule::Shape, pointer.child("type"), "the type is a non-empty string");
             None
         }
     };
@@ -98,7 +98,7 @@ fn field(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Optio
         Some(Value::Bool(true)) => Some(Need::Required),
         Some(other) => {
             let message = format_args!("required is true or false, found {}", other.kind());
-            problems.add(Rule::Shape, pointer.child("required"), message);
+            findings.add(Rule::Shape, pointer.child("required"), message);
             None
         }
     };
@@ -107,7 +107,7 @@ fn field(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Optio
         Some(Value::String(text)) => Some(Some(text.clone())),
         Some(other) => {
             let message = format_args!("the description is a string, found {}", other.kind());
-            problems.add(Rule::Shape, pointer.child("description"), message);
+            findings.add(Rule::Shape, pointer.child("description"), message);
             None
         }
     };

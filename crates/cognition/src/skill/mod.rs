@@ -15,19 +15,19 @@ pub use control::{
 pub use document::{Reading, STEPS_MAX, Skill};
 pub(crate) use field::fields;
 pub use field::{Field, Fields, TypeName};
-pub(crate) use rule::Problems;
-pub use rule::{Problem, Rule, Severity, Stage};
+pub(crate) use rule::Findings;
+pub use rule::{Rule, Severity, SkillFinding, Stage};
 pub use schema::json_schema;
 pub(crate) use step::rule_of_target;
-pub use step::{DependsOn, Formula, Recovery, Step, Uses};
+pub use step::{DependsOn, Recovery, SourceExpression, Step, Uses};
 pub use variable::DeclaredVariable;
 
-/// Whether something must be there.
+/// The need for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Need {
-    /// It must.
+    /// The value must be present.
     Required,
-    /// It may.
+    /// The value may be absent.
     #[default]
     Optional,
 }

@@ -1,10 +1,10 @@
-//! The rules of skill documents, each with a code that tools can match.
+//! The rules of skill documents, each with a code that tools can match, and the findings about them.
 
 use std::fmt;
 
 use hence_canon::JsonPointer;
 
-/// When a broken rule shows.
+/// The stage at which a broken rule is found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stage {
     /// The document is not a skill.
@@ -13,16 +13,16 @@ pub enum Stage {
     Plan,
     /// The steps cannot be ordered.
     Schedule,
-    /// The skill could start, but something in it is wrong or will fail: nothing runs until it is mended.
+    /// The skill could start, but something in it is wrong or will fail: nothing runs until it is fixed.
     Check,
 }
 
-/// Whether a finding keeps a skill from running.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It does.
+    /// The skill does not run.
     Error,
-    /// It runs, but probably not as meant.
+    /// The skill runs, but probably not as meant.
     Warning,
 }
 
@@ -48,7 +48,7 @@ macro_rules! rules {
                 match self { $(Self::$name => Stage::$stage,)* }
             }
 
-            /// Returns whether a breach keeps the skill from running.
+            /// Returns the severity of a breach.
             pub fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity,)* }
             }
@@ -61,7 +61,7 @@ rules! {
     Shape "shape" Load Error,
     /// Two steps with one id.
     DuplicateStep "duplicate-step" Load Error,
-    /// More steps than a skill may have.
+    /// A skill has too many steps.
     TooManySteps "too-many-steps" Load Error,
     /// A skill without steps.
     NoSteps "no-steps" Plan Error,
@@ -73,9 +73,9 @@ rules! {
     UnknownDependency "unknown-dependency" Schedule Error,
     /// Steps that wait for each other.
     Cycle "cycle" Schedule Error,
-    /// A step behind a cycle or an unknown step, or one whose condition can never hold.
+    /// A step after a cycle or an unknown step, or one whose condition can never hold.
     Unreachable "unreachable" Check Error,
-    /// A member nobody reads, probably misspelt.
+    /// An unknown member, probably misspelt.
     UnknownKey "unknown-key" Check Error,
     /// An old name of a member.
     Alias "alias" Check Warning,
@@ -117,16 +117,16 @@ impl fmt::Display for Rule {
 
 /// One finding in a skill document.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
+pub struct SkillFinding {
     /// The rule that is broken.
     pub rule: Rule,
-    /// Where in the document.
+    /// The place in the document.
     pub pointer: JsonPointer,
-    /// What was expected and what was found.
+    /// The expected and the found value, in words.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SkillFinding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} at `{}`: {}", self.rule, self.pointer, self.message)
     }
@@ -134,18 +134,18 @@ impl fmt::Display for Problem {
 
 /// Collects findings while a document is read: all of them, not the first.
 #[derive(Default, Debug)]
-pub(crate) struct Problems(Vec<Problem>);
+pub(crate) struct Findings(Vec<SkillFinding>);
 
-impl Problems {
+impl Findings {
     pub(crate) fn add(&mut self, rule: Rule, pointer: JsonPointer, message: impl fmt::Display) {
-        self.0.push(Problem { rule, pointer, message: message.to_string() });
+        self.0.push(SkillFinding { rule, pointer, message: message.to_string() });
     }
 
     pub(crate) fn any_at(&self, stage: super::Stage) -> bool {
-        self.0.iter().any(|problem| problem.rule.stage() == stage)
+        self.0.iter().any(|finding| finding.rule.stage() == stage)
     }
 
-    pub(crate) fn into_vec(self) -> Vec<Problem> {
+    pub(crate) fn into_vec(self) -> Vec<SkillFinding> {
         self.0
     }
 }

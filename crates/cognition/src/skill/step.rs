@@ -10,7 +10,7 @@ use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
     UnknownStrategy,
 };
-use crate::skill::Problems;
+use crate::skill::Findings;
 use crate::skill::Rule;
 use crate::skill::control::Control;
 use crate::skill::variable::{self, DeclaredVariable};
@@ -36,31 +36,31 @@ pub(super) const CONFIG_KEYS: [&str; 11] = [
 pub struct Step {
     /// The id, unique in its skill.
     pub id: Arc<str>,
-    /// What it calls.
+    /// The capability or skill it calls.
     pub uses: Uses,
     /// The text of `uses`.
     pub uses_text: Arc<str>,
-    /// How its input is made; a malformed mapping fails the step.
+    /// The input mapping; a malformed one fails the step.
     pub input: Result<InputMapping, InvalidInputMapping>,
-    /// Where its output goes; a malformed mapping fails the step.
+    /// The output mapping; a malformed one fails the step.
     pub output: Result<OutputMapping, InvalidOutputMapping>,
-    /// The mapping its capability's hints stand for, if it has none of its own and has been wired.
+    /// The mapping from its capability's hints, if it has none of its own and has been wired.
     pub wired: Option<Object>,
-    /// How its output meets what is there; an unknown strategy fails the step.
+    /// The merge strategy; an unknown one fails the step.
     pub merge_strategy: Result<MergeStrategy, UnknownStrategy>,
-    /// What it waits for.
+    /// The steps it waits for.
     pub depends_on: DependsOn,
-    /// How long one call may take.
+    /// The timeout of one call.
     pub timeout_seconds: Option<Float>,
-    /// What becomes of a call of which nobody knows whether it happened, if the step says so.
+    /// The recovery of an undecided call, if the step sets one.
     pub recovery: Option<Recovery>,
-    /// Its control blocks.
+    /// The control blocks.
     pub control: Control,
-    /// What the variables it writes shall be; nothing when it says nothing about them.
+    /// The declarations of the variables it writes, if it has any.
     pub variables: Option<Box<[DeclaredVariable]>>,
 }
 
-/// What a step waits for.
+/// The steps that a step waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DependsOn {
     /// The step declared before it, if there is one.
@@ -72,9 +72,9 @@ pub enum DependsOn {
 }
 
 impl Step {
-    pub(super) fn read(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
+    pub(super) fn read(value: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
         let Value::Object(object) = value else {
-            problems.add(
+            findings.add(
                 Rule::Shape,
                 pointer.clone(),
                 format_args!("a step is an object, found {}", value.kind()),
@@ -82,16 +82,16 @@ impl Step {
             return None;
         };
         for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-            problems.add(Rule::UnknownKey, pointer.child(key), format_args!("a step has no `{key}`"));
+            findings.add(Rule::UnknownKey, pointer.child(key), format_args!("a step has no `{key}`"));
         }
-        let id = non_empty(object, "id", pointer, problems);
-        let uses = non_empty(object, "uses", pointer, problems);
-        let (input, input_pointer) = mapping(object, ["input", "input_mapping"], pointer, problems);
-        let (output, output_pointer) = mapping(object, ["output", "output_mapping"], pointer, problems);
-        let (config, config_pointer) = mapping(object, ["config"; 2], pointer, problems);
-        report_output_shape(&output, &output_pointer, problems);
+        let id = non_empty(object, "id", pointer, findings);
+        let uses = non_empty(object, "uses", pointer, findings);
+        let (input, input_pointer) = mapping(object, ["input", "input_mapping"], pointer, findings);
+        let (output, output_pointer) = mapping(object, ["output", "output_mapping"], pointer, findings);
+        let (config, config_pointer) = mapping(object, ["config"; 2], pointer, findings);
+        report_output_shape(&output, &output_pointer, findings);
         for key in config.keys().filter(|key| !CONFIG_KEYS.contains(&&***key)) {
-            problems.add(
+            findings.add(
                 Rule::UnknownKey,
                 config_pointer.child(key),
                 format_args!("a config has no `{key}`"),
@@ -99,11 +99,11 @@ impl Step {
         }
         let input = InputMapping::parse(&input.into());
         if let Err(error) = &input {
-            problems.add(Rule::InputMapping, input_pointer, error);
+            findings.add(Rule::InputMapping, input_pointer, error);
         }
         let merge_strategy = MergeStrategy::from_config(config.get("merge_strategy"));
         if let Err(error) = &merge_strategy {
-            problems.add(Rule::MergeStrategy, config_pointer.child("merge_strategy"), error);
+            findings.add(Rule::MergeStrategy, config_pointer.child("merge_strategy"), error);
         }
         let uses = uses?;
         Some(Self {
@@ -114,11 +114,11 @@ impl Step {
             output: OutputMapping::parse(&output.into()),
             wired: None,
             merge_strategy,
-            depends_on: depends_on(&config, &config_pointer, problems),
-            timeout_seconds: timeout(&config, &config_pointer, problems),
-            recovery: Recovery::read(&config, &config_pointer, problems),
-            control: Control::read(&config, &config_pointer, problems),
-            variables: variable::read(&config, &config_pointer, problems),
+            depends_on: depends_on(&config, &config_pointer, findings),
+            timeout_seconds: timeout(&config, &config_pointer, findings),
+            recovery: Recovery::read(&config, &config_pointer, findings),
+            control: Control::read(&config, &config_pointer, findings),
+            variables: variable::read(&config, &config_pointer, findings),
         })
     }
 }
@@ -128,14 +128,14 @@ pub(super) fn non_empty(
     object: &Object,
     key: &str,
     pointer: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) -> Option<Arc<str>> {
     match object.get(key) {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
         other => {
             let found = other.map_or_else(|| "nothing".to_owned(), ToString::to_string);
             let message = format_args!("`{key}` is a non-empty string, found {found}");
-            problems.add(Rule::Shape, pointer.child(key), message);
+            findings.add(Rule::Shape, pointer.child(key), message);
             None
         }
     }
@@ -146,18 +146,18 @@ fn mapping(
     object: &Object,
     names: [&str; 2],
     pointer: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) -> (Object, JsonPointer) {
     let [name, alias] = names;
     let (key, value) = match (object.get(name), object.get(alias)) {
         (None, Some(value)) => {
-            problems.add(Rule::Alias, pointer.child(alias), format_args!("write `{name}` for `{alias}`"));
+            findings.add(Rule::Alias, pointer.child(alias), format_args!("write `{name}` for `{alias}`"));
             (alias, Some(value))
         }
         (value, other) => {
             if other.is_some() && name != alias {
                 let message = format_args!("`{alias}` is not read beside `{name}`");
-                problems.add(Rule::UnknownKey, pointer.child(alias), message);
+                findings.add(Rule::UnknownKey, pointer.child(alias), message);
             }
             (name, value)
         }
@@ -167,7 +167,7 @@ fn mapping(
         None | Some(Value::Null) => (Object::new(), pointer),
         Some(Value::Object(object)) => (object.clone(), pointer),
         Some(other) => {
-            problems.add(
+            findings.add(
                 Rule::Shape,
                 pointer.clone(),
                 format_args!("`{key}` is an object, found {}", other.kind()),
@@ -177,17 +177,17 @@ fn mapping(
     }
 }
 
-fn report_output_shape(output: &Object, pointer: &JsonPointer, problems: &mut Problems) {
+fn report_output_shape(output: &Object, pointer: &JsonPointer, findings: &mut Findings) {
     for (field, target) in output.iter() {
         let place = pointer.child(field);
         match target.as_str() {
             Some(text) if !text.is_empty() && !field.is_empty() => {
                 match crate::mapping::Target::parse(text) {
                     Ok(_) => {}
-                    Err(error) => problems.add(rule_of_target(&error), place, error),
+                    Err(error) => findings.add(rule_of_target(&error), place, error),
                 }
             }
-            _ => problems.add(Rule::Shape, place, "an output maps a field name to a target"),
+            _ => findings.add(Rule::Shape, place, "an output maps a field name to a target"),
         }
     }
 }
@@ -201,7 +201,7 @@ pub(crate) fn rule_of_target(error: &InvalidTarget) -> Rule {
     }
 }
 
-fn depends_on(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> DependsOn {
+fn depends_on(config: &Object, pointer: &JsonPointer, findings: &mut Findings) -> DependsOn {
     let pointer = pointer.child("depends_on");
     match config.get("depends_on") {
         None | Some(Value::Null) => DependsOn::Previous,
@@ -213,7 +213,7 @@ fn depends_on(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -
                     Value::String(id) => steps.push(id.clone()),
                     other => {
                         let message = format_args!("a dependency is a step id, found {}", other.kind());
-                        problems.add(Rule::DependsOn, pointer.child(index), message);
+                        findings.add(Rule::DependsOn, pointer.child(index), message);
                         malformed = true;
                     }
                 }
@@ -222,13 +222,13 @@ fn depends_on(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -
         }
         Some(other) => {
             let message = format_args!("depends_on is a list of step ids, found {}", other.kind());
-            problems.add(Rule::DependsOn, pointer, message);
+            findings.add(Rule::DependsOn, pointer, message);
             DependsOn::Malformed
         }
     }
 }
 
-fn timeout(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Option<Float> {
+fn timeout(config: &Object, pointer: &JsonPointer, findings: &mut Findings) -> Option<Float> {
     let given = config.get("timeout_seconds")?;
     let seconds = match given {
         Value::Int(int) => Float::new(int.to_f64_lossy()).ok(),
@@ -237,12 +237,12 @@ fn timeout(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> O
     };
     let seconds = seconds.filter(|seconds| seconds.get() > 0.0);
     if seconds.is_none() {
-        problems.add(Rule::Control, pointer.child("timeout_seconds"), "a timeout is a number above 0");
+        findings.add(Rule::Control, pointer.child("timeout_seconds"), "a timeout is a number above 0");
     }
     seconds
 }
 
-/// What a step, a route or a branch calls.
+/// The callee of a step, a route or a branch.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Uses {
     /// A capability by its id.
@@ -270,12 +270,12 @@ impl fmt::Display for Uses {
     }
 }
 
-/// What a run does about a call that was begun and of which, after a crash, nobody knows whether it happened.
+/// The rule for an undecided call: its intent is logged and, after a crash, its outcome is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recovery {
     /// Call again with the same idempotency key.
     Retry,
-    /// Wait until a person has said what happened.
+    /// Wait until a person has reported what happened.
     Ask,
     /// Fail the call.
     Fail,
@@ -299,7 +299,7 @@ impl Recovery {
         Self::ALL.into_iter().find(|recovery| recovery.name() == name)
     }
 
-    pub(super) fn read(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
+    pub(super) fn read(config: &Object, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
         let given = config.get("recovery")?;
         let recovery = given.as_str().and_then(Self::find);
         if recovery.is_none() {
@@ -308,7 +308,7 @@ impl Recovery {
                 other => other.kind().to_string(),
             };
             let message = format_args!("a recovery is retry, ask or fail, found {found}");
-            problems.add(Rule::Control, pointer.child("recovery"), message);
+            findings.add(Rule::Control, pointer.child("recovery"), message);
         }
         recovery
     }
@@ -316,12 +316,12 @@ impl Recovery {
 
 /// The text of an expression, read once. One that cannot be read fails where it is evaluated, and in the check.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Formula {
+pub struct SourceExpression {
     text: Arc<str>,
     parsed: Result<Expression, ParseExpressionError>,
 }
 
-impl Formula {
+impl SourceExpression {
     /// Reads an expression.
     pub fn read(text: &str) -> Self {
         Self { text: text.into(), parsed: text.parse() }
@@ -335,7 +335,7 @@ impl Formula {
     /// Returns the expression.
     ///
     /// # Errors
-    /// What was wrong with the text.
+    /// The defect of the text.
     pub fn expression(&self) -> Result<&Expression, &ParseExpressionError> {
         self.parsed.as_ref()
     }

@@ -10,9 +10,9 @@ fn document(steps: &str) -> hence_canon::Value {
 fn findings(steps: &str) -> Vec<(String, String)> {
     let reading = Skill::read(&document(steps));
     reading
-        .problems
+        .findings
         .iter()
-        .map(|problem| (problem.rule.code().to_owned(), problem.pointer.to_string()))
+        .map(|finding| (finding.rule.code().to_owned(), finding.pointer.to_string()))
         .collect()
 }
 
@@ -45,7 +45,7 @@ fn every_finding_is_reported_with_its_place() {
 #[test]
 fn a_document_that_is_no_skill_says_what_is_missing() {
     let reading = Skill::read(&json(r#"{"id": "", "version": 1.0, "steps": {}}"#));
-    let places: Vec<String> = reading.problems.iter().map(|problem| problem.pointer.to_string()).collect();
+    let places: Vec<String> = reading.findings.iter().map(|finding| finding.pointer.to_string()).collect();
     assert_eq!(places, ["/id", "/version", "/name", "/description", "/inputs", "/outputs", "/steps"]);
     assert!(Skill::read(&json("[]")).skill.is_none());
 }
@@ -56,7 +56,7 @@ fn a_well_formed_skill_has_no_findings() {
         "config": {"depends_on": [], "timeout_seconds": 2, "retry": {"max_attempts": 2, "on": ["StepTimeout"]},
                    "foreach": {"items": "inputs.l", "parallel": 4, "on_error": "continue"}}}]"#;
     let reading = Skill::read(&document(steps));
-    assert_eq!(reading.problems, []);
+    assert_eq!(reading.findings, []);
     assert!(!reading.is_refused());
     let step = &reading.skill.unwrap().steps[0];
     assert_eq!(step.uses, Uses::Skill("other".into()));
@@ -99,8 +99,8 @@ fn malformed_numbers_in_blocks_are_findings_even_where_a_default_stands_in() {
         let found = rules(&format!(r#"[{{"id": "a", "uses": "c", "config": {config}}}]"#));
         assert_eq!(found, ["control"], "{config}");
     }
-    let (retry, problems) = Retry::parse(&json(r#"{"max_attempts": 100}"#));
-    assert_eq!((retry.unwrap().max_attempts, problems.len()), (RETRY_ATTEMPTS_MAX, 0));
+    let (retry, findings) = Retry::parse(&json(r#"{"max_attempts": 100}"#));
+    assert_eq!((retry.unwrap().max_attempts, findings.len()), (RETRY_ATTEMPTS_MAX, 0));
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn the_limits_of_documents_are_exact() {
     let too_many = |count: usize| {
         let nulls: hence_canon::Value = std::iter::repeat_n(hence_canon::Value::Null, count).collect();
         let document = hence_canon::Object::from_iter([("steps", nulls)]);
-        let problems = Skill::read(&document.into()).problems;
-        problems.iter().any(|problem| problem.rule == Rule::TooManySteps)
+        let findings = Skill::read(&document.into()).findings;
+        findings.iter().any(|finding| finding.rule == Rule::TooManySteps)
     };
     assert!(!too_many(STEPS_MAX) && too_many(STEPS_MAX + 1));
     let findings =

@@ -1,10 +1,10 @@
-//! What a step says about the variables it writes.
+//! Declarations of the variables that a step writes.
 
 use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::Problems;
+use super::Findings;
 use super::Rule;
 
 /// The types a variable can have.
@@ -17,17 +17,17 @@ pub(super) const KEYS: [&str; 5] = ["type", "scope", "ttl_seconds", "read_only",
 /// The declaration of a variable under `config.variables`: the name of a `vars` target, and what it shall be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeclaredVariable {
-    /// Its name, without `vars.`.
+    /// The name, without `vars.`.
     pub name: Arc<str>,
-    /// Its type; inferred from the value when absent.
+    /// The type; inferred from the value when absent.
     pub value_type: Option<Arc<str>>,
-    /// Its scope; the session when absent.
+    /// The scope; the session when absent.
     pub scope: Option<Arc<str>>,
-    /// How long it lives by the run's clock; temporary variables only.
+    /// The time to live by the run's clock; temporary variables only.
     pub ttl_seconds: Option<u64>,
-    /// Whether further writes are refused.
+    /// True if further writes are refused.
     pub read_only: Option<bool>,
-    /// What it is for.
+    /// The purpose, in words.
     pub description: Option<Arc<str>>,
 }
 
@@ -35,7 +35,7 @@ pub struct DeclaredVariable {
 pub(super) fn read(
     config: &Object,
     pointer: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) -> Option<Box<[DeclaredVariable]>> {
     let pointer = pointer.child("variables");
     let declared = match config.get("variables")? {
@@ -43,14 +43,14 @@ pub(super) fn read(
         Value::Object(declared) => declared,
         other => {
             let message = format_args!("`variables` is an object by name, found {}", other.kind());
-            problems.add(Rule::Shape, pointer, message);
+            findings.add(Rule::Shape, pointer, message);
             return None;
         }
     };
     Some(
         declared
             .iter()
-            .filter_map(|(name, value)| one(name, value, &pointer.child(name), problems))
+            .filter_map(|(name, value)| one(name, value, &pointer.child(name), findings))
             .collect(),
     )
 }
@@ -59,19 +59,19 @@ fn one(
     name: &Arc<str>,
     value: &Value,
     pointer: &JsonPointer,
-    problems: &mut Problems,
+    findings: &mut Findings,
 ) -> Option<DeclaredVariable> {
     let Value::Object(object) = value else {
         let message = format_args!("a declaration is an object, found {}", value.kind());
-        problems.add(Rule::Shape, pointer.clone(), message);
+        findings.add(Rule::Shape, pointer.clone(), message);
         return None;
     };
     for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-        problems.add(Rule::UnknownKey, pointer.child(key), format_args!("a variable has no `{key}`"));
+        findings.add(Rule::UnknownKey, pointer.child(key), format_args!("a variable has no `{key}`"));
     }
     let mut wrong = |key: &str, expected: &str, found: &Value| {
         let message = format_args!("`{key}` is {expected}, found {found}");
-        problems.add(Rule::Shape, pointer.child(key), message);
+        findings.add(Rule::Shape, pointer.child(key), message);
     };
     let mut word = |key: &str, words: &[&str]| match object.get(key) {
         None | Some(Value::Null) => None,
@@ -95,7 +95,7 @@ fn one(
         wrong("description", "a text", value);
     });
     if ttl_seconds.is_some() && scope.as_deref() != Some("temporary") {
-        problems.add(
+        findings.add(
             Rule::Shape,
             pointer.child("ttl_seconds"),
             "only a temporary variable has a time to live",
@@ -119,26 +119,26 @@ mod tests {
 
     fn read_text(text: &str) -> (Option<Box<[DeclaredVariable]>>, Vec<String>) {
         let config = parse(format!("{{\"variables\":{text}}}").as_bytes()).unwrap();
-        let mut problems = Problems::default();
-        let read = read(config.as_object().unwrap(), &JsonPointer::root(), &mut problems);
-        (read, problems.into_vec().iter().map(|problem| problem.pointer.to_string()).collect())
+        let mut findings = Findings::default();
+        let read = read(config.as_object().unwrap(), &JsonPointer::root(), &mut findings);
+        (read, findings.into_vec().iter().map(|finding| finding.pointer.to_string()).collect())
     }
 
     #[test]
     fn a_declaration_says_what_a_variable_shall_be() {
-        let (read, problems) =
+        let (read, findings) =
             read_text(r#"{"n":{"type":"number","scope":"temporary","ttl_seconds":3,"read_only":true}}"#);
         let [declared] = &*read.unwrap() else { panic!("one was declared") };
         assert_eq!((&*declared.name, declared.ttl_seconds, declared.read_only), ("n", Some(3), Some(true)));
-        assert!(problems.is_empty(), "{problems:?}");
+        assert!(findings.is_empty(), "{findings:?}");
         assert_eq!(read_text("null"), (None, Vec::new()));
     }
 
     #[test]
     fn everything_wrong_with_a_declaration_is_found_at_once() {
         let text = r#"{"a":{"type":"integer","scope":"x","ttl_seconds":-1,"read_only":1,"description":2,"more":3},"b":4}"#;
-        let (_, mut problems) = read_text(text);
-        problems.sort();
+        let (_, mut findings) = read_text(text);
+        findings.sort();
         let expected = [
             "a/description",
             "a/more",
@@ -149,7 +149,7 @@ mod tests {
             "a/type",
             "b",
         ];
-        assert_eq!(problems, expected.map(|place| format!("/variables/{place}")));
+        assert_eq!(findings, expected.map(|place| format!("/variables/{place}")));
         assert_eq!(read_text("[]").1, ["/variables"]);
     }
 }

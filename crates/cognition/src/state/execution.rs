@@ -9,32 +9,32 @@ use super::{Frame, Memory, Names};
 /// The version of the state this crate writes and reads.
 pub const STATE_VERSION: &str = "1.0.0";
 
-/// Everything the document says about a run.
+/// The execution state of a run, as the document defines it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExecutionState {
     /// The skill that is run.
     pub skill_id: Arc<str>,
-    /// Its version.
+    /// The version of the skill.
     pub skill_version: Option<Arc<str>>,
-    /// What steps see.
+    /// The memory that steps read and write.
     pub memory: Memory,
     /// Step records in the order in which the steps took effect.
     pub step_results: Vec<StepResult>,
-    /// What happened.
+    /// The events of the run.
     pub events: Vec<RuntimeEvent>,
-    /// When the run started, if anyone looked at a clock.
+    /// The start of the run, if a clock was read.
     pub started_at: Option<Arc<str>>,
-    /// When it ended.
+    /// The end, if a clock was read.
     pub finished_at: Option<Arc<str>>,
-    /// When the state last changed.
+    /// The time of the last change, if a clock was read.
     pub updated_at: Option<Arc<str>>,
-    /// How it stands.
+    /// The status.
     pub status: RunStatus,
     /// The trace it belongs to, shared with nested runs.
     pub trace_id: Option<Arc<str>>,
     /// Lineage and cost.
     pub trace: Trace,
-    /// How often the run has been started over.
+    /// The number of restarts of the run.
     pub iteration: u64,
     /// The step being executed.
     pub current_step: Option<Arc<str>>,
@@ -82,32 +82,32 @@ impl ExecutionState {
     }
 }
 
-/// What is kept about an executed step.
+/// The result of one step, as the document defines it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepResult {
     /// The step.
     pub step_id: Arc<str>,
     /// The text of its `uses`.
     pub uses: Arc<str>,
-    /// How it ended.
+    /// The status of the step.
     pub status: StepStatus,
     /// The input it called with; empty unless it completed or was skipped after its input was made.
     pub resolved_input: Value,
-    /// What it produced.
+    /// The output.
     pub produced_output: Value,
-    /// What went wrong, for people.
+    /// The error message, for people.
     pub error_message: Option<Arc<str>>,
-    /// When it started, if anyone looked at a clock.
+    /// The start, if a clock was read.
     pub started_at: Option<Arc<str>>,
-    /// When it ended.
+    /// The end, if a clock was read.
     pub finished_at: Option<Arc<str>>,
     /// References of its input mapping, if it completed.
     pub reads: Option<Names>,
     /// Targets it wrote, if it completed.
     pub writes: Option<Names>,
-    /// How long it took, as whoever measured it wrote it down.
+    /// The duration, as the caller measured it.
     pub latency_ms: Value,
-    /// What whoever carried out the call reports about it, under the names in [`StepResult::BINDING_FIELDS`].
+    /// The report of the provider, under the names in [`StepResult::BINDING_FIELDS`].
     pub binding: Object,
 }
 
@@ -129,7 +129,7 @@ impl StepResult {
 pub struct Trace {
     /// One entry per started step, in the order in which they took effect.
     pub steps: Vec<TraceStep>,
-    /// What they cost together.
+    /// The sum of their costs.
     pub metrics: TraceMetrics,
 }
 
@@ -140,17 +140,17 @@ pub struct TraceStep {
     pub step_id: Arc<str>,
     /// The text of its `uses`.
     pub capability_id: Arc<str>,
-    /// How it ended.
+    /// The status of the step.
     pub status: StepStatus,
-    /// When it started, if anyone looked at a clock.
+    /// The start, if a clock was read.
     pub started_at: Option<Arc<str>>,
-    /// When it ended.
+    /// The end, if a clock was read.
     pub ended_at: Option<Arc<str>>,
     /// References of its input mapping.
     pub reads: Names,
     /// Targets it wrote.
     pub writes: Names,
-    /// How long it took, as whoever measured it wrote it down.
+    /// The duration, as the caller measured it.
     pub latency_ms: Value,
 }
 
@@ -195,11 +195,11 @@ impl TraceMetrics {
 /// One event of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuntimeEvent {
-    /// What happened, such as `step_completed`.
+    /// The type of the event, such as `step_completed`.
     pub kind: Arc<str>,
-    /// The same for people.
+    /// The message, for people.
     pub message: Arc<str>,
-    /// When, if anyone looked at a clock.
+    /// The time, if a clock was read.
     pub timestamp: Option<Arc<str>>,
     /// The step it happened to.
     pub step_id: Option<Arc<str>>,
@@ -226,11 +226,11 @@ words! {
 words! {
     /// The way a step ended.
     pub enum StepStatus {
-        /// It called, and its writes are in the state.
+        /// The step called, and its writes are in the state.
         Completed = "completed",
-        /// It called or tried to, and wrote nothing.
+        /// The step called or tried to, and wrote nothing.
         Failed = "failed",
-        /// It did not call: its condition did not hold, or something it depends on failed.
+        /// The step did not call: its condition did not hold, or a step it depends on failed.
         Skipped = "skipped",
         /// A gate denied it in a way that lets the run continue without it.
         Degraded = "degraded",

@@ -1,4 +1,4 @@
-//! What steps can see: the seven readable namespaces of one run at one moment.
+//! The memory of a run: the seven namespaces that steps can read.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -90,17 +90,17 @@ impl Default for Memory {
 /// Immutable reasoning context of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
-    /// What the run is for.
+    /// The goal of the run.
     pub goal: Option<Arc<str>>,
     /// Background that steps may read.
     pub context: Object,
     /// Boundaries such as a budget.
     pub constraints: Object,
-    /// When the goal counts as reached.
+    /// The criteria by which the goal is reached.
     pub success_criteria: Object,
-    /// What is taken for granted.
+    /// The assumptions.
     pub assumptions: Arc<[Arc<str>]>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Option<Arc<str>>,
 }
 

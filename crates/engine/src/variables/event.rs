@@ -111,7 +111,7 @@ impl Judge for VariablesJudge<'_> {
         let expected = Canonical::of(&input_of(&event)).digest();
         let input = Finding::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash());
         let applied = self.workspace.as_mut().map_or(Ok(()), |workspace| apply(workspace, &event));
-        input.into_iter().chain(applied.err().map(|misfit| refused(misfit.to_string()))).collect()
+        input.into_iter().chain(applied.err().map(|error| refused(error.to_string()))).collect()
     }
 
     fn control(&mut self, _: &Control) -> Vec<Finding> {

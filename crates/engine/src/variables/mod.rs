@@ -123,7 +123,7 @@ impl Variables {
         self.plan.problem()
     }
 
-    fn apply(&mut self, event: &Event) -> Result<(), hence_variables::Misfit> {
+    fn apply(&mut self, event: &Event) -> Result<(), hence_variables::ApplyError> {
         apply(&mut self.workspace, event)?;
         self.first = self.first.or(Some(event.state));
         Ok(())

@@ -1,7 +1,7 @@
-//! `hence check`: everything that is wrong with a skill, each finding where it stands.
+//! `hence check`: all findings about a skill, each with its place.
 
 use hence_canon::JsonPointer;
-use hence_cognition::skill::{Problem, Rule, Severity};
+use hence_cognition::skill::{Rule, Severity, SkillFinding};
 use hence_yaml::Span;
 
 use crate::args::skill::CheckArgs;
@@ -9,19 +9,19 @@ use crate::input;
 use crate::prelude::*;
 use crate::skills::{Calls, FileFinding, ReferencedFiles, SkillDocument};
 
-/// How many characters of a line are shown.
+/// The number of characters shown of a line.
 const LINE_CHARACTERS_MAX: usize = 160;
 
-/// What was found in a skill.
+/// The findings about a skill.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckReport {
     /// The file.
     file: String,
-    /// Whether nothing keeps the skill from running.
+    /// True if the skill can run.
     runs: bool,
-    /// How many findings keep it from running.
+    /// The number of findings that prevent it from running.
     errors: usize,
-    /// How many do not.
+    /// The number of other findings.
     warnings: usize,
     /// All findings in the order of the file.
     findings: Vec<FindingRow>,
@@ -34,15 +34,15 @@ struct FindingRow {
     severity: &'static str,
     /// The rule that is broken.
     rule: String,
-    /// What was expected and what was found.
+    /// The expected and the found value, in words.
     message: String,
-    /// Where in the document, as a JSON pointer.
+    /// The place in the document, as a JSON pointer.
     pointer: String,
     /// The line, from 1.
     line: usize,
     /// The column, from 1.
     column: usize,
-    /// How many characters it concerns on that line.
+    /// The number of characters concerned on that line.
     width: usize,
     /// The line's text.
     source: String,
@@ -75,7 +75,7 @@ impl Text for CheckReport {
     }
 }
 
-/// A character that would move the caret or drive the terminal takes one visible place instead.
+/// Replaces a character that would move the caret or control the terminal by one visible character.
 fn visible(c: char) -> char {
     if c == '\t' {
         ' '
@@ -91,10 +91,10 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     let ReferencedFiles { library, findings: files, calls } =
         ReferencedFiles::read(&args.document, &bytes, &args.capabilities, &args.nested)?;
     let document = SkillDocument::read(&args.document, &bytes, &library)?;
-    // Of what nobody could read it cannot be said that it declares nothing of that name.
-    let is_told = |problem: &&Problem| calls == Calls::Known || problem.rule != Rule::UnknownCapability;
+    // A capabilities file that cannot be read may declare any name, so unknown names are not reported then.
+    let is_reported = |found: &&SkillFinding| calls == Calls::Known || found.rule != Rule::UnknownCapability;
     let mut findings: Vec<FindingRow> = files.iter().map(|finding| file_row(&document, finding)).collect();
-    findings.extend(document.problems.iter().filter(is_told).map(|problem| row(&document, problem)));
+    findings.extend(document.findings.iter().filter(is_reported).map(|found| row(&document, found)));
     findings.sort_by_key(|finding| (finding.line, finding.column));
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;
@@ -102,16 +102,16 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     Ok(if errors == 0 { Exit::Yes } else { Exit::No })
 }
 
-fn row(document: &SkillDocument, problem: &Problem) -> FindingRow {
-    let severity = match problem.rule.severity() {
+fn row(document: &SkillDocument, found: &SkillFinding) -> FindingRow {
+    let severity = match found.rule.severity() {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let finding = (severity, problem.rule.to_string(), problem.message.clone());
-    row_at(document, &problem.pointer, span(document, problem), finding)
+    let finding = (severity, found.rule.to_string(), found.message.clone());
+    row_at(document, &found.pointer, span(document, found), finding)
 }
 
-/// What is wrong with a file that the skill names, at the place where it names it.
+/// Returns the finding about a file that the skill names, at the place of the name.
 fn file_row(document: &SkillDocument, finding: &FileFinding) -> FindingRow {
     let FileFinding { rule, pointer, message } = finding;
     let place = document.document.place(pointer);
@@ -144,11 +144,11 @@ fn row_at(
     }
 }
 
-/// Returns what to underline: the key for what is wrong with a member as a whole, else the value.
-fn span(document: &SkillDocument, problem: &Problem) -> Span {
-    let place = document.document.place(&problem.pointer);
-    let is_there = document.document.value().pointer(&problem.pointer).is_some();
-    let is_about_key = matches!(problem.rule, Rule::UnknownKey | Rule::Alias);
+/// Returns the span to underline: the key for findings about a whole member, else the value.
+fn span(document: &SkillDocument, found: &SkillFinding) -> Span {
+    let place = document.document.place(&found.pointer);
+    let is_there = document.document.value().pointer(&found.pointer).is_some();
+    let is_about_key = matches!(found.rule, Rule::UnknownKey | Rule::Alias);
     if is_there && !is_about_key && place.value.start.line == place.value.end.line {
         place.value
     } else {

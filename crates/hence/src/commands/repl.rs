@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> 
                 break;
             }
         }
-        // A prompt whose lines cannot be kept has done its work all the same.
+        // Lines that cannot be saved do not change the exit code.
         if let Err(error) = editor.close() {
             context.report_error(&error);
         }
@@ -47,14 +47,14 @@ pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> 
     Ok(exit)
 }
 
-/// Whether another line is read.
+/// The next action of the prompt.
 #[derive(PartialEq, Eq)]
 enum Next {
     Line,
     End,
 }
 
-/// Answers one line; a mistake is told and does not end the prompt.
+/// Performs one line; an error is reported and does not end the prompt.
 fn answer(context: &Context, session: &mut Session<'_>, line: &str, exit: &mut Exit) -> Next {
     match line.trim() {
         "" => {}
@@ -81,18 +81,18 @@ fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<E
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         CliError::new(Code::Line, first).with_hint(hint::LIST_PROMPT_COMMANDS)
     })?;
-    // What others changed in the meantime is seen, too.
+    // Changes by other processes are included.
     session.refresh()?;
     VarsCommand::run(context, session, &parsed.command)
 }
 
-/// Returns the names a person could mean now.
+/// Returns the present names, for completion.
 fn names(session: &Session<'_>) -> Result<Names, CliError> {
     let (workspace, state) = (session.workspace()?, session.state(None)?);
-    let view = workspace.sight(state).map(|sight| sight.view()).unwrap_or_default();
+    let visible = workspace.state_view(state).map(|view| view.visible()).unwrap_or_default();
     let checkpoints = workspace.state(state).map(State::checkpoints).unwrap_or_default();
     Ok(Names {
-        variables: view.keys().map(ToString::to_string).collect(),
+        variables: visible.keys().map(ToString::to_string).collect(),
         checkpoints: checkpoints.iter().map(|checkpoint| checkpoint.name.to_string()).collect(),
         states: workspace.states().map(|state| state.id().to_string()).collect(),
     })

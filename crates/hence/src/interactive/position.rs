@@ -1,6 +1,8 @@
 //! Where to look: now, at a checkpoint, after a record, or from another state.
 
-use hence_variables::{Call, Decision, NoFiles, Op, StateId, Timestamp, View, Workspace, apply, decide};
+use hence_variables::{
+    Call, Decision, NoFiles, Op, StateId, Timestamp, VisibleVariables, Workspace, apply, decide,
+};
 
 use super::Session;
 use crate::code::Code;
@@ -39,7 +41,7 @@ impl Position {
     }
 
     /// Returns the variables the state saw there.
-    pub(crate) fn view(&self, session: &Session<'_>) -> Result<View, CliError> {
+    pub(crate) fn view(&self, session: &Session<'_>) -> Result<VisibleVariables, CliError> {
         let workspace = match &self.then {
             Some((workspace, now)) => swept(workspace.clone(), *now, self.state),
             None => swept(session.seen_by(self.state)?, session.loaded()?.now()?, self.state),
@@ -47,10 +49,10 @@ impl Position {
         let nothing = |what: &str| {
             CliError::new(Code::NoSuchPlace, format!("{}: {what} is not there at that position", self.state))
         };
-        let sight = workspace.sight(self.state).ok_or_else(|| nothing("the state"))?;
+        let view = workspace.state_view(self.state).ok_or_else(|| nothing("the state"))?;
         match &self.checkpoint {
-            None => Ok(sight.view()),
-            Some(name) => sight.view_at(name).ok_or_else(|| nothing("the snapshot")),
+            None => Ok(view.visible()),
+            Some(name) => view.visible_at(name).ok_or_else(|| nothing("the snapshot")),
         }
     }
 }

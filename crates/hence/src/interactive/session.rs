@@ -212,10 +212,10 @@ impl<'a> Session<'a> {
     /// Takes the shared layers an operation may write to.
     fn shared_scopes(&self, state: StateId, op: &Op) -> Result<Option<SharedScopes>, CliError> {
         let workspace = self.workspace()?;
-        let Some(sight) = workspace.sight(state) else { return Ok(None) };
-        let mut taken = SharedScopes::take(self.context, sight.state(), op)?;
+        let Some(view) = workspace.state_view(state) else { return Ok(None) };
+        let mut taken = SharedScopes::take(self.context, view.state(), op)?;
         if let Some(shared_scopes) = &mut taken {
-            shared_scopes.meet(sight).map_err(|error| CliError::from_error(Code::Disk, error))?;
+            shared_scopes.meet(view).map_err(|error| CliError::from_error(Code::Disk, error))?;
         }
         Ok(taken)
     }
@@ -266,7 +266,7 @@ impl<'a> Session<'a> {
 
 /// Returns the calls that take in what shared layers hold.
 fn shares(run: &VariablesRun, state: StateId, shared_scopes: &SharedScopes) -> Vec<Call> {
-    let news = run.workspace().sight(state).map(|sight| shared_scopes.news(sight)).unwrap_or_default();
+    let news = run.workspace().state_view(state).map(|view| shared_scopes.news(view)).unwrap_or_default();
     news.into_iter().map(|shared| Call::Share { state, shared: Box::new(shared) }).collect()
 }
 

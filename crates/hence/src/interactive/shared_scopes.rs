@@ -7,7 +7,7 @@
 use hence_engine::{SinkError, VariablesRun, variables_problem, without_defects};
 use hence_store::{FileStore, RunId, RunWriter, Store as _, StoreError};
 use hence_variables::{
-    Call, Event, Init, Layer, Op, Scope, Shared, Sight, State, StateId, Workspace, layer_after,
+    Call, Event, Init, Layer, Op, Scope, Shared, State, StateId, StateView, Workspace, layer_after,
 };
 
 use super::session::{create_in, lease_of};
@@ -82,17 +82,17 @@ impl SharedScopes {
     }
 
     /// Returns what the shared layers hold that the state does not know yet.
-    pub(crate) fn news(&self, sight: Sight<'_>) -> Vec<Shared> {
+    pub(crate) fn news(&self, view: StateView<'_>) -> Vec<Shared> {
         let of_keeper =
-            |keeper: &ScopeRun| Shared::between(keeper.scope, sight.layer(keeper.scope), keeper.layer()?);
+            |keeper: &ScopeRun| Shared::between(keeper.scope, view.layer(keeper.scope), keeper.layer()?);
         self.keepers.iter().filter_map(of_keeper).collect()
     }
 
     /// Writes what an event leaves in the shared layers to those who keep them.
     pub(super) fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
-        let Some(sight) = workspace.sight(event.state) else { return Ok(()) };
+        let Some(view) = workspace.state_view(event.state) else { return Ok(()) };
         for keeper in &mut self.keepers {
-            if let Some(after) = layer_after(sight, keeper.scope, event) {
+            if let Some(after) = layer_after(view, keeper.scope, event) {
                 keeper.write(&self.store, &after)?;
             }
         }
@@ -101,10 +101,10 @@ impl SharedScopes {
 
     /// Settles what a run has beyond its keepers: a keeper that was just made takes it over; one that holds something
     /// already wins, and moves ahead so that the run takes that in.
-    pub(crate) fn meet(&mut self, sight: Sight<'_>) -> Result<(), SinkError> {
+    pub(crate) fn meet(&mut self, view: StateView<'_>) -> Result<(), SinkError> {
         for keeper in &mut self.keepers {
-            let (here, there) = (sight.revision(keeper.scope), keeper.layer().map_or(0, Layer::revision));
-            match sight.layer(keeper.scope) {
+            let (here, there) = (view.revision(keeper.scope), keeper.layer().map_or(0, Layer::revision));
+            match view.layer(keeper.scope) {
                 Some(layer) if there == 0 && here > 0 => keeper.write(&self.store, layer)?,
                 Some(_) if here > there => keeper.lift(&self.store, here + 1)?,
                 _ => {}
@@ -126,7 +126,7 @@ impl ScopeRun {
     }
 
     fn layer(&self) -> Option<&Layer> {
-        self.run.as_ref()?.workspace().sight(self.state)?.layer(Scope::Session)
+        self.run.as_ref()?.workspace().state_view(self.state)?.layer(Scope::Session)
     }
 
     /// Makes the layer say what `after` says, unless it is not ahead.

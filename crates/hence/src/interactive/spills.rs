@@ -11,7 +11,7 @@ pub(crate) fn spills_of(event: &Event) -> Vec<Spill> {
     let of_change = |change: &Change| -> Vec<Spill> {
         match change {
             Change::Write { variable, .. } => spill(variable).into_iter().collect(),
-            Change::Adopted(adoption) => {
+            Change::Imported(adoption) => {
                 let import = &adoption.import;
                 let documents = std::iter::once(&import.document).chain(import.snapshots.values());
                 let variables = documents.flat_map(|document| document.variables.values());

@@ -5,7 +5,7 @@ use hence_capabilities::Library;
 use hence_cognition::capability::Registry as _;
 use hence_cognition::plan::check;
 use hence_cognition::run::Prepared;
-use hence_cognition::skill::{Problem, Rule, Severity, Skill, Step, Uses};
+use hence_cognition::skill::{Rule, Severity, Skill, SkillFinding, Step, Uses};
 use hence_yaml::Document;
 
 use crate::code::Code;
@@ -19,7 +19,7 @@ pub(crate) struct SkillDocument {
     pub(crate) text: String,
     pub(crate) document: Document,
     /// Everything that was found, in the order of the document.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) findings: Vec<SkillFinding>,
 }
 
 /// Tells whether a document is meant to be a skill: it has steps, or it is written in YAML.
@@ -33,18 +33,18 @@ pub(crate) fn is_skill(name: &str, bytes: &[u8]) -> bool {
 }
 
 /// Reports what nobody can call. A skill without a plan is not checked further, but this can be said of it too.
-fn unknown_calls(skill: &Skill, library: &Library) -> Vec<Problem> {
+fn unknown_calls(skill: &Skill, library: &Library) -> Vec<SkillFinding> {
     let steps = skill.steps.iter().enumerate();
     let unknown = steps.filter(|(_, step)| match &step.uses {
         Uses::Capability(id) => library.capability(id).is_none(),
         Uses::Skill(id) => library.skill(id).is_none(),
     });
-    let problem = |(index, step): (usize, &Step)| Problem {
+    let finding = |(index, step): (usize, &Step)| SkillFinding {
         rule: Rule::UnknownCapability,
         pointer: JsonPointer::root().child("steps").child(index).child("uses"),
         message: format!("nothing here is called `{}`", step.uses),
     };
-    unknown.map(problem).collect()
+    unknown.map(finding).collect()
 }
 
 impl SkillDocument {
@@ -53,22 +53,22 @@ impl SkillDocument {
         let name = input::shown_name(name).to_owned();
         let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
         let reading = Skill::read(document.value());
-        let mut problems = reading.problems;
+        let mut findings = reading.findings;
         if let Some(skill) = &reading.skill {
             match Prepared::of(skill, library) {
-                Ok(ready) => problems.extend(check(ready.skill(), ready.plan(), Some(library))),
+                Ok(ready) => findings.extend(check(ready.skill(), ready.plan(), Some(library))),
                 Err(more) => {
-                    problems.extend(more);
-                    problems.extend(unknown_calls(skill, library));
+                    findings.extend(more);
+                    findings.extend(unknown_calls(skill, library));
                 }
             }
         }
         // One rule may be found on two roads.
         let mut seen = std::collections::BTreeSet::new();
-        problems.retain(|problem| seen.insert(problem.to_string()));
-        problems.sort_by_key(|problem| document.place(&problem.pointer).head().start.offset);
+        findings.retain(|finding| seen.insert(finding.to_string()));
+        findings.sort_by_key(|finding| document.place(&finding.pointer).head().start.offset);
         let text = String::from_utf8_lossy(bytes).into_owned();
-        Ok(Self { name, text, document, problems })
+        Ok(Self { name, text, document, findings })
     }
 
     /// Returns the skill, if nothing keeps it from running.
@@ -76,8 +76,8 @@ impl SkillDocument {
     /// It is read from its canonical form: the order in which a person wrote the members of a mapping shows in
     /// records, and the digest that a run pins does not cover it.
     pub(crate) fn runnable(self, library: &Library) -> Result<(Prepared, Canonical), CliError> {
-        let errors: Vec<&Problem> =
-            self.problems.iter().filter(|problem| problem.rule.severity() == Severity::Error).collect();
+        let errors: Vec<&SkillFinding> =
+            self.findings.iter().filter(|finding| finding.rule.severity() == Severity::Error).collect();
         let source = Canonical::of(self.document.value());
         let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(&self.name, error))?;
         match super::prepare(&canonical, library) {
@@ -85,9 +85,9 @@ impl SkillDocument {
             _ => {
                 let things = if errors.len() == 1 { "finding" } else { "findings" };
                 let message = format!("{} is refused: {} {things}", self.name, errors.len());
-                let line = |problem: &&Problem| {
-                    let at = self.document.place(&problem.pointer).head().start;
-                    format!("{}:{}: {}: {}", at.line, at.column, problem.rule, problem.message)
+                let line = |finding: &&SkillFinding| {
+                    let at = self.document.place(&finding.pointer).head().start;
+                    format!("{}:{}: {}: {}", at.line, at.column, finding.rule, finding.message)
                 };
                 let hint = hint::check_lines(&self.name);
                 Err(CliError::new(Code::Refused, message)

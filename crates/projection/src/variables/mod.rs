@@ -110,7 +110,7 @@ impl VariablesView {
                     task.status = *status;
                     task.reason = reason.clone();
                 }
-                Change::Adopted(adoption) => task.status = adoption.import.document.status(),
+                Change::Imported(adoption) => task.status = adoption.import.document.status(),
                 _ => {}
             }
         }
@@ -133,12 +133,12 @@ impl VariablesView {
 #[expect(clippy::type_complexity, reason = "three parts of one creation")]
 fn created(event: &Event) -> Option<(Option<Arc<str>>, Option<String>, Option<StateId>)> {
     event.changes.iter().find_map(|change| match change {
-        Change::Born(birth) => Some((
+        Change::Created(birth) => Some((
             birth.session.as_ref().map(|session| session.as_str().into()),
             birth.tree.map(|tree| tree.to_string()),
             birth.parent,
         )),
-        Change::Adopted(adoption) => {
+        Change::Imported(adoption) => {
             let document = &adoption.import.document;
             Some((document.session_id.clone(), document.tree_id.map(|tree| tree.to_string()), None))
         }

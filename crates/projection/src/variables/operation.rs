@@ -131,7 +131,7 @@ fn flow(
     }
     let task = view.tasks.get(&state);
     let writes =
-        event.changes.iter().any(|change| matches!(change, Change::Write { .. } | Change::Adopted(_)));
+        event.changes.iter().any(|change| matches!(change, Change::Write { .. } | Change::Imported(_)));
     if writes && event.action != Asked::Rollback {
         inputs.extend(task.into_iter().flat_map(|task| task.read.iter().cloned()));
     }
@@ -149,7 +149,7 @@ fn flow(
                 let content = format!("journal:{}/result/output", index.get());
                 (view.key(state, *place, to), to.shared(), content, Value::from("renamed"))
             }
-            Change::Adopted(_) => {
+            Change::Imported(_) => {
                 let content = format!("journal:{}/result/output", index.get());
                 (format!("{state}/document"), Arc::from("document"), content, Value::from("a state document"))
             }

@@ -183,7 +183,7 @@ impl Case {
     fn linked(skill: &str, on_failure: FailureMode, frame: &str, links: Links, id: &str) -> Self {
         let source = Canonical::of(&parse(skill.as_bytes()).unwrap());
         let reading = Skill::read(&parse(source.bytes()).unwrap());
-        assert!(!reading.is_refused(), "{:?}", reading.problems);
+        assert!(!reading.is_refused(), "{:?}", reading.findings);
         let prepared = Prepared::of(&reading.skill.unwrap(), &World).unwrap();
         let new = NewSkillRun {
             trust: TrustLevel::default(),

@@ -57,7 +57,7 @@ pub(crate) fn document(id: &str, steps: &str) -> Value {
 /// Returns the skill a document is of.
 pub(crate) fn skill(source: &Canonical) -> Skill {
     let reading = Skill::read(&parse(source.bytes()).unwrap());
-    assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+    assert!(reading.findings.is_empty(), "{:?}", reading.findings);
     reading.skill.unwrap()
 }
 

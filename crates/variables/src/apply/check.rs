@@ -1,18 +1,20 @@
-//! Whether an event follows from the workspace it is applied to.
+//! Checks that an event follows from the workspace it is applied to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::Value;
 
-use crate::event::{Birth, Entry, Place};
-use crate::import::Adoption;
+use crate::event::{Creation, Entry, Place};
+use crate::import::ImportedDocument;
 use crate::limits::TREE_DEPTH_MAX;
-use crate::{Change, CheckpointId, Event, Home, Name, Scope, Shared, Sight, StateId, Timestamp, Workspace};
+use crate::{
+    Change, CheckpointId, Event, Home, Name, Scope, Shared, StateId, StateView, Timestamp, Workspace,
+};
 
-/// What the next change has to look like. Changes of one event touch different names, so each can be checked
+/// The expected form of the next change. Changes of one event touch different names, so each can be checked
 /// against the workspace as it was; only the counters move in between.
 pub(super) struct Expected<'a> {
-    sight: Option<Sight<'a>>,
+    view: Option<StateView<'a>>,
     mutation: u64,
     not_before: Option<Timestamp>,
     checkpoint: u64,
@@ -22,19 +24,19 @@ pub(super) struct Expected<'a> {
 
 impl<'a> Expected<'a> {
     pub(super) fn of(workspace: &'a Workspace, event: &Event) -> Self {
-        let sight = workspace.sight(event.state);
-        let state = sight.map(|sight| sight.state);
-        let revisions = match (sight, event.changes.first()) {
-            (Some(sight), _) => {
-                Scope::LOOKUP_ORDER.into_iter().map(|scope| (scope, sight.revision(scope))).collect()
+        let view = workspace.state_view(event.state);
+        let state = view.map(|view| view.state);
+        let revisions = match (view, event.changes.first()) {
+            (Some(view), _) => {
+                Scope::LOOKUP_ORDER.into_iter().map(|scope| (scope, view.revision(scope))).collect()
             }
-            (None, Some(Change::Born(birth))) => {
-                workspace.revisions_at_birth(birth.session.as_ref(), birth.tree)
+            (None, Some(Change::Created(creation))) => {
+                workspace.revisions_for_new_state(creation.session.as_ref(), creation.tree)
             }
             (None, _) => BTreeMap::new(),
         };
         Self {
-            sight,
+            view,
             mutation: state.map_or(0, |state| state.last_mutation).saturating_add(1),
             not_before: state.and_then(|state| state.log.back()).map(|last| last.timestamp),
             checkpoint: u64::from(state.map_or(0, |state| state.last_checkpoint)) + 1,
@@ -52,8 +54,8 @@ impl<'a> Expected<'a> {
         let Some(change) = event.changes.get(index) else { return Ok(()) };
         self.check_alive(event)?;
         match change {
-            Change::Born(birth) => self.check_birth(workspace, event.state, index, birth),
-            Change::Adopted(adoption) => self.check_adoption(workspace, event, index, adoption),
+            Change::Created(creation) => self.check_creation(workspace, event.state, index, creation),
+            Change::Imported(imported) => self.check_imported(workspace, event, index, imported),
             Change::Write { entry, place, variable, old_value } => {
                 self.check_mutation(entry)?;
                 self.check_place(*place, &variable.name)?;
@@ -85,27 +87,27 @@ impl<'a> Expected<'a> {
     }
 
     fn check_alive(&self, event: &Event) -> Result<(), String> {
-        let born_here = matches!(event.changes.first(), Some(Change::Born(_) | Change::Adopted(_)));
-        match self.sight.map(|sight| sight.state.clock) {
+        let born_here = matches!(event.changes.first(), Some(Change::Created(_) | Change::Imported(_)));
+        match self.view.map(|view| view.state.clock) {
             None if !born_here => Err(format!("there is no state {}", event.state)),
             Some(last) if last > event.at => Err(format!("clock went back from {last}")),
             _ => Ok(()),
         }
     }
 
-    fn check_birth(
+    fn check_creation(
         &self,
         workspace: &Workspace,
         id: StateId,
         at: usize,
-        birth: &Birth,
+        creation: &Creation,
     ) -> Result<(), String> {
-        if at != 0 || self.sight.is_some() {
+        if at != 0 || self.view.is_some() {
             return Err(format!("state {id} already exists"));
         }
-        let depth = match birth.parent {
-            // How deep the spawner is, only its own run knows.
-            None if birth.spawned_by.is_some() => birth.depth.max(1),
+        let depth = match creation.parent {
+            // Only the run of the spawner knows the spawner's depth.
+            None if creation.spawned_by.is_some() => creation.depth.max(1),
             None => 0,
             Some(parent) => {
                 let parent = workspace.state(parent).ok_or_else(|| format!("there is no state {parent}"))?;
@@ -115,25 +117,25 @@ impl<'a> Expected<'a> {
         if depth > TREE_DEPTH_MAX {
             return Err(format!("depth {depth} is beyond {TREE_DEPTH_MAX}"));
         }
-        if birth.depth == depth {
+        if creation.depth == depth {
             Ok(())
         } else {
-            Err(format!("expected depth {depth}, found {}", birth.depth))
+            Err(format!("expected depth {depth}, found {}", creation.depth))
         }
     }
 
-    fn check_adoption(
+    fn check_imported(
         &self,
         workspace: &Workspace,
         event: &Event,
         at: usize,
-        adoption: &Adoption,
+        imported: &ImportedDocument,
     ) -> Result<(), String> {
-        if at != 0 || event.changes.len() != 1 || adoption.import.document.state_id != event.state {
+        if at != 0 || event.changes.len() != 1 || imported.import.document.state_id != event.state {
             return Err("a document is taken in by an event of its own".to_owned());
         }
-        let expected = adoption.import.check(workspace, event.at).map_err(|refusal| refusal.to_string())?;
-        let same = expected.seen == adoption.seen && expected.made == adoption.made;
+        let expected = imported.import.check(workspace, event.at).map_err(|refusal| refusal.to_string())?;
+        let same = expected.seen == imported.seen && expected.made == imported.made;
         if same { Ok(()) } else { Err("shared layers have moved".to_owned()) }
     }
 
@@ -156,7 +158,7 @@ impl<'a> Expected<'a> {
         if name.is_special() {
             return Err(format!("`{name}` lives in no scope"));
         }
-        if self.sight.is_some_and(|sight| !sight.has(scope)) {
+        if self.view.is_some_and(|view| !view.has(scope)) {
             return Err(format!("state has no scope {scope}"));
         }
         let last = self.revisions.entry(scope).or_default();
@@ -178,7 +180,7 @@ impl<'a> Expected<'a> {
     /// Checks that a layer of another run is ahead of what is known here, and touches each name once.
     fn check_shared(&mut self, shared: &'a Shared) -> Result<(), String> {
         let scope = shared.scope;
-        let Some(sight) = self.sight.filter(|sight| sight.has(scope) && sight.is_shared(scope)) else {
+        let Some(view) = self.view.filter(|view| view.has(scope) && view.is_shared(scope)) else {
             return Err(format!("state shares no scope {scope}"));
         };
         let known = self.revisions.entry(scope).or_default();
@@ -197,7 +199,7 @@ impl<'a> Expected<'a> {
                 return Err(format!("`{name}` changes twice"));
             }
         }
-        let unknown = shared.gone.iter().find(|name| sight.find_in(scope, name).is_none());
+        let unknown = shared.gone.iter().find(|name| view.find_in(scope, name).is_none());
         unknown.map_or(Ok(()), |name| Err(format!("there is no `{name}`")))
     }
 
@@ -212,12 +214,12 @@ impl<'a> Expected<'a> {
         if !self.touched.insert((home, name)) {
             return Err(format!("`{name}` changes twice"));
         }
-        let found = match (home, self.sight) {
+        let found = match (home, self.view) {
             // A state is born with `Final`.
             (Home::Special, None) => name.is_final(),
-            (Home::Special, Some(sight)) => name.is_special() && sight.find(name).is_some(),
+            (Home::Special, Some(view)) => name.is_special() && view.find(name).is_some(),
             (Home::Scope(_), None) => false,
-            (Home::Scope(scope), Some(sight)) => !name.is_special() && sight.find_in(scope, name).is_some(),
+            (Home::Scope(scope), Some(view)) => !name.is_special() && view.find_in(scope, name).is_some(),
         };
         match (expected, found) {
             (true, false) => Err(format!("there is no `{name}`")),
@@ -226,12 +228,12 @@ impl<'a> Expected<'a> {
         }
     }
 
-    /// Checks that the value an event replaces is the value that stands there.
+    /// Checks that the value an event replaces is the present value.
     fn check_old(&self, home: Home, name: &Name, expected: Option<&Value>) -> Result<(), String> {
-        let sight = self.sight;
-        let found = sight.and_then(|sight| match home {
-            Home::Special => sight.find(name),
-            Home::Scope(scope) => sight.find_in(scope, name),
+        let view = self.view;
+        let found = view.and_then(|view| match home {
+            Home::Special => view.find(name),
+            Home::Scope(scope) => view.find_in(scope, name),
         });
         match (expected, found) {
             (Some(expected), Some(found)) if found.variable.stored.shown() != *expected => {

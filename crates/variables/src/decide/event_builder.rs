@@ -8,7 +8,7 @@ use hence_canon::Value;
 use crate::event::{Entry, Place};
 use crate::limits::MUTATIONS_MAX;
 use crate::{
-    Action, Change, CheckpointId, Event, Home, MutationId, Name, Origin, Refusal, Scope, Sight, StateId,
+    Action, Change, CheckpointId, Event, Home, MutationId, Name, Origin, Refusal, Scope, StateId, StateView,
     Status, Timestamp, Variable,
 };
 
@@ -23,15 +23,15 @@ pub(super) struct EventBuilder {
 
 impl EventBuilder {
     /// Starts the event of a state that exists.
-    pub(super) fn on(sight: Sight<'_>, action: Action, at: Timestamp) -> Self {
-        let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| sight.has(*scope));
-        let revisions = scopes.map(|scope| (scope, sight.revision(scope))).collect();
-        let (state, last_mutation) = (sight.state.id, sight.state.last_mutation);
+    pub(super) fn on(view: StateView<'_>, action: Action, at: Timestamp) -> Self {
+        let scopes = Scope::LOOKUP_ORDER.into_iter().filter(|scope| view.has(*scope));
+        let revisions = scopes.map(|scope| (scope, view.revision(scope))).collect();
+        let (state, last_mutation) = (view.state.id, view.state.last_mutation);
         Self { state, at, action, changes: Vec::new(), last_mutation, revisions }
     }
 
     /// Starts the event that makes a state; `revisions` are those of the layers it will see.
-    pub(super) fn birth(state: StateId, at: Timestamp, revisions: BTreeMap<Scope, u64>) -> Self {
+    pub(super) fn creation(state: StateId, at: Timestamp, revisions: BTreeMap<Scope, u64>) -> Self {
         Self { state, at, action: Action::Init, changes: Vec::new(), last_mutation: 0, revisions }
     }
 
@@ -55,7 +55,7 @@ impl EventBuilder {
         self.delete_at(home, variable, origin, self.at)
     }
 
-    /// Deletes as of another moment than the event's.
+    /// Deletes at another time than the event's.
     pub(super) fn delete_at(
         &mut self,
         home: Home,

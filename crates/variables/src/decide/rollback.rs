@@ -1,4 +1,4 @@
-//! Checkpoints and the way back to them.
+//! Checkpoints and rollbacks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::limits::CHECKPOINTS_MAX;
 use crate::op::{Rollback, TakeCheckpoint};
 use crate::state::{Checkpoint, SeenLayer, Snapshot};
 use crate::{
-    Action, Change, CheckpointId, Home, Name, Origin, Refusal, Reply, Scope, Sight, Status, Timestamp,
+    Action, Change, CheckpointId, Home, Name, Origin, Refusal, Reply, Scope, StateView, Status, Timestamp,
     Variable,
 };
 
@@ -18,11 +18,11 @@ use crate::{
 const ROLLBACK: &str = "rollback";
 
 pub(super) fn checkpoint(
-    sight: Sight<'_>,
+    view: StateView<'_>,
     take: &TakeCheckpoint,
     now: Timestamp,
 ) -> Result<Accepted, Refusal> {
-    let (state, name) = (sight.state, take.name.clone());
+    let (state, name) = (view.state, take.name.clone());
     check_unchanged(state, take.if_mutation_count)?;
     if name.is_empty() {
         let found = "an empty text".to_owned();
@@ -37,7 +37,7 @@ pub(super) fn checkpoint(
     }
     let number = state.last_checkpoint.checked_add(1).filter(|_| state.checkpoints.len() < CHECKPOINTS_MAX);
     let id = CheckpointId::from_number(number.ok_or(Refusal::TooManyCheckpoints)?);
-    let mut event = EventBuilder::on(sight, Action::Checkpoint, now);
+    let mut event = EventBuilder::on(view, Action::Checkpoint, now);
     event.checkpoint(id, name, take.description.clone());
     Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
 }
@@ -50,22 +50,26 @@ struct Difference {
     now: Option<Arc<Variable>>,
 }
 
-pub(super) fn rollback(sight: Sight<'_>, rollback: &Rollback, now: Timestamp) -> Result<Accepted, Refusal> {
-    check_unchanged(sight.state, rollback.if_mutation_count)?;
+pub(super) fn rollback(
+    view: StateView<'_>,
+    rollback: &Rollback,
+    now: Timestamp,
+) -> Result<Accepted, Refusal> {
+    check_unchanged(view.state, rollback.if_mutation_count)?;
     let to = &rollback.to;
-    let found = sight.state.checkpoint(to);
+    let found = view.state.checkpoint(to);
     let Checkpoint { id, snapshot, .. } =
         found.ok_or_else(|| Refusal::CheckpointNotFound { name: to.clone() })?;
     let snapshot = snapshot.as_ref().ok_or_else(|| Refusal::SnapshotMissing { name: to.clone() })?;
     if snapshot.status == Status::Complete
-        && let Some(child) = incomplete_child(sight)
+        && let Some(child) = incomplete_child(view)
     {
         return Err(Refusal::ChildrenIncomplete { child });
     }
-    let differences = differences(sight, snapshot)?;
-    let mut event = EventBuilder::on(sight, Action::Rollback, now);
+    let differences = differences(view, snapshot)?;
+    let mut event = EventBuilder::on(view, Action::Rollback, now);
     event.push(Change::RolledBack { to: *id });
-    if snapshot.status != sight.state.status {
+    if snapshot.status != view.state.status {
         event.status(snapshot.status, None);
     }
     for difference in &differences {
@@ -92,26 +96,26 @@ fn restore(event: &mut EventBuilder, difference: &Difference, now: Timestamp) ->
 }
 
 /// Returns what differs, by name and then from the narrowest scope to the widest.
-fn differences(sight: Sight<'_>, snapshot: &Snapshot) -> Result<Vec<Difference>, Refusal> {
+fn differences(view: StateView<'_>, snapshot: &Snapshot) -> Result<Vec<Difference>, Refusal> {
     let final_answer = Difference {
         name: Name::final_answer(),
         home: Home::Special,
         before: Some(snapshot.final_answer.clone()),
-        now: Some(sight.state.final_answer.clone()),
+        now: Some(view.state.final_answer.clone()),
     };
     let mut all = vec![final_answer];
     for (scope, seen) in &snapshot.layers {
-        let names = candidates(sight, *scope, seen)?;
+        let names = candidates(view, *scope, seen)?;
         all.extend(names.into_iter().map(|name| Difference {
             home: Home::Scope(*scope),
             before: seen.variables.get(&name).cloned(),
-            now: sight.layer(*scope).and_then(|layer| layer.get(name.as_str())).cloned(),
+            now: view.layer(*scope).and_then(|layer| layer.get(name.as_str())).cloned(),
             name,
         }));
     }
     all.retain(|difference| match (&difference.before, &difference.now) {
         (None, None) => false,
-        (Some(before), Some(now)) => !before.says_the_same(now),
+        (Some(before), Some(now)) => !before.has_same_content(now),
         _ => true,
     });
     all.sort_by(|left, right| (&left.name, left.home).cmp(&(&right.name, right.home)));
@@ -120,16 +124,16 @@ fn differences(sight: Sight<'_>, snapshot: &Snapshot) -> Result<Vec<Difference>,
 
 /// Returns the names in `scope` that this rollback may touch: all in a layer of the state's own, and in a shared
 /// one only those it wrote since the checkpoint, provided nobody else did.
-fn candidates(sight: Sight<'_>, scope: Scope, seen: &SeenLayer) -> Result<BTreeSet<Name>, Refusal> {
-    let Some(layer) = sight.layer(scope) else { return Ok(BTreeSet::new()) };
-    if !sight.is_shared(scope) {
+fn candidates(view: StateView<'_>, scope: Scope, seen: &SeenLayer) -> Result<BTreeSet<Name>, Refusal> {
+    let Some(layer) = view.layer(scope) else { return Ok(BTreeSet::new()) };
+    if !view.is_shared(scope) {
         return Ok(layer.variables().keys().chain(seen.variables.keys()).cloned().collect());
     }
-    let state = sight.state.id;
+    let state = view.state.id;
     let mine: BTreeSet<Name> = layer.written_since(state, seen.revision).cloned().collect();
     for name in &mine {
-        if let Some(rival) = layer.rival(name, state, seen.revision) {
-            return Err(Refusal::RollbackConflict { name: name.clone(), rival });
+        if let Some(other_writer) = layer.other_writer(name, state, seen.revision) {
+            return Err(Refusal::RollbackConflict { name: name.clone(), other_writer });
         }
     }
     Ok(mine)

@@ -1,4 +1,4 @@
-//! Operations on tasks: start, spawn, fail, cancel, and what comes from other runs.
+//! Operations on tasks: start, spawn, fail, cancel, and and records of what other runs did.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use hence_canon::Value;
 use crate::decide::event_builder::EventBuilder;
 use crate::decide::write::end_scope;
 use crate::decide::{Accepted, check_depth, check_open};
-use crate::event::Birth;
+use crate::event::Creation;
 use crate::limits::{CHILDREN_MAX, TREE_DEPTH_MAX, TREE_NODES_MAX};
 use crate::state::INITIAL_STATE;
 use crate::{
     Action, Change, CheckpointId, ExecutionConfig, Files, Home, Init, Name, Origin, Refusal, Reply, Shared,
-    Sight, State, StateId, Status, Stored, Timestamp, ValueType, Variable, Workspace,
+    State, StateId, StateView, Status, Stored, Timestamp, ValueType, Variable, Workspace,
 };
 
 /// The source of a prompt.
@@ -31,26 +31,29 @@ pub(super) fn init(workspace: &Workspace, init: &Init, now: Timestamp) -> Result
         Some(text @ Value::String(_)) => text,
         Some(other) => return Err(Refusal::PromptNotText { found: other.kind() }),
     };
-    let birth = birth(workspace, init, now)?;
-    let (stored, spill) = Stored::keep(id, ValueType::Text, prompt);
+    let creation = creation(workspace, init, now)?;
+    let (stored, spill) = Stored::store(id, ValueType::Text, prompt);
     let variable = Variable {
         source: Some(USER_INPUT.into()),
         read_only: true,
         ..Variable::new(Name::prompt(), stored, now)
     };
-    let mut event =
-        EventBuilder::birth(id, now, workspace.revisions_at_birth(birth.session.as_ref(), birth.tree));
-    event.push(Change::Born(birth));
+    let mut event = EventBuilder::creation(
+        id,
+        now,
+        workspace.revisions_for_new_state(creation.session.as_ref(), creation.tree),
+    );
+    event.push(Change::Created(creation));
     event.write(Home::Special, variable, None, &Origin::source(USER_INPUT))?;
     event.checkpoint(CheckpointId::from_number(1), INITIAL_STATE.into(), None);
     Ok(Accepted {
         event: Some(event.finish()),
         spills: spill.into_iter().collect(),
-        reply: Reply::Born { state: id, status: Status::Incomplete },
+        reply: Reply::Created { state: id, status: Status::Incomplete },
     })
 }
 
-fn birth(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Birth, Refusal> {
+fn creation(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Creation, Refusal> {
     let session = init.session_id.as_ref().map(|text| text.parse()).transpose()?;
     let tree = init.tree_id.as_ref().map(|text| text.parse()).transpose()?;
     let config = init.execution_config.as_ref().filter(|config| !config.is_null());
@@ -62,7 +65,7 @@ fn birth(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Birth, Re
         return Err(Refusal::TooDeep { depth });
     }
     let spawned_by = spawned_by.map(|(spawner, _)| spawner);
-    let alone = Birth { session, tree, parent: None, depth, config, lives_in, spawned_by };
+    let alone = Creation { session, tree, parent: None, depth, config, lives_in, spawned_by };
     match init.parent {
         None => Ok(alone),
         Some(parent) => spawn(workspace, parent, alone, now),
@@ -73,9 +76,9 @@ fn birth(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Birth, Re
 pub(super) fn spawn(
     workspace: &Workspace,
     parent: StateId,
-    birth: Birth,
+    creation: Creation,
     now: Timestamp,
-) -> Result<Birth, Refusal> {
+) -> Result<Creation, Refusal> {
     let parent = workspace.state(parent).ok_or(Refusal::NoState { state: parent })?;
     if now < parent.clock {
         return Err(Refusal::ClockWentBack { last: parent.clock, now });
@@ -86,12 +89,12 @@ pub(super) fn spawn(
     let elsewhere = |what, found: String| {
         Err(Refusal::InvalidArgument { what, expected: "that of the parent, which must have a tree", found })
     };
-    match (parent.tree, birth.tree) {
+    match (parent.tree, creation.tree) {
         (None, _) => return elsewhere("tree_id", "a parent without one".to_owned()),
         (Some(tree), Some(other)) if other != tree => return elsewhere("tree_id", other.to_string()),
         _ => {}
     }
-    if let Some(other) = birth.session.as_ref().filter(|other| Some(*other) != parent.session.as_ref()) {
+    if let Some(other) = creation.session.as_ref().filter(|other| Some(*other) != parent.session.as_ref()) {
         return elsewhere("session_id", other.to_string());
     }
     let depth = parent.depth.saturating_add(1);
@@ -105,13 +108,17 @@ pub(super) fn spawn(
         return Err(Refusal::TooManyNodes);
     }
     let (session, tree) = (parent.session.clone(), parent.tree);
-    Ok(Birth { session, tree, parent: Some(parent.id), depth, ..birth })
+    Ok(Creation { session, tree, parent: Some(parent.id), depth, ..creation })
 }
 
 /// Returns the `Final` of a child. It is a result handed over, not a counted read.
-pub(super) fn child_result(sight: Sight<'_>, child: StateId, files: &dyn Files) -> Result<Accepted, Refusal> {
-    let parent = sight.state.id;
-    let state = sight.workspace.state(child).filter(|state| state.parent == Some(parent));
+pub(super) fn child_result(
+    view: StateView<'_>,
+    child: StateId,
+    files: &dyn Files,
+) -> Result<Accepted, Refusal> {
+    let parent = view.state.id;
+    let state = view.workspace.state(child).filter(|state| state.parent == Some(parent));
     let state = state.ok_or(Refusal::NotAChild { parent, child })?;
     if state.status != Status::Complete {
         return Err(Refusal::ChildUnfinished { child, status: state.status });
@@ -121,45 +128,49 @@ pub(super) fn child_result(sight: Sight<'_>, child: StateId, files: &dyn Files) 
     Ok(Accepted::answer(Reply::Value { value, value_type, spill_reference: false }))
 }
 
-/// Returns a child that keeps its parent from completing.
-pub(super) fn incomplete_child(sight: Sight<'_>) -> Option<StateId> {
+/// Returns an incomplete child, which prevents its parent from completing.
+pub(super) fn incomplete_child(view: StateView<'_>) -> Option<StateId> {
     let open = |id: &&StateId| {
-        let child = sight.workspace.state(**id);
+        let child = view.workspace.state(**id);
         child.is_some_and(|child| child.status == Status::Incomplete)
     };
-    sight.state.children.iter().find(open).copied()
+    view.state.children.iter().find(open).copied()
 }
 
 /// Returns whether the root of the tree has its `Final`.
-pub(super) fn is_complete(sight: Sight<'_>) -> bool {
-    sight.workspace.root_of(sight.state).status == Status::Complete
+pub(super) fn is_complete(view: StateView<'_>) -> bool {
+    view.workspace.root_of(view.state).status == Status::Complete
 }
 
-pub(super) fn fail(sight: Sight<'_>, reason: Option<&Arc<str>>, now: Timestamp) -> Result<Accepted, Refusal> {
-    end(sight, EventBuilder::on(sight, Action::Fail, now), Status::Error, reason)
-}
-
-pub(super) fn cancel(
-    sight: Sight<'_>,
+pub(super) fn fail(
+    view: StateView<'_>,
     reason: Option<&Arc<str>>,
     now: Timestamp,
 ) -> Result<Accepted, Refusal> {
-    end(sight, EventBuilder::on(sight, Action::Cancel, now), Status::Cancelled, reason)
+    end(view, EventBuilder::on(view, Action::Fail, now), Status::Error, reason)
+}
+
+pub(super) fn cancel(
+    view: StateView<'_>,
+    reason: Option<&Arc<str>>,
+    now: Timestamp,
+) -> Result<Accepted, Refusal> {
+    end(view, EventBuilder::on(view, Action::Cancel, now), Status::Cancelled, reason)
 }
 
 fn end(
-    sight: Sight<'_>,
+    view: StateView<'_>,
     mut event: EventBuilder,
     status: Status,
     reason: Option<&Arc<str>>,
 ) -> Result<Accepted, Refusal> {
-    check_open(sight.state, None)?;
+    check_open(view.state, None)?;
     event.status(status, reason);
-    end_scope(sight, &mut event)?;
+    end_scope(view, &mut event)?;
     Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Status(status) })
 }
 
-/// Returns what `Final` alone says.
+/// Returns the status that follows from `Final` alone.
 pub(super) fn completion(state: &State) -> Status {
     if state.final_answer.stored.is_null() { Status::Incomplete } else { Status::Complete }
 }
@@ -167,33 +178,33 @@ pub(super) fn completion(state: &State) -> Status {
 /// The source of an answer that was brought from another run.
 const CHILD_RUN: &str = "child_run";
 
-/// Takes in what another run left in a shared layer. It is no mutation of this state.
-pub(super) fn share(sight: Sight<'_>, shared: &Shared, now: Timestamp) -> Result<Accepted, Refusal> {
-    let found = sight.revision(shared.scope);
-    if !sight.is_shared(shared.scope) || !sight.has(shared.scope) {
+/// Records the changes that another run made to a shared layer. They are no mutations of this state.
+pub(super) fn share(view: StateView<'_>, shared: &Shared, now: Timestamp) -> Result<Accepted, Refusal> {
+    let found = view.revision(shared.scope);
+    if !view.is_shared(shared.scope) || !view.has(shared.scope) {
         return Err(Refusal::ScopeUnavailable { scope: shared.scope });
     }
     if shared.seen != found || shared.revision <= found {
         let found = format!("{} after {}, the layer is at {found}", shared.revision, shared.seen);
         return Err(Refusal::InvalidArgument { what: "revision", expected: "a later one", found });
     }
-    let mut event = EventBuilder::on(sight, Action::Share, now);
+    let mut event = EventBuilder::on(view, Action::Share, now);
     event.push(Change::Shared(Box::new(shared.clone())));
     Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
 }
 
-/// Takes in how a child that lives in another run ended.
+/// Records the end of a child that lives in another run.
 pub(super) fn settle(
-    sight: Sight<'_>,
+    view: StateView<'_>,
     status: Status,
     answer: &Stored,
     now: Timestamp,
 ) -> Result<Accepted, Refusal> {
-    let state = sight.state;
+    let state = view.state;
     if state.lives_in.is_none() || !status.is_terminal() || state.status.is_terminal() {
         return Err(Refusal::Sealed { state: state.id, status: state.status });
     }
-    let mut event = EventBuilder::on(sight, Action::Return, now);
+    let mut event = EventBuilder::on(view, Action::Return, now);
     if status == Status::Complete {
         let before = &state.final_answer;
         let answered = Variable { updated_at: Some(now), stored: answer.clone(), ..Variable::clone(before) };

@@ -10,56 +10,56 @@ use crate::decide::{Accepted, advice, check_depth, check_open, find, find_remova
 use crate::limits::VARIABLES_MAX;
 use crate::op::Written;
 use crate::{
-    Action, Delete, Event, Files, Form, Found, Get, Home, Name, Operation, Origin, Refusal, Rename, Reply,
-    Scope, Set, Sight, SpillFile, Status, StorePath, Stored, Timestamp, ValueType, Variable,
+    Action, Delete, Event, Files, Found, Get, Home, Name, Operation, Origin, ReadForm, Refusal, Rename,
+    Reply, Scope, Set, SpillFile, StateView, Status, StorePath, Stored, Timestamp, ValueType, Variable,
 };
 
-pub(super) fn set(sight: Sight<'_>, set: &Set, now: Timestamp) -> Result<Accepted, Refusal> {
-    check_open(sight.state, set.if_mutation_count)?;
+pub(super) fn set(view: StateView<'_>, set: &Set, now: Timestamp) -> Result<Accepted, Refusal> {
+    check_open(view.state, set.if_mutation_count)?;
     let name: Name = set.name.parse()?;
     if name.is_prompt() {
         return Err(Refusal::ReadOnly { name });
     }
     if name.is_final() {
-        return final_answer(sight, set, name, now);
+        return final_answer(view, set, name, now);
     }
-    let scope = parse_scope(sight, set.scope.as_ref())?;
-    let found = find(sight, scope, &name);
+    let scope = parse_scope(view, set.scope.as_ref())?;
+    let found = find(view, scope, &name);
     let new_home = Home::Scope(scope.unwrap_or(Scope::Session));
     let home = found.as_ref().map_or(new_home, |found| found.home);
     if found.as_ref().is_some_and(|found| found.variable.read_only) {
         return Err(Refusal::ReadOnly { name });
     }
     let ttl_seconds = ttl_seconds(set, &name, home)?;
-    let (stored, spill) = stored(sight, set, &name)?;
-    if found.is_none() && sight.visible_count() >= VARIABLES_MAX {
+    let (stored, spill) = stored(view, set, &name)?;
+    if found.is_none() && view.visible_count() >= VARIABLES_MAX {
         return Err(Refusal::TooManyVariables);
     }
     let mut variable = written(set, name, found.as_ref(), stored, now);
     variable.ttl_seconds = ttl_seconds.or(variable.ttl_seconds);
-    accept(sight, set, home, found.as_ref(), variable, spill, now)
+    accept(view, set, home, found.as_ref(), variable, spill, now)
 }
 
 /// Writes `Final`. Its first non-null value completes the task.
-fn final_answer(sight: Sight<'_>, set: &Set, name: Name, now: Timestamp) -> Result<Accepted, Refusal> {
+fn final_answer(view: StateView<'_>, set: &Set, name: Name, now: Timestamp) -> Result<Accepted, Refusal> {
     let plain = set.scope.is_none() && set.ttl_seconds.is_none() && set.read_only.is_none();
     if !plain {
         let reason = "it takes no scope, ttl_seconds or read_only";
         return Err(Refusal::Special { name, reason, rule: "FINAL-7" });
     }
-    let (stored, spill) = stored(sight, set, &name)?;
+    let (stored, spill) = stored(view, set, &name)?;
     if !stored.is_null()
-        && let Some(child) = incomplete_child(sight)
+        && let Some(child) = incomplete_child(view)
     {
         return Err(Refusal::ChildrenIncomplete { child });
     }
-    let found = sight.find(&name);
+    let found = view.find(&name);
     let variable = written(set, name, found.as_ref(), stored, now);
-    accept(sight, set, Home::Special, found.as_ref(), variable, spill, now)
+    accept(view, set, Home::Special, found.as_ref(), variable, spill, now)
 }
 
 fn accept(
-    sight: Sight<'_>,
+    view: StateView<'_>,
     set: &Set,
     home: Home,
     found: Option<&Found>,
@@ -72,13 +72,13 @@ fn accept(
     let warnings = advice(operation, &variable.name);
     let is_final = variable.name.is_final();
     let completes = is_final && !variable.stored.is_null();
-    let mut event = EventBuilder::on(sight, Action::Set, now);
+    let mut event = EventBuilder::on(view, Action::Set, now);
     event.write(home, variable, old_value, &set.origin)?;
     if completes {
         event.status(Status::Complete, None);
-        end_scope(sight, &mut event)?;
+        end_scope(view, &mut event)?;
     }
-    let status = if completes { Status::Complete } else { sight.state.status };
+    let status = if completes { Status::Complete } else { view.state.status };
     let status = is_final.then_some(status);
     let reply = Reply::Written(Written { operation, spilled: spill.is_some(), warnings, status });
     Ok(Accepted { event: Some(event.finish()), spills: spill.into_iter().collect(), reply })
@@ -116,8 +116,8 @@ fn ttl_seconds(set: &Set, name: &Name, home: Home) -> Result<Option<u64>, Refusa
     }
 }
 
-/// Checks type and path and keeps the value, in a file of its own when it is large.
-fn stored(sight: Sight<'_>, set: &Set, name: &Name) -> Result<(Stored, Option<SpillFile>), Refusal> {
+/// Checks type and path and stores the value, in a file of its own when it is large.
+fn stored(view: StateView<'_>, set: &Set, name: &Name) -> Result<(Stored, Option<SpillFile>), Refusal> {
     let value_type = match &set.value_type {
         Some(text) => text.parse().map_err(Refusal::InvalidType)?,
         None => ValueType::infer(&set.value),
@@ -131,62 +131,62 @@ fn stored(sight: Sight<'_>, set: &Set, name: &Name) -> Result<(Stored, Option<Sp
         Value::String(text) if value_type == ValueType::FilePath => {
             Ok((Stored::Reference(StorePath::from_reference(text)?), None))
         }
-        value => Ok(Stored::keep(sight.state.id, value_type, value)),
+        value => Ok(Stored::store(view.state.id, value_type, value)),
     }
 }
 
 pub(super) fn get(
-    sight: Sight<'_>,
+    view: StateView<'_>,
     get: &Get,
     now: Timestamp,
     files: &dyn Files,
 ) -> Result<Accepted, Refusal> {
     let name: Name = get.name.parse()?;
-    let scope = parse_scope(sight, get.scope.as_ref())?;
-    let found = find(sight, scope, &name).ok_or_else(|| Refusal::NotFound { name: name.clone() })?;
+    let scope = parse_scope(view, get.scope.as_ref())?;
+    let found = find(view, scope, &name).ok_or_else(|| Refusal::NotFound { name: name.clone() })?;
     let stored = &found.variable.stored;
     let reply = match get.form {
-        Form::Raw => Reply::Value {
+        ReadForm::Raw => Reply::Value {
             value: stored.shown(),
             value_type: stored.shown_type(),
             spill_reference: stored.is_spilled(),
         },
-        Form::Loaded => {
+        ReadForm::Loaded => {
             let loaded = stored.load(files);
             let (value, value_type) = loaded.map_err(|fault| Refusal::Load { name: name.clone(), fault })?;
             Reply::Value { value, value_type, spill_reference: false }
         }
     };
-    // Only a read that gave something counts, so the count is decided last.
-    let mut event = EventBuilder::on(sight, Action::Get, now);
+    // A read that fails does not count, so the count comes last.
+    let mut event = EventBuilder::on(view, Action::Get, now);
     event.read(found.home, name);
     Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply })
 }
 
-pub(super) fn delete(sight: Sight<'_>, delete: &Delete, now: Timestamp) -> Result<Accepted, Refusal> {
-    check_open(sight.state, delete.if_mutation_count)?;
+pub(super) fn delete(view: StateView<'_>, delete: &Delete, now: Timestamp) -> Result<Accepted, Refusal> {
+    check_open(view.state, delete.if_mutation_count)?;
     let name: Name = delete.name.parse()?;
     check_removable(&name)?;
-    let (home, found) = find_removable(sight, delete.scope.as_ref(), &name)?;
-    let mut event = EventBuilder::on(sight, Action::Delete, now);
+    let (home, found) = find_removable(view, delete.scope.as_ref(), &name)?;
+    let mut event = EventBuilder::on(view, Action::Delete, now);
     event.delete(home, &found.variable, &delete.origin)?;
     Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
 }
 
-pub(super) fn rename(sight: Sight<'_>, rename: &Rename, now: Timestamp) -> Result<Accepted, Refusal> {
-    check_open(sight.state, rename.if_mutation_count)?;
+pub(super) fn rename(view: StateView<'_>, rename: &Rename, now: Timestamp) -> Result<Accepted, Refusal> {
+    check_open(view.state, rename.if_mutation_count)?;
     let name: Name = rename.name.parse()?;
     check_removable(&name)?;
     let to: Name = rename.to.parse()?;
     if to.is_special() {
         return Err(Refusal::Special { name: to, reason: "nothing can be renamed to it", rule: "RENAME-3" });
     }
-    let (home, _) = find_removable(sight, rename.scope.as_ref(), &name)?;
+    let (home, _) = find_removable(view, rename.scope.as_ref(), &name)?;
     // A name that is visible in any scope is taken: the renamed variable would hide it or be hidden by it.
-    if sight.find(&to).is_some() {
+    if view.find(&to).is_some() {
         return Err(Refusal::NameTaken { name: to });
     }
-    let mut event = EventBuilder::on(sight, Action::Rename, now);
+    let mut event = EventBuilder::on(view, Action::Rename, now);
     event.rename(home, name, to, &rename.origin)?;
     Ok(Accepted { event: Some(event.finish()), spills: Vec::new(), reply: Reply::Done })
 }
@@ -209,8 +209,8 @@ const TTL: &str = "ttl";
 const SCOPE_END: &str = "scope_end";
 
 /// Returns the event that removes what is past its time, if anything is.
-pub(super) fn expire(sight: Sight<'_>, now: Timestamp) -> Result<Option<Event>, Refusal> {
-    let mut due: Vec<(Timestamp, &Arc<Variable>)> = sight
+pub(super) fn expire(view: StateView<'_>, now: Timestamp) -> Result<Option<Event>, Refusal> {
+    let mut due: Vec<(Timestamp, &Arc<Variable>)> = view
         .state
         .temporary
         .variables()
@@ -222,8 +222,8 @@ pub(super) fn expire(sight: Sight<'_>, now: Timestamp) -> Result<Option<Event>, 
     }
     // Variables come by name, and the sort keeps that order among equal deadlines.
     due.sort_by_key(|(deadline, _)| *deadline);
-    let last = sight.state.log.back().map(|entry| entry.timestamp);
-    let mut event = EventBuilder::on(sight, Action::Expire, now);
+    let last = view.state.log.back().map(|entry| entry.timestamp);
+    let mut event = EventBuilder::on(view, Action::Expire, now);
     for (deadline, variable) in due {
         // Only an imported variable can be due before the last log entry; the log does not go back for it.
         let timestamp = last.map_or(deadline, |last| last.max(deadline));
@@ -233,8 +233,8 @@ pub(super) fn expire(sight: Sight<'_>, now: Timestamp) -> Result<Option<Event>, 
 }
 
 /// Adds the deletion of temporaries without a time of their own: they end with the state.
-pub(super) fn end_scope(sight: Sight<'_>, event: &mut EventBuilder) -> Result<(), Refusal> {
-    for variable in sight.state.temporary.variables().values() {
+pub(super) fn end_scope(view: StateView<'_>, event: &mut EventBuilder) -> Result<(), Refusal> {
+    for variable in view.state.temporary.variables().values() {
         if variable.ttl_seconds.is_none() {
             event.delete(Home::Scope(Scope::Temporary), variable, &Origin::source(SCOPE_END))?;
         }

@@ -4,22 +4,22 @@ use hence_canon::{Object, Value};
 
 use crate::document::{history, variable};
 use crate::members::Members;
-use crate::{Scope, Sight, State, Status, Variables, View};
+use crate::{Scope, State, StateView, Status, Variables, VisibleVariables};
 
 /// Returns the document of a state: what it sees, its newest log entries, its checkpoints and the counts.
 ///
-/// The document passes [`Verdict::of`](crate::document::Verdict::of), with one exception nothing here can mend: other
+/// The document passes [`Verdict::of`](crate::document::Verdict::of), with one exception this crate cannot prevent: other
 /// states may add shared variables past the limit of what this one may see.
-pub fn export(sight: Sight<'_>) -> Value {
-    let state = sight.state();
-    let view = sight.view();
+pub fn export(view: StateView<'_>) -> Value {
+    let state = view.state();
+    let visible = view.visible();
     let mutations: Value = state.log().map(history::encode_mutation).collect();
     let checkpoints: Value = state.checkpoints().iter().map(history::encode_checkpoint).collect();
     let lists = Members::default().set("mutations", mutations).set("checkpoints", checkpoints);
     head(state)
-        .set("variables", variables(&view))
+        .set("variables", variables(&visible))
         .set("history", lists.rest(&state.extra.history).object())
-        .set("metadata", metadata(state, &view, state.status()))
+        .set("metadata", metadata(state, &visible, state.status()))
         .rest(&state.extra.document)
         .object()
         .into()
@@ -27,12 +27,12 @@ pub fn export(sight: Sight<'_>) -> Value {
 
 /// Returns the snapshot file of the checkpoint called `name`: the document as it was, without the history, which
 /// only grows.
-pub fn export_snapshot(sight: Sight<'_>, name: &str) -> Option<Value> {
-    let state = sight.state();
+pub fn export_snapshot(view: StateView<'_>, name: &str) -> Option<Value> {
+    let state = view.state();
     let snapshot = state.checkpoint(name)?.snapshot.as_ref()?;
-    let view = sight.view_at(name)?;
+    let visible = view.visible_at(name)?;
     let document = head(state)
-        .set("variables", variables(&view))
+        .set("variables", variables(&visible))
         .set("metadata", Members::default().set("completion_status", snapshot.status).object());
     Some(document.object().into())
 }
@@ -45,8 +45,9 @@ fn head(state: &State) -> Members {
         .some("tree_id", state.tree())
 }
 
-fn variables(view: &View) -> Object {
-    view.iter()
+fn variables(visible: &VisibleVariables) -> Object {
+    visible
+        .iter()
         .map(|(name, found)| (name.shared(), variable::encode(&found.variable, found.home.scope())))
         .collect()
 }
@@ -57,14 +58,14 @@ pub(super) fn variables_of(variables: &Variables, scope: Scope) -> Object {
     encoded.map(|(name, variable)| (name.shared(), variable::encode(variable, Some(scope)))).collect()
 }
 
-fn metadata(state: &State, view: &View, status: Status) -> Object {
-    let sizes = view.values().map(|found| found.variable.stored.size_bytes());
-    // A document may claim any size for a value it keeps in a file.
+fn metadata(state: &State, visible: &VisibleVariables, status: Status) -> Object {
+    let sizes = visible.values().map(|found| found.variable.stored.size_bytes());
+    // A document may claim any size for a value that is stored in a file.
     let total = sizes.fold(0, u64::saturating_add);
     Members::default()
         .some("created_at", state.created_at)
         .some("last_updated_at", state.last_updated_at())
-        .set("variable_count", view.len())
+        .set("variable_count", visible.len())
         .set("mutation_count", state.mutation_count())
         .set("checkpoint_count", state.checkpoints().len())
         .set("total_size_bytes", total)

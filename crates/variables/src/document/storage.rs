@@ -1,19 +1,19 @@
-//! The files of the specification's storage section, as views: where each belongs and what it holds.
+//! The files of the specification's storage section, as views: their paths and their contents.
 //!
-//! They are written from the journal and can be written again at any time; nothing reads them as truth.
+//! The files are written from the journal and can be written again at any time; no command reads them as truth.
 
 use hence_canon::{Object, Value};
 
 use crate::document::export::variables_of;
 use crate::document::{export, export_snapshot, history};
-use crate::{Mutation, Scope, Sight, StateId, StorePath};
+use crate::{Mutation, Scope, StateId, StateView, StorePath};
 
 /// A file to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewFile {
-    /// Where it belongs.
+    /// The path.
     pub path: StorePath,
-    /// What it holds.
+    /// The content.
     pub content: Value,
 }
 
@@ -28,12 +28,12 @@ pub fn history_path(state: StateId) -> StorePath {
 }
 
 /// Returns the path of the layer of `scope` as the state sees it, if it has one it could share or lose.
-pub fn layer_path(sight: Sight<'_>, scope: Scope) -> Option<StorePath> {
-    let state = sight.state();
+pub fn layer_path(view: StateView<'_>, scope: Scope) -> Option<StorePath> {
+    let state = view.state();
     let path = match scope {
         Scope::Temporary => format!("temp/{}/state.json", state.id()),
         Scope::Tree => format!("trees/{}/state.json", state.tree()?),
-        // A state without a session keeps its session variables to itself: they are in its document.
+        // The session variables of a state without a session are in its document.
         Scope::Session => format!("sessions/{}/state.json", state.session()?),
         Scope::Global => "global-state.json".to_owned(),
     };
@@ -46,16 +46,16 @@ pub fn history_entry(mutation: &Mutation) -> Value {
 }
 
 /// Returns every view file of a state except its log: the document, the snapshots and the layers it sees.
-pub fn view_files(sight: Sight<'_>) -> Vec<ViewFile> {
-    let state = sight.state();
-    let document = ViewFile { path: state_path(state.id()), content: export(sight) };
+pub fn view_files(view: StateView<'_>) -> Vec<ViewFile> {
+    let state = view.state();
+    let document = ViewFile { path: state_path(state.id()), content: export(view) };
     let snapshots = state.checkpoints().iter().filter_map(|checkpoint| {
         let path = StorePath::of_snapshot(state.id(), checkpoint.id);
-        Some(ViewFile { path, content: export_snapshot(sight, &checkpoint.name)? })
+        Some(ViewFile { path, content: export_snapshot(view, &checkpoint.name)? })
     });
     let layers = Scope::LOOKUP_ORDER.into_iter().filter_map(|scope| {
-        let path = layer_path(sight, scope)?;
-        let layer = sight.layer(scope).filter(|layer| !layer.variables().is_empty())?;
+        let path = layer_path(view, scope)?;
+        let layer = view.layer(scope).filter(|layer| !layer.variables().is_empty())?;
         let content = Object::new()
             .with("version", crate::state::VERSION)
             .with("scope", scope)

@@ -15,19 +15,19 @@ use crate::words::size_bytes;
 use crate::{Name, Operation, Scope, Status, StorePath, Timestamp, ValueType};
 
 words! {
-    /// Which strict rule a document breaks.
+    /// The strict rule that a document breaks.
     pub enum StrictCode {
         /// The key of a variable is not an identifier.
         InvalidKey = "invalid_key",
         /// The key of a variable is too long.
         NameTooLong = "name_too_long",
-        /// A variable is not called what its key says.
+        /// A variable has another name than its key.
         KeyNameMismatch = "key_name_mismatch",
         /// A value is not of its type.
         TypeMismatch = "type_mismatch",
         /// A path or reference leaves the store.
         InvalidPath = "invalid_path",
-        /// A value is too large to stand in a document.
+        /// A value is too large to be inside a document.
         InlineTooLarge = "inline_too_large",
         /// A large value's reference lacks what is needed to check it.
         InvalidSpill = "invalid_spill",
@@ -39,7 +39,7 @@ words! {
         ScopeUnavailable = "scope_unavailable",
         /// A special variable with a scope of its own.
         SpecialVariable = "special_variable",
-        /// A prompt that says it can be written.
+        /// A prompt that claims to be writable.
         PromptWritable = "prompt_writable",
         /// An id that occurs twice.
         DuplicateId = "duplicate_id",
@@ -68,11 +68,11 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{pointer}`: {reason}")]
 pub struct StrictError {
-    /// Where.
+    /// The place of the contradiction.
     pub pointer: JsonPointer,
-    /// Which rule.
+    /// The rule it breaks.
     pub code: StrictCode,
-    /// What was expected and found.
+    /// The expected and the found value, in words.
     pub reason: String,
 }
 
@@ -283,7 +283,7 @@ impl Findings {
         }
     }
 
-    /// Counts and status are claims; only claims that are made can be wrong.
+    /// Checks the counts and the status that a document claims.
     fn metadata(&mut self, metadata: &Object, document: &Object, pointer: &JsonPointer) {
         let metadata = &mut Reader::of(metadata, pointer.clone());
         let history = document.get("history").and_then(Value::as_object);
@@ -316,7 +316,7 @@ impl Findings {
     }
 }
 
-/// What part of the things counted a document lists.
+/// The part of the counted things that a document lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Window {
     Whole,

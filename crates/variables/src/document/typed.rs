@@ -21,25 +21,25 @@ pub struct Document {
     pub version: Arc<str>,
     /// The state.
     pub state_id: StateId,
-    /// Its session; any text, as documents allow.
+    /// The session; any text, as documents allow.
     pub session_id: Option<Arc<str>>,
-    /// Its task tree.
+    /// The task tree.
     pub tree_id: Option<TreeId>,
-    /// Its variables by name, with the scope they name. A bare null under `Final` is left out.
+    /// The variables by name, with the scope they name. A bare null under `Final` is left out.
     pub variables: BTreeMap<Name, (Variable, Option<Scope>)>,
     /// The newest log entries, oldest first.
     pub mutations: Vec<Mutation>,
     /// The checkpoints, without snapshots.
     pub checkpoints: Vec<Checkpoint>,
-    /// When the state came to be.
+    /// The time the state was created.
     pub created_at: Option<Timestamp>,
-    /// When it last changed.
+    /// The time of the last change.
     pub last_updated_at: Option<Timestamp>,
-    /// How many mutations there have ever been, where the document says.
+    /// The number of mutations there have ever been, if the document states it.
     pub mutation_count: Option<u64>,
-    /// How to execute.
+    /// The execution configuration.
     pub execution_config: Option<ExecutionConfig>,
-    /// How far the state is, where the document says.
+    /// The status, if the document states it.
     pub completion_status: Option<Status>,
     /// Members this crate does not know.
     pub extra: DocumentExtra,
@@ -98,7 +98,7 @@ impl Document {
             .object()
     }
 
-    /// Returns the status, which `Final` decides where the document does not say.
+    /// Returns the status, which follows from `Final` where the document does not state it.
     pub fn status(&self) -> Status {
         let answer = self.variables.get(FINAL).map(|(variable, _)| variable);
         let answered = answer.is_some_and(|answer| !answer.stored.is_null());

@@ -59,7 +59,7 @@ pub(crate) fn decode(value: &Value) -> Result<(Variable, Option<Scope>), Finding
         created_at: reader.optional_parsed("created_at")?,
         updated_at: reader.optional_parsed("updated_at")?,
         access_count: reader.optional("access_count", whole_count)?.unwrap_or(0),
-        // The prompt is read-only whether a document says so or not.
+        // The prompt is read-only whether a document states it or not.
         read_only: metadata.optional_bool("read_only")?.unwrap_or(false) || name.is_prompt(),
         ttl_seconds: metadata.optional("ttl_seconds", whole_count)?,
         extra: reader.rest(),
@@ -82,7 +82,7 @@ fn stored(reader: &mut Reader<'_>) -> Result<Stored, Finding> {
     })
 }
 
-/// Reads the reference to a large value, if the metadata says there is one.
+/// Reads the reference to a large value, if the metadata describes one.
 pub(crate) fn spill(variable: &mut Reader<'_>, metadata: &mut Reader<'_>) -> Result<Option<Spill>, Finding> {
     if metadata.source().get("spilled") != Some(&Value::Bool(true)) {
         return Ok(None);

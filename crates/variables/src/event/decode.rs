@@ -1,4 +1,4 @@
-//! Events read back from a journal.
+//! Reads events from a journal.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{JsonPointer, Value};
 
 use crate::document::{Document, variable};
-use crate::event::{Birth, Change, Entry, Event, Place, Spawner};
-use crate::import::{Adoption, Import};
+use crate::event::{Change, Creation, Entry, Event, Place, Spawner};
+use crate::import::{Import, ImportedDocument};
 use crate::members::whole_count;
 use crate::{CheckpointId, ExecutionConfig, Scope, Shared};
 
@@ -32,8 +32,8 @@ fn decode_change(value: &Value) -> Result<Change, Finding> {
     let word = reader.text("change")?;
     let reader = &mut reader;
     Ok(match &*word {
-        "born" => Change::Born(decode_birth(reader)?),
-        "adopted" => Change::Adopted(Box::new(decode_adoption(reader)?)),
+        "born" => Change::Created(decode_creation(reader)?),
+        "adopted" => Change::Imported(Box::new(decode_imported(reader)?)),
         "write" => {
             let (variable, _) = reader.required("variable", variable::decode)?;
             let old_value = reader.value("old_value").cloned();
@@ -77,7 +77,7 @@ fn decode_shared(reader: &mut Reader<'_>) -> Result<Shared, Finding> {
     })
 }
 
-fn decode_birth(reader: &mut Reader<'_>) -> Result<Birth, Finding> {
+fn decode_creation(reader: &mut Reader<'_>) -> Result<Creation, Finding> {
     let depth = |value: &Value| {
         let depth = whole_count(value)?;
         u8::try_from(depth).map_err(|_| Finding::other(format_args!("{depth} is too deep")))
@@ -86,7 +86,7 @@ fn decode_birth(reader: &mut Reader<'_>) -> Result<Birth, Finding> {
         let mut reader = Reader::new(value)?;
         Ok(Spawner { run: reader.text("run")?, state: reader.parsed("state")? })
     };
-    Ok(Birth {
+    Ok(Creation {
         session: reader.optional_parsed("session_id")?,
         tree: reader.optional_parsed("tree_id")?,
         parent: reader.optional_parsed("parent")?,
@@ -97,12 +97,12 @@ fn decode_birth(reader: &mut Reader<'_>) -> Result<Birth, Finding> {
     })
 }
 
-fn decode_adoption(reader: &mut Reader<'_>) -> Result<Adoption, Finding> {
+fn decode_imported(reader: &mut Reader<'_>) -> Result<ImportedDocument, Finding> {
     let document = |value: &Value| {
         Document::from_value(value).map_err(|verdict| Finding::other(verdict.to_string().trim_end()))
     };
     let snapshots = |value| by_key(value, |key| key.parse::<CheckpointId>(), document);
-    Ok(Adoption {
+    Ok(ImportedDocument {
         import: Import {
             document: reader.required("document", document)?,
             snapshots: reader.required("snapshots", snapshots)?,

@@ -1,12 +1,12 @@
-//! Events as values, for the journal.
+//! Writes events for a journal.
 
 use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
 
 use crate::document::variable;
-use crate::event::{Birth, Change, Entry, Event, Place, Spawner};
-use crate::import::Adoption;
+use crate::event::{Change, Creation, Entry, Event, Place, Spawner};
+use crate::import::ImportedDocument;
 use crate::members::Members;
 use crate::{Name, Scope, Variable};
 
@@ -25,8 +25,8 @@ impl Event {
 
 fn encode_change(change: &Change) -> Object {
     match change {
-        Change::Born(birth) => encode_birth(birth),
-        Change::Adopted(adoption) => encode_adoption(adoption),
+        Change::Created(creation) => encode_creation(creation),
+        Change::Imported(imported) => encode_imported(imported),
         Change::Write { entry, place, variable, old_value } => logged("write", entry, *place)
             .set("variable", variable::encode(variable, None))
             .some("old_value", old_value.clone())
@@ -63,15 +63,15 @@ fn kind(word: &str) -> Members {
     Members::default().set("change", word)
 }
 
-fn encode_birth(birth: &Birth) -> Object {
+fn encode_creation(creation: &Creation) -> Object {
     kind("born")
-        .some("session_id", birth.session.as_ref())
-        .some("tree_id", birth.tree)
-        .some("parent", birth.parent)
-        .set("depth", u64::from(birth.depth))
-        .some("execution_config", birth.config.as_ref().map(|config| config.members().clone()))
-        .some("lives_in", birth.lives_in.clone())
-        .some("spawned_by", birth.spawned_by.as_ref().map(encode_spawner))
+        .some("session_id", creation.session.as_ref())
+        .some("tree_id", creation.tree)
+        .some("parent", creation.parent)
+        .set("depth", u64::from(creation.depth))
+        .some("execution_config", creation.config.as_ref().map(|config| config.members().clone()))
+        .some("lives_in", creation.lives_in.clone())
+        .some("spawned_by", creation.spawned_by.as_ref().map(encode_spawner))
         .object()
 }
 
@@ -83,14 +83,14 @@ fn encode_variables(variables: &[Variable]) -> Value {
     variables.iter().map(|variable| variable::encode(variable, None)).collect()
 }
 
-fn encode_adoption(adoption: &Adoption) -> Object {
-    let snapshots = adoption.import.snapshots.iter();
+fn encode_imported(imported: &ImportedDocument) -> Object {
+    let snapshots = imported.import.snapshots.iter();
     let snapshots: Object = snapshots.map(|(id, snapshot)| (id.to_string(), snapshot.to_value())).collect();
     kind("adopted")
-        .set("document", adoption.import.document.to_value())
+        .set("document", imported.import.document.to_value())
         .set("snapshots", snapshots)
-        .set("seen", encode_seen(&adoption.seen))
-        .set("made", encode_seen(&adoption.made))
+        .set("seen", encode_seen(&imported.seen))
+        .set("made", encode_seen(&imported.made))
         .object()
 }
 

@@ -71,7 +71,7 @@ impl World {
 
     pub(crate) fn init(&mut self, init: Init) -> Result<StateId, Refusal> {
         match self.call(&Call::Init(init))? {
-            Reply::Born { state, .. } => Ok(state),
+            Reply::Created { state, .. } => Ok(state),
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! The CognitiveState cases: one file per kind, each an array of cases.
 //!
-//! A case that is not flagged must give `expect`. A flagged one may give `expect` or, as far as it says anything,
+//! A case that is not flagged must give `expect`. A flagged one may give `expect` or, as far as it is stated,
 //! `sane_expect`; without a `sane_expect` it is informative. Differences that follow from one of our rules are
 //! printed as deviations with that rule.
 
@@ -29,7 +29,7 @@ use crate::data::{DataError, json, text};
 use crate::report::Report;
 use tally::Tally;
 
-/// How one kind of case is run.
+/// One kind of case: how it runs and how its result is compared.
 struct Kind {
     name: &'static str,
     /// Runs a case into the shape of its `expect`.

@@ -1,53 +1,53 @@
-//! Foreach: one call per item of a list.
+//! Control blocks that decide how often and what a step calls: foreach, while, router, scatter.
 
 use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
 use crate::skill::control::{Reader, alone};
-use crate::skill::{Formula, Problem, Problems, Rule, Uses};
+use crate::skill::{Findings, Rule, SkillFinding, SourceExpression, Uses};
 
 pub(crate) const FOREACH_KEYS: [&str; 5] = ["items", "as", "index_as", "parallel", "on_error"];
-/// More calls at once than this are a queue for someone else.
+/// The largest number of parallel calls of one step.
 pub const PARALLEL_MAX: u64 = 256;
 
 /// One call per item. The item is added to the input; results are collected per member, aligned with the items.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Foreach {
-    items: Formula,
+    items: SourceExpression,
     /// The input under which a call gets its item.
     pub item_name: Arc<str>,
     /// The input under which a call gets the position of its item, from 0.
     pub index_name: Option<Arc<str>>,
-    /// How many calls may be under way at once. Results do not depend on it.
+    /// The number of parallel calls. Results do not depend on it.
     pub parallel: u64,
-    /// What a failing item means.
+    /// The effect of a failing item.
     pub on_error: ItemErrors,
 }
 
-/// What a failing item of a foreach means.
+/// The effect of a failing item of a foreach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ItemErrors {
     /// The step fails and later items are not called.
     #[default]
     Fail,
-    /// The item gives `null` and the others go on.
+    /// The item gives `null` and the others continue.
     Continue,
 }
 
 impl Foreach {
     /// Reads a block on its own; a void one is `None`.
-    pub fn parse(config: &Value) -> (Option<Self>, Vec<Problem>) {
+    pub fn parse(config: &Value) -> (Option<Self>, Vec<SkillFinding>) {
         alone(Self::read, config)
     }
 
     /// Returns the expression that gives the list.
-    pub fn items(&self) -> &Formula {
+    pub fn items(&self) -> &SourceExpression {
         &self.items
     }
 
-    pub(super) fn read(config: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
-        let mut block = Reader::open("foreach", &FOREACH_KEYS, config, pointer, problems)?;
+    pub(super) fn read(config: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
+        let mut block = Reader::open("foreach", &FOREACH_KEYS, config, pointer, findings)?;
         let items = block.formula("items")?;
         let on_error = match block.object.get("on_error").map(Value::as_str) {
             None | Some(Some("fail")) => ItemErrors::Fail,
@@ -67,7 +67,7 @@ impl Foreach {
     }
 }
 
-/// More iterations than this in one step cannot be what was meant.
+/// The largest number of iterations of one step.
 pub const ITERATIONS_MAX: u64 = 1_000_000;
 
 pub(crate) const WHILE_KEYS: [&str; 2] = ["condition", "max_iterations"];
@@ -76,24 +76,24 @@ const ITERATIONS_DEFAULT: u64 = 10;
 /// The first call is unconditional; each further one needs the condition, read after the writes of the last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct While {
-    condition: Formula,
-    /// How often the step calls at most.
+    condition: SourceExpression,
+    /// The largest number of calls.
     pub max_iterations: u64,
 }
 
 impl While {
     /// Reads a block on its own; a void one is `None`.
-    pub fn parse(config: &Value) -> (Option<Self>, Vec<Problem>) {
+    pub fn parse(config: &Value) -> (Option<Self>, Vec<SkillFinding>) {
         alone(Self::read, config)
     }
 
     /// Returns the condition for another call.
-    pub fn condition(&self) -> &Formula {
+    pub fn condition(&self) -> &SourceExpression {
         &self.condition
     }
 
-    pub(super) fn read(config: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
-        let mut block = Reader::open("while", &WHILE_KEYS, config, pointer, problems)?;
+    pub(super) fn read(config: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
+        let mut block = Reader::open("while", &WHILE_KEYS, config, pointer, findings)?;
         let condition = block.formula("condition")?;
         let max_iterations = block.at_least_one("max_iterations", ITERATIONS_DEFAULT, ITERATIONS_MAX);
         Some(Self { condition, max_iterations })
@@ -105,17 +105,17 @@ pub(crate) const ROUTER_KEYS: [&str; 3] = ["on", "cases", "default"];
 /// Chooses a capability by the text of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Router {
-    on: Formula,
-    /// What is called for which text, in declared order.
+    on: SourceExpression,
+    /// The capability for each case, in declared order.
     pub cases: Vec<(Arc<str>, Uses)>,
-    /// What is called when no case matches.
+    /// The capability for values without a case.
     pub default: Option<Uses>,
 }
 
-/// What a router chose.
+/// The choice of a router.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
-    /// What is called.
+    /// The capability or skill to call.
     pub uses: Uses,
     /// The case that matched, or `__default__`.
     pub matched: Arc<str>,
@@ -123,12 +123,12 @@ pub struct Route {
 
 impl Router {
     /// Reads a block on its own; a void one is `None`.
-    pub fn parse(config: &Value) -> (Option<Self>, Vec<Problem>) {
+    pub fn parse(config: &Value) -> (Option<Self>, Vec<SkillFinding>) {
         alone(Self::read, config)
     }
 
     /// Returns the expression that decides.
-    pub fn on(&self) -> &Formula {
+    pub fn on(&self) -> &SourceExpression {
         &self.on
     }
 
@@ -144,8 +144,8 @@ impl Router {
         matched.or_else(|| Some(Route { uses: self.default.clone()?, matched: "__default__".into() }))
     }
 
-    pub(super) fn read(config: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
-        let mut block = Reader::open("router", &ROUTER_KEYS, config, pointer, problems)?;
+    pub(super) fn read(config: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
+        let mut block = Reader::open("router", &ROUTER_KEYS, config, pointer, findings)?;
         let on = block.formula("on");
         let cases = match block.object.get("cases") {
             Some(Value::Object(cases)) => routes(cases, &mut block),
@@ -173,7 +173,7 @@ fn routes(cases: &Object, block: &mut Reader<'_>) -> Vec<(Arc<str>, Uses)> {
             Some(id) if !id.is_empty() => routes.push((key.clone(), Uses::parse(id))),
             _ => {
                 let pointer = block.pointer.child("cases").child(key);
-                block.problems.add(Rule::Control, pointer, "a case names a capability");
+                block.findings.add(Rule::Control, pointer, "a case names a capability");
             }
         }
     }
@@ -185,13 +185,13 @@ pub(crate) const SCATTER_KEYS: [&str; 2] = ["capabilities", "merge"];
 /// Calls several capabilities with the same input and brings their results together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scatter {
-    /// What is called, at least two.
+    /// The capabilities or skills to call, at least two.
     pub branches: Vec<Uses>,
-    /// How the results become one.
+    /// The way the results are merged.
     pub merge: ScatterMerge,
 }
 
-/// How the results of a scatter become one.
+/// The way the results of a scatter are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ScatterMerge {
     /// One member per branch that succeeded.
@@ -219,12 +219,12 @@ impl ScatterMerge {
 
 impl Scatter {
     /// Reads a block on its own; a void one is `None`.
-    pub fn parse(config: &Value) -> (Option<Self>, Vec<Problem>) {
+    pub fn parse(config: &Value) -> (Option<Self>, Vec<SkillFinding>) {
         alone(Self::read, config)
     }
 
-    pub(super) fn read(config: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
-        let mut block = Reader::open("scatter", &SCATTER_KEYS, config, pointer, problems)?;
+    pub(super) fn read(config: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
+        let mut block = Reader::open("scatter", &SCATTER_KEYS, config, pointer, findings)?;
         let mut branches = Vec::new();
         for (index, value) in
             block.object.get("capabilities").and_then(Value::as_array).unwrap_or_default().iter().enumerate()
@@ -233,7 +233,7 @@ impl Scatter {
                 Some(id) if !id.is_empty() => branches.push(Uses::parse(id)),
                 _ => {
                     let pointer = block.pointer.child("capabilities").child(index);
-                    block.problems.add(Rule::Control, pointer, "a branch names a capability");
+                    block.findings.add(Rule::Control, pointer, "a branch names a capability");
                 }
             }
         }

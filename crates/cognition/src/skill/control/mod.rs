@@ -1,13 +1,15 @@
 //! Control blocks of a step: condition, retry, foreach, while, router, scatter.
 //!
-//! Reading is in two voices. A malformed value is always a finding, and a skill with findings does not run. What
-//! the value is read as nevertheless (a default, or no block at all) follows the reference implementation, so
-//! that documents written for it mean the same here once they are mended.
+//! A malformed value is always a finding, and a skill with findings does not run. The value that is read in
+//! its place (a default, or no block at all) is that of the reference implementation, so
+//! that documents written for it mean the same here once they are fixed.
 
 mod blocks;
 mod retry;
 
+#[cfg(test)]
 pub(super) use blocks::{FOREACH_KEYS, ROUTER_KEYS, SCATTER_KEYS, WHILE_KEYS};
+#[cfg(test)]
 pub(super) use retry::RETRY_KEYS;
 
 pub use blocks::{
@@ -19,8 +21,8 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
 
-use super::Problems;
-use super::{Formula, Problem, Rule};
+use super::Findings;
+use super::{Rule, SkillFinding, SourceExpression};
 use crate::reference::Reference;
 use crate::state::Names;
 
@@ -28,18 +30,18 @@ use crate::state::Names;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Control {
     /// Runs the step only when this holds.
-    pub condition: Option<Formula>,
+    pub condition: Option<SourceExpression>,
     /// Tries a call again when it fails.
     pub retry: Option<Retry>,
     /// Chooses what is called.
     pub router: Option<Router>,
-    /// How often it is called.
+    /// The pattern of its calls.
     pub flow: Flow,
     /// The texts of the [`references`](Self::references).
     pub reads: Names,
 }
 
-/// How often a step calls.
+/// The pattern of a step's calls.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Flow {
     /// Once.
@@ -54,20 +56,20 @@ pub enum Flow {
 }
 
 impl Control {
-    pub(super) fn read(config: &Object, pointer: &JsonPointer, problems: &mut Problems) -> Self {
+    pub(super) fn read(config: &Object, pointer: &JsonPointer, findings: &mut Findings) -> Self {
         let condition =
-            config.get("condition").and_then(|value| condition(value, &pointer.child("condition"), problems));
+            config.get("condition").and_then(|value| condition(value, &pointer.child("condition"), findings));
         let retry =
-            config.get("retry").and_then(|value| Retry::read(value, &pointer.child("retry"), problems));
+            config.get("retry").and_then(|value| Retry::read(value, &pointer.child("retry"), findings));
         let router =
-            config.get("router").and_then(|value| Router::read(value, &pointer.child("router"), problems));
+            config.get("router").and_then(|value| Router::read(value, &pointer.child("router"), findings));
         let scatter =
-            config.get("scatter").and_then(|value| Scatter::read(value, &pointer.child("scatter"), problems));
+            config.get("scatter").and_then(|value| Scatter::read(value, &pointer.child("scatter"), findings));
         let foreach =
-            config.get("foreach").and_then(|value| Foreach::read(value, &pointer.child("foreach"), problems));
+            config.get("foreach").and_then(|value| Foreach::read(value, &pointer.child("foreach"), findings));
         let whiles =
-            config.get("while").and_then(|value| While::read(value, &pointer.child("while"), problems));
-        report_conflicts(config, pointer, problems);
+            config.get("while").and_then(|value| While::read(value, &pointer.child("while"), findings));
+        report_conflicts(config, pointer, findings);
         let flow = match (scatter, foreach, whiles) {
             (Some(scatter), _, _) => Flow::Scatter(scatter),
             (None, Some(foreach), _) => Flow::Foreach(foreach),
@@ -80,7 +82,7 @@ impl Control {
     }
 
     /// Iterates over the expressions, each with its place in the config.
-    pub fn formulas(&self) -> impl Iterator<Item = (JsonPointer, &Formula)> {
+    pub fn formulas(&self) -> impl Iterator<Item = (JsonPointer, &SourceExpression)> {
         let at = |tokens: &[&str]| tokens.iter().collect::<JsonPointer>();
         let flow = match &self.flow {
             Flow::Foreach(foreach) => Some((at(&["foreach", "items"]), foreach.items())),
@@ -99,35 +101,35 @@ impl Control {
     }
 }
 
-fn condition(value: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Formula> {
+fn condition(value: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<SourceExpression> {
     match value {
-        Value::String(text) => Some(formula(text, pointer, problems)),
+        Value::String(text) => Some(formula(text, pointer, findings)),
         other => {
             let message = format_args!("a condition is an expression in a string, found {}", other.kind());
-            problems.add(Rule::Control, pointer.clone(), message);
+            findings.add(Rule::Control, pointer.clone(), message);
             None
         }
     }
 }
 
 /// Reads an expression and reports one that cannot be read.
-fn formula(text: &str, pointer: &JsonPointer, problems: &mut Problems) -> Formula {
-    let formula = Formula::read(text);
+fn formula(text: &str, pointer: &JsonPointer, findings: &mut Findings) -> SourceExpression {
+    let formula = SourceExpression::read(text);
     if let Err(error) = formula.expression() {
-        problems.add(Rule::Expression, pointer.clone(), error);
+        findings.add(Rule::Expression, pointer.clone(), error);
     }
     formula
 }
 
-/// Blocks that exclude each other: each of them says how often, or what, the step calls.
+/// Blocks that exclude each other: each of them decides how often, or what, the step calls.
 const CONFLICTS: [(&str, &str); 4] =
     [("scatter", "foreach"), ("scatter", "while"), ("foreach", "while"), ("scatter", "router")];
 
-fn report_conflicts(config: &Object, pointer: &JsonPointer, problems: &mut Problems) {
+fn report_conflicts(config: &Object, pointer: &JsonPointer, findings: &mut Findings) {
     for (one, other) in CONFLICTS {
         if config.contains_key(one) && config.contains_key(other) {
             let message = format_args!("`{other}` cannot stand beside `{one}`");
-            problems.add(Rule::ControlConflict, pointer.child(other), message);
+            findings.add(Rule::ControlConflict, pointer.child(other), message);
         }
     }
 }
@@ -137,7 +139,7 @@ struct Reader<'a> {
     name: &'static str,
     object: &'a Object,
     pointer: &'a JsonPointer,
-    problems: &'a mut Problems,
+    findings: &'a mut Findings,
 }
 
 impl<'a> Reader<'a> {
@@ -146,30 +148,30 @@ impl<'a> Reader<'a> {
         keys: &[&str],
         config: &'a Value,
         pointer: &'a JsonPointer,
-        problems: &'a mut Problems,
+        findings: &'a mut Findings,
     ) -> Option<Self> {
         let Value::Object(object) = config else {
             let message = format_args!("`{name}` is an object, found {}", config.kind());
-            problems.add(Rule::Control, pointer.clone(), message);
+            findings.add(Rule::Control, pointer.clone(), message);
             return None;
         };
         for key in object.keys().filter(|key| !keys.contains(&&***key)) {
-            problems.add(Rule::UnknownKey, pointer.child(key), format_args!("`{name}` has no `{key}`"));
+            findings.add(Rule::UnknownKey, pointer.child(key), format_args!("`{name}` has no `{key}`"));
         }
-        Some(Self { name, object, pointer, problems })
+        Some(Self { name, object, pointer, findings })
     }
 
     fn malformed(&mut self, key: &str, expected: &str) {
         let found =
             self.object.get(key).map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
         let message = format_args!("`{}` needs {expected}, found {found}", self.name);
-        self.problems.add(Rule::Control, self.pointer.child(key), message);
+        self.findings.add(Rule::Control, self.pointer.child(key), message);
     }
 
     /// Reads a required expression; a missing or blank one makes the block void.
-    fn formula(&mut self, key: &str) -> Option<Formula> {
+    fn formula(&mut self, key: &str) -> Option<SourceExpression> {
         match self.object.get(key).and_then(Value::as_str).map(str::trim) {
-            Some(text) if !text.is_empty() => Some(formula(text, &self.pointer.child(key), self.problems)),
+            Some(text) if !text.is_empty() => Some(formula(text, &self.pointer.child(key), self.findings)),
             _ => {
                 self.malformed(key, "an expression in a string");
                 None
@@ -185,7 +187,7 @@ impl<'a> Reader<'a> {
                 Some(count) if count >= 1 => {
                     if count > max {
                         let message = format_args!("`{key}` is {count}, limit is {max}");
-                        self.problems.add(Rule::Control, self.pointer.child(key), message);
+                        self.findings.add(Rule::Control, self.pointer.child(key), message);
                     }
                     count
                 }
@@ -211,10 +213,10 @@ impl<'a> Reader<'a> {
 
 /// Runs a block's reader on its own.
 fn alone<T>(
-    read: impl FnOnce(&Value, &JsonPointer, &mut Problems) -> Option<T>,
+    read: impl FnOnce(&Value, &JsonPointer, &mut Findings) -> Option<T>,
     config: &Value,
-) -> (Option<T>, Vec<Problem>) {
-    let mut problems = Problems::default();
-    let block = read(config, &JsonPointer::root(), &mut problems);
-    (block, problems.into_vec())
+) -> (Option<T>, Vec<SkillFinding>) {
+    let mut findings = Findings::default();
+    let block = read(config, &JsonPointer::root(), &mut findings);
+    (block, findings.into_vec())
 }

@@ -6,22 +6,22 @@ use hence_canon::{Digest, Float, JsonPointer, Value};
 
 use super::{Reader, alone};
 use crate::failure::{Failure, UNDECIDED};
-use crate::skill::{Problem, Problems};
+use crate::skill::{Findings, SkillFinding};
 
-/// More attempts than this are a loop, not a retry.
+/// The largest number of attempts of one call.
 pub const RETRY_ATTEMPTS_MAX: u64 = 100;
 
 pub(crate) const RETRY_KEYS: [&str; 6] =
     ["max_attempts", "backoff_seconds", "backoff_multiplier", "max_backoff_seconds", "jitter", "on"];
 
-/// How a failing call is tried again: waits of b, b·m, b·m² … between attempts.
+/// The retry rule of a call: waits of b, b·m, b·m² … between attempts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Retry {
-    /// How often the call is made at most.
+    /// The largest number of attempts.
     pub max_attempts: u64,
     /// The first wait.
     pub backoff_seconds: Float,
-    /// What each wait is multiplied by to give the next.
+    /// The factor from one wait to the next.
     pub backoff_multiplier: Float,
     /// No wait is longer.
     pub max_backoff_seconds: Option<Float>,
@@ -33,12 +33,12 @@ pub struct Retry {
 
 impl Retry {
     /// Reads a block on its own; a void one is `None`.
-    pub fn parse(config: &Value) -> (Option<Self>, Vec<Problem>) {
+    pub fn parse(config: &Value) -> (Option<Self>, Vec<SkillFinding>) {
         alone(Self::read, config)
     }
 
-    pub(super) fn read(config: &Value, pointer: &JsonPointer, problems: &mut Problems) -> Option<Self> {
-        let mut block = Reader::open("retry", &RETRY_KEYS, config, pointer, problems)?;
+    pub(super) fn read(config: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
+        let mut block = Reader::open("retry", &RETRY_KEYS, config, pointer, findings)?;
         let max_attempts = block.at_least_one("max_attempts", 3, RETRY_ATTEMPTS_MAX);
         let backoff_seconds = number(&mut block, "backoff_seconds", Some(1.0))?;
         let backoff_multiplier = number(&mut block, "backoff_multiplier", Some(2.0))?;
@@ -54,7 +54,7 @@ impl Retry {
 
     /// Returns the wait before attempt `next` (the second is 2), with jitter drawn from `seed`.
     ///
-    /// A wait is finite and not negative, whatever the block says.
+    /// A wait is finite and not negative, whatever the block contains.
     pub fn wait_before(&self, next: u64, seed: &str, step: &str) -> Float {
         let grown =
             (2..next).fold(self.backoff_seconds.get(), |wait, _| wait * self.backoff_multiplier.get());

@@ -1,10 +1,10 @@
-//! What may stand where the cursor is.
+//! Completion of the word under the cursor.
 
 use clap::CommandFactory as _;
 
 use crate::args::repl::ReplLine;
 
-/// The names there are to choose from.
+/// The names offered for completion.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Names {
     /// The variables.
@@ -18,7 +18,7 @@ pub(super) struct Names {
 const SCOPES: [&str; 4] = ["temporary", "session", "tree", "global"];
 const TYPES: [&str; 8] = ["text", "number", "boolean", "json", "array", "file_content", "file_path", "null"];
 
-/// Returns where the word under the cursor begins, and every word it could become.
+/// Returns the start of the word under the cursor and its completions.
 pub(super) fn complete(line: &str, cursor: usize, names: &Names) -> (usize, Vec<String>) {
     let before = line.get(..cursor).unwrap_or(line);
     let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
@@ -48,7 +48,7 @@ fn candidates(earlier: &[&str], word: &str, names: &Names) -> Vec<String> {
         "rollback" => names.checkpoints.clone(),
         "diff" => names.checkpoints.iter().chain(&names.states).cloned().chain(["now".to_owned()]).collect(),
         "result" => names.states.clone(),
-        // Only a name can be completed; a value is the writer's own.
+        // Only names are completed, not values.
         "set" | "get" | "rename" | "rm" if earlier.len() == 1 => names.variables.clone(),
         _ => Vec::new(),
     }

@@ -1,4 +1,4 @@
-//! A prompt a person types at: line editing, earlier lines, completion of names.
+//! The terminal prompt: line editing, earlier lines, completion of names.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ const PROMPT: &str = "hence> ";
 /// Reads lines from a terminal.
 pub(super) struct LineEditor {
     editor: Editor<Names, MemHistory>,
-    /// All lines, to be written when the prompt ends.
+    /// All lines, to be saved when the prompt ends.
     lines: Vec<String>,
     place: Option<PathBuf>,
 }
@@ -29,16 +29,16 @@ impl LineEditor {
         let config = Config::builder().history_ignore_space(true).auto_add_history(true).build();
         let made = Editor::with_history(config.clone(), MemHistory::with_config(&config));
         let mut editor = made.map_err(failed)?;
-        let place = history::place();
+        let place = history::history_file();
         let lines = place.as_deref().map(history::read).unwrap_or_default();
         for line in &lines {
-            // A line that cannot be remembered is still read.
+            // A line that cannot be added to the history is no error.
             let _ = editor.add_history_entry(line);
         }
         Ok(Self { editor, lines, place })
     }
 
-    /// Reads a line; nothing when the person is done. `names` are those to choose from now.
+    /// Reads a line; returns nothing at the end of input. `names` are offered for completion.
     pub(super) fn read(&mut self, names: Names) -> Result<Option<String>, CliError> {
         self.editor.set_helper(Some(names));
         loop {
@@ -47,7 +47,7 @@ impl LineEditor {
                     self.lines.push(line.clone());
                     return Ok(Some(line));
                 }
-                // A line that is given up is not the end.
+                // An interrupted line does not end the prompt.
                 Err(ReadlineError::Interrupted) => {}
                 Err(ReadlineError::Eof) => return Ok(None),
                 Err(error) => return Err(failed(error)),
@@ -55,7 +55,7 @@ impl LineEditor {
         }
     }
 
-    /// Writes down what may be written down.
+    /// Saves the lines that may be saved.
     pub(super) fn close(self) -> Result<(), CliError> {
         let Some(place) = &self.place else { return Ok(()) };
         history::write(place, &self.lines).map_err(|error| CliError::file("write", place, error))

@@ -1,15 +1,15 @@
-//! The lines a person typed before, across prompts.
+//! The history of lines, across prompts.
 //!
-//! A value can be a secret, and a file of commands is no place for one: lines that carry a value are remembered while
-//! the prompt lasts and never written. Lines that begin with a blank are not remembered at all.
+//! A value can be a secret, which must not get into a history file: lines with a value are remembered while
+//! the prompt lasts and never saved. Lines that begin with a blank are not remembered at all.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// How many lines are kept. Enough to find last week's command, little enough to read at every start.
+/// The largest number of saved lines: enough to find last week's command, little enough to read at every start.
 const LINES_MAX: usize = 1000;
 
-/// Commands whose lines hold no value, prompt or reason of the writer's own.
+/// Commands without a value, prompt or reason in their line.
 const WITHOUT_VALUES: [&str; 13] = [
     "get",
     "list",
@@ -26,21 +26,21 @@ const WITHOUT_VALUES: [&str; 13] = [
     "rename",
 ];
 
-/// Where lines are kept: `hence/repl-history` below `XDG_STATE_HOME`, or below `~/.local/state`.
-pub(super) fn place() -> Option<PathBuf> {
+/// Returns the history file: `hence/repl-history` below `XDG_STATE_HOME`, or below `~/.local/state`.
+pub(super) fn history_file() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(state.join("hence/repl-history"))
 }
 
-/// Returns whether a line may be written down.
-pub(super) fn is_kept(line: &str) -> bool {
+/// Returns whether a line may be saved.
+pub(super) fn may_be_saved(line: &str) -> bool {
     let carries_text = ["--reason", "--source", "--description"].into_iter().any(|word| line.contains(word));
     let command = line.split_whitespace().next().unwrap_or_default();
     !line.starts_with(char::is_whitespace) && WITHOUT_VALUES.contains(&command) && !carries_text
 }
 
-/// Reads the lines of earlier prompts, oldest first. What cannot be read is no reason not to begin.
+/// Reads the lines of earlier prompts, oldest first. An unreadable file counts as empty.
 pub(super) fn read(place: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(place).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
@@ -49,7 +49,7 @@ pub(super) fn read(place: &Path) -> Vec<String> {
 /// Writes the lines of earlier prompts and of this one, newest last.
 ///
 /// # Errors
-/// Whatever the disk says; the prompt goes on without.
+/// Any I/O error; the prompt works without a history.
 pub(super) fn write(place: &Path, lines: &[String]) -> std::io::Result<()> {
     let Some(folder) = place.parent() else { return Ok(()) };
     std::fs::create_dir_all(folder)?;
@@ -58,7 +58,7 @@ pub(super) fn write(place: &Path, lines: &[String]) -> std::io::Result<()> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let kept: Vec<&String> = lines.iter().filter(|line| is_kept(line)).collect();
+    let kept: Vec<&String> = lines.iter().filter(|line| may_be_saved(line)).collect();
     let mut file = options.open(&fresh)?;
     for line in kept.iter().skip(kept.len().saturating_sub(LINES_MAX)) {
         writeln!(file, "{line}")?;
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_lines_are_kept_and_not_one_more() {
+    fn only_the_newest_lines_are_saved() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("history");
         let lines: Vec<String> = (0..=LINES_MAX).map(|n| format!("get v{n}")).collect();

@@ -1,9 +1,9 @@
-//! A line as words.
+//! Splits a line into words.
 
 use crate::code::Code;
 use crate::error::CliError;
 
-/// Splits a line into words: blanks separate, quotes hold together, a backslash takes the next character as it is.
+/// Splits a line at blanks. Quotes group words; a backslash takes the next character literally.
 pub(super) fn words(line: &str) -> Result<Vec<String>, CliError> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
     let mut characters = line.chars();

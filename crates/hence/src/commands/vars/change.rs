@@ -14,19 +14,19 @@ pub(crate) struct ChangeReport {
     run: String,
     /// The state.
     state: String,
-    /// What was done: `init`, `spawn`, `create`, `update`, `rename`, `delete`, `checkpoint`, `rollback`, `fail` or `cancel`.
+    /// The change: `init`, `spawn`, `create`, `update`, `rename`, `delete`, `checkpoint`, `rollback`, `fail` or `cancel`.
     done: String,
-    /// To which variable or checkpoint.
+    /// The variable or checkpoint that changed.
     name: Option<String>,
     /// The variables a rollback changed.
     changed: Vec<String>,
     /// Advice about a new name.
     warnings: Vec<String>,
-    /// How far the state is.
+    /// The status of the state.
     status: String,
-    /// How many mutations the state has had: the token of --if-mutation-count.
+    /// The number of mutations the state has had: the token of --if-mutation-count.
     mutation_count: u64,
-    /// Where the journal ends: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
+    /// The head of the journal: store it elsewhere, and `hence verify --anchor` detects a cut or rewritten journal.
     head: String,
 }
 
@@ -46,7 +46,7 @@ impl Text for ChangeReport {
 }
 
 impl ChangeReport {
-    /// Describes a change by the run as it is after it.
+    /// Describes a change, given the run after it.
     pub(super) fn of(run_id: &str, run: &Loaded, state: StateId, done: &str, name: Option<&str>) -> Self {
         let known = run.workspace().state(state);
         Self {

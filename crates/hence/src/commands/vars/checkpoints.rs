@@ -16,15 +16,15 @@ pub(crate) struct CheckpointsReport {
 /// One checkpoint.
 #[derive(Serialize, JsonSchema)]
 struct CheckpointRow {
-    /// Its id.
+    /// The id.
     id: String,
-    /// Its name.
+    /// The name.
     name: String,
-    /// When it was taken.
+    /// The time it was taken.
     at: String,
-    /// What happened there.
+    /// The description.
     description: Option<String>,
-    /// Whether its snapshot is at hand.
+    /// True if its snapshot is available.
     restorable: bool,
 }
 
@@ -33,7 +33,7 @@ impl Text for CheckpointsReport {
         let mut rows = vec![["ID", "NAME", "AT", "DESCRIPTION"].map(str::to_owned)];
         for row in &self.checkpoints {
             let description = one_line(row.description.as_deref().unwrap_or_default(), 60);
-            let lost = if row.restorable { "" } else { " (snapshot not at hand)" };
+            let lost = if row.restorable { "" } else { " (snapshot missing)" };
             rows.push([
                 row.id.clone(),
                 one_line(&row.name, 60),

@@ -1,11 +1,11 @@
-//! `hence vars diff`: what differs between two positions.
+//! `hence vars diff`: the differences between two positions.
 
 use super::list::{VariableRow, short};
 use crate::args::vars::DiffArgs;
 use crate::interactive::{Position, Session};
 use crate::prelude::*;
 
-/// What differs between two views.
+/// The differences between two positions.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VarsDiffReport {
     /// The first position.
@@ -19,11 +19,11 @@ pub(crate) struct VarsDiffReport {
 /// A variable that differs.
 #[derive(Serialize, JsonSchema)]
 struct DifferenceRow {
-    /// Its name.
+    /// The name.
     name: String,
-    /// How the first position has it.
+    /// The variable at the first position.
     before: Option<VariableRow>,
-    /// How the second position has it.
+    /// The variable at the second position.
     after: Option<VariableRow>,
 }
 

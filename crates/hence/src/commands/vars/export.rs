@@ -20,7 +20,7 @@ pub(crate) struct VarsExportReport {
     run: String,
     /// The folder.
     dir: String,
-    /// How many states there are.
+    /// The number of states.
     states: usize,
     /// The files, as paths below the folder.
     files: Vec<String>,
@@ -39,10 +39,10 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &ExportArgs) -
     let mut files: BTreeMap<StorePath, Vec<u8>> = BTreeMap::new();
     let states: Vec<StateId> = workspace.states().map(|state| state.id()).collect();
     for state in &states {
-        let Some(sight) = workspace.sight(*state) else { continue };
-        for view in view_files(sight) {
-            let text = format!("{}\n", hence_canon::pretty(&view.content));
-            files.insert(view.path, text.into_bytes());
+        let Some(view) = workspace.state_view(*state) else { continue };
+        for file in view_files(view) {
+            let text = format!("{}\n", hence_canon::pretty(&file.content));
+            files.insert(file.path, text.into_bytes());
         }
         let mut history = Vec::new();
         for mutation in whole_log(session, *state)? {
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &ExportArgs) -
     Ok(Exit::Yes)
 }
 
-/// Finds every large value that was ever written: log and snapshots refer to those that are gone, too.
+/// Finds every large value that was ever written: log and snapshots also refer to replaced ones.
 fn spills(session: &Session<'_>) -> Result<Vec<Spill>, CliError> {
     Ok(session.events()?.iter().flat_map(|(_, event)| spills_of(event)).collect())
 }

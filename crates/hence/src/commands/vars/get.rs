@@ -1,7 +1,7 @@
 //! `hence vars get`: one value.
 
 use hence_canon::Value;
-use hence_variables::{Call, Form, Get, Name, Op, Refusal, Reply, Scope};
+use hence_variables::{Call, Get, Name, Op, ReadForm, Refusal, Reply, Scope};
 
 use crate::args::vars::{GetArgs, ResultArgs};
 use crate::interactive::{Position, Session};
@@ -10,11 +10,11 @@ use crate::prelude::*;
 /// A value that was read.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct GetReport {
-    /// The variable, or the child whose answer it is.
+    /// The variable, or the child whose `Final` it is.
     name: String,
-    /// Its value, or the reference to it with --raw.
+    /// The value, or the reference to it with --raw.
     value: Data,
-    /// Its type.
+    /// The type.
     #[serde(rename = "type")]
     value_type: String,
 }
@@ -30,25 +30,25 @@ impl Text for GetReport {
 
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) -> Result<Exit, CliError> {
     let (value, value_type) = match (&args.at, args.peek) {
-        // A skill's run counts no reads: nothing but its steps changes it.
-        (None, false) if !session.is_driven_by_a_skill() => counted(session, args)?,
-        (at, _) => looked_at(session, args, at.as_deref().unwrap_or("now"))?,
+        // A skill's run counts no reads: only its steps change it.
+        (None, false) if !session.is_driven_by_a_skill() => read_counted(session, args)?,
+        (at, _) => peek(session, args, at.as_deref().unwrap_or("now"))?,
     };
     match &value {
-        // A text may be large; it is written from where it lies.
+        // A text may be large, so it is written without a copy.
         Value::String(text) if !context.is_json() => context.write_document(text)?,
         _ => context.print(&GetReport { name: args.name.clone(), value: Data(value), value_type })?,
     }
     Ok(Exit::Yes)
 }
 
-/// Reads as the rules say: the read counts, and is recorded.
-fn counted(session: &mut Session<'_>, args: &GetArgs) -> Result<(Value, String), CliError> {
+/// Reads a value; the read is counted and recorded.
+fn read_counted(session: &mut Session<'_>, args: &GetArgs) -> Result<(Value, String), CliError> {
     let state = session.state(args.target.state)?;
     let get = Get {
         name: args.name.as_str().into(),
         scope: args.scope.as_deref().map(Into::into),
-        form: if args.raw { Form::Raw } else { Form::Loaded },
+        form: if args.raw { ReadForm::Raw } else { ReadForm::Loaded },
     };
     match session.call(&Call::On { state, op: Op::Get(get) })? {
         Reply::Value { value, value_type, .. } => Ok((value, value_type.to_string())),
@@ -56,7 +56,7 @@ fn counted(session: &mut Session<'_>, args: &GetArgs) -> Result<(Value, String),
     }
 }
 
-/// Hands the answer of a child over; it is not a counted read.
+/// Prints the `Final` of a child; this is not a counted read.
 pub(super) fn result(
     context: &Context,
     session: &mut Session<'_>,
@@ -71,8 +71,8 @@ pub(super) fn result(
     Ok(Exit::Yes)
 }
 
-/// Looks without leaving a trace, at any position.
-fn looked_at(session: &Session<'_>, args: &GetArgs, at: &str) -> Result<(Value, String), CliError> {
+/// Reads a value at any position without recording the read.
+fn peek(session: &Session<'_>, args: &GetArgs, at: &str) -> Result<(Value, String), CliError> {
     let refused = |refusal: Refusal| CliError::variables(&refusal);
     let name: Name = args.name.parse().map_err(|error| refused(Refusal::InvalidName(error)))?;
     let scope = args.scope.as_deref().map(str::parse::<Scope>).transpose();

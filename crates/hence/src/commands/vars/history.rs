@@ -13,9 +13,9 @@ use crate::prelude::*;
 pub(crate) struct HistoryReport {
     /// The state.
     state: String,
-    /// How many there are.
+    /// The number of changes.
     total: usize,
-    /// The newest of them, as `history.jsonl` has them.
+    /// The newest changes, in the form of `history.jsonl`.
     mutations: Vec<Data>,
 }
 
@@ -59,13 +59,13 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &HistoryArgs) 
     Ok(Exit::Yes)
 }
 
-/// Returns the whole log of a state, which the state itself keeps only the newest part of.
+/// Returns the whole log of a state; the state itself has only the newest part.
 pub(super) fn whole_log(session: &Session<'_>, state: StateId) -> Result<Vec<Mutation>, CliError> {
     let found = session.events()?;
     let mut log = Vec::new();
     for (_, event) in found.iter().filter(|(_, event)| event.state == state) {
         for change in &event.changes {
-            if let Change::Adopted(adoption) = change {
+            if let Change::Imported(adoption) = change {
                 log.extend(adoption.import.document.mutations.iter().cloned());
             }
             log.extend(change.mutation());

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
     let snapshots = snapshots(&document, root)?;
     let large = large_values(&args.file, std::iter::once(&document).chain(snapshots.values()), root)?;
     let store = context.store_or_new()?;
-    // Large values first: a run is never there without what its records refer to.
+    // Large values first: a run never exists without the blobs its records refer to.
     for bytes in &large {
         store.put_blob(bytes, Durability::Synced)?;
     }
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
     let call = Call::Import(Box::new(Import { document, snapshots }));
     let (_, id, run, reply) = create(context, problem, root, &call)?;
     let run = Loaded::Variables(Box::new(run));
-    if let Reply::Born { state, .. } = reply {
+    if let Reply::Created { state, .. } = reply {
         context.print(&ChangeReport::of(id.as_str(), &run, state, "import", Some(&args.file)))?;
     }
     Ok(Exit::Yes)
@@ -68,7 +68,7 @@ fn parse(name: &str, bytes: &[u8]) -> Result<Document, CliError> {
     Document::from_value(&value).map_err(|verdict| refused(name, lines(verdict)))
 }
 
-/// Reads the snapshots that lie below the root. A checkpoint without one is kept and cannot be returned to.
+/// Reads the snapshots below the root. A checkpoint without one is imported and cannot be rolled back to.
 fn snapshots(document: &Document, root: &Path) -> Result<BTreeMap<CheckpointId, Document>, CliError> {
     let mut found = BTreeMap::new();
     for checkpoint in &document.checkpoints {
@@ -82,7 +82,7 @@ fn snapshots(document: &Document, root: &Path) -> Result<BTreeMap<CheckpointId, 
     Ok(found)
 }
 
-/// Reads the large values the documents refer to; each must be there and be what its digest says.
+/// Reads the large values the documents refer to; each must exist and match its digest.
 fn large_values<'a>(
     name: &str,
     documents: impl Iterator<Item = &'a Document>,
@@ -105,7 +105,7 @@ fn large_values<'a>(
     if findings.is_empty() { Ok(values) } else { Err(refused(name, findings)) }
 }
 
-/// Returns the last moment a document names: its clock goes on from there.
+/// Returns the latest time in a document: the run's clock continues from there.
 fn last_moment(document: &Document) -> String {
     let logged = document.mutations.iter().map(|entry| entry.timestamp);
     let written = document.variables.values().filter_map(|(variable, _)| variable.updated_at);

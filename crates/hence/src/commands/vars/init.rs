@@ -1,4 +1,4 @@
-//! `hence vars init`: a state, in a run of its own or in one that is there.
+//! `hence vars init`: creates a state, in a new run or in an existing one.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exi
     let prompt = init.prompt.as_ref().and_then(hence_canon::Value::as_str).unwrap_or_default();
     let problem = variables_problem(&args.target.run, &args.now, prompt);
     let (_, id, run, reply) = create(context, problem, root, &Call::Init(init))?;
-    if let Reply::Born { state, .. } = reply {
+    if let Reply::Created { state, .. } = reply {
         context.print(&ChangeReport::of(
             id.as_str(),
             &Loaded::Variables(Box::new(run)),
@@ -31,9 +31,9 @@ pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exi
     Ok(Exit::Yes)
 }
 
-/// Adds a state to a run that is there.
+/// Adds a state to an existing run.
 pub(super) fn add(context: &Context, session: &mut Session<'_>, args: &InitArgs) -> Result<Exit, CliError> {
-    if let Reply::Born { state, .. } = session.call(&Call::Init(init(args)?))? {
+    if let Reply::Created { state, .. } = session.call(&Call::Init(init(args)?))? {
         let report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, "init", None);
         context.print(&report)?;
     }

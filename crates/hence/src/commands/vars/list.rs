@@ -1,4 +1,4 @@
-//! `hence vars list`: what a state sees.
+//! `hence vars list`: the variables a state sees.
 
 use hence_canon::Value;
 use hence_variables::Found;
@@ -7,7 +7,7 @@ use crate::args::vars::ListArgs;
 use crate::interactive::{Position, Session};
 use crate::prelude::*;
 
-/// How much of a value a row shows.
+/// The number of characters of a value in a row.
 const VALUE_CHARS_MAX: usize = 48;
 
 /// The variables a state sees.
@@ -22,22 +22,22 @@ pub(crate) struct ListReport {
 /// One variable.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VariableRow {
-    /// Its name.
+    /// The name.
     pub(super) name: String,
-    /// Its type; that of the value, wherever it lives.
+    /// The type of the value, also when it is stored in a file.
     #[serde(rename = "type")]
     value_type: String,
-    /// Its scope; nothing for `prompt` and `Final`.
+    /// The scope; nothing for `prompt` and `Final`.
     scope: Option<String>,
-    /// Its size.
+    /// The size.
     size_bytes: u64,
-    /// Whether further writes are refused.
+    /// True if further writes are refused.
     read_only: bool,
-    /// How often it was read.
+    /// The number of reads.
     access_count: u64,
-    /// When it was last written.
+    /// The time of the last write.
     updated_at: Option<String>,
-    /// The value, or the reference to it when it lives in a file.
+    /// The value, or the reference to it when it is stored in a file.
     value: Data,
 }
 

@@ -11,8 +11,8 @@ use crate::args::vars::SpawnArgs;
 use crate::interactive::{Loaded, Session, create, linked};
 use crate::prelude::*;
 
-/// Spawns a child: the parent's run records it first, then its own run begins. A process that dies in between leaves a
-/// child without a run, and the same command makes it.
+/// Spawns a child: the parent's run records the child first, then the child's run starts. A crash in between leaves a
+/// child without a run; running the same command again creates it.
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs) -> Result<Exit, CliError> {
     let parent = session.state(args.target.state)?;
     let prompt = value::text(&args.prompt)?;
@@ -40,14 +40,14 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs
     let now = session.loaded()?.now()?.to_string();
     let problem = variables_problem(id.as_str(), &now, &prompt);
     let (_, id, run, reply) = create(context, problem, &session.root, &Call::Init(init))?;
-    if let Reply::Born { state, .. } = reply {
+    if let Reply::Created { state, .. } = reply {
         let run = Loaded::Variables(Box::new(run));
         context.print(&ChangeReport::of(id.as_str(), &run, state, "spawn", Some(session.id.as_str())))?;
     }
     Ok(Exit::Yes)
 }
 
-/// Records in the parent's run that there is a child, and where it lives.
+/// Records the child and the id of its run in the parent's run.
 fn announce(
     context: &Context,
     session: &mut Session<'_>,
@@ -65,7 +65,7 @@ fn announce(
         ..Init::with_prompt(prompt)
     };
     match session.call(&Call::Init(init))? {
-        Reply::Born { state, .. } => Ok(state),
+        Reply::Created { state, .. } => Ok(state),
         _ => Ok(parent),
     }
 }

@@ -1,29 +1,29 @@
-//! `hence vars status`: how far a state is.
+//! `hence vars status`: the status of a state.
 
 use crate::args::vars::StateArgs;
 use crate::interactive::Session;
 use crate::prelude::*;
 
-/// How far a state is.
+/// The status of a state, with its counts.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StatusReport {
     /// The run's id.
     run: String,
     /// The state.
     state: String,
-    /// `incomplete`, `complete`, `failed` or `cancelled`.
+    /// `incomplete`, `complete`, `error` or `cancelled`.
     status: String,
-    /// How many variables it sees.
+    /// The number of variables it sees.
     variables: usize,
-    /// How many mutations it has had: the token of --if-mutation-count.
+    /// The number of mutations it has had: the token of --if-mutation-count.
     mutation_count: u64,
-    /// How many checkpoints it has.
+    /// The number of its checkpoints.
     checkpoints: usize,
-    /// How many states the run has.
+    /// The number of states in the run.
     states: usize,
-    /// What the run's clock shows.
+    /// The time on the run's clock.
     now: String,
-    /// Where the journal ends.
+    /// The head of the journal.
     head: String,
 }
 
@@ -44,14 +44,14 @@ impl Text for StatusReport {
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
     let run = session.loaded()?;
-    let Some(sight) = run.workspace().sight(state) else { return Ok(Exit::No) };
+    let Some(view) = run.workspace().state_view(state) else { return Ok(Exit::No) };
     context.print(&StatusReport {
         run: session.id.as_str().to_owned(),
         state: state.to_string(),
-        status: sight.state().status().to_string(),
-        variables: sight.visible_count(),
-        mutation_count: sight.state().mutation_count(),
-        checkpoints: sight.state().checkpoints().len(),
+        status: view.state().status().to_string(),
+        variables: view.visible_count(),
+        mutation_count: view.state().mutation_count(),
+        checkpoints: view.state().checkpoints().len(),
         states: run.workspace().states().len(),
         now: run.now()?.to_string(),
         head: run.head().to_string(),

@@ -9,17 +9,17 @@ use crate::prelude::*;
 /// A task with the tasks it spawned.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TreeReport {
-    /// The run it lives in.
+    /// The run of the task.
     run: String,
-    /// Its state there.
+    /// The state of the task in that run.
     state: String,
-    /// How far it is.
+    /// The status.
     status: String,
     /// The distance from the root.
     depth: u8,
-    /// What it was asked.
+    /// The prompt.
     prompt: Option<Data>,
-    /// Its children, in the order they were spawned.
+    /// The children, in the order they were spawned.
     children: Vec<TreeReport>,
 }
 

@@ -1,4 +1,4 @@
-//! Values as a person gives them: an argument, a file, standard input.
+//! Reads values from an argument, a file or standard input.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) fn text(given: &str) -> Result<String, CliError> {
     read(given, input::read_document)
 }
 
-/// Reads a text that may be as large as a value gets.
+/// Reads a text of up to the size limit of values.
 fn large_text(given: &str) -> Result<String, CliError> {
     read(given, input::read_text)
 }
@@ -48,7 +48,7 @@ pub(super) fn typed(args: &ValueArgs) -> Result<(Value, Option<Arc<str>>), CliEr
             return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::GIVE_VALUE));
         }
         (Some(given), Some("number" | "boolean" | "json" | "array" | "null")) => json(given)?,
-        // A type that does not exist is for the rules to refuse.
+        // An unknown type is refused by the rules of variables.
         (Some(given), _) => large_text(given)?.into(),
     };
     Ok((value, value_type.map(Into::into)))

@@ -9,7 +9,7 @@ use crate::args::vars::WatchArgs;
 use crate::interactive::Session;
 use crate::prelude::*;
 
-/// How often the journal is looked at.
+/// The pause between two looks at the journal.
 const POLL_PAUSE: Duration = Duration::from_millis(200);
 
 /// One event as it was recorded.
@@ -17,13 +17,13 @@ const POLL_PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct WatchReport {
     /// The record.
     index: u64,
-    /// When, by the run's clock.
+    /// The time, by the run's clock.
     at: String,
     /// The state that acted.
     state: String,
-    /// What it did.
+    /// The operation.
     action: &'static str,
-    /// What that changed, in words.
+    /// The changes, in words.
     changes: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl WatchReport {
     }
 }
 
-/// Prints what is recorded from a record on, until the state is over or enough was seen.
+/// Prints events from a record on, until the state has ended or enough events were printed.
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &WatchArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
     let mut next = args.from.unwrap_or(session.loaded()?.head().records.get());

@@ -1,4 +1,4 @@
-//! When a result agrees with an expectation.
+//! Compares results with expectations.
 
 use hence_canon::{Object, Value};
 
@@ -16,7 +16,7 @@ pub(super) fn same(expected: &Value, found: &Value) -> bool {
     }
 }
 
-/// Returns whether everything `partial` says is so in `found`.
+/// Returns whether `found` has every member of `partial`.
 pub(super) fn covers(partial: &Value, found: &Value) -> bool {
     match (partial, found) {
         (Value::Object(partial), Value::Object(found)) => members(partial, found, covers),

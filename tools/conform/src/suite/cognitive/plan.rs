@@ -14,7 +14,7 @@ pub(super) fn run(case: &Value) -> Value {
 fn order(document: &Value) -> Result<Value, &'static str> {
     let reading = Skill::read(document);
     for (stage, name) in [(Stage::Load, "load"), (Stage::Plan, "plan"), (Stage::Schedule, "schedule")] {
-        if reading.problems.iter().any(|problem| problem.rule.stage() == stage) {
+        if reading.findings.iter().any(|finding| finding.rule.stage() == stage) {
             return Err(name);
         }
     }

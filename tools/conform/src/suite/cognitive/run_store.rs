@@ -1,4 +1,4 @@
-//! `run_store`: a bounded list of runs, as the reference implementation keeps one; what `get` and `list` saw.
+//! `run_store`: the bounded list of runs of the reference implementation; the results of `get` and `list`.
 //!
 //! `hence` lists the runs of its store, so nothing but these cases needs that list.
 
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use hence_canon::{Object, Value};
 
-/// The number of runs the reference implementation keeps by default.
+/// The default length of the list.
 const RUNS_DEFAULT: usize = 100;
 
 pub(super) fn run(case: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! How the flagged cases came out.
+//! Counts of the flagged cases.
 
 use crate::report::Report;
 

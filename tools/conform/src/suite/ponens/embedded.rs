@@ -41,7 +41,7 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
             };
             report.case(&format!("check/{name}/{id}"), outcome);
         }
-        // The recorded exit code stands for the recorded verdicts; it binds where those are the strict ones.
+        // The recorded exit code follows from the recorded verdicts; it is compared where those are the strict ones.
         if !overruled {
             for (key, fail_on) in [("exit_code", FailOn::Error), ("exit_code_strict", FailOn::Warning)] {
                 let wanted = expected.get(key).and_then(Value::as_i64) == Some(0);

@@ -87,7 +87,7 @@ fn written(report: &GoalsReport) -> Value {
         ("goals_weakly_specified", summary.goals_weakly_specified),
     ]);
     let derived = report.derived.iter().map(|residual| match without_prose(&residual.into()) {
-        // The recorded ones do not say who surfaced them.
+        // The recorded ones do not name who surfaced them.
         Value::Object(residual) => residual.without("source").into(),
         other => other,
     });

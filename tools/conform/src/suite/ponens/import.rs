@@ -58,7 +58,7 @@ fn check(input: &[u8], format: Format, surroundings: &Surroundings, case: &Value
     }
 }
 
-/// That something was consumed before it was produced is a fact about the log, and must be told.
+/// That something was consumed before it was produced is a fact about the log, and must be reported.
 fn valid(trace: &Value) -> Result<(), String> {
     let report = validate(trace);
     let errors = report.errors().filter(|finding| finding.rule != Rule::FlowOrder);
@@ -169,7 +169,7 @@ fn action(expected: &Value, found: &Value) -> Result<(), String> {
     }
 }
 
-/// Results agree but for the sentence that stands for an error without a message.
+/// Results agree except for the sentence that replaces an error without a message.
 fn result(expected: &Value, found: &Value) -> Result<(), String> {
     let recorded = at(expected, "/result_summary");
     let stock =

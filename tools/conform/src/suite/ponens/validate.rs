@@ -65,7 +65,7 @@ fn written(level: String, rule: String, subject: String) -> Written {
     (level, rule, subject)
 }
 
-/// The rule of a mutation is found at the level it says; `ok` means it is not found at all.
+/// The rule of a mutation is found at the level the case names; `ok` means it is not found at all.
 fn level(value: &Value, rule: &str, expected: Option<&str>) -> Result<(), String> {
     let report = validate(value);
     let worst = report

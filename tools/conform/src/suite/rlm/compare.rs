@@ -52,7 +52,7 @@ fn variables(expected: &Value, found: &Value) -> Result<(), String> {
     }
     for (name, expected) in expected.iter() {
         let variable = found.get(name).unwrap_or(&Value::Null);
-        // The data shows the members of `metadata` beside the others.
+        // The data shows the members of `metadata` next to the others.
         let look = |key: &str| variable.get(key).or_else(|| variable.get("metadata")?.get(key)).cloned();
         members(expected, look).map_err(|reason| format!("{name}: {reason}"))?;
     }

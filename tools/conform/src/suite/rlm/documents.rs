@@ -57,7 +57,7 @@ fn survives(value: &Value) -> Result<(), String> {
         Err(refusal) if refusal.code() == "invalid_id" => return Ok(()),
         Err(refusal) => return Err(format!("not imported: {refusal}")),
     }
-    let given = world.workspace.sight(state).map(export).ok_or("there is no state")?;
+    let given = world.workspace.state_view(state).map(export).ok_or("there is no state")?;
     let verdict = Verdict::of(&given);
     if !verdict.is_valid() {
         return Err(format!("exported: {verdict}"));

@@ -2,7 +2,7 @@
 
 use hence_canon::{Object, Value};
 
-/// Replaces `{"$repeat": x, "times": n}` by the text it stands for, everywhere in `value`.
+/// Replaces `{"$repeat": x, "times": n}` by the repeated text, everywhere in `value`.
 pub(super) fn expand(value: &Value) -> Value {
     match value {
         Value::Object(object) => match repeated(object) {

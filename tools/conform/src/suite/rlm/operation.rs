@@ -17,7 +17,7 @@ pub(super) fn read_op(object: &Object) -> Read<Op> {
         "set_final" => Op::Set(op.set(Name::final_answer().shared())?),
         "get" => {
             let raw = op.boolean("raw")?.unwrap_or(false);
-            let form = if raw { Form::Raw } else { Form::Loaded };
+            let form = if raw { ReadForm::Raw } else { ReadForm::Loaded };
             Op::Get(Get { name: op.name("name"), scope: op.scope()?, form })
         }
         "delete" => Op::Delete(Delete {
@@ -72,7 +72,7 @@ pub(super) fn read_init(object: &Object) -> Read<Init> {
 pub(super) fn answer(reply: &Reply) -> Object {
     let names = |names: &[Name]| names.iter().map(Name::shared).collect::<Value>();
     let members: Vec<(&str, Value)> = match reply {
-        Reply::Born { status, .. } | Reply::Status(status) => vec![("status", (*status).into())],
+        Reply::Created { status, .. } | Reply::Status(status) => vec![("status", (*status).into())],
         Reply::Written(written) => {
             let warnings = written.warnings.iter().map(|warning| warning.code());
             let mut members = vec![("operation", written.operation.into())];

@@ -42,8 +42,8 @@ fn check(case: &Value) -> Result<(), String> {
 }
 
 fn check_state(world: &World, handle: &str, expected: &Value) -> Result<(), String> {
-    let sight = world.workspace.sight(world.handle(handle)).ok_or("there is no such state")?;
-    let document = export(sight);
+    let view = world.workspace.state_view(world.handle(handle)).ok_or("there is no such state")?;
+    let document = export(view);
     let verdict = Verdict::of(&document);
     if !verdict.is_valid() {
         return Err(format!("its document is not valid: {verdict:?}"));
@@ -64,7 +64,7 @@ fn perform(world: &mut World, op: &Value) -> Value {
     }
 }
 
-/// Runs operations several times; stops at the first failure and says in which round.
+/// Runs operations several times; stops at the first failure and reports its round.
 fn repeat(world: &mut World, object: &Object) -> Value {
     let times = object.get("times").and_then(Value::as_u64).unwrap_or_default();
     let ops = object.get("ops").and_then(Value::as_array).unwrap_or_default();

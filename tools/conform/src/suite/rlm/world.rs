@@ -1,4 +1,4 @@
-//! The world a case runs in: a workspace, its events, its files and a clock that moves only when a case says so.
+//! The world of a case: a workspace, its events, its files and a clock that only the case moves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct World {
     handles: BTreeMap<String, StateId>,
 }
 
-/// What an operation answered: members of a result, or the code of a refusal.
+/// The answer to an operation: members of a result, or the code of a refusal.
 pub(super) type Answer = Result<Object, String>;
 
 impl World {
@@ -33,7 +33,7 @@ impl World {
         })
     }
 
-    /// Returns the state behind a handle; an unused id when the handle is unknown.
+    /// Returns the state of a handle; an unused id when the handle is unknown.
     pub(super) fn handle(&self, handle: &str) -> StateId {
         self.handles.get(handle).copied().unwrap_or(StateId::from_number(u32::MAX))
     }
@@ -83,7 +83,7 @@ impl World {
             op = op.with("state_id", *known);
         }
         let reply = self.call(&Call::Init(read_init(&op)?))?.map_err(code)?;
-        if let Reply::Born { state, .. } = &reply {
+        if let Reply::Created { state, .. } = &reply {
             self.handles.insert(handle, *state);
         }
         Ok(answer(&reply))
@@ -114,7 +114,7 @@ impl World {
 
     fn remove_spill(&mut self, state: StateId, name: &str, mode: &str) -> Answer {
         let name: Name = name.parse().map_err(|_| "invalid_name".to_owned())?;
-        let found = self.workspace.sight(state).and_then(|sight| sight.find(&name));
+        let found = self.workspace.state_view(state).and_then(|view| view.find(&name));
         let Some(Stored::Spilled(spill)) = found.map(|found| found.variable.stored.clone()) else {
             return Err("not_found".to_owned());
         };

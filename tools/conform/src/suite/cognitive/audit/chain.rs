@@ -9,7 +9,7 @@ const OWN: &str = "_record_hash";
 const KEYED: &str = "_record_hmac";
 const GENESIS: &str = "genesis";
 
-/// What ties a record to the one before it.
+/// The link of a record to the one before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Link {
     /// The hash of the record before, or `genesis`.
@@ -39,20 +39,20 @@ fn hashed_text(record: &Object) -> String {
     ascii_json(&record.without(OWN).without(KEYED).into())
 }
 
-/// What checking a log gave.
+/// The result of checking a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Verification {
     /// Lines that hold something.
     pub(super) total: usize,
     /// The first line that does not hold, from 1.
     pub(super) first_broken_line: Option<usize>,
-    /// How many checks failed.
+    /// The number of failed checks.
     pub(super) error_count: usize,
 }
 
 impl Verification {
-    /// Returns whether every check passed. It says nothing about records cut off at the end: only a head kept
-    /// elsewhere could.
+    /// Returns whether every check passed. Records cut off at the end are not noticed: that needs a head stored
+    /// elsewhere.
     pub(super) fn is_valid(&self) -> bool {
         self.error_count == 0
     }
@@ -65,7 +65,7 @@ impl Verification {
     }
 }
 
-/// Checks the lines of a log: each is JSON, names the hash before it, and hashes to what it says; with a key, each
+/// Checks the lines of a log: each is JSON, names the hash before it, and has the hash it states; with a key, each
 /// carries its HMAC. A record without its hash, or without its HMAC when there is a key, does not hold.
 pub(super) fn verify<'a>(lines: impl IntoIterator<Item = &'a str>, key: Option<&[u8]>) -> Verification {
     let mut verification = Verification::default();

@@ -2,9 +2,9 @@
 
 use hence_canon::{Object, Value};
 
-/// The longest text that is kept whole, in characters.
+/// The longest text that is not cut, in characters.
 const TEXT_CHARACTERS_MAX: usize = 2048;
-/// The most items or members that are kept.
+/// The largest number of items or members that are not cut.
 const ITEMS_MAX: usize = 100;
 
 const REDACTED: &str = "[REDACTED]";

@@ -1,10 +1,10 @@
-//! When a run agrees with what a case expects.
+//! Compares a run with the expectation of a case.
 
 use hence_canon::{Object, Value};
 
 use super::super::matching::{self, same, same_in_any_order};
 
-/// The facets whose order means nothing in cases that say so.
+/// The members whose order does not matter in cases marked `unordered`.
 const UNORDERED: [&str; 3] = ["events", "calls", "step_results"];
 /// Members of a state that are about the run rather than about what was written.
 const ABOUT_THE_RUN: [&str; 3] = ["status", "current_step", "written_targets"];
@@ -56,7 +56,7 @@ pub(crate) fn covers(sane: &Value, found: &Value) -> bool {
     })
 }
 
-/// A state that says nothing about what was written means that nothing was.
+/// A state without written targets means that nothing was written.
 fn covers_state(expected: &Value, found: &Value) -> bool {
     let written = |value: &Value| {
         let members = value.as_object().into_iter().flat_map(Object::iter);

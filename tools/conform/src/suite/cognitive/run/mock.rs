@@ -1,4 +1,4 @@
-//! Capabilities that do what a case says, in virtual time.
+//! Capabilities that follow the script of a case, in virtual time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a run came to, as the cases write it.
+//! Writes the report of a run in the form of the cases.
 
 use hence_canon::{Object, Value};
 use hence_cognition::run::{NestedRun, RunFailure, RunReport};
