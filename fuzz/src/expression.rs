@@ -1,4 +1,4 @@
-//! What must hold of any text that is taken for an expression.
+//! Properties of reading any text as an expression.
 
 use hence_canon::{Value, parse};
 use hence_cognition::expression::{EvaluateError, Expression, LENGTH_BYTES_MAX, NESTING_MAX};
@@ -14,7 +14,7 @@ fn memory() -> Memory {
     Memory::new(inputs, Frame::default())
 }
 
-/// Reading and evaluating never panic, give the same twice, and mean what brackets and `not` say they mean.
+/// Reading and evaluating never panic and are repeatable, and brackets and `not` mean what they should.
 pub fn expression(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let expression = match text.parse::<Expression>() {
@@ -45,7 +45,7 @@ pub fn expression(bytes: &[u8]) {
     );
 }
 
-/// Whether one more level could be one too many: no more levels than brackets and `not`s.
+/// Returns whether one more level could exceed the limit: there are at most as many levels as brackets and `not`s.
 fn is_near_the_limit(text: &str) -> bool {
     text.matches(['(', '[']).count() + text.matches("not").count() + 2 > NESTING_MAX
 }

@@ -1,10 +1,10 @@
-//! What must hold of any bytes that are taken for the log of an agent.
+//! Properties of importing any bytes as the log of an agent.
 
 use hence_canon::{Value, canonical_bytes};
 use hence_review::import::{Format, ImportError, Imported, Importer, Surroundings, describe, detect, import};
 use hence_review::validate::{Rule, validate};
 
-/// How many bytes come at a time, when they do not come all at once.
+/// The sizes of the pieces in which the bytes are fed to the importer.
 const WIDTHS: &[usize] = &[1, 7, 4096];
 
 /// Importing never panics, gives traces without errors, and gives the same however the bytes come.

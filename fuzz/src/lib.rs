@@ -1,4 +1,4 @@
-//! What must hold of any bytes. Each function is a fuzz target (`cargo +nightly fuzz run parser`); the test
+//! Properties that hold for any bytes. Each function is a fuzz target (CONTRIBUTING.md shows the commands); the test
 //! `fuzz_targets` of the engine runs the same functions over a small corpus on every machine.
 
 use std::num::NonZeroUsize;
@@ -8,7 +8,7 @@ use hence_engine::{Engine, Evidence, NoBlobs};
 use hence_journal::verify::{Level, Outcome, check_bytes, check_chain};
 use hence_journal::{Chained, Lines, Reader, RecordIndex, read_tail};
 
-/// What can be read can be written and read again; both parsers agree on what has no defect.
+/// A parsed value is written and read back unchanged; both parsers agree on documents without defects.
 pub fn parser(bytes: &[u8]) {
     let lenient = parse_lenient(bytes);
     let Ok(value) = parse(bytes) else {

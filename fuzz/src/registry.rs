@@ -1,4 +1,4 @@
-//! What must hold of any bytes that are taken for a capabilities file.
+//! Properties of reading any bytes as a capabilities file.
 
 use std::path::PathBuf;
 

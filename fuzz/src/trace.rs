@@ -1,4 +1,4 @@
-//! What must hold of any bytes that are taken for a review trace.
+//! Properties of reading any bytes as a review trace.
 
 use hence_canon::{JsonPointer, Value, canonical_bytes, parse};
 use hence_review::ContentHash;
@@ -9,7 +9,7 @@ use hence_review::model::{decode, encode};
 use hence_review::validate::{Finding, Rule, validate, validate_canonical, validate_read};
 use hence_review::wire::Trace;
 
-/// How many artifacts are asked for their ancestors and descendants.
+/// The number of artifacts whose ancestors and descendants are checked.
 const ARTIFACTS_ASKED: usize = 8;
 
 /// Validating and decoding never panic and agree with each other; findings lead to places; lineage runs both ways.
@@ -29,7 +29,7 @@ pub fn trace(bytes: &[u8]) {
     let _ = grade(&trace, &lineage, &validate(&value));
 }
 
-/// Every finding stands at a place of the document, or at a member that is missing there.
+/// Every finding points to a place of the document, or to a member that is missing there.
 fn judged(value: &Value) {
     let report = validate(value);
     let there = |finding: &Finding| {
@@ -48,7 +48,7 @@ fn judged(value: &Value) {
     assert!(strict.errors().count() >= report.errors().count());
 }
 
-/// What fits the model is written so that it reads as the same again, and its hash does not depend on spelling.
+/// A trace that fits the model is written and read back unchanged, and its hash does not depend on spelling.
 fn decoded(value: &Value) {
     let strict = validate_canonical(value);
     let hash = ContentHash::of(value);
@@ -78,7 +78,7 @@ fn looked_up(trace: &Trace) {
     }
 }
 
-/// What an artifact came from has it among what came of it, and the other way round.
+/// Every ancestor of an artifact has it among its descendants, and the other way round.
 fn derived(trace: &Trace, lineage: &Lineage) {
     let ids = trace.artifacts().iter().filter_map(|artifact| artifact.id()).take(ARTIFACTS_ASKED);
     for id in ids {

@@ -8,9 +8,7 @@ mod corpus;
 #[path = "../../../fuzz/src/expression.rs"]
 mod target;
 
-use corpus::{Numbers, variant};
-
-/// How many variants of each seed the target is given.
+/// The number of variants of each seed.
 const VARIANTS: u64 = 2000;
 
 const TELLING: &[u8] = b" ()[]\"'.,=<>!abcdinortuls0123456789-+e_\\\xc3\xa9\n";
@@ -32,9 +30,5 @@ fn expressions_hold_over_the_corpus() {
         &format!("{}true", "not ".repeat(198)),
         &format!("[{}]", "1,".repeat(500)),
     ];
-    let mut numbers = Numbers::new();
-    for seed in seeds {
-        target::expression(seed.as_bytes());
-        (0..VARIANTS).for_each(|_| target::expression(&variant(seed.as_bytes(), TELLING, &mut numbers)));
-    }
+    corpus::run("expression", target::expression, seeds, TELLING, VARIANTS);
 }

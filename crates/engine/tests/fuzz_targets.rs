@@ -9,10 +9,9 @@ mod corpus;
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
-use corpus::{Numbers, variant};
 use hence_state::Profile;
 
-/// How many variants of each seed every target is given.
+/// The number of variants of each seed.
 const VARIANTS: u64 = 300;
 
 const TELLING: &[u8] = b"\n\r\0 {}[]\",:0123456789abcdefuE.-+\\\xef\xff";
@@ -33,30 +32,22 @@ fn seeds() -> Vec<Vec<u8>> {
     documents.into_iter().chain(lines).chain(journals).collect()
 }
 
-fn run(target: fn(&[u8])) {
-    let mut numbers = Numbers::new();
-    for seed in seeds() {
-        target(&seed);
-        (0..VARIANTS).for_each(|_| target(&variant(&seed, TELLING, &mut numbers)));
-    }
-}
-
 #[test]
 fn the_parser_holds_over_the_corpus() {
-    run(targets::parser);
+    corpus::run("parser", targets::parser, seeds(), TELLING, VARIANTS);
 }
 
 #[test]
 fn the_scanner_holds_over_the_corpus() {
-    run(targets::scanner);
+    corpus::run("scanner", targets::scanner, seeds(), TELLING, VARIANTS);
 }
 
 #[test]
 fn the_reader_holds_over_the_corpus() {
-    run(targets::reader);
+    corpus::run("reader", targets::reader, seeds(), TELLING, VARIANTS);
 }
 
 #[test]
 fn the_verifier_holds_over_the_corpus() {
-    run(targets::verifier);
+    corpus::run("verifier", targets::verifier, seeds(), TELLING, VARIANTS);
 }

@@ -8,9 +8,7 @@ mod corpus;
 #[path = "../../../fuzz/src/registry.rs"]
 mod target;
 
-use corpus::{Numbers, variant};
-
-/// How many variants of each seed the target is given.
+/// The number of variants of each seed.
 const VARIANTS: u64 = 600;
 
 const TELLING: &[u8] = b" \n\t:-{}[]\"'#&*!|>%@,?0123456789abcdeflmnrstu.$~\\\xc3\xa9\xff";
@@ -40,9 +38,6 @@ const MODEL: &str = r#"{"capabilities": {"ask": {"description": "Asks", "effects
 
 #[test]
 fn capabilities_files_hold_over_the_corpus() {
-    let mut numbers = Numbers::new();
-    for seed in ["", "capabilities: {}", "capabilities: {a: 1}\nmore: 2", COMMAND, MODEL] {
-        target::registry(seed.as_bytes());
-        (0..VARIANTS).for_each(|_| target::registry(&variant(seed.as_bytes(), TELLING, &mut numbers)));
-    }
+    let seeds = ["", "capabilities: {}", "capabilities: {a: 1}\nmore: 2", COMMAND, MODEL];
+    corpus::run("registry", target::registry, seeds, TELLING, VARIANTS);
 }

@@ -13,9 +13,7 @@ mod trace;
 #[path = "../../../fuzz/src/import.rs"]
 mod import;
 
-use corpus::{Numbers, variant};
-
-/// How many variants of each seed a target is given.
+/// The number of variants of each seed.
 const VARIANTS: u64 = 400;
 
 const TELLING: &[u8] = b" \n:{}[]\",0123456789abcdeflmnrstu.-+\\\x1b\xc3\xa9\xff";
@@ -75,19 +73,18 @@ const PROTOBUF: &[u8] = b"\x0a\x1e\x12\x1c\x12\x1a\x0a\x10tttttttttttttttt\x12\x
 
 #[test]
 fn traces_hold_over_the_corpus() {
-    let mut numbers = Numbers::new();
-    for seed in ["", "null", "[[]]", r#"{"actions": 3}"#, CIRCLE, TRACE] {
-        trace::trace(seed.as_bytes());
-        (0..VARIANTS).for_each(|_| trace::trace(&variant(seed.as_bytes(), TELLING, &mut numbers)));
-    }
+    let seeds = ["", "null", "[[]]", r#"{"actions": 3}"#, CIRCLE, TRACE];
+    corpus::run("trace", trace::trace, seeds, TELLING, VARIANTS);
 }
 
 #[test]
 fn logs_hold_over_the_corpus() {
-    let mut numbers = Numbers::new();
     let seeds = [CLAUDE, CODEX, GEMINI, OTLP, LANGFUSE].map(str::as_bytes);
-    for seed in seeds.into_iter().chain([PROTOBUF, b""]) {
-        import::import_log(seed);
-        (0..VARIANTS / 4).for_each(|_| import::import_log(&variant(seed, TELLING, &mut numbers)));
-    }
+    corpus::run(
+        "import",
+        import::import_log,
+        seeds.into_iter().chain([PROTOBUF, b""]),
+        TELLING,
+        VARIANTS / 4,
+    );
 }

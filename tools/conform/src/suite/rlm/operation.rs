@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 use hence_variables::{
-    Delete, Form, Get, Init, Name, Op, Origin, Rename, Reply, Rollback, Set, TakeCheckpoint,
+    Delete, Get, Init, Name, Op, Origin, ReadForm, Rename, Reply, Rollback, Set, TakeCheckpoint,
 };
 
 /// The code of a refusal. A member of the wrong kind never reaches the store, so its code is given here.
