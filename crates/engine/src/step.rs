@@ -72,7 +72,7 @@ pub enum Attempt {
 /// Why a step's work cannot be done now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// Something is not as it should be. Once it is mended, the run goes on.
+    /// Something is not as it should be. Once it is fixed, the run goes on.
     Trouble(String),
     /// Somebody has to say something first. Once they have, the run goes on.
     Waiting(String),

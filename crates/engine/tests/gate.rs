@@ -152,7 +152,7 @@ fn a_blocked_step_is_recorded_tried_again_and_amended() {
     assert_eq!(blocked.to_string(), "record 6: step Verify is blocked: record 6 after 4 others");
     holds(&engine, &problem(&first), &sink, Completeness::Incomplete);
 
-    // Nothing was mended: the same step is blocked again, and the first refusal stays.
+    // Nothing was fixed: the same step is blocked again, and the first refusal stays.
     assert!(matches!(resume(&engine, &first, &mut sink, None), Err(RunError::Blocked(_))));
     holds(&engine, &problem(&first), &sink, Completeness::Incomplete);
 

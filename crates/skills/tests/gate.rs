@@ -205,7 +205,7 @@ fn steps(sink: &MemorySink) -> Vec<String> {
 }
 
 #[test]
-fn a_blocked_step_is_asked_again_until_the_world_is_mended() {
+fn a_blocked_step_is_executed_again_until_the_cause_is_fixed() {
     let (case, world) = (Case::new(3), World::default());
     let (sink, blocked) = case.start(&world);
     assert_eq!(blocked.unwrap().to_string(), "record 3: step test is blocked: 1 < 3");

@@ -226,7 +226,7 @@ fn a_large_output_is_kept_outside_the_journal() {
 }
 
 #[test]
-fn an_altered_outcome_is_found_even_when_the_chain_is_mended_by_no_one() {
+fn an_altered_outcome_breaks_the_chain_and_is_not_resumed() {
     let case = Case::new(PARALLEL, FailureMode::FailFast);
     let (_, sink) = case.run(&World::default(), 2);
     let text = String::from_utf8(sink.journal).unwrap().replacen(r#""v":2"#, r#""v":9"#, 1);

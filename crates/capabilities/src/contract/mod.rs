@@ -11,7 +11,7 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 
 pub(crate) use plain::{exact, plain};
 
-/// How many ways in which a value does not fit are told: enough to mend it, few enough to read.
+/// How many ways in which a value does not fit are told: enough to fix it, few enough to read.
 pub const MISMATCHES_MAX: usize = 50;
 
 /// How long the message of one mismatch may be: a schema may repeat itself in it.

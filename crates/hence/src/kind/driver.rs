@@ -21,7 +21,7 @@ use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
 
 /// A program that a [`RunDriver`] can drive, with what it calls.
-pub(crate) trait Driveable {
+pub(crate) trait Drivable {
     /// The program.
     type Program<'a>: Program
     where
@@ -150,7 +150,7 @@ const WAITING: &str = "waiting";
 impl RunDriver<'_> {
     /// Starts a run and drives it. The same program with the same problem under the same id is the same run: it is
     /// resumed, never executed twice.
-    pub(crate) fn start<K: Driveable>(
+    pub(crate) fn start<K: Drivable>(
         &self,
         kind: &K,
         policies: Option<&Value>,
@@ -174,7 +174,7 @@ impl RunDriver<'_> {
     }
 
     /// Stores the first records of a fork and drives it, and says what it shares.
-    pub(crate) fn create_shared<'a, K: Driveable>(
+    pub(crate) fn create_shared<'a, K: Drivable>(
         &self,
         kind: &'a K,
         run: Run<'_, K::Program<'a>>,
@@ -190,7 +190,7 @@ impl RunDriver<'_> {
     }
 
     /// Stores the first records of a run and drives it.
-    pub(crate) fn create<'a, K: Driveable>(
+    pub(crate) fn create<'a, K: Drivable>(
         &self,
         kind: &'a K,
         run: Run<'_, K::Program<'a>>,
@@ -211,7 +211,7 @@ impl RunDriver<'_> {
     ///
     /// The journal is judged before the run is opened for writing, so that a run that is refused keeps every byte, a torn
     /// tail included; a run that has ended needs no writer at all.
-    pub(crate) fn resume<K: Driveable>(&self, kind: &K) -> Result<Exit, CliError> {
+    pub(crate) fn resume<K: Drivable>(&self, kind: &K) -> Result<Exit, CliError> {
         let (store, id) = (self.store, self.id);
         // Nobody may append after something that is not a record, whatever comes before it.
         if let Condition::Damaged(reason) = store.summary(id)?.condition {
@@ -240,7 +240,7 @@ impl RunDriver<'_> {
         self.drive(kind, run.with_gate(gate), opened.writer, start)
     }
 
-    fn read_back<'g, 'a, K: Driveable>(
+    fn read_back<'g, 'a, K: Drivable>(
         &self,
         kind: &'a K,
     ) -> Result<(Run<'g, K::Program<'a>>, bool), CliError> {
@@ -253,7 +253,7 @@ impl RunDriver<'_> {
     }
 
     /// Drives the run as far as it goes, each record durable before the next.
-    fn drive<'a, K: Driveable>(
+    fn drive<'a, K: Drivable>(
         &self,
         kind: &'a K,
         mut run: Run<'_, K::Program<'a>>,
@@ -310,7 +310,7 @@ impl RunDriver<'_> {
         }
     }
 
-    fn report<'a, K: Driveable>(
+    fn report<'a, K: Drivable>(
         &self,
         kind: &'a K,
         run: &Run<'_, K::Program<'a>>,
@@ -321,7 +321,7 @@ impl RunDriver<'_> {
     }
 
     /// Prints the report of a run; a failed run is a finding.
-    fn report_as<'a, K: Driveable>(
+    fn report_as<'a, K: Drivable>(
         &self,
         kind: &'a K,
         run: &Run<'_, K::Program<'a>>,

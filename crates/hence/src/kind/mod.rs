@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 
-pub(crate) use driver::{DriveOptions, Driveable, RunDriver, RunEnd};
+pub(crate) use driver::{Drivable, DriveOptions, RunDriver, RunEnd};
 pub(crate) use reason::{RunReport, start as start_reason};
 pub(crate) use skill::{SkillRunReport, StoredSkillRun, start as start_skill};
 

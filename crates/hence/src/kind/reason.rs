@@ -16,7 +16,7 @@ use hence_store::{AttachmentName, RunId};
 
 use super::driver::Calls;
 use super::fork;
-use super::{DriveOptions, Driveable, OpenRun, Purpose, RunDriver, RunEnd};
+use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
@@ -327,7 +327,7 @@ fn share(
     Ok(())
 }
 
-impl Driveable for PlannedRun {
+impl Drivable for PlannedRun {
     type Program<'a> = Reason;
     type Report = RunReport;
 

@@ -20,7 +20,7 @@ use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
 
 use super::driver::Calls;
-use super::{DriveOptions, Driveable, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
+use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
@@ -262,7 +262,7 @@ impl OpenRun for StoredSkillRun {
     }
 }
 
-impl Driveable for StoredSkillRun {
+impl Drivable for StoredSkillRun {
     type Program<'a> = SkillProgram<'a>;
     type Report = SkillRunReport;
 

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::kind::{
-    DriveOptions, Driveable as _, OpenRun as _, RunDriver, StoredSkillRun, whole_records, with_blobs,
+    Drivable as _, DriveOptions, OpenRun as _, RunDriver, StoredSkillRun, whole_records, with_blobs,
 };
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
