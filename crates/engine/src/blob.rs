@@ -1,45 +1,45 @@
-//! Large values: kept by their digest, referenced from records and states.
+//! Blobs: large values, stored by their digest and referenced from records and states.
 
 use std::collections::BTreeMap;
 
 use hence_canon::{Canonical, Digest, Object, ParseError, Value, parse};
 
-/// Outputs above this size are kept outside the journal. 10 KiB is the inline limit of the documents.
+/// Outputs above this size are stored as blobs. 10 KiB is the inline limit of the documents.
 pub const INLINE_VALUE_BYTES_MAX: usize = 10 * 1024;
 const _: () = assert!(INLINE_VALUE_BYTES_MAX < hence_journal::LINE_BYTES_MAX);
 
 /// The member that marks a reference.
 const REFERENCE_KEY: &str = "$blob";
-/// What is kept is canonical JSON.
+/// The media type of a blob, which is canonical JSON.
 const MEDIA_TYPE: &str = "application/json";
 
-/// Where large values are fetched from.
+/// A source of blobs.
 pub trait Blobs {
     /// Returns the bytes with that digest, or `None` when there are none.
     ///
     /// # Errors
-    /// A description of what kept them from being read.
+    /// The error of reading them.
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, Box<dyn std::error::Error + Send + Sync>>;
 }
 
-/// A large value that cannot be had.
+/// A blob that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// Nobody has it.
+    /// The blob does not exist.
     #[error("blob {0} is missing")]
     Missing(Digest),
     /// It could not be read.
     #[error("blob {digest} could not be read: {source}")]
     Unreadable {
-        /// Which.
+        /// The blob.
         digest: Digest,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Its bytes do not have the digest they are kept under.
+    /// Its bytes do not have the digest they are stored under.
     #[error("blob {expected} holds bytes that hash to {found}")]
     Altered {
-        /// The digest it is kept under.
+        /// The digest it is stored under.
         expected: Digest,
         /// The digest of its bytes.
         found: Digest,
@@ -47,14 +47,14 @@ pub enum BlobError {
     /// Its bytes are no JSON.
     #[error("blob {digest}: {source}")]
     NotJson {
-        /// Which.
+        /// The blob.
         digest: Digest,
-        /// What is wrong.
+        /// The defect.
         source: ParseError,
     },
 }
 
-/// No blobs: for profiles that keep everything inline, and for verifying a bare journal.
+/// No blobs: for profiles that store everything inline, and for verifying a bare journal.
 pub struct NoBlobs;
 
 impl Blobs for NoBlobs {
@@ -69,7 +69,7 @@ impl Blobs for BTreeMap<Digest, Vec<u8>> {
     }
 }
 
-/// Makes the reference that stands for a large value.
+/// Makes the reference that replaces a large value in records and states.
 pub fn reference(value: &Canonical) -> Canonical {
     let members: [(&str, Value); 3] = [
         ("sha256", value.digest().into()),

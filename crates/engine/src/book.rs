@@ -37,7 +37,7 @@ pub struct Book<'g> {
     gate: Option<Box<dyn Gate + 'g>>,
 }
 
-/// The facts that a new book is opened with.
+/// The inputs of a new book.
 pub struct BookStart {
     /// The problem.
     pub problem: Arc<ProblemSpec>,
@@ -89,8 +89,8 @@ pub enum BookError {
     },
 }
 
-/// A checkpoint or a rollback, which somebody asks for from outside. Its record changes which step comes next, never what
-/// was recorded.
+/// A checkpoint or a rollback, as somebody asks for it. Its record may change which step comes next, never what was
+/// recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// Names the state after a record.
@@ -153,7 +153,7 @@ impl<'g> Book<'g> {
         Ok((book, sealed))
     }
 
-    /// Puts the run under a gate, or under none.
+    /// Sets the gate; `None` for a run without policies.
     pub fn set_gate(&mut self, gate: Option<Box<dyn Gate + 'g>>) {
         self.gate = gate;
     }
@@ -224,7 +224,7 @@ impl<'g> Book<'g> {
         if !large || self.profile.large_values == LargeValueRule::Inline {
             return Ok(Outcome::Success(output));
         }
-        // The value is stored before the record that names it: a crash between the two leaves a blob nobody names.
+        // The blob is stored before the record that names it: a crash in between leaves a blob that no record names.
         let index = self.next_index();
         sink.put_blob(&output).map_err(|source| BookError::Sink { index, source })?;
         Ok(Outcome::Success(blob::reference(&output)))
@@ -366,7 +366,7 @@ impl<'g> Book<'g> {
     }
 
     fn restore_policy_state(&mut self, to: RecordIndex) {
-        // Stored together with the state, which has been found.
+        // Policy snapshots are stored together with states, and the state of `to` exists.
         if let Some(policy_state) = self.policy_snapshots.get(&to) {
             self.policy_state = policy_state.clone();
         }
@@ -377,7 +377,7 @@ impl<'g> Book<'g> {
         self.fold.checkpoints()
     }
 
-    /// The compat profile is another engine's, and that one knows no checkpoints.
+    /// Refuses checkpoints in the compat profile: the engine it reproduces has none.
     fn only_strict(&self) -> Result<(), BookError> {
         match self.profile.name {
             ProfileName::Strict => Ok(()),
@@ -463,7 +463,7 @@ impl<'g> Book<'g> {
     }
 }
 
-/// The compat profile says nothing about its clock; the strict one says whether a replay can compute the times.
+/// Returns the clock member of a header: compat has none, strict says whether a replay can compute the times.
 fn clock_mark(profile: &Profile, clock: &Clock) -> Option<ClockSource> {
     match (profile.clock, clock) {
         (hence_state::ClockRule::Frozen, _) => None,

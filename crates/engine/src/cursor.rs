@@ -1,11 +1,11 @@
-//! Which record may come next. One machine for running, resuming and verifying.
+//! The cursor of the built-in program: decides which record may come next, for running, resuming and verifying.
 
 use std::sync::Arc;
 
 use hence_journal::LoopAction;
 use hence_state::{CompletionRule, LoopFailureRule, Profile, StepStatus};
 
-/// Where a run stands in its policy.
+/// The position of a run in its routing policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor {
     steps: Vec<Arc<str>>,
@@ -62,7 +62,7 @@ impl Cursor {
         self.iteration
     }
 
-    /// Takes a step.
+    /// Moves past a step.
     pub(crate) fn step(&mut self, name: &str, status: StepStatus) -> Result<(), FlowError> {
         let Some(step) =
             self.next_step().filter(|step| self.steps.get(*step).is_some_and(|next| &**next == name))
@@ -81,7 +81,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Takes a loop's decision.
+    /// Moves past a loop's decision.
     pub(crate) fn decision(
         &mut self,
         action: LoopAction,
@@ -112,7 +112,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Takes the record of completion.
+    /// Moves past the completion.
     pub(crate) fn complete(&mut self) -> Result<(), FlowError> {
         if !self.all_steps_done() {
             return Err(FlowError::Flow);

@@ -1,15 +1,15 @@
-//! What differs between two values.
+//! The differences between two values.
 
 use hence_canon::{JsonPointer, Value};
 
 /// One place at which two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where.
+    /// The place.
     pub pointer: JsonPointer,
-    /// What the first value has there.
+    /// The part of the first value there.
     pub left: Option<Value>,
-    /// What the second value has there.
+    /// The part of the second value there.
     pub right: Option<Value>,
 }
 

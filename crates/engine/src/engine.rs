@@ -1,4 +1,4 @@
-//! The engine: what it can run, and running it.
+//! The engine: the steps and routing policies it knows, and planning a request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::plan::{self, Plan};
 use crate::policies::{Policies, RegisterError};
 use crate::{Callees, Model, Request, Step};
 
-/// Knows steps and policies; plans requests. Cheap to clone.
+/// Knows steps and routing policies, and plans requests. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) policies: Policies,
@@ -18,7 +18,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Makes an engine with the built-in skill `reason` and nothing else.
+    /// Makes an engine with the built-in program `reason` and nothing else.
     pub fn new() -> Self {
         Self { policies: Policies::built_in(), model: None, callees: None }
     }
@@ -29,7 +29,7 @@ impl Engine {
         Self { model: Some(model), ..self }
     }
 
-    /// Gives the engine what bound steps can call.
+    /// Gives the engine the capabilities that bound steps can call.
     #[must_use]
     pub fn with_callees(self, callees: Arc<dyn Callees>) -> Self {
         Self { callees: Some(callees), ..self }
@@ -43,7 +43,7 @@ impl Engine {
         self.policies.register_step(step)
     }
 
-    /// Adds a policy: the steps a problem that names it runs, in order.
+    /// Adds a routing policy: the steps that run, in order, for a problem that names it.
     ///
     /// # Errors
     /// [`RegisterError`] when the name is taken or the steps make no policy.
@@ -51,7 +51,7 @@ impl Engine {
         self.policies.register_policy(name, steps)
     }
 
-    /// Plans a request. Nothing runs unless everything about it is right.
+    /// Plans a request: checks everything about it before anything runs.
     ///
     /// # Errors
     /// [`Findings`]: everything that is wrong, in the order of the stages.
@@ -59,17 +59,17 @@ impl Engine {
         plan::plan(self, request, Purpose::Running)
     }
 
-    /// Plans a request whose record is there and may go on.
+    /// Plans the request of a journal that may continue.
     pub(crate) fn plan_to_resume(&self, request: &Request) -> Result<Plan, Findings> {
         plan::plan(self, request, Purpose::Resuming)
     }
 
-    /// Plans a request whose record is to be read. Nothing that is not deterministic can be called by it.
+    /// Plans the request of a journal that is only read. Its steps can call only what is deterministic.
     pub(crate) fn plan_to_read(&self, request: &Request) -> Result<Plan, Findings> {
         plan::plan(self, request, Purpose::Reading)
     }
 
-    /// Returns the steps of a problem's policy, the bound ones in their places; nothing when the policy is unknown.
+    /// Returns the steps of a routing policy, with bound steps in their places; `None` when the policy is unknown.
     pub(crate) fn steps_to_read(
         &self,
         policy: &str,
@@ -77,7 +77,7 @@ impl Engine {
     ) -> Option<Vec<Arc<dyn Step>>> {
         let steps = self.policies.policy(policy)?;
         let bound = settings.map(|settings| bind(steps, settings, self.callees.as_ref(), Purpose::Reading));
-        // A record can be read under bindings that no run could have had: what it says is judged step by step.
+        // A journal can be read even if its bindings are invalid: its records are judged step by step.
         Some(bound.and_then(Result::ok).unwrap_or_else(|| steps.to_vec()))
     }
 }

@@ -1,16 +1,17 @@
 //! Runs problems on a journal: plan, execute, resume, replay, verify.
 //!
 //! - [`Engine::plan`] checks everything about a [`Request`] before anything runs and reports every finding.
-//! - [`Program`] is what a run executes. [`Reason`] is the built-in pipeline, [`Variables`] has no plan: each operation on
-//!   variables is one step of its journal. Skills are a program of the crate `hence-skills`.
-//! - [`Run`] starts, resumes, marks and puts under policies the run of any program. A [`Sink`] stores each record before the
-//!   next one is made.
-//! - [`replay`](fn@replay) executes a journal again and compares every byte; [`Evidence::verify`] judges it level by level.
+//! - [`Program`] is the trait of the things that can run. [`Reason`] is the built-in pipeline. [`Variables`] has no plan:
+//!   each operation on variables is one step. The program of skills is in the crate `hence-skills`.
+//! - [`Run`] is a run of any program: it starts, resumes, takes checkpoints, rolls back and installs policies. A [`Sink`]
+//!   stores each record before the next one is made.
+//! - [`replay`](fn@replay) executes a run again and compares every byte; [`Evidence::verify`] checks a journal level by
+//!   level.
 //! - [`Gate`] is asked about every result before it is appended, where a problem pins policies; a blocked result is
 //!   recorded, and its step can be tried again.
-//! - [`Step`] is what a policy consists of. The built-in ones make the skill `reason`; embed the engine and
+//! - [`Step`] is one step of a routing policy. The built-in steps are those of the program `reason`; embed the engine and
 //!   register your own (`examples/own_steps.rs`). A problem's settings can bind built-in steps to capabilities, which
-//!   come through [`Callees`].
+//!   they call through [`Callees`].
 //!
 //! The engine touches no disk, no network and no clock: sink, model and times come from the caller.
 //!

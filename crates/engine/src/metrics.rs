@@ -1,4 +1,4 @@
-//! Counting what a journal tells.
+//! Totals over a journal: steps, statuses, decisions, durations.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use hence_state::Timestamp;
 /// Totals over the records of a journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// How many steps were executed.
+    /// The number of executed steps.
     pub steps_total: u64,
     /// Executions by step.
     pub step_counts: BTreeMap<String, u64>,
     /// Executions by status.
     pub step_status_counts: BTreeMap<String, u64>,
-    /// How many decisions were recorded.
+    /// The number of recorded decisions.
     pub controls_total: u64,
     /// Decisions by kind.
     pub control_counts: BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! Under which key the state keeps what a step of a skill gave.
+//! The artifact key of a skill step's output in the state.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use hence_state::StepIndex;
 
 use crate::gate::{POLICIES_STEP, VERDICTS_STEP};
 
-/// How many digits number a step. A longer run stays right; only its keys no longer stand in order.
+/// The digits of a step's number. A longer run stays correct; only its keys are no longer sorted.
 const DIGITS: usize = 6;
 
 /// Returns the artifact of a step that ran at `index`: its number, then its name.
 ///
 /// A state is hashed from front to back, with its artifacts in the order of their keys. A name may sort anywhere, and
-/// everything behind it would be hashed again; behind a number, what is new comes last and costs what it is.
+/// everything after it would be hashed again. With the number first, new artifacts come last, and only they are hashed.
 pub fn outcome_key(index: StepIndex, step: &str) -> String {
     let number = index.get().to_string();
     let mut key = String::with_capacity(DIGITS + 1 + step.len());
@@ -22,7 +22,8 @@ pub fn outcome_key(index: StepIndex, step: &str) -> String {
     key
 }
 
-/// Returns the artifact of a record of a skill's run. What policies say is no step of the skill and keeps its name.
+/// Returns the artifact of a record of a skill's run. Records of policies and verdicts have the name of
+/// their step.
 pub fn recorded_outcome_key(record: &StepRecord) -> Arc<str> {
     let step = record.result.step();
     match &**step {

@@ -1,4 +1,4 @@
-//! A request that was found good: everything is decided before anything runs.
+//! Planning: checks a request and decides everything before anything runs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
 use crate::{Engine, Model, RunKind, Step, variables};
 
-/// A run that may begin.
+/// A checked request: the problem, its steps and its clock.
 #[derive(Clone)]
 pub struct Plan {
     pub(crate) problem: Arc<ProblemSpec>,

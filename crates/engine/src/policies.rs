@@ -7,7 +7,7 @@ use hence_state::ITERATIONS_KEY;
 
 use crate::{POLICIES_STEP, Step, VERDICTS_STEP};
 
-/// The policy used when a problem names none.
+/// The routing policy used when a problem names none.
 pub const DEFAULT_POLICY: &str = "default";
 
 /// The steps an engine knows and the orders it may run them in.
@@ -17,7 +17,7 @@ pub(crate) struct Policies {
     policies: BTreeMap<String, Vec<Arc<dyn Step>>>,
 }
 
-/// A step or policy that cannot be registered.
+/// A step or routing policy that cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// The name of the step is taken.

@@ -1,4 +1,4 @@
-//! What a run executes: the kinds of runs, and the trait that each kind implements.
+//! The kinds of runs, and the trait that the program of each kind implements.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::variables::{STEP_PREFIX, VARIABLES_SKILL};
 /// The kind of a run. The problem pins it, so the header of the journal binds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunKind {
-    /// The built-in pipeline, or another policy of an engine.
+    /// The built-in pipeline, or another routing policy of an engine.
     Reason,
     /// A skill that the problem pins by the digest of its document.
     Skill,
-    /// Operations on variables, driven from outside.
+    /// Operations on variables, which somebody asks for one by one.
     Variables,
 }
 
@@ -44,7 +44,7 @@ impl RunKind {
         if step.is_some_and(|step| step.starts_with(STEP_PREFIX)) { Self::Variables } else { Self::Reason }
     }
 
-    /// Returns the word for the kind.
+    /// Returns the name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reason => "reason",
@@ -104,11 +104,11 @@ pub trait Program: Clone {
         matches!(book.state().status(), Status::Completed | Status::Failed)
     }
 
-    /// Prepares to offer the result of the blocked step to the policies that come into force before record `next`.
-    /// Nothing is executed twice for them.
+    /// Makes record `next` use the result of the blocked step, so that newly installed policies judge it again. The step
+    /// is not executed again.
     fn offer_again(&mut self, next: RecordIndex);
 
-    /// Returns what a replay reads in place of executing the step of a recorded result; `None` executes it again.
+    /// Returns the result that a replay reads instead of executing the step; `None` when the replay executes it again.
     ///
     /// # Errors
     /// [`RecordMismatch`] when the result is not one of this program.
@@ -118,8 +118,7 @@ pub trait Program: Clone {
         blobs: &dyn Blobs,
     ) -> Result<Option<Self::Recorded>, RecordMismatch>;
 
-    /// Continues a run that is replayed until it ends, is blocked, has nothing to read, or is about to append record
-    /// `until`.
+    /// Drives a replay until the run ends, is blocked, lacks a recorded result, or is about to append record `until`.
     ///
     /// # Errors
     /// [`RunError`].

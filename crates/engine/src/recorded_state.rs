@@ -11,14 +11,14 @@ use crate::replay::request_of_journal;
 use crate::variables::ARTIFACT;
 use crate::{DEFAULT_POLICY, Determinism, Engine, Plan, ResumeError, RunKind, Step, recorded_outcome_key};
 
-/// One step of a policy, as far as a reader of its journal needs it.
+/// One step of a routing policy, as far as a reader of a journal needs it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepOutline {
     /// The name used in records.
     pub name: Arc<str>,
     /// The artifact of its output.
     pub artifact_key: Arc<str>,
-    /// Whether a replay runs it again.
+    /// Whether a replay executes it again.
     pub determinism: Determinism,
 }
 
@@ -112,7 +112,7 @@ impl Engine {
     }
 }
 
-/// The artifact of a step's output, which only the program of a run knows.
+/// The artifact keys of the outputs of a program.
 enum ArtifactKeys {
     /// The built-in steps have artifacts of their own.
     Named(BTreeMap<Arc<str>, Arc<str>>),

@@ -18,7 +18,7 @@ use crate::sink::ReplaySink;
 use crate::verify::Evidence;
 use crate::{POLICIES_STEP, Request};
 
-/// What a replay does with steps that are not deterministic.
+/// The treatment of steps that are not deterministic in a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordedSteps {
     /// Their results are read from the journal. No effect happens twice.
@@ -51,7 +51,7 @@ pub struct Difference {
     pub members: Vec<String>,
 }
 
-/// What a journal says that a replay cannot compute: who asked for what, at which times, with which results.
+/// The parts of a journal that a replay reads because it cannot compute them.
 pub(crate) struct History<R> {
     /// The results that are read instead of computed.
     results: BTreeMap<RecordIndex, R>,
@@ -100,7 +100,7 @@ impl<R> History<R> {
     }
 }
 
-/// Replays the journal of a program at its beginning.
+/// Replays a journal with its program, which is at the beginning of a run.
 ///
 /// # Errors
 /// [`ResumeError`] when the run cannot even begin.
@@ -133,7 +133,7 @@ fn refused(error: GateError) -> ResumeError {
     ResumeError::Run(BookError::Gate(error).into())
 }
 
-/// Returns whether an error shows in the bytes: a replay that meets it has found where the journal differs.
+/// Returns whether an error means that the journal differs, which the comparison of bytes then reports.
 fn is_difference(error: &RunError) -> bool {
     match error {
         RunError::Book(BookError::Gate(error)) => {
@@ -145,6 +145,7 @@ fn is_difference(error: &RunError) -> bool {
     }
 }
 
+/// A replay in progress.
 struct Replaying<'h, P: Program> {
     /// The program at the beginning of the run.
     program: P,
@@ -152,8 +153,8 @@ struct Replaying<'h, P: Program> {
 }
 
 impl<P: Program> Replaying<'_, P> {
-    /// Replays to the end. Decisions from outside are read from the journal: which policies to install, to try again
-    /// what they blocked, to name a position, and to return to one.
+    /// Replays to the end. The journal says what somebody asked for: which policies to install, when to retry a blocked
+    /// step, which checkpoints to take, and when to roll back.
     fn drive<'g>(&self, mut run: Run<'g, P>, sink: &mut ReplaySink<'_>) -> Result<(), ResumeError> {
         let History { results, marks, policies, last } = self.history;
         loop {
@@ -185,8 +186,8 @@ impl<P: Program> Replaying<'_, P> {
         }
     }
 
-    /// Reads the run back from what the replay has written. Positions are stored while a run is read back, and nothing
-    /// is under way then.
+    /// Resumes the run from the journal that the replay has written so far. Snapshots for rollbacks are taken only while
+    /// a run is resumed.
     fn reopen<'g>(&self, mut run: Run<'g, P>, sink: &ReplaySink<'_>) -> Result<Run<'g, P>, ResumeError> {
         let gate = run.parts().1.take_gate();
         Ok(Run::resume(self.program.clone(), sink.journal(), sink)?.with_gate(gate))

@@ -1,9 +1,9 @@
-//! What a caller asks for: a problem and how to run it.
+//! The request of a caller: a problem and how to run it.
 
 use hence_canon::{Defect, JsonPointer, Lenient, Object, Value};
 use hence_state::{Finding, Profile, Stage, Timestamp, Typing, Version, finding};
 
-/// The version this engine writes into headers unless told otherwise.
+/// The version this engine writes into headers unless the request names another.
 pub const ENGINE_VERSION: &str = "0.1.0";
 
 /// A problem to run. Whatever is left out is taken from the problem.
@@ -15,7 +15,7 @@ pub struct Request {
     pub trace_id: Option<String>,
     /// The engine version to record; [`ENGINE_VERSION`] when absent.
     pub engine_version: Option<String>,
-    /// When the run is created; the problem's `created_at` when absent.
+    /// The time at which the run is created; the problem's `created_at` when absent.
     pub now: Option<String>,
     /// The rules the run follows.
     pub profile: Profile,

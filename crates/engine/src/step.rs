@@ -1,4 +1,4 @@
-//! What a step is, and what it may see.
+//! The trait of a step, and the view of a run that a step sees.
 
 use hence_canon::{Canonical, Object, Value};
 use hence_state::{Artifacts, Metadata, ProblemSpec, Profile, StepError, StepIndex};
@@ -6,7 +6,7 @@ use hence_state::{Artifacts, Metadata, ProblemSpec, Profile, StepError, StepInde
 use crate::blob::{self, BlobError, Blobs};
 use crate::model::Model;
 
-/// One step of a policy. Implement it to add your own; register it with [`Engine`](crate::Engine).
+/// One step of a routing policy. Implement it to add your own; register it with [`Engine`](crate::Engine).
 ///
 /// A step is a pure function of its [`View`] unless it says otherwise: no clock, no randomness, no environment.
 /// Whatever it returns is recorded, hashed and replayed.
@@ -23,13 +23,13 @@ pub trait Step: Send + Sync {
         Determinism::Deterministic
     }
 
-    /// Returns what the step is given; its digest is recorded.
+    /// Returns the input of the step; its digest is recorded.
     ///
     /// # Errors
     /// [`InputUnavailable`] when the view lacks something: a verifier may not have the problem, or a blob.
     fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable>;
 
-    /// Returns what the output alone says about the input, if it says all of it.
+    /// Returns the input, if it can be computed from the output alone.
     ///
     /// A verifier that has only the journal can check such a step.
     fn input_from_output(&self, output: &Value) -> Option<Value> {
@@ -46,7 +46,7 @@ pub trait Step: Send + Sync {
     /// Does the work, or says why it cannot be done now. By default it is always done, and nothing is measured.
     ///
     /// # Errors
-    /// [`Stopped`] when nothing is to be recorded: the run stops here and can be taken up again.
+    /// [`Stopped`] when nothing is to be recorded: the run stops here and can be resumed.
     fn attempt(&self, view: &View<'_>, input: &Value) -> Result<Attempt, Stopped> {
         Ok(match self.run(view, input) {
             Ok(output) => Attempt::Done { output, metrics: Object::new() },
@@ -55,38 +55,38 @@ pub trait Step: Send + Sync {
     }
 }
 
-/// What came of doing a step's work.
+/// The result of executing a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Attempt {
     /// It is done.
     Done {
         /// The output.
         output: Value,
-        /// What is to be known about the doing; recorded beside the output when there is any.
+        /// Figures about the execution, such as tokens and cost; recorded next to the output unless empty.
         metrics: Object,
     },
     /// It failed; the run then ends.
     Failed(Vec<StepError>),
 }
 
-/// Why a step's work cannot be done now.
+/// The reason why a step cannot be executed now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// Something is not as it should be. Once it is fixed, the run goes on.
+    /// Something is wrong outside the run. Once it is fixed, the run can be resumed.
     Trouble(String),
-    /// Somebody has to say something first. Once they have, the run goes on.
+    /// A person has to answer first. After that the run can be resumed.
     Waiting(String),
 }
 
-/// The member of a result that says what doing the step took.
+/// The member of a result with the metrics of the step.
 pub(crate) const METRICS_KEY: &str = "metrics";
 
-/// What a replay does with a step.
+/// The treatment of a step in a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Determinism {
-    /// Runs it again.
+    /// The replay executes it again.
     Deterministic,
-    /// Reads its result from the journal: it asked the world something.
+    /// The replay reads its result from the journal: executing it again may give another one.
     Recorded,
 }
 
@@ -110,7 +110,7 @@ pub enum InputUnavailable {
     /// A place a binding names.
     #[error("nothing is at `{0}`")]
     Place(hence_canon::JsonPointer),
-    /// A value kept outside the journal.
+    /// A blob that cannot be read.
     #[error(transparent)]
     Blob(#[from] BlobError),
 }
@@ -122,7 +122,7 @@ impl InputUnavailable {
     }
 }
 
-/// What a step sees: the problem, what was produced before it, and the means it was given.
+/// The view of a run that a step sees: the problem, the artifacts before it, and the language model.
 pub struct View<'a> {
     pub(crate) problem: Option<&'a ProblemSpec>,
     pub(crate) profile: &'a Profile,
@@ -166,7 +166,7 @@ impl<'a> View<'a> {
         self.artifacts.keys()
     }
 
-    /// Returns the newest value of an artifact, fetched if it is kept outside the journal.
+    /// Returns the newest value of an artifact, read from the blobs if it is large.
     ///
     /// # Errors
     /// [`InputUnavailable`] when no step has produced it or it cannot be fetched.
@@ -205,10 +205,10 @@ impl Tally {
         self.0.get(key).copied().unwrap_or(0)
     }
 
-    /// Takes note of an output.
+    /// Counts the items of an output.
     ///
     /// # Errors
-    /// [`BlobError`] when the output is kept outside the journal and cannot be fetched.
+    /// [`BlobError`] when the output is a blob that cannot be read.
     pub(crate) fn note(&mut self, key: &str, output: &Canonical, blobs: &dyn Blobs) -> Result<(), BlobError> {
         let may_be_list = output.bytes().first() == Some(&b'[') || blob::is_reference(output);
         if may_be_list && let Some(items) = blob::resolve(output, blobs)?.as_array() {

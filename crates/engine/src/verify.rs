@@ -37,9 +37,9 @@ pub struct Evidence<'a> {
     pub blobs: &'a dyn Blobs,
     /// Opens the gate with which a replay judges the results of a run with policies.
     pub gate: Option<OpenGate<'a>>,
-    /// What a replay does with steps that are not deterministic.
+    /// The treatment of steps that are not deterministic in a replay.
     pub recorded: RecordedSteps,
-    /// How many threads may hash.
+    /// The most threads that may hash.
     pub threads: NonZeroUsize,
 }
 
@@ -134,7 +134,7 @@ impl<'a, 'e> ReasonJournal<'a, 'e> {
     fn of(engine: &'a Engine, evidence: &'a Evidence<'e>) -> Self {
         let problem = decode_problem(evidence).ok();
         let settings = problem.as_ref().map(|problem| problem.settings());
-        // Which steps there are is no secret of the problem, so the linked level may know it too.
+        // The linked level does not need the problem, but it may use the names of the steps.
         let policy = evidence.problem.and_then(|document| {
             document.value.get("settings").and_then(|settings| settings.get("policy_profile")?.as_str())
         });
@@ -201,7 +201,7 @@ pub trait Judge: Clone {
 /// Follows a journal with the judge of its program.
 pub struct ProgramFollower<J> {
     judge: J,
-    /// The problem says whether there are policies; without it nobody knows.
+    /// The state of the policies; `None` without the problem, which says whether there are any.
     policy_state: Option<PolicyState>,
     snapshots: BTreeMap<RecordIndex, (J, Option<PolicyState>)>,
     unchecked: Vec<String>,
@@ -221,7 +221,7 @@ impl<J: Judge> ProgramFollower<J> {
                 found: Some(error.to_string()),
                 ..Finding::new(ReasonCode::FlowViolation)
             }),
-            // Without the problem nobody knows whether there are policies; the record is read as if there were.
+            // Without the problem it is unknown whether there are policies; the record is read as if there were.
             None if [POLICIES_STEP, VERDICTS_STEP].contains(&&**result.step()) => Ok(Role::Policies),
             None if result.outcome().is_blocked() => Ok(Role::Blocked),
             None => Ok(Role::Own),

@@ -10,7 +10,7 @@ use crate::sink::Sink;
 use crate::{GateError, PolicyState};
 
 impl Book<'_> {
-    /// Returns how far the run is with its policies.
+    /// Returns the state of the run's policies: not installed, open, blocked or judged.
     pub fn policy_state(&self) -> &PolicyState {
         &self.policy_state
     }
@@ -27,7 +27,7 @@ impl Book<'_> {
         let output = Canonical::of(policies);
         let times = self.next_times()?;
         let result = |outcome| StepResult::new(POLICIES_STEP, &Value::Null, times.0, times.1, outcome);
-        // A copy is asked whether they may come here, so that nothing is stored for policies that may not.
+        // A copy of the policy state checks whether they may come here, so that nothing is stored for refused policies.
         let judged = self.policy_state.clone().apply(&result.clone()(Outcome::Success(output.clone())));
         judged.map_err(|error| match (error, self.policy_state.pin()) {
             (gate::PolicyOrderError::NotPinnedOnes, Some(pin)) => {
@@ -44,7 +44,7 @@ impl Book<'_> {
     /// Returns a result as it will be recorded: unchanged, with remarks, or blocked.
     ///
     /// # Errors
-    /// [`BookError::Gate`] when the problem pins policies and nobody enforces them.
+    /// [`BookError::Gate`] when the problem pins policies and there is no gate.
     pub fn judge(&mut self, result: StepResult) -> Result<StepResult, BookError> {
         if !self.policy_state.is_pinned() {
             return Ok(result);

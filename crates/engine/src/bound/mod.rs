@@ -1,4 +1,4 @@
-//! Steps of the built-in skill that capabilities carry out, as the problem's settings say.
+//! Bound steps: steps of the program `reason` that the problem's settings bind to capabilities.
 
 mod shape;
 mod sight;
@@ -16,29 +16,30 @@ use step::BoundStep;
 /// The step that accounts for the run itself. If a capability could write it, it would account for nothing.
 const AUDIT: &str = "Audit";
 
-/// What bound steps can call.
+/// The capabilities that bound steps can call.
 pub trait Callees: Send + Sync {
-    /// Returns what a replay does with a capability.
+    /// Returns whether a replay calls a capability again or reads its output from the journal.
     ///
     /// # Errors
-    /// Why a step cannot be bound to it: there is none of that id, or a call of it must not be made twice.
+    /// The reason why a step cannot be bound to it: it does not exist, its rules need a skill, or a secret
+    /// is missing.
     fn find(&self, capability: &str) -> Result<Determinism, String>;
 
-    /// Carries out a call, in time.
+    /// Makes a call within its timeout.
     ///
     /// # Errors
-    /// [`NoReply`]. Unless the step failed, nothing is recorded and the run can be taken up again.
+    /// [`NoReply`]. Unless the step failed, nothing is recorded and the run can be resumed.
     fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply>;
 }
 
-/// Why a call gave nothing, for people.
+/// The reason why a call has no reply, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoReply {
     /// Something went wrong, which may pass: a source that is down today is no result.
     Trouble(String),
-    /// Somebody has to say something first.
+    /// A person has to answer first.
     Waiting(String),
-    /// It was decided that the call is not made again. The step fails, and that is recorded.
+    /// A person or the recovery gave up the call. The step fails, and that is recorded.
     Failed(String),
 }
 
@@ -51,40 +52,40 @@ pub struct BoundCall<'a> {
     pub capability: &'a Arc<str>,
     /// The step.
     pub step: &'a Arc<str>,
-    /// Which step of the run it is, from 0. With the step's name it tells this call from all others of the run.
+    /// The index of the step in the run, from 0. With the step's name it identifies the call in the run.
     pub step_index: u64,
-    /// What the capability is given.
+    /// The input of the capability.
     pub input: &'a Value,
-    /// How long it may take.
+    /// The longest time the call may take.
     pub timeout: Duration,
-    /// Says whether the step can use an output, and if not, why. What it cannot use is a call that failed.
+    /// Checks whether the step can use an output. A call whose output the step cannot use has failed.
     pub accepts: &'a dyn Fn(&Value) -> Result<(), String>,
 }
 
-/// What a capability gives to a bound step.
+/// The reply of a capability to a bound step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BoundReply {
     /// The output.
     pub output: Value,
-    /// What the call reports about itself, such as tokens and cost; it is recorded with the result.
+    /// Figures that the call reports about itself, such as tokens and cost; they are recorded with the result.
     pub metrics: Object,
 }
 
-/// What steps are looked up for.
+/// The purpose of binding steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// To run them: everything they call must be at hand.
+    /// To run them: everything they call must be available.
     Running,
-    /// To go on with what was begun. What is missing stops the run at the step that needs it.
+    /// To resume a run. A missing capability stops the run at the step that needs it.
     Resuming,
-    /// To read what they did. Whatever is not deterministic is never called.
+    /// To read a journal. Only deterministic capabilities are called.
     Reading,
 }
 
-/// Puts bound steps in the place of those they are bound for.
+/// Replaces the steps that the settings bind by bound steps of the same name.
 ///
 /// # Errors
-/// A finding for each binding that cannot be.
+/// A finding for each invalid binding.
 pub(crate) fn bind(
     steps: &[Arc<dyn Step>],
     settings: &Settings,
@@ -101,7 +102,7 @@ pub(crate) fn bind(
     if findings.is_empty() { Ok(bound) } else { Err(findings) }
 }
 
-/// What is wrong with a binding: a member of it, or all of it, and why.
+/// The member of a binding that is wrong, `None` for all of it, and the reason.
 type Refused = (Option<&'static str>, String);
 
 fn bind_one(

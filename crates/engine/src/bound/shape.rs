@@ -1,8 +1,8 @@
-//! What the output of a step must look like for the steps behind it, whoever made it.
+//! The shape that the output of a built-in step must have for the steps after it.
 
 use hence_canon::{JsonPointer, Value};
 
-/// Returns which part of what a capability gives is a step's output unless its binding says otherwise.
+/// Returns the part of a capability's output that is the step's output, unless the binding names another.
 pub(super) fn output_of(step: &str) -> JsonPointer {
     match step {
         "AcquireEvidence" => JsonPointer::root().child("evidence"),
@@ -10,10 +10,10 @@ pub(super) fn output_of(step: &str) -> JsonPointer {
     }
 }
 
-/// Checks an output of a built-in step. Steps of others say themselves what they expect of each other.
+/// Checks an output of a built-in step. Outputs of registered steps are not checked.
 ///
 /// # Errors
-/// What is expected and what was found.
+/// The expected and the found value, in words.
 pub(super) fn check(step: &str, output: &Value) -> Result<(), String> {
     match step {
         "AcquireEvidence" => evidence(output),

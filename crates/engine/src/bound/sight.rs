@@ -1,13 +1,13 @@
-//! What a bound step can see, and what of it its capability is given.
+//! The input of a bound step's capability: everything the step can see, or the members its binding chooses.
 
 use hence_canon::{JsonPointer, Object, Value};
 use hence_state::{Binding, BindingInput, BindingMember, ITERATIONS_KEY};
 
 use crate::step::{InputUnavailable, View, object};
 
-/// Returns all a bound step can see: its name and place, the problem as given, and the newest value of each artifact.
+/// Returns everything a bound step can see: its name and index, the problem, and the newest value of each artifact.
 fn everything(step: &str, view: &View<'_>) -> Result<Value, InputUnavailable> {
-    // Later outputs of a repeated step are no artifact of their own: the newest stands under its key.
+    // The list of iterations is left out: the newest output of a repeated step is under the step's own key.
     let keys = view.artifact_keys().into_iter().filter(|key| *key != ITERATIONS_KEY);
     let artifacts = keys.map(|key| Ok((key, view.artifact(key)?)));
     let artifacts = artifacts.collect::<Result<Object, InputUnavailable>>()?;
@@ -19,7 +19,7 @@ fn everything(step: &str, view: &View<'_>) -> Result<Value, InputUnavailable> {
     ]))
 }
 
-/// Returns what the capability of a binding is given.
+/// Returns the input of a binding's capability.
 pub(super) fn input(binding: &Binding, view: &View<'_>) -> Result<Value, InputUnavailable> {
     let everything = everything(&binding.step, view)?;
     let BindingInput::Members(members) = &binding.input else { return Ok(everything) };

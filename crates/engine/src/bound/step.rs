@@ -1,4 +1,4 @@
-//! A step that a capability carries out.
+//! A bound step: its work is one call of a capability.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::{BoundCall, BoundReply, Callees, NoReply, shape, sight};
 use crate::step::{Attempt, InputUnavailable, Stopped, View};
 use crate::{Determinism, Step};
 
-/// The code of a step whose call is given up.
+/// The error code of a step whose call was given up.
 const CALL_FAILED: &str = "call_failed";
 
-/// A step of a policy with a capability in the place of its own work.
+/// A step that calls a capability instead of doing the work of `inner`.
 pub(super) struct BoundStep {
     pub(super) inner: Arc<dyn Step>,
     pub(super) binding: Binding,
     pub(super) determinism: Determinism,
-    /// What it calls, or why it cannot.
+    /// The capabilities it can call, or the reason why there are none.
     pub(super) callees: Result<Arc<dyn Callees>, String>,
 }
 
@@ -76,7 +76,7 @@ impl Step for BoundStep {
 }
 
 impl BoundStep {
-    /// Returns what of a capability's output the step gives, if it is of the shape the step's output has.
+    /// Returns the part of a capability's output that becomes the step's output, if it has the right shape.
     fn usable(&self, output: &Value) -> Result<Value, String> {
         let pointer = self.binding.output.clone().unwrap_or_else(|| shape::output_of(&self.binding.step));
         let Some(output) = output.pointer(&pointer) else {

@@ -28,7 +28,7 @@ impl Blocked {
     }
 }
 
-/// Turns a result into one that says what blocks it, and keeps how the step ended.
+/// Turns a result into a failed one with the violations that block it; a member says how the step itself ended.
 pub(crate) fn block(result: StepResult, judgement: Judgement) -> StepResult {
     let ended = ending(result.outcome());
     let blocked = result.with_outcome(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);
@@ -38,7 +38,7 @@ pub(crate) fn block(result: StepResult, judgement: Judgement) -> StepResult {
 /// The word for a step that was blocked before it was executed.
 const NOT_STARTED: &str = "not_started";
 
-/// Turns a result nobody has into one that says what keeps the step from being executed.
+/// Turns the possible result of a step that was not executed into a failed one with the violations that block it.
 pub(crate) fn block_unstarted(result: StepResult, judgement: Judgement) -> StepResult {
     let ended = Object::from_iter([("status", NOT_STARTED)]);
     let blocked = result.with_outcome(Outcome::Failed(judgement.blocks)).with_other(BLOCKED_MEMBER, ended);

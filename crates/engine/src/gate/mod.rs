@@ -34,7 +34,7 @@ pub fn is_program_step(step: &str) -> bool {
 /// The member of a result that says which policies it violates, and how.
 pub const POLICY_MEMBER: &str = "policy";
 
-/// The member of a blocked result that keeps how the step ended.
+/// The member of a blocked result that says how the step itself ended.
 pub const BLOCKED_MEMBER: &str = "blocked";
 
 /// The judgement of policies on a result.
@@ -55,7 +55,7 @@ pub struct FinalVerdict {
     pub verdicts: Value,
 }
 
-/// The judge of a run in progress.
+/// Judges the results of a run before they are appended.
 ///
 /// The same records give the same judgements: a replay asks again and compares every byte.
 pub trait Gate {
@@ -69,7 +69,7 @@ pub trait Gate {
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
 
     /// Judges a step before it is executed, by a result it might give. Only violations that no result could avoid count
-    /// here; the rest is judged when the result is there. Nothing changes.
+    /// here; the rest is judged when the result exists. Nothing changes.
     fn precheck(&mut self, _index: RecordIndex, _result: &StepResult) -> Judgement {
         Judgement::default()
     }
@@ -126,8 +126,8 @@ fn installed(record: &Record) -> Option<&Canonical> {
     }
 }
 
-/// Returns whether policies judge by a record: results of steps, loop decisions and rollbacks count, blocked attempts,
-/// policies and verdicts do not.
+/// Returns whether a gate observes a record: results of steps, loop decisions and rollbacks, but not blocked attempts,
+/// policies and verdicts.
 pub fn is_observed(record: &Record) -> bool {
     match record {
         Record::Step(step) => {

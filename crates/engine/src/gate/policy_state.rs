@@ -6,7 +6,7 @@ use hence_state::{ProblemSpec, StepResult};
 use super::{POLICIES_STEP, VERDICTS_STEP};
 use crate::blob;
 
-/// How far a run is with its policies.
+/// The state of a run's policies: it decides which policy record may come next.
 #[derive(Clone, Debug)]
 pub struct PolicyState {
     pin: Option<Digest>,

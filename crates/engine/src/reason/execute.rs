@@ -1,4 +1,4 @@
-//! Executing one step.
+//! Executes one step of the built-in program and appends its result.
 
 use hence_canon::{Canonical, Value};
 use hence_state::{Outcome, POLICY_VIOLATION, StepError, StepResult};
@@ -32,7 +32,7 @@ impl Reason {
         Ok(Event::Step { index, step: name, status })
     }
 
-    /// Appends a result that policies block: the state counts it, the cursor does not move.
+    /// Appends a result that policies block. The state counts it, but the cursor does not move: the same step stays due.
     fn append_blocked(
         &mut self,
         book: &mut Book<'_>,
@@ -102,7 +102,7 @@ impl Reason {
     }
 }
 
-/// A failed result names at least one error, with code and message.
+/// Returns errors of which there is at least one, each with a code and a message.
 fn with_reason(errors: Vec<StepError>) -> Vec<StepError> {
     let named = |error: StepError| {
         let or = |text: std::sync::Arc<str>, other: &str| if text.is_empty() { other.into() } else { text };

@@ -1,4 +1,4 @@
-//! Judging the records of the built-in program: which step may come, and what it was given.
+//! Judges the records of the built-in program for a verification: the order of steps and their input hashes.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::gate::{POLICIES_STEP, Role, VERDICTS_STEP, attempt};
 use crate::step::{InputUnavailable, Step, Tally, View};
 use crate::verify::Judge;
 
+/// The judge of the built-in program at one record of a journal.
 #[derive(Clone)]
 pub(crate) struct ReasonJudge<'a> {
     profile: Profile,

@@ -1,4 +1,4 @@
-//! The built-in program: the steps of a policy in order, and at most one loop.
+//! The built-in program: the steps of a routing policy in order, and at most one loop.
 
 mod execute;
 mod judge;
@@ -22,7 +22,7 @@ use crate::run::{Driven, Finished, Pause, Run, RunError, Waiting};
 use crate::sink::Sink;
 use crate::step::{Determinism, Step, Tally};
 
-/// The outcome of a step and the members next to it, such as what the step cost.
+/// The outcome of a step and the other members of its result, such as metrics.
 #[derive(Clone)]
 pub struct RecordedResult {
     outcome: Outcome,
@@ -124,7 +124,7 @@ impl Reason {
         end_step.is_some() && self.cursor.just_executed() == end_step
     }
 
-    /// Completion is a record in the strict profile; in the compat profile it only shows in the returned state.
+    /// Returns whether only completion is left. The strict profile records it; in compat only the state shows it.
     fn completion_is_due(&self, book: &Book<'_>) -> bool {
         self.cursor.all_steps_done() && book.state().status() == Status::Running
     }

@@ -1,4 +1,4 @@
-//! A run of any program: started, resumed, marked and put under policies the same way.
+//! A run of any program: how it starts, resumes, takes checkpoints, rolls back and installs policies.
 
 mod resume;
 
@@ -49,7 +49,7 @@ pub enum Pause {
 pub struct Waiting {
     /// The key of the call that has no answer yet, or the step.
     pub key: Arc<str>,
-    /// What it waits for, for people.
+    /// The question, for people.
     pub message: Arc<str>,
 }
 
@@ -146,7 +146,7 @@ impl<'g, P: Program> Run<'g, P> {
         (&mut self.program, &mut self.book)
     }
 
-    /// Returns how far the run is with its policies.
+    /// Returns the state of the run's policies: not installed, open, blocked or judged.
     pub fn policy_state(&self) -> &PolicyState {
         self.book.policy_state()
     }
@@ -162,7 +162,7 @@ impl<'g, P: Program> Run<'g, P> {
         Finished { state: self.book.into_state(), head }
     }
 
-    /// Puts the run under a gate, which judges results before they are appended.
+    /// Sets the gate that judges results before they are appended; `None` for a run without policies.
     #[must_use]
     pub fn with_gate(mut self, gate: Option<Box<dyn Gate + 'g>>) -> Self {
         self.book.set_gate(gate);

@@ -11,8 +11,8 @@ use super::{Run, RunError};
 use crate::blob::Blobs;
 use crate::program::{Program, RecordMismatch, RecordedStep};
 
-/// Starting a thread costs more than reading this much.
-const ASIDE_BYTES_MIN: usize = 64 * 1024;
+/// The size from which a journal is read on several threads. For less, starting a thread costs more than reading.
+const PARALLEL_READ_BYTES_MIN: usize = 64 * 1024;
 
 /// A journal that cannot be resumed or replayed.
 #[derive(Debug, thiserror::Error)]
@@ -86,10 +86,10 @@ impl<P: Program> Run<'_, P> {
         Ok(run)
     }
 
-    /// Applies the records that others appended after this run's head.
+    /// Applies the records that another process appended after this run's head.
     ///
     /// # Errors
-    /// [`ResumeError`] with the first record that does not follow; the run must then be resumed anew.
+    /// [`ResumeError`] with the first record that does not follow; the run must then be resumed from its whole journal.
     pub fn catch_up(&mut self, lines: &[u8], blobs: &dyn Blobs) -> Result<(), ResumeError> {
         let profile = Profile::named(self.book().profile().name);
         require_intact(check_behind(self.head(), lines, &profile).outcome)?;
@@ -158,7 +158,7 @@ fn require_intact(chain: Outcome) -> Result<(), ResumeError> {
 
 /// Returns the number of threads that read a journal: a short one is read before another thread has started.
 fn threads(journal: &[u8]) -> NonZeroUsize {
-    if journal.len() < ASIDE_BYTES_MIN {
+    if journal.len() < PARALLEL_READ_BYTES_MIN {
         return NonZeroUsize::MIN;
     }
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
