@@ -15,15 +15,15 @@ use hence_state::StepResult;
 use crate::effective_records::{EffectiveRecord, RecordKind, effective_records, kind_of};
 use crate::links::Origin;
 
-/// How a linked run is not the one that was named.
+/// The difference between a linked run and the run that was named.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// It ends too early.
     #[error("it has {found} records, and {named} are named")]
     TooShort {
-        /// How many records are named.
+        /// The number of records that are named.
         named: RecordCount,
-        /// How many it has.
+        /// The number of records it has.
         found: RecordCount,
     },
     /// Its chain does not hold as far as it was named.
@@ -31,7 +31,7 @@ pub enum LinkError {
     Broken {
         /// The line, from 0.
         line: u64,
-        /// What does not hold.
+        /// The checks that fail.
         reasons: String,
     },
     /// It holds, and is not the one that was named.
@@ -87,8 +87,8 @@ pub fn begins_with(journal: &[u8], head: Head) -> Result<&[u8], LinkError> {
 /// Compares the beginning of a fork with the run it names, and returns how many results they share.
 ///
 /// The records of the origin up to the one that is named must hold, that one must have the hash that is named, and every
-/// result in effect there must stand at the beginning of the fork: the same step, input, output and how it ended. Times
-/// and what policies remarked belong to each run alone.
+/// result in effect there must be at the beginning of the fork: the same step, input, output and status. Times and
+/// remarks of policies may differ.
 ///
 /// # Errors
 /// [`LinkError`] with the first thing that is not the same.

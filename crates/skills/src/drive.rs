@@ -1,4 +1,4 @@
-//! Driving a run: steps that may start run on worker threads, and outcomes are recorded here, in plan order.
+//! Drives a run of a skill: steps run on worker threads, and their outcomes are recorded here, in plan order.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun, acts};
 use crate::stop::{NeverStop, Stop};
 
-/// How often the run is asked whether to stop while nothing else happens.
+/// The interval at which a waiting run checks whether it should stop.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The outcome of a step, or the answer it waits for.
@@ -25,7 +25,7 @@ type Executed = Result<StepOutcome, Waiting>;
 
 /// Drives runs of skills.
 pub struct Driver<'a> {
-    /// How many steps run at a time. The journal does not depend on it.
+    /// The number of steps that run at a time. The journal does not depend on it.
     pub workers: NonZeroUsize,
     /// The call log of the run.
     pub log: &'a CallLog<'a>,
@@ -39,8 +39,8 @@ impl Driver<'_> {
     /// Drives a run as far as it goes, and calls `observe` with each outcome once it is recorded.
     ///
     /// Thread timing never shows: outcomes are recorded in plan order, and a step sees only what was recorded before it
-    /// could start. A step that waits holds up the record, not the work: whatever can be executed is, and stays in the
-    /// call log until it is due.
+    /// could start. While a step waits for an answer, no later outcome is recorded, but other steps are executed; their
+    /// outcomes stay in the call log until they are due.
     ///
     /// # Errors
     /// [`RunError`]; what was appended before stays.
@@ -92,7 +92,7 @@ pub(crate) fn drive<'g, 'a>(
 ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
     let (program, book) = run.parts();
     let request = program.request().clone();
-    // A nested run that is run again is as deep as it was.
+    // A nested run that is replayed has the same depth as when it ran.
     let above = usize::try_from(program.pinned().links.depth()).unwrap_or(0);
     let lineage: Names = vec![program.pinned().id.clone(); above + 1].into();
     program.read_outcomes_from(calls.log().outcomes());
@@ -195,7 +195,7 @@ impl<'a> Pending<'a> {
         Ok(steps)
     }
 
-    /// Takes the outcome of the step that is due, if it is there.
+    /// Takes the outcome of the step that is due, if it has been executed.
     fn take_due(&mut self, program: &mut SkillProgram<'a>) -> Option<StepOutcome> {
         let due = program.progress().due()?;
         match self.ready.remove(&due.id)? {
@@ -216,7 +216,7 @@ fn pause_or_end<'g, 'a>(
 ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
     let note = |entry| calls.log().note(entry, Durability::Buffered).map_err(RunError::CallLog);
     if let Some(blocked) = &pending.blocked {
-        // Its record has the replies of its calls; when the step is retried, every call is made anew.
+        // Its record has the replies of its calls; when the step is retried, every call is made again.
         note(Entry::Blocked { step: blocked.step.clone() })?;
     }
     if pending.blocked.is_none() && run.program().due().is_none() {

@@ -1,7 +1,7 @@
 //! The records of a journal that are in effect.
 //!
 //! A journal erases nothing: attempts that policies blocked stay in it, and so do steps that were rolled back. A fork shares
-//! the records in effect, and whoever compares two runs compares those.
+//! the records in effect, and two runs are compared by them.
 
 use hence_canon::Digest;
 use hence_engine::{OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP};

@@ -1,18 +1,18 @@
-//! Who carries out what steps ask for.
+//! The host of a run: the capabilities that its steps call, and how each may be called.
 
 use hence_cognition::capability::Registry;
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::Recovery;
 use hence_engine::Determinism;
 
-/// What calling a capability does to the world.
+/// The effect of calling a capability.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing, and the same input gives the same output: it is called whenever that is convenient.
+    /// No effect, and the same input gives the same output. Such a call is never logged.
     Pure,
-    /// It looks at something that may change. What it gave is kept; asking again after a crash does no harm.
+    /// It reads something that may change. Its reply is logged; calling again after a crash does no harm.
     Reads,
-    /// It may change something. That it was called is on disk before it is.
+    /// It may change something outside the run. Its intent is on disk before the call is made.
     Acts,
     /// It asks a person, who may take days.
     Asks,
@@ -22,10 +22,10 @@ pub enum Effect {
 ///
 /// A host is shared by the threads of a run; each executes its steps through a worker of its own.
 pub trait Host: Registry + Sync {
-    /// Returns whether a replay calls a capability again or reads what it gave from the journal.
+    /// Returns whether a replay calls a capability again or reads its output from the journal.
     fn determinism(&self, capability: &str) -> Determinism;
 
-    /// Returns what calling a capability does to the world. What is not known to be pure may do anything.
+    /// Returns the effect of calling a capability. A capability that is not known to be pure acts.
     fn effect(&self, capability: &str) -> Effect {
         match self.determinism(capability) {
             Determinism::Deterministic => Effect::Pure,
@@ -33,10 +33,10 @@ pub trait Host: Registry + Sync {
         }
     }
 
-    /// Returns what becomes of a call of which nobody knows whether it happened, where its step says nothing.
+    /// Returns the recovery of an undecided call, where its step names none.
     ///
-    /// Unless the host knows better a person is asked: calling again may do it twice, giving up may lose what was
-    /// done, and only who can look outside knows which.
+    /// The default for calls that act is to ask a person: calling again may do it twice, giving up may lose what was
+    /// done, and only a person can look outside and find out.
     fn recovery(&self, capability: &str) -> Recovery {
         match self.effect(capability) {
             Effect::Pure | Effect::Reads => Recovery::Retry,
@@ -44,6 +44,6 @@ pub trait Host: Registry + Sync {
         }
     }
 
-    /// Returns something that carries out calls, one at a time.
+    /// Returns a worker that makes calls, one at a time.
     fn worker(&self) -> Box<dyn Capabilities + Send + '_>;
 }

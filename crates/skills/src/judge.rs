@@ -1,4 +1,4 @@
-//! Judging the records of a skill: which step may come, what it was given, and whether its writes fit.
+//! Judges the records of a skill for a verification: the order of steps, their inputs and their writes.
 
 use std::sync::Arc;
 
@@ -31,16 +31,16 @@ pub struct SkillJournal<'a, 'e> {
     pub host: &'a dyn Host,
     /// The journal and what belongs to it.
     pub evidence: &'a Evidence<'e>,
-    /// Who compares the run with those it is linked to.
+    /// Whether the caller compares the run with the runs it is linked to.
     pub linked: LinkedRuns,
 }
 
-/// Who compares a run with its origin and its nested runs. One journal alone cannot tell.
+/// Whether a run is compared with its origin and its nested runs. That needs more than one journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkedRuns {
-    /// Nobody: the report says that they were not compared.
+    /// They are not compared, and the report says so.
     NotCompared,
-    /// The caller, who reports the result.
+    /// The caller compares them and reports the result.
     ComparedByCaller,
 }
 

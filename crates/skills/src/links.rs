@@ -1,16 +1,16 @@
-//! What a run belongs to: the skills it may nest, the run that nests it, the run it was forked from.
+//! The links of a run: the skills it may nest, the run that nests it, the run it was forked from.
 
 use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
 use hence_cognition::run::Intervention;
 
-/// What a run belongs to. The problem names it, so the header binds it.
+/// The links of a run. The problem names them, so the header binds them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Links {
     /// The skills it may nest.
     pub nested: Vec<NestedPin>,
-    /// How many levels of skills may run below the outermost, if that was said.
+    /// The levels of skills that may run below the outermost, if there is a limit of its own.
     pub max_depth: Option<u32>,
     /// The run that nests it.
     pub parent: Option<Parent>,
@@ -36,11 +36,11 @@ pub struct Parent {
     pub run: Arc<str>,
     /// Its step.
     pub step: Arc<str>,
-    /// How deep the run is nested: 1 right below the outermost.
+    /// The depth of the run: 1 right below the outermost.
     pub depth: u32,
 }
 
-/// Where a fork begins.
+/// The position at which a fork begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// The run it was forked from.
@@ -49,9 +49,9 @@ pub struct Origin {
     pub record: u64,
     /// The hash of that record.
     pub hash: Digest,
-    /// The first step that is executed anew.
+    /// The first step that the fork executes itself.
     pub from: Arc<str>,
-    /// What was set before it.
+    /// The values that were set before it.
     pub set: Vec<(Arc<str>, Value)>,
 }
 
@@ -158,7 +158,7 @@ fn pin((id, value): (&Arc<str>, &Value)) -> Option<NestedPin> {
     Some(NestedPin { id: id.clone(), version: text(value, "version")?, digest })
 }
 
-/// Reads a depth that need not be there; `None` for what is no depth.
+/// Reads an optional depth; `None` when it is not a depth.
 fn depth(value: &Value, key: &str) -> Option<Option<u32>> {
     match value.get(key) {
         None => Some(None),

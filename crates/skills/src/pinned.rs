@@ -1,4 +1,4 @@
-//! The problem of a skill run: which program, given what. The header's hash of it binds both.
+//! The problem of a skill run: the skill and its inputs. The header binds both by the hash of the problem.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hence_state::{ProblemSpec, Timestamp};
 
 use crate::links::{Links, Origin};
 
-/// The skill a problem pins, and what it gives it.
+/// The skill a problem pins, and the inputs and settings of the run.
 #[derive(Clone, Debug)]
 pub struct Pinned {
     /// The skill's id.
@@ -21,44 +21,44 @@ pub struct Pinned {
     pub version: Arc<str>,
     /// The digest of the skill document's canonical form.
     pub digest: Digest,
-    /// The digest of the declarations of what it may call, if it was given any.
+    /// The digest of the capability declarations, if there are any.
     pub capabilities: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
-    /// Why the run exists.
+    /// The frame: the purpose of the run.
     pub frame: Value,
-    /// What a failing step means for the others.
+    /// Whether other steps run after one failed.
     pub on_failure: FailureMode,
-    /// How much whoever runs it is trusted.
+    /// The trust level of the caller.
     pub trust: TrustLevel,
-    /// What the run belongs to.
+    /// The links of the run.
     pub links: Links,
 }
 
-/// What a skill run is asked to do.
+/// A skill run that is about to be created.
 #[derive(Clone, Debug)]
 pub struct NewSkillRun {
     /// The run's id.
     pub id: String,
-    /// When the run is created.
+    /// The time at which the run is created.
     pub created_at: Timestamp,
-    /// The digest of the declarations of what it may call, if it is given any.
+    /// The digest of the capability declarations, if there are any.
     pub capabilities: Option<Digest>,
-    /// The digest of the policies every step must keep, if there are any.
+    /// The digest of the policies that judge every step, if there are any.
     pub policies: Option<Digest>,
     /// The skill's inputs.
     pub inputs: Object,
-    /// Why the run exists: an object of the frame's fields, or nothing.
+    /// The frame, the purpose of the run: an object of the frame's fields, or nothing.
     pub frame: Option<Object>,
-    /// What a failing step means for the others.
+    /// Whether other steps run after one failed.
     pub on_failure: FailureMode,
-    /// How much whoever runs it is trusted.
+    /// The trust level of the caller.
     pub trust: TrustLevel,
-    /// What the run belongs to.
+    /// The links of the run.
     pub links: Links,
 }
 
-/// A frame that is not one.
+/// A frame that is not an object of the frame's fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the frame is not one: {0}")]
 pub struct InvalidFrame(String);
@@ -77,7 +77,7 @@ impl NewSkillRun {
         };
         let mut context = vec![("inputs", self.inputs.clone().into()), ("on_failure", on_failure.into())];
         context.extend(self.frame.clone().map(|frame| ("frame", frame.into())));
-        // The usual trust goes without saying, as it did before there was any other.
+        // The default trust level is left out, so that problems from before there were levels have the same digest.
         if self.trust != TrustLevel::default() {
             context.push(("trust", self.trust.name().into()));
         }
@@ -119,7 +119,7 @@ impl Pinned {
         let pin = settings.get("skill")?;
         let capabilities = match settings.get("capabilities") {
             None => None,
-            // What cannot be read must not be taken for nothing.
+            // A malformed value must not be read as an absent one.
             Some(declared) => Some(declared.get("sha256")?.as_str()?.parse().ok()?),
         };
         let text = |key: &str| pin.get(key)?.as_str().map(Arc::from);
@@ -130,7 +130,7 @@ impl Pinned {
         };
         let trust = match context.get("trust") {
             None => TrustLevel::default(),
-            // What cannot be read must not be taken for trust.
+            // A malformed value must not be read as trust.
             Some(level) => TrustLevel::find(level.as_str()?)?,
         };
         Some(Self {

@@ -1,4 +1,4 @@
-//! A skill as a program: outcomes in plan order, each a record before the next is settled.
+//! The program of skills: applies outcomes in plan order and makes each one a record before the next.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -42,13 +42,13 @@ pub struct SkillProgram<'a> {
     pinned: Pinned,
     request: RunRequest,
     progress: Progress<'a>,
-    /// Outcomes that are read instead of asking the world again, by step.
+    /// Outcomes that are read instead of executing the step again, by step.
     recorded: BTreeMap<Arc<str>, StepOutcome>,
     /// The variables, where a step declares any.
     variables: Option<SkillVariables>,
     /// The outcome of the step that policies blocked last. Other policies judge it again.
     blocked: Option<StepOutcome>,
-    /// How often the run was rolled back.
+    /// The number of rollbacks so far.
     rollbacks: u64,
 }
 
@@ -209,20 +209,20 @@ impl<'a> SkillProgram<'a> {
         mut outcome: StepOutcome,
         sink: &mut dyn Sink,
     ) -> Result<Result<(), Blocked>, RunError> {
-        // Wall-clock time enters no record, whoever reports it.
+        // Wall-clock time enters no record, not even as a figure that a provider reports.
         outcome.metrics.elapsed_ms = 0;
         if outcome.meta.contains_key(LATENCY_KEY) {
             outcome.meta = outcome.meta.without(LATENCY_KEY);
         }
         let (proposed, variables) = self.propose(book, outcome)?;
         let settled = &proposed.outcome;
-        let (held, beside) = match RecordedOutcome::of(settled, self.pinned.on_failure) {
+        let (recorded, value) = match RecordedOutcome::of(settled, self.pinned.on_failure) {
             RecordedOutcome::Output(output) => (book.store(output, sink)?, None),
             RecordedOutcome::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
             RecordedOutcome::Skipped(value) => (Outcome::Skipped, Some(value)),
         };
         let result =
-            recorded_outcome::result(&settled.step_id, &settled.input, book.next_times()?, held, beside);
+            recorded_outcome::result(&settled.step_id, &settled.input, book.next_times()?, recorded, value);
         let result = book.judge(result)?;
         let (step, errors) = (settled.step_id.clone(), blocking(book, &result));
         let key = outcome_key(book.state().step_index(), &step);
@@ -238,8 +238,8 @@ impl<'a> SkillProgram<'a> {
         Ok(Ok(()))
     }
 
-    /// Returns what settling an outcome would give, and the variables after it; where any are declared, their rules may
-    /// refuse the outcome.
+    /// Returns the settled outcome without applying it, and the variables after it. The rules of declared variables may
+    /// turn the outcome into a failed one.
     fn propose(
         &mut self,
         book: &Book<'_>,
@@ -379,7 +379,7 @@ impl<'a> Program for SkillProgram<'a> {
         }
     }
 
-    /// Nothing is under way while a run is read back, which is when snapshots are taken.
+    /// Snapshots are taken only while a run is resumed, when no step is being executed.
     fn snapshot(&self) -> Self::Snapshot {
         (self.progress.clone(), self.variables.clone())
     }
@@ -448,11 +448,11 @@ impl From<RecordedOutcomeError> for RecordMismatch {
     }
 }
 
-/// Returns whether executing a step again would ask something that may answer otherwise: a replay reads such an outcome
-/// from the journal.
+/// Returns whether executing a step again may give another outcome, because it calls something that is not
+/// deterministic. A replay reads such an outcome from the journal.
 ///
-/// Gates are not calls of a step, and one that denied leaves no call at all; so the contracts of everything the step may
-/// call tell which gates would be asked.
+/// A gate of a capability is not in the list of calls, and a gate that denies leaves no call at all. So the gates are
+/// read from the declarations of everything the step may call.
 pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
     let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
     // A nested run is named by its own journal, which a replay does not write again.
@@ -464,7 +464,7 @@ pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Hos
     gates.any(|gate| is_recorded(&gate))
 }
 
-/// Returns an outcome that a step might have.
+/// Returns a successful outcome of a step with nothing in it, for a check before the step is executed.
 fn possible_outcome(step: &Step) -> StepOutcome {
     StepOutcome {
         step_id: step.id.clone(),
@@ -507,7 +507,7 @@ fn blocking(book: &Book<'_>, result: &StepResult) -> Option<Vec<StepError>> {
     }
 }
 
-/// Checks that a problem pins the very skill that was given.
+/// Checks that a problem pins exactly this skill, and that no step has a reserved id.
 fn check_pin(problem: &ProblemSpec, prepared: &Prepared, source: &Canonical) -> Result<Pinned, SkillError> {
     let skill = prepared.skill();
     let found = format!("{} {} ({})", skill.id, skill.version, source.digest().short());

@@ -1,4 +1,4 @@
-//! What a skill may call.
+//! The capabilities that a skill may call.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The `vars` namespace of a skill's run as the variable store.
 //!
-//! A run whose steps declare variables keeps a store beside its memory: every write of a `vars` target is an operation
-//! on it, decided by the same rules as `hence vars`. What a rule refuses fails the step; what is past its time leaves
-//! the memory, too. The store is a fold of the outcomes, so it is never kept: whoever reads the journal has it again.
+//! A run whose steps declare variables has a variable store next to its memory: every write of a `vars` target is an
+//! operation on it, decided by the same rules as `hence vars`. A refused write fails the step; an expired variable also
+//! leaves the memory. The store is a fold of the outcomes, so it is not stored: the journal is enough to rebuild it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use hence_variables::{
     StorePath, Timestamp as Moment, Workspace, apply, decide,
 };
 
-/// What every variable target begins with.
+/// The prefix of every variable target.
 const NAMESPACE: &str = "vars.";
 
 /// The variables of a skill's run.

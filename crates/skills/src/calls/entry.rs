@@ -30,7 +30,7 @@ pub struct Question {
 pub enum QuestionKind {
     /// The capability asks for a value.
     Value,
-    /// A call was begun, and nobody knows whether it happened.
+    /// A call was begun, and it is unknown whether it happened.
     Undecided,
 }
 
@@ -43,7 +43,7 @@ pub enum Answer {
     Done(Object),
     /// Make the call again.
     Retry,
-    /// Take the call as failed.
+    /// Treat the call as failed.
     Fail,
 }
 
@@ -63,7 +63,7 @@ pub enum Entry {
     Reply {
         /// The call.
         call: CallName,
-        /// A reply, or why there is none.
+        /// The reply, or the reason why there is none.
         reply: Result<Reply, CallError>,
     },
     /// A person is asked.
@@ -84,9 +84,9 @@ pub enum Entry {
     },
     /// A step has been executed, and an earlier one is not recorded yet.
     Outcome(Box<StepOutcome>),
-    /// The run is about to roll back: calls are made anew. Undecided calls stay undecided.
+    /// The run is about to roll back: calls are made again. Undecided calls stay undecided.
     RolledBack,
-    /// Policies blocked a step. Its record has the replies of its calls; they are made anew when the step is retried.
+    /// Policies blocked a step. Its record has the replies of its calls; they are made again when the step is retried.
     Blocked {
         /// The step.
         step: Arc<str>,
@@ -238,7 +238,7 @@ fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)>
         Err(CallError::Failed { class, message }) => {
             vec![("class", class.clone().into()), ("message", message.clone().into())]
         }
-        // Nothing was replied: whoever waits is asked, and that is another entry.
+        // Not written in practice: a call that waits is logged as a question.
         Err(CallError::Waiting(message)) => {
             vec![("class", "Waiting".into()), ("message", message.clone().into())]
         }

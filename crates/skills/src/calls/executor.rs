@@ -17,7 +17,7 @@ use crate::child::{ChildRun, ChildRuns, Family};
 use crate::host::{Effect, Host};
 use crate::stop::Stop;
 
-/// How long a wait between two attempts may last before the run is asked whether to stop.
+/// The interval at which a wait between two attempts checks whether the run should stop.
 const WAIT_SLICE_SECONDS: f64 = 0.05;
 
 /// Executes the calls of a run. Steps of skills and bound steps of problems are called through it, so that a crash means
@@ -42,16 +42,16 @@ struct Nesting<'a> {
 /// Whether calls that are not pure may be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outside {
-    /// They are made.
+    /// Such calls are made.
     Open,
-    /// They are not: a replay asks nobody.
+    /// Such calls are not made, as in a replay.
     Closed,
 }
 
 /// The result of executing a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallResult {
-    /// The reply, or why there is none.
+    /// The reply, or the reason why there is none.
     pub reply: Result<Reply, CallError>,
     /// The source of the reply.
     pub source: ReplySource,
@@ -60,7 +60,7 @@ pub struct CallResult {
 /// The source of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplySource {
-    /// The call was made, or nobody could answer it.
+    /// The call was made now, or was not made at all.
     Call,
     /// The call was made before; the log had its reply.
     Log,
@@ -123,7 +123,7 @@ impl<'a> CallExecutor<'a> {
         step.and_then(|step| step.recovery).unwrap_or_else(|| self.host.recovery(call.capability))
     }
 
-    /// Makes a call through `make`, unless its reply is known or somebody has to answer first.
+    /// Makes a call through `make`, unless its reply is known or a person has to answer first.
     ///
     /// # Errors
     /// [`SinkError`] when the log could not be written. Nothing may be called after it; the run stops and can be resumed.
@@ -177,14 +177,14 @@ impl<'a> CallExecutor<'a> {
                 let question = Question { kind: QuestionKind::Value, input: call.input.clone() };
                 (Entry::Question { call: name, question }, Durability::Synced)
             }
-            // A reply that power loss takes away leaves the call undecided, which is safe; the next intent syncs it too.
+            // A reply that power loss destroys leaves the call undecided, which is safe; the next intent syncs it too.
             _ => (Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered),
         };
         self.log.note(entry, durability)?;
         Ok(reply)
     }
 
-    /// Logs an intent and makes the call: a request to stop in between comes too late.
+    /// Logs an intent and makes the call. A request to stop in between is not honoured.
     fn intend(
         &self,
         call: &Call<'_>,
@@ -200,7 +200,7 @@ impl<'a> CallExecutor<'a> {
         self.make(call, name, make)
     }
 
-    /// Handles a call that a process that is gone has begun.
+    /// Handles a call that an earlier process began and may not have finished.
     fn recover_as(
         &self,
         call: &Call<'_>,

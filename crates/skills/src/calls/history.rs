@@ -42,10 +42,10 @@ pub struct BadCallLog {
 /// An answer that nothing waits for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RefusedAnswer {
-    /// The call is not there.
+    /// There is no such call.
     #[error("nothing is asked under `{0}`")]
     NotAsked(Arc<str>),
-    /// Somebody answered before.
+    /// The question is already answered.
     #[error("`{0}` has been answered already")]
     Answered(Arc<str>),
     /// A call that waits for a value is given a decision, or the other way round.
@@ -142,7 +142,7 @@ impl CallHistory {
         self.calls.values().map(|(call, status)| (call, status))
     }
 
-    /// Iterates over what people are asked.
+    /// Iterates over the questions to people that are open.
     pub fn questions(&self) -> impl Iterator<Item = (&CallName, &Question)> {
         self.calls().filter_map(|(call, status)| match status {
             CallStatus::Asked(question) => Some((call, question)),
@@ -150,7 +150,7 @@ impl CallHistory {
         })
     }
 
-    /// Iterates over the calls that were begun and of which nobody knows whether they happened.
+    /// Iterates over the undecided calls.
     pub fn undecided(&self) -> impl Iterator<Item = &CallName> {
         self.calls().filter_map(|(call, status)| match status {
             status if is_undecided(status) => Some(call),
