@@ -81,17 +81,18 @@ fn check(journal: &[u8], program: &dyn Verifiable, problem: Option<&Arc<ProblemS
     }
 }
 
+/// A pass over the records of a journal, at one record.
 struct Walk<'a> {
     profile: Profile,
     follower: Box<dyn Follower + 'a>,
-    /// Present from the spec level on.
+    /// The fold of the states; `None` at the linked level, which has no problem.
     fold: Option<Fold>,
     problem_hash: Option<Digest>,
     state_hash: Digest,
     step_index: u64,
     checkpoints: Checkpoints,
     /// The step index after each record that a rollback returns to.
-    kept: BTreeMap<RecordIndex, u64>,
+    step_indices: BTreeMap<RecordIndex, u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -109,7 +110,7 @@ impl<'a> Walk<'a> {
             state_hash: header.initial_state_hash,
             step_index: 0,
             checkpoints: Checkpoints::default(),
-            kept: BTreeMap::new(),
+            step_indices: BTreeMap::new(),
         }
     }
 
@@ -130,7 +131,7 @@ impl<'a> Walk<'a> {
     /// Takes a snapshot after the record just checked, if a rollback returns to it.
     fn keep(&mut self, wanted: &BTreeSet<RecordIndex>, index: RecordIndex) {
         if wanted.contains(&index) {
-            self.kept.insert(index, self.step_index);
+            self.step_indices.insert(index, self.step_index);
             self.follower.keep(index);
             self.fold.iter_mut().for_each(|fold| fold.snapshot(index));
         }
@@ -182,7 +183,7 @@ impl<'a> Walk<'a> {
             Control::Checkpoint(control) => self.checkpoints.add(&control.name, control.position, index),
             Control::Rollback(control) => {
                 self.checkpoints.check_rollback(&control.name, control.to)?;
-                self.step_index = self.kept.get(&control.to).copied().unwrap_or(self.step_index);
+                self.step_index = self.step_indices.get(&control.to).copied().unwrap_or(self.step_index);
                 Ok(())
             }
             Control::Complete { .. } | Control::Loop(_) => Ok(()),

@@ -1,6 +1,6 @@
 //! The stretches of a journal, worked on by several threads, with the results taken in order.
 //!
-//! A stretch is a run of whole lines. Threads claim stretches one after the other, so a thread that is held up does
+//! A stretch is a sequence of whole lines. Threads claim stretches one after the other, so a thread that is held up does
 //! not hold up the others; the calling thread takes the results in order and works on a stretch itself whenever the
 //! next result is not ready.
 
@@ -10,16 +10,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// More threads than this wait for memory, not for each other.
+/// The most threads. More would only wait for memory.
 const THREADS_MAX: usize = 64;
-/// Starting a thread costs more than checking this much.
+/// The smallest stretch. For less, starting a thread costs more than checking.
 const STRETCH_BYTES_MIN: usize = 8 * 1024;
-/// A stretch of this size and its records fit the cache of a core.
+/// The largest stretch. It and its records fit the cache of a core.
 pub(super) const STRETCH_BYTES_MAX: usize = 128 * 1024;
 /// The stretches a thread may be ahead of the results taken: this bounds the records held in memory.
 const AHEAD_MAX: usize = 4;
 
-/// A run of whole lines, and the number of its first line.
+/// A sequence of whole lines, and the number of its first line.
 #[derive(Clone, Copy)]
 pub(super) struct Stretch<'a> {
     pub(super) first_line: u64,
@@ -101,7 +101,7 @@ struct State<'a, T> {
     taken: usize,
     /// Results not taken yet, by the number of their stretch.
     done: BTreeMap<usize, thread::Result<T>>,
-    /// Whether nobody takes results any more.
+    /// Whether results are no longer taken.
     closed: bool,
 }
 
@@ -174,7 +174,7 @@ impl<'a, T> Queue<'a, T> {
     }
 }
 
-/// Lets the helpers go when results are no longer taken, also because of a panic.
+/// Ends the worker threads when results are no longer taken, also because of a panic.
 struct Close<'q, 'a, T>(&'q Queue<'a, T>);
 
 impl<T> Drop for Close<'_, '_, T> {
