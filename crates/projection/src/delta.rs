@@ -48,7 +48,7 @@ pub(crate) enum Achieved {
     Yes,
     /// The step failed, was skipped, or ended at a limit.
     No,
-    /// The record does not tell.
+    /// The record does not show it.
     Unknown,
 }
 

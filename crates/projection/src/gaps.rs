@@ -43,7 +43,7 @@ pub(crate) trait GapMembers: Sized {
     fn of_action(self, action: ActionId) -> Self {
         self.on(TargetPart::Action(action)).by(action)
     }
-    /// Marks the gap as declared by whoever asked for the run.
+    /// Marks the gap as declared by the caller who asked for the run.
     fn declared(self) -> Self;
 }
 

@@ -35,7 +35,7 @@ pub struct PolicyGate<'a> {
     pending: Option<(RecordIndex, TraceDelta)>,
     /// The last record.
     last: RecordIndex,
-    /// The error that keeps the gate from judging anything.
+    /// The error after which the gate blocks every result.
     fault: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Ending {
     Unfinished,
 }
 
-/// Facts about a run that only the end of its records tells.
+/// Facts about a run that are known only at the end of its records.
 pub(crate) struct Conclusion {
     pub(crate) ending: Ending,
     /// Gaps of the run as a whole, listed before those of single records.
@@ -81,7 +81,7 @@ pub(crate) trait RunView {
     /// Returns how the run ended and which gaps it leaves.
     fn conclude(&self, context: &Context<'_>, actions: &[Action]) -> Conclusion;
 
-    /// Returns the questions that people have not answered, as far as the journal or the call log tells.
+    /// Returns the questions that people have not answered, as far as the journal or the call log shows them.
     fn questions(&self, _: &RunInfo<'_>, _: Option<&CallHistory>) -> Vec<Residual> {
         Vec::new()
     }
@@ -98,7 +98,7 @@ pub(crate) trait RunView {
 /// The program that a run executes.
 #[derive(Clone, Copy)]
 pub enum Program<'a> {
-    /// The plan of the policy a problem names, in an engine that may know it.
+    /// The steps of the routing policy a problem names, in an engine that may know it.
     Reason(&'a Engine),
     /// A skill, with the capabilities of its steps.
     Skill {
