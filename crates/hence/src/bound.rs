@@ -1,4 +1,4 @@
-//! The capabilities that bound steps of a problem call: the same as those of a skill, with the same care for crashes.
+//! Calls of bound steps: they use the same capabilities, executor and call log as the steps of a skill.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,10 +13,10 @@ use hence_skills::{CallExecutor, CallFn, CallLog, CallStatus, Effect, Entry, Hos
 use hence_state::ProblemSpec;
 use hence_store::Durability;
 
-/// The name under which the built-in program calls.
+/// The skill id in the calls of the built-in program.
 const REASON: &str = "reason";
 
-/// The class of a call whose output the step cannot use.
+/// The error class of a call whose output the step cannot use.
 const OUTPUT_UNUSABLE: &str = "OutputUnusable";
 
 /// Returns whether a problem binds steps to capabilities.
@@ -47,7 +47,7 @@ impl BoundCallees {
         bindings.any(|binding| self.library.effect(&binding.capability) != Effect::Pure)
     }
 
-    /// Logs calls in the log of a run from here on.
+    /// Sets the call log. Calls from here on are logged in it.
     pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>) {
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
     }
@@ -57,7 +57,7 @@ impl BoundCallees {
         self.start_log(Arc::new(CallLog::in_memory()));
     }
 
-    /// Executes the first attempt of a call that is not known to have failed.
+    /// Executes a call as its first attempt that has not failed yet.
     ///
     /// A failed call stops the run, and a resumed run tries it again. A call with effects that failed is then treated like
     /// an undecided one.
@@ -82,7 +82,7 @@ impl BoundCallees {
     }
 }
 
-/// Returns whether a call was made and failed, and nobody decided to give it up.
+/// Returns whether a call was made and failed, so that another attempt may be made.
 fn has_failed(status: &CallStatus) -> bool {
     match status {
         CallStatus::Replied(Err(CallError::Failed { class, .. })) => **class != *UNDECIDED,
@@ -139,7 +139,7 @@ impl Callees for BoundCallees {
         if let Ok(Ok(found)) = &reply
             && let Err(error) = used(found.clone())
         {
-            // A person gave an answer the step cannot use. A logged answer is final, so the log is told to ask again.
+            // A person gave an answer the step cannot use. Logged answers are final, so this entry makes the run ask again.
             let again = Entry::Blocked { step: call.step.clone() };
             reply = log.note(again, Durability::Synced).map(|()| Err(error));
         }

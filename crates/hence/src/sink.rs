@@ -1,11 +1,11 @@
-//! A run's records and large values, kept by the store.
+//! Stores the records and blobs of a run.
 
 use hence_canon::{Canonical, Digest};
 use hence_engine::{Blobs, Sink, SinkError};
 use hence_journal::{Head, Sealed};
 use hence_store::{Durability, RunWriter, Store, StoreError};
 
-/// Keeps records through the one writer of a run, large values beside it.
+/// Appends records through the writer of a run, and stores large values as blobs.
 pub(crate) struct StoreSink<'a> {
     pub(crate) writer: Box<dyn RunWriter>,
     pub(crate) blobs: StoreBlobs<'a>,
@@ -20,7 +20,7 @@ impl<'a> StoreSink<'a> {
 }
 
 impl Sink for StoreSink<'_> {
-    /// A record is durable before the run goes on: whatever is reported as done survives power loss.
+    /// Appends a record and syncs it before the run continues: a step that is reported as done survives power loss.
     fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
         self.head = self.writer.append(self.head, record.line(), Durability::Synced)?;
         Ok(())
@@ -36,7 +36,7 @@ impl Sink for StoreSink<'_> {
     }
 }
 
-/// Large values as the store keeps them.
+/// Reads blobs from a store.
 pub(crate) struct StoreBlobs<'a>(pub(crate) &'a dyn Store);
 
 impl Blobs for StoreBlobs<'_> {

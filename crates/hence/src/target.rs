@@ -1,4 +1,4 @@
-//! A run or a journal's file, as a person names it.
+//! The run or journal file that a command line names, read with the documents next to it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ pub(crate) const PROBLEM: &str = "problem.json";
 pub(crate) struct Journal {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
-    /// The kind of its run, as the problem pins it; without a problem, as the journal looks.
+    /// The kind of its run: the kind that the problem pins, or without a problem a guess from the first step.
     pub(crate) kind: RunKind,
     problem: Option<Problem>,
-    /// The document of the skill it is a run of, if it is one.
+    /// The document of the skill, if this is a run of one.
     pub(crate) skill: Option<Vec<u8>>,
-    /// The documents of the skills it may nest, if it may nest any.
+    /// The documents of the skills it may nest, if there are any.
     pub(crate) nested: Option<Vec<u8>>,
-    /// What that skill may call, if anything was declared.
+    /// The declarations of the capabilities it may call, if there are any.
     pub(crate) capabilities: Option<Vec<u8>>,
     /// The store it belongs to; a file belongs to none.
     pub(crate) store: Option<FileStore>,
@@ -98,7 +98,7 @@ impl Journal {
         self.problem = Some(Problem { bytes, parsed });
     }
 
-    /// Reads a file if there is one of that name, a run of the store otherwise.
+    /// Reads the file of that name if it exists, otherwise the run of that id.
     pub(crate) fn of_target(context: &Context, name: &str) -> Result<Self, CliError> {
         let path = Path::new(name);
         if path.is_dir() && path.join(bundle::JOURNAL).is_file() {
@@ -114,15 +114,15 @@ impl Journal {
         }
         let bytes = input::read_file(path)?;
         let documents = Documents {
-            problem: beside(path, PROBLEM)?,
-            skill: beside(path, skills::SKILL)?,
-            nested: beside(path, skills::nested_name().as_str())?,
-            capabilities: beside(path, skills::CAPABILITIES)?,
+            problem: read_next_to(path, PROBLEM)?,
+            skill: read_next_to(path, skills::SKILL)?,
+            nested: read_next_to(path, skills::nested_name().as_str())?,
+            capabilities: read_next_to(path, skills::CAPABILITIES)?,
         };
         Ok(Self::new(name.to_owned(), bytes, documents, None))
     }
 
-    /// Returns the profile the journal's header names; strict when there is no header to ask.
+    /// Returns the profile the journal's header names; strict when there is no header.
     pub(crate) fn profile(&self) -> Profile {
         let first = Lines::of(&self.bytes).get(RecordIndex::HEADER).unwrap_or_default();
         let name = match Chained::decode_header(first) {
@@ -137,19 +137,22 @@ impl Journal {
         match &self.problem {
             None => Ok(None),
             Some(Problem { parsed: Some(problem), .. }) => Ok(Some(problem)),
-            // Read again for what is wrong with it.
+            // Parsed again to get the error.
             Some(Problem { bytes, .. }) => Err(input::parse_problem(PROBLEM, bytes, &self.profile())
                 .err()
                 .unwrap_or_else(|| CliError::new(Code::NotJson, format!("{PROBLEM} cannot be read")))),
         }
     }
 
-    /// Returns whether the problem is there and can be read.
+    /// Returns whether there is a problem that can be read.
     pub(crate) fn has_problem(&self) -> bool {
         self.problem.as_ref().is_some_and(|problem| problem.parsed.is_some())
     }
 
-    /// Returns the problem, which must be there.
+    /// Returns the problem.
+    ///
+    /// # Errors
+    /// [`CliError`] when there is none or it cannot be read.
     pub(crate) fn required_problem(&self) -> Result<&Lenient, CliError> {
         self.parsed_problem()?.ok_or_else(|| {
             let message = format!("{}: its problem is not at hand", self.name);
@@ -158,13 +161,13 @@ impl Journal {
     }
 }
 
-/// Reads an attachment beside a journal's file: an exported bundle has it there.
-fn beside(path: &Path, name: &str) -> Result<Option<Vec<u8>>, CliError> {
+/// Reads a document next to a journal's file, where an exported bundle has it; `None` when there is none.
+fn read_next_to(path: &Path, name: &str) -> Result<Option<Vec<u8>>, CliError> {
     let attachment: PathBuf = path.with_file_name(name);
     if attachment.is_file() { input::read_file(&attachment).map(Some) } else { Ok(None) }
 }
 
-/// Reads an attachment of a run, which need not be there.
+/// Reads an attachment of a run; `None` when there is none.
 fn attachment(store: &FileStore, run: &RunId, name: &AttachmentName) -> Result<Option<Vec<u8>>, CliError> {
     match store.attachment(run, name) {
         Ok(bytes) => Ok(Some(bytes)),

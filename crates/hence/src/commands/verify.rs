@@ -1,4 +1,4 @@
-//! `hence verify`: what holds, where it first breaks, and what no hash chain can show.
+//! `hence verify`: reports which levels hold, the first record that does not, and what no hash chain can show.
 
 mod report;
 
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
     Ok(if shown.holds { Exit::Yes } else { Exit::No })
 }
 
-/// Says what to do next.
+/// Prints hints about what to do next.
 fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Report) {
     let target = &args.target;
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');

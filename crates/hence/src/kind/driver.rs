@@ -20,7 +20,7 @@ use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
 
-/// A program that a [`RunDriver`] can drive, with what it calls.
+/// A program that a [`RunDriver`] can drive, and the capabilities it calls.
 pub(crate) trait Drivable {
     /// The program.
     type Program<'a>: Program
@@ -42,12 +42,12 @@ pub(crate) trait Drivable {
     /// Returns whether calls of the run must be logged.
     fn needs_call_log(&self) -> bool;
 
-    /// Checks that everything a resumed run needs is there.
+    /// Checks that everything a resumed run needs is available.
     fn check_resumable(&self, _: &Run<'_, Self::Program<'_>>) -> Result<(), CliError> {
         Ok(())
     }
 
-    /// Returns the listener that stops the run from outside; `None` when nothing does.
+    /// Returns the listener that can stop the run from outside; `None` when the run cannot be stopped.
     fn interrupt(&self, _: Option<Duration>) -> Option<Interrupt> {
         None
     }
@@ -69,7 +69,7 @@ pub(crate) trait Drivable {
     ) -> Result<Self::Report, CliError>;
 }
 
-/// The surroundings of a run that is driven.
+/// The driver, the call log and the stop signal of a run that is being driven.
 pub(crate) struct Calls<'a> {
     pub(crate) driver: &'a RunDriver<'a>,
     pub(crate) log: &'a Arc<CallLog<'static>>,
@@ -90,13 +90,13 @@ pub(crate) struct RunDriver<'a> {
 /// The options of driving a run.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct DriveOptions<'a> {
-    /// The policies to install instead, where the run is blocked.
+    /// The policies that replace the ones in force, where the run is blocked.
     pub(crate) amended: Option<&'a Value>,
-    /// How long the run may take.
+    /// The longest time the run may take.
     pub(crate) deadline: Option<Duration>,
 }
 
-/// When a run was started.
+/// The start of a run: by this command, or by an earlier one.
 pub(crate) enum Start {
     /// By this command.
     Now,
@@ -173,7 +173,7 @@ impl RunDriver<'_> {
         self.create(kind, run, first, attachments)
     }
 
-    /// Stores the first records of a fork and drives it, and says what it shares.
+    /// Prints what a fork shares, stores its first records and drives it.
     pub(crate) fn create_shared<'a, K: Drivable>(
         &self,
         kind: &'a K,
@@ -209,11 +209,11 @@ impl RunDriver<'_> {
 
     /// Resumes the run where its journal ends.
     ///
-    /// The journal is judged before the run is opened for writing, so that a run that is refused keeps every byte, a torn
-    /// tail included; a run that has ended needs no writer at all.
+    /// The journal is checked before the run is opened for writing, so that no byte of a refused run changes, not even a
+    /// torn tail; a run that has ended needs no writer at all.
     pub(crate) fn resume<K: Drivable>(&self, kind: &K) -> Result<Exit, CliError> {
         let (store, id) = (self.store, self.id);
-        // Nobody may append after something that is not a record, whatever comes before it.
+        // Nothing may be appended after a line that is not a record.
         if let Condition::Damaged(reason) = store.summary(id)?.condition {
             return Err(StoreError::Damaged { run: id.clone(), reason }.into());
         }
@@ -228,7 +228,7 @@ impl RunDriver<'_> {
         if let Some(cut) = &opened.cut {
             self.context.say(format_args!("run {id}: {cut}"));
         }
-        // Somebody may have written between the reading and the opening; from here on nobody else does.
+        // Another process may have appended between the reading and the opening; now this one holds the lease.
         let run = if run.head() == opened.writer.head() { run } else { self.read_back(kind)?.0 };
         let start = Start::Earlier(opened.cut);
         if run.has_ended() {
@@ -252,7 +252,7 @@ impl RunDriver<'_> {
         Ok((run, whole.len() < journal.len()))
     }
 
-    /// Drives the run as far as it goes, each record durable before the next.
+    /// Drives the run as far as it goes. Each record is durable before the next one is appended.
     fn drive<'a, K: Drivable>(
         &self,
         kind: &'a K,
@@ -289,7 +289,7 @@ impl RunDriver<'_> {
         match driven.map_err(|error| stopped(id, error))? {
             Driven::Finished(run) => {
                 drop(log);
-                // Every call is recorded. A log that a crash leaves behind here is ignored.
+                // Every call is recorded. If a crash happens before the log is removed, the log is ignored.
                 if has_log {
                     sink.writer.detach(&calls_name())?;
                 }
@@ -320,7 +320,7 @@ impl RunDriver<'_> {
         self.report_as(kind, run, run.state().status().to_string(), waiting, start)
     }
 
-    /// Prints the report of a run; a failed run is a finding.
+    /// Prints the report of a run. A failed run exits with 1.
     fn report_as<'a, K: Drivable>(
         &self,
         kind: &'a K,

@@ -17,7 +17,7 @@ use crate::target::Journal;
 
 /// The results that a fork shares with its origin.
 pub(super) struct ForkPoint {
-    /// The first step that is executed anew.
+    /// The first step that the fork executes itself.
     pub(super) from: String,
     pub(super) shared: Vec<StepResult>,
     /// The last shared record, and its hash.
@@ -49,7 +49,7 @@ pub(super) struct ForkedProblem {
     pub(super) document: Lenient,
 }
 
-/// Makes the problem of a fork: that of its origin with another id, what is set, and where it comes from.
+/// Makes the problem of a fork: its origin's with another id, the values in `set`, and a link to the origin.
 pub(super) fn forked_problem(
     journal: &Journal,
     args: &ForkArgs,

@@ -42,7 +42,7 @@ pub(crate) trait OpenRun {
         options: DriveOptions<'_>,
     ) -> Result<Exit, CliError>;
 
-    /// Names a position of the run.
+    /// Records a checkpoint: a name for a position of the run.
     fn checkpoint(
         &self,
         context: &Context,
@@ -50,7 +50,7 @@ pub(crate) trait OpenRun {
         args: &CheckpointArgs,
     ) -> Result<Exit, CliError>;
 
-    /// Returns to a named position.
+    /// Records a rollback to a checkpoint.
     fn roll_back(&self, context: &Context, journal: &Journal, args: &RollbackArgs) -> Result<Exit, CliError>;
 
     /// Starts another run that shares the records before a step.
@@ -68,16 +68,16 @@ pub(crate) trait OpenRun {
     }
 }
 
-/// What a run is opened for.
+/// The purpose of opening a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its journal is read. Capabilities that are missing are not needed.
+    /// Its journal is read. Missing capabilities do no harm.
     Read,
-    /// It may continue, so everything it calls must be there.
+    /// It may continue, so everything it calls must be available.
     Resume,
 }
 
-/// Opens the run of a journal. `files` are capabilities files that a person names for it.
+/// Opens the run of a journal. `files` are the capabilities files that the command line names.
 pub(crate) fn open(
     journal: &Journal,
     files: &[String],
@@ -94,7 +94,7 @@ pub(crate) fn open(
     })
 }
 
-/// Runs `with` on the store of a journal's large values.
+/// Calls `with` with the source of a journal's blobs.
 pub(crate) fn with_blobs<T>(journal: &Journal, with: impl FnOnce(&dyn Blobs) -> T) -> T {
     match &journal.store {
         Some(store) => with(&StoreBlobs(store)),

@@ -33,7 +33,7 @@ pub(super) struct ReasonRun {
     callees: Option<Arc<BoundCallees>>,
 }
 
-/// A planned run of a problem.
+/// A run of a problem with its plan, ready to be driven.
 struct PlannedRun {
     engine: Engine,
     callees: Option<Arc<BoundCallees>>,
@@ -52,7 +52,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result
     request.trace_id.clone_from(&args.trace_id);
     request.now.clone_from(&args.now);
     request.engine_version.clone_from(&args.engine_version);
-    let engine = equipped(callees.as_ref());
+    let engine = engine_with(callees.as_ref());
     let plan = engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
     let id = RunId::new(plan.trace_id())
         .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_TRACE_ID))?;
@@ -62,14 +62,14 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result
     driver.start(&PlannedRun { engine, callees, plan }, policies.as_ref(), attachments)
 }
 
-/// A problem with everything it pins, and what is stored next to its journal.
+/// A problem with everything it pins, and the documents that are stored next to its journal.
 struct Prepared {
     document: Lenient,
     callees: Option<Arc<BoundCallees>>,
     attachments: Vec<(AttachmentName, Vec<u8>)>,
 }
 
-/// Pins the policies and capabilities that a person names in the settings of a problem.
+/// Pins the policies and capabilities that the command line names into the settings of a problem.
 fn prepare(
     args: &RunArgs,
     name: &str,
@@ -116,7 +116,7 @@ fn prepare(
     Ok(Prepared { document, callees: Some(Arc::new(BoundCallees::new(library))), attachments })
 }
 
-/// Returns a problem that pins policies; one that pins some already must pin these.
+/// Returns the problem with the given policies pinned. A problem that already pins policies must pin these.
 fn pin_policies(name: &str, problem: &Value, policies: Option<&Value>) -> Result<Value, CliError> {
     let pin = problem.get("settings").and_then(|settings| settings.get("policies"));
     let pinned = pin.and_then(|pin| pin.get("sha256")?.as_str()?.parse::<Digest>().ok());
@@ -133,7 +133,7 @@ fn pin_policies(name: &str, problem: &Value, policies: Option<&Value>) -> Result
     }
 }
 
-/// Returns a problem that pins capabilities; one that pins some already must pin these.
+/// Returns the problem with the given capabilities pinned. A problem that already pins capabilities must pin these.
 fn pin_capabilities(name: &str, problem: &Value, given: Digest) -> Result<Value, CliError> {
     let pin = problem.get("settings").and_then(|settings| settings.get("capabilities"));
     match bound::pinned_capabilities(problem) {
@@ -143,7 +143,7 @@ fn pin_capabilities(name: &str, problem: &Value, given: Digest) -> Result<Value,
                 format!("{name} pins capabilities {}, the files given say {}", pinned.short(), given.short());
             Err(CliError::new(Code::OtherCapabilities, message))
         }
-        // Whoever decodes the problem reports a pin that is malformed.
+        // Decoding the problem reports a malformed pin.
         None if pin.is_some_and(|pin| !pin.is_null()) => Ok(problem.clone()),
         None => Ok(with_pin(problem, "capabilities", given)),
     }
@@ -156,7 +156,7 @@ fn with_pin(problem: &Value, member: &str, digest: Digest) -> Value {
     object.with("settings", settings.with(member, pin)).into()
 }
 
-fn equipped(callees: Option<&Arc<BoundCallees>>) -> Engine {
+fn engine_with(callees: Option<&Arc<BoundCallees>>) -> Engine {
     match callees {
         Some(callees) => Engine::new().with_callees(callees.clone()),
         None => Engine::new(),
@@ -177,12 +177,12 @@ impl ReasonRun {
         };
         let library = match skills::library_pinned(journal, files, bound::pinned_capabilities(problem)) {
             Ok(library) => library,
-            // A journal that was carried elsewhere without its declarations can still be read.
+            // A journal that was copied elsewhere without its declarations can still be read.
             Err(_) if files.is_empty() && purpose == Purpose::Read => Library::built_in(),
             Err(error) => return Err(error),
         };
         let callees = Some(Arc::new(BoundCallees::new(library)));
-        Ok(Self { engine: equipped(callees.as_ref()), callees })
+        Ok(Self { engine: engine_with(callees.as_ref()), callees })
     }
 
     fn planned(&self, journal: &Journal) -> Result<PlannedRun, CliError> {
@@ -388,7 +388,7 @@ impl Drivable for PlannedRun {
     }
 }
 
-/// Describes a record in a line.
+/// Returns the progress line of an appended record.
 fn line(event: &Event) -> String {
     match event {
         Event::Step { index, step, status } => {

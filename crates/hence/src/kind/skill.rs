@@ -33,10 +33,10 @@ use crate::skills::{
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
 use crate::{commands, guard};
 
-/// How many steps run at a time. The journal does not depend on it.
+/// The number of steps that run at a time. The journal does not depend on it.
 const WORKERS: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 
-/// A run of a skill: its problem and its program.
+/// A run of a skill: its problem, its skill, its capabilities and the skills it may nest.
 pub(crate) struct StoredSkillRun {
     pub(crate) problem: Arc<ProblemSpec>,
     pub(crate) prepared: Prepared,
@@ -76,7 +76,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
         trust: args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default(),
         links: Links { nested: nested.pins(), max_depth: args.skill.max_depth, ..Links::default() },
     };
-    let asked = named(asked, args, &prepared, &source, &store)?;
+    let asked = with_id_and_time(asked, args, &prepared, &source, &store)?;
     let value = asked.problem(prepared.skill(), &source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
@@ -88,9 +88,9 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
     driver.start(&run, policies.as_ref(), run.attachments(&value))
 }
 
-/// Gives a run its id and time. Without an id it is named by what it is asked to do, so that the same skill with the same
-/// inputs is the same run.
-fn named(
+/// Sets the id and the time of a new run. Without `--trace-id` the id is computed from the skill, its inputs and its
+/// settings, so that the same skill with the same inputs is the same run.
+fn with_id_and_time(
     asked: NewSkillRun,
     args: &RunArgs,
     prepared: &Prepared,
@@ -116,7 +116,7 @@ fn named(
     });
     let created_at = match &args.now {
         Some(text) => Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?,
-        // A run that exists has its time already, so that it is found again.
+        // The time of a stored run is used again; with another time it would be another problem.
         None => stored_time(store, &id).unwrap_or(asked.created_at),
     };
     Ok(NewSkillRun { id, created_at, ..asked })
@@ -129,15 +129,15 @@ fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
 }
 
-/// The time of creation is given to a run by whoever creates it; after that no clock is read.
+/// Returns the time at which a run is created, to the second. After that no clock is read.
 fn now() -> Timestamp {
     let text = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     Timestamp::parse(&text).expect("the format is the one that is read")
 }
 
 impl StoredSkillRun {
-    /// Opens a run, with its capabilities from the files a person names if there are any; `None` when its problem pins no
-    /// skill.
+    /// Opens the run of a journal; `None` when its problem pins no skill. `files` are the capabilities files that the
+    /// command line names.
     pub(crate) fn open(journal: &Journal, files: &[String]) -> Result<Option<Self>, CliError> {
         let Some(problem) = journal.parsed_problem()? else { return Ok(None) };
         let Some(pinned) = Pinned::of_value(&problem.value) else { return Ok(None) };
@@ -160,7 +160,7 @@ impl StoredSkillRun {
         Ok(Some(Self { problem: Arc::new(problem), prepared, source, library, nested }))
     }
 
-    /// Opens a run that must be one of a skill.
+    /// Opens the run of a journal, which must be a run of a skill.
     pub(crate) fn require(journal: &Journal) -> Result<Self, CliError> {
         Self::open(journal, &[])?.ok_or_else(|| {
             let message = format!("{} is not a run of a skill", journal.name);
@@ -168,7 +168,7 @@ impl StoredSkillRun {
         })
     }
 
-    /// Reads a journal back, as far as its records are whole.
+    /// Reads the run back from its journal, without a torn tail.
     pub(crate) fn read_back(&self, journal: &Journal) -> Result<SkillRun<'static, '_>, CliError> {
         let whole = whole_records(&journal.bytes);
         let run = with_blobs(journal, |blobs| Run::resume(self.program()?, whole, blobs));
@@ -198,7 +198,7 @@ impl StoredSkillRun {
     /// Returns the documents that are stored next to the journals of a run and of the runs it nests.
     fn shared_attachments(&self) -> Vec<(AttachmentName, Vec<u8>)> {
         let declared = self.library.declarations();
-        // A new deployment must not break runs in flight, so capabilities are stored as they were.
+        // Changed capabilities files must not break unfinished runs, so a copy of the declarations is stored.
         let capabilities =
             (!declared.is_empty()).then(|| (capabilities_name(), capabilities_attachment(declared)));
         capabilities.into_iter().chain(self.nested.attachment()).collect()

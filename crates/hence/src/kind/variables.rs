@@ -20,7 +20,7 @@ use crate::sink::StoreBlobs;
 use crate::skills::{self, FirstRecords};
 use crate::target::{Journal, problem_name};
 
-/// A run of variables. Its journal and problem say everything about it.
+/// A run of variables. It has no state of its own: everything about it is in the journal and the problem.
 pub(super) struct VariablesProblem;
 
 impl OpenRun for VariablesProblem {
@@ -37,7 +37,7 @@ impl OpenRun for VariablesProblem {
     }
 
     fn resume(&self, _: &Context, journal: &Journal, _: DriveOptions<'_>) -> Result<Exit, CliError> {
-        // Planning such a problem reports that nothing but operations drives it.
+        // Planning such a problem is refused, with the reason: only operations on variables continue it.
         let planned = Engine::new().plan_of_journal(&journal.bytes, journal.required_problem()?);
         match planned {
             Ok(_) => Ok(Exit::Yes),

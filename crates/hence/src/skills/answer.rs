@@ -1,4 +1,4 @@
-//! `hence answer`: what a run waits for is told to it, once.
+//! `hence answer`: logs a person's answer to the question a run waits for; with `--resume` the run then continues.
 
 use hence_canon::{Object, Value, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
@@ -60,20 +60,20 @@ fn library_of(journal: &Journal) -> Result<Library, CliError> {
     }
 }
 
-/// Takes an answer in.
+/// Reads an answer, checks it against its question and logs it.
 pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
     let library = &library_of(&journal)?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
-    // From here on nobody else answers: of two at once the second finds the first one's answer.
+    // The lease makes answers exclusive: of two processes the second finds the answer of the first.
     let mut opened = store.open(&id)?;
     if let Some(cut) = &opened.cut {
         context.say(format_args!("run {id}: {cut}"));
     }
     let history = calls::history(&store, &id)?.unwrap_or_default();
     let call = asked(context, id.as_str(), &history, &args.step)?;
-    // Who answers may know a secret, and the record must not.
+    // A person may type a secret into an answer; it must not reach the record.
     let redactor = library.redactor();
     let answer = match read(args, library, &history, &call)? {
         Answer::Value(value) => Answer::Value(redactor.value(&value)),
@@ -197,7 +197,7 @@ fn check_output(library: &Library, call: &CallName, output: &Object) -> Result<(
     }
 }
 
-/// Returns what was given, or what a file holds.
+/// Returns the value of an option, or the contents of the file it names.
 fn given(option: &str, text: &str) -> Result<(String, Vec<u8>), CliError> {
     match text.strip_prefix('@') {
         Some(file) => Ok((input::shown_name(file).to_owned(), input::read_document(file)?)),

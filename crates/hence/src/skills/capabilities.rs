@@ -1,4 +1,4 @@
-//! Capabilities files: read with every finding at its place, pinned by a run, kept beside it.
+//! Capabilities files: reads them with every finding at its place, and stores them next to the journal that pins them.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ struct Named {
 
 /// Returns what a skill may call: what is built in, what its own files declare, and what the command line adds.
 pub(crate) fn library_for(skill: &str, bytes: &[u8], args: &CapabilitiesArgs) -> Result<Library, CliError> {
-    // A document that cannot be read is told as such by whoever reads it next.
+    // A document that cannot be parsed is reported when the skill itself is read.
     let document = hence_yaml::parse(bytes).ok();
     let own = document.as_ref().map(|document| own_files(document.value())).unwrap_or_default();
     let mut files: Vec<String> = own.iter().map(|file| beside(skill, file)).collect();
@@ -75,7 +75,7 @@ pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
     Declarations::read(sources, &kinds()).map_err(|problems| refused(&named, &problems))
 }
 
-/// Returns the folder of a file, in full: a run may be taken up from anywhere.
+/// Returns the folder of a file, as an absolute path: a run may be resumed from any folder.
 fn folder_of(file: &str) -> Result<std::path::PathBuf, CliError> {
     let folder = match Path::new(file).parent() {
         Some(folder) if file != "-" && !folder.as_os_str().is_empty() => folder,
@@ -94,7 +94,7 @@ fn refused(files: &[Named], problems: &[SourceProblem]) -> CliError {
     CliError::new(Code::Capabilities, message).with_findings(findings.into_iter().map(|(_, text)| text))
 }
 
-/// Returns a finding with its place, by which findings are told in the order of the files.
+/// Returns a finding with its place, by which findings are sorted in the order of the files.
 fn finding(files: &[Named], found: &SourceProblem) -> ((usize, usize), String) {
     let SourceProblem { source, problem } = found;
     match files.get(*source) {
@@ -106,7 +106,7 @@ fn finding(files: &[Named], found: &SourceProblem) -> ((usize, usize), String) {
     }
 }
 
-/// Returns what is kept beside a run.
+/// Returns the attachment with the declarations of a run.
 pub(crate) fn attachment(declarations: &Declarations) -> Vec<u8> {
     let file = |source: &Source| {
         let folder = source.folder.to_string_lossy().into_owned();
@@ -116,7 +116,7 @@ pub(crate) fn attachment(declarations: &Declarations) -> Vec<u8> {
     Canonical::of(&Object::from_iter([("files", Value::from(files))]).into()).bytes().to_vec()
 }
 
-/// Reads what was kept beside a run, which must be what the run pins.
+/// Reads the stored declarations of a run, which must be the ones the run pins.
 pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
     let other = |message: String| {
         CliError::new(Code::OtherCapabilities, format!("{run}: {message}")).with_hint(hint::NAME_CAPABILITIES)
@@ -142,7 +142,7 @@ pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Re
     Ok(declarations)
 }
 
-/// Reads the files a person names for a run that is there: they must say what the run pins.
+/// Reads the files that the command line names for a stored run: they must declare what the run pins.
 pub(crate) fn read_again(
     run: &str,
     files: &[String],

@@ -22,7 +22,7 @@ pub(crate) struct SkillDocument {
     pub(crate) findings: Vec<SkillFinding>,
 }
 
-/// Tells whether a document is meant to be a skill: it has steps, or it is written in YAML.
+/// Returns whether a document is meant to be a skill: it has steps, or it is written in YAML.
 pub(crate) fn is_skill(name: &str, bytes: &[u8]) -> bool {
     let has_steps = |value: &Value| value.get("steps").is_some();
     match parse(bytes) {
@@ -32,7 +32,7 @@ pub(crate) fn is_skill(name: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// Reports what nobody can call. A skill without a plan is not checked further, but this can be said of it too.
+/// Returns a finding for each call of something that does not exist. A skill without a plan is checked no further.
 fn unknown_calls(skill: &Skill, library: &Library) -> Vec<SkillFinding> {
     let steps = skill.steps.iter().enumerate();
     let unknown = steps.filter(|(_, step)| match &step.uses {
@@ -48,7 +48,7 @@ fn unknown_calls(skill: &Skill, library: &Library) -> Vec<SkillFinding> {
 }
 
 impl SkillDocument {
-    /// Reads a skill and checks it against what is there to be called.
+    /// Reads a skill and checks it against the capabilities that exist.
     pub(crate) fn read(name: &str, bytes: &[u8], library: &Library) -> Result<Self, CliError> {
         let name = input::shown_name(name).to_owned();
         let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
@@ -63,7 +63,7 @@ impl SkillDocument {
                 }
             }
         }
-        // One rule may be found on two roads.
+        // Two checks may report the same finding.
         let mut seen = std::collections::BTreeSet::new();
         findings.retain(|finding| seen.insert(finding.to_string()));
         findings.sort_by_key(|finding| document.place(&finding.pointer).head().start.offset);
@@ -71,7 +71,7 @@ impl SkillDocument {
         Ok(Self { name, text, document, findings })
     }
 
-    /// Returns the skill, if nothing keeps it from running.
+    /// Returns the skill, if it has no errors.
     ///
     /// It is read from its canonical form: the order in which a person wrote the members of a mapping shows in
     /// records, and the digest that a run pins does not cover it.

@@ -63,7 +63,7 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
     driver.create_shared(&run, forked, first.memory, run.attachments(&value), &said)
 }
 
-/// Reads other declarations of what may be called from here on, if there are any.
+/// Replaces the capabilities of the run by those of the files, if any are named.
 fn other_capabilities(run: StoredSkillRun, files: &[String]) -> Result<StoredSkillRun, CliError> {
     if files.is_empty() {
         return Ok(run);
@@ -77,7 +77,7 @@ fn other_capabilities(run: StoredSkillRun, files: &[String]) -> Result<StoredSki
     Ok(StoredSkillRun { prepared, source, library, ..run })
 }
 
-/// Reads another skill to go on with, which may call what the run may call.
+/// Replaces the skill of the run by another one, which may call the same capabilities.
 fn other_skill(file: &str, run: StoredSkillRun) -> Result<StoredSkillRun, CliError> {
     let bytes = input::read_document(file)?;
     let (prepared, source) = SkillDocument::read(file, &bytes, &run.library)?.runnable(&run.library)?;
@@ -132,7 +132,7 @@ fn asked(
     })
 }
 
-/// Returns the policies to go by instead of those the run pins: what the command line names, and another skill.
+/// Returns the policies that replace the ones the run pins: those that the command line and another skill name.
 fn other_policies(args: &ForkArgs, run: &StoredSkillRun) -> Result<Option<Value>, CliError> {
     match &args.with {
         Some(file) => guard::read_policies_of_skill(file, &run.prepared.skill().policies, &args.policies),
@@ -140,7 +140,7 @@ fn other_policies(args: &ForkArgs, run: &StoredSkillRun) -> Result<Option<Value>
     }
 }
 
-/// What a fork shares with the run it comes from.
+/// The records that a fork shares with its origin.
 struct Sharing {
     carried: Vec<Carried>,
     /// The last shared record of that run, and its hash.

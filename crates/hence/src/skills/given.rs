@@ -1,4 +1,4 @@
-//! What a person gives a skill: inputs and frame.
+//! The inputs and the frame of a skill, read from the command line.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn frame(args: &SkillRunArgs) -> Result<Option<Object>, CliError> {
     args.frame.as_deref().map(|file| object("--frame", file)).transpose()
 }
 
-/// A text is taken as it is, anything else as YAML or JSON.
+/// Parses a value: a text input is used unchanged, any other is parsed as YAML or JSON.
 fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
     let declared = skill.inputs.iter().find(|(declared, _)| &**declared == name);
     let is_text = declared.is_some_and(|(_, field)| TypeName::find(&field.kind) == Some(TypeName::String));

@@ -1,4 +1,4 @@
-//! Holding a run against those it is linked to: the one it was forked from, the ones it nests, the one that nests it.
+//! Compares a run with those it is linked to: the one it was forked from, the ones it nests, the one that nests it.
 
 use hence_canon::Value;
 use hence_cognition::run::NESTED_RUNS_KEY;
@@ -33,7 +33,7 @@ enum Found {
     NotChecked(String),
 }
 
-/// Compares a run with those it is linked to, as far as they lie in the same store.
+/// Compares a run with those it is linked to, as far as they are in the same store.
 pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
     let problem = journal.parsed_problem().ok().flatten();
     let Some(links) = problem.and_then(|problem| Links::of_problem(&problem.value)) else {
@@ -72,7 +72,7 @@ fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<(String, Vec<(String, Str
         if !was_started(&record.result) {
             continue;
         }
-        // What keeps no outcome is told by the levels that read it.
+        // A record without an outcome is reported by the verification levels that decode it.
         let Ok(outcome) = recorded_outcome(&attempt(&record.result), blobs) else { continue };
         let runs: Vec<_> = outcome.meta.get(NESTED_RUNS_KEY).into_iter().flat_map(named).collect();
         if !runs.is_empty() {

@@ -1,4 +1,4 @@
-//! Skills that a skill nests: found where its document or the command line says, pinned by digest, kept beside the run.
+//! Skills that a skill nests: found where its document or the command line says, pinned by digest, stored with the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl NestedSkills {
     pub(crate) fn read(skill: &str, bytes: &[u8], args: &NestedArgs) -> Result<Self, CliError> {
         let mut nested = Self::default();
         let mut open = Vec::new();
-        // A document that cannot be read is told as such by whoever reads it next.
+        // A document that cannot be parsed is reported when the skill itself is read.
         if let Ok(document) = hence_yaml::parse(bytes) {
             open.extend(named(document.value(), &folder_of(skill), Path::new("")));
         }
@@ -87,7 +87,7 @@ impl NestedSkills {
         Ok(nested)
     }
 
-    /// Takes a document in and returns it.
+    /// Adds a document and returns it.
     fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<Value, CliError> {
         let document = hence_yaml::parse(&bytes).map_err(|error| CliError::at(Code::NotJson, name, error))?;
         let value = document.value().clone();
@@ -107,7 +107,7 @@ impl NestedSkills {
         Ok(value)
     }
 
-    /// Reads what was kept beside a run, which must be what the run pins.
+    /// Reads the stored skills of a run, which must be the ones the run pins.
     pub(crate) fn stored(run: &str, bytes: Option<&[u8]>, pins: &[NestedPin]) -> Result<Self, CliError> {
         let mut nested = Self::default();
         if pins.is_empty() {
@@ -129,7 +129,7 @@ impl NestedSkills {
         Ok(nested)
     }
 
-    /// Checks every skill against what is there to be called.
+    /// Checks every skill against the capabilities that exist.
     pub(crate) fn check(&self, library: &Library) -> Result<(), CliError> {
         for entry in self.0.values() {
             SkillDocument::read(&entry.name, &entry.bytes, library)?.runnable(library)?;
@@ -150,7 +150,7 @@ impl NestedSkills {
         self.0.iter().map(pin).collect()
     }
 
-    /// Returns what is kept beside a run, if there is anything.
+    /// Returns the attachment with the nested skills of a run, if there are any.
     pub(crate) fn attachment(&self) -> Option<(AttachmentName, Vec<u8>)> {
         let documents: Object =
             self.0.iter().map(|(id, entry)| (id.clone(), entry.source.value().clone())).collect();
@@ -180,11 +180,11 @@ fn unreadable(name: &str, error: ConfinedError) -> CliError {
     CliError::at(Code::Nested, place, error).with_hint(hint::NESTED_FILES)
 }
 
-/// Keeps nested runs in the store of the run that nests them.
+/// Stores nested runs in the store of the run that nests them.
 pub(crate) struct StoreChildren<'a> {
     pub(crate) store: &'a FileStore,
     pub(crate) nested: &'a NestedSkills,
-    /// What every run of the family keeps beside its journal.
+    /// The documents stored next to the journal of every nested run.
     pub(crate) shared: Vec<(AttachmentName, Vec<u8>)>,
 }
 
@@ -204,7 +204,7 @@ impl ChildRuns for StoreChildren<'_> {
         attachments.extend(self.shared.iter().cloned());
         let new = NewRun { id: RunId::new(&child.id)?, attachments, lines: child.journal.clone() };
         match self.store.create(new) {
-            // Whoever was interrupted behind it has written the same run.
+            // A process that was interrupted after this has created the same run.
             Ok(_) | Err(StoreError::AlreadyCreated { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! The files a skill names, read one by one, so that everything that is wrong with them can be told at once.
+//! The files a skill names, read one by one, so that all their errors can be reported at once.
 
 use hence_canon::{JsonPointer, Value};
 use hence_capabilities::Library;
@@ -8,7 +8,7 @@ use crate::args::skill::{CapabilitiesArgs, NestedArgs};
 use crate::error::CliError;
 use crate::guard;
 
-/// What a skill can call, as far as its files can be read, and what is wrong with them.
+/// The capabilities a skill can call, as far as its files can be read, and the errors of those files.
 pub(crate) struct ReferencedFiles {
     pub(crate) library: Library,
     pub(crate) findings: Vec<FileFinding>,
@@ -27,7 +27,7 @@ pub(crate) enum Calls {
 /// Something that is wrong with a file that a skill names.
 pub(crate) struct FileFinding {
     pub(crate) rule: &'static str,
-    /// Where the skill names the file.
+    /// The place where the skill names the file.
     pub(crate) pointer: JsonPointer,
     pub(crate) message: String,
 }
@@ -36,14 +36,14 @@ impl ReferencedFiles {
     /// Reads every file a skill names, and those the command line adds.
     ///
     /// # Errors
-    /// What is wrong with what the command line names: that is no finding about the skill.
+    /// [`CliError`] for a file that the command line names: that is not a finding about the skill.
     pub(crate) fn read(
         skill: &str,
         bytes: &[u8],
         files: &CapabilitiesArgs,
         nested: &NestedArgs,
     ) -> Result<Self, CliError> {
-        // A document that cannot be read is told as such by whoever reads it next.
+        // A document that cannot be parsed is reported when the skill itself is read.
         let document = hence_yaml::parse(bytes).map(|document| document.value().clone()).unwrap_or_default();
         let mut findings = Vec::new();
         let mut calls = Calls::Known;
@@ -55,10 +55,10 @@ impl ReferencedFiles {
         };
         let nested_skills = match NestedSkills::read(skill, bytes, nested) {
             Ok(nested_skills) => nested_skills,
-            // Mistakes of what the command line names are not the skill's.
+            // An error of a file that the command line names is not an error of the skill.
             Err(error) if !nested.skill.is_empty() => return Err(error),
             Err(error) => {
-                missing(told("skills", root("skills"), &error), &mut findings);
+                missing(findings_at("skills", root("skills"), &error), &mut findings);
                 NestedSkills::default()
             }
         };
@@ -68,7 +68,9 @@ impl ReferencedFiles {
         if wrong.is_empty() {
             match capabilities::library_for(skill, bytes, files) {
                 Ok(whole) => library = whole,
-                Err(error) => missing(told("capabilities", root("capabilities"), &error), &mut findings),
+                Err(error) => {
+                    missing(findings_at("capabilities", root("capabilities"), &error), &mut findings);
+                }
             }
         }
         missing(wrong, &mut findings);
@@ -77,7 +79,7 @@ impl ReferencedFiles {
         if calls == Calls::Known
             && let Err(error) = nested_skills.check(&library)
         {
-            findings.extend(told("skills", root("skills"), &error));
+            findings.extend(findings_at("skills", root("skills"), &error));
         }
         Ok(Self { library, findings, calls })
     }
@@ -89,14 +91,14 @@ fn policies(skill: &str, names: &[(JsonPointer, String)]) -> Vec<FileFinding> {
     let mut wrong: Vec<FileFinding> = Vec::new();
     for (pointer, name) in names {
         if let Err(error) = given(name) {
-            wrong.extend(told("policies", pointer.clone(), &error));
+            wrong.extend(findings_at("policies", pointer.clone(), &error));
         }
     }
     let all: Vec<_> = names.iter().map(|(_, name)| name.as_str().into()).collect();
     if wrong.is_empty()
         && let Err(error) = guard::read_policies_of_skill(skill, &all, &[])
     {
-        wrong.extend(told("policies", root("policies"), &error));
+        wrong.extend(findings_at("policies", root("policies"), &error));
     }
     wrong
 }
@@ -110,7 +112,7 @@ fn each(
     let mut wrong = Vec::new();
     for (pointer, name) in names {
         if let Err(error) = read(capabilities::beside(skill, name)) {
-            wrong.extend(told(rule, pointer.clone(), &error));
+            wrong.extend(findings_at(rule, pointer.clone(), &error));
         }
     }
     wrong
@@ -120,7 +122,8 @@ fn root(member: &str) -> JsonPointer {
     JsonPointer::root().child(member)
 }
 
-/// Returns the names in a member, a text or a list of texts, each with its place. What is neither is told by its shape.
+/// Returns the names in a member, a text or a list of texts, each with its place. Anything else is
+/// reported when the skill is read.
 fn names(document: &Value, member: &str) -> Vec<(JsonPointer, String)> {
     match document.get(member) {
         Some(Value::String(name)) => vec![(root(member), name.to_string())],
@@ -134,8 +137,8 @@ fn names(document: &Value, member: &str) -> Vec<(JsonPointer, String)> {
     }
 }
 
-/// Tells an error as findings at a place: each of its own, or itself.
-fn told(rule: &'static str, pointer: JsonPointer, error: &CliError) -> Vec<FileFinding> {
+/// Turns an error into findings at a place: one for each finding of the error, or one for the error itself.
+fn findings_at(rule: &'static str, pointer: JsonPointer, error: &CliError) -> Vec<FileFinding> {
     let finding = |message: &String| FileFinding { rule, pointer: pointer.clone(), message: message.clone() };
     match error.findings.as_slice() {
         [] => vec![finding(&error.message)],

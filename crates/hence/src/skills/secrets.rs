@@ -14,10 +14,10 @@ use hence_cognition::skill::{Flow, Need, Skill, Step, Uses};
 use crate::code::Code;
 use crate::error::CliError;
 
-/// How the variables begin in which secret inputs are looked for.
+/// The prefix of the environment variables of secret inputs.
 const VARIABLE_PREFIX: &str = "HENCE_SECRET_";
 
-/// Returns the variable in which a secret input is looked for.
+/// Returns the environment variable of a secret input.
 fn variable(input: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("{VARIABLE_PREFIX}{}", input.chars().map(plain).collect::<String>())
@@ -53,7 +53,7 @@ pub(crate) fn take(library: &mut Library, skill: &Skill, mut inputs: Object) -> 
     Ok(library.redactor().object(&inputs))
 }
 
-/// Finds the values of the secret inputs of a run that is there.
+/// Finds the values of the secret inputs of a stored run.
 pub(crate) fn find_again(library: &mut Library, skill: &Skill, inputs: &Object) {
     for name in &skill.secrets {
         let secret = format!("{INPUT_PREFIX}{name}");
@@ -63,7 +63,7 @@ pub(crate) fn find_again(library: &mut Library, skill: &Skill, inputs: &Object) 
     }
 }
 
-/// Refuses to run steps that need a secret nobody has: a run must not fail for what can be put right.
+/// Refuses to run when a step needs a missing secret: a missing secret can be supplied and must not fail a run.
 pub(crate) fn require(
     library: &Library,
     skill: &Skill,

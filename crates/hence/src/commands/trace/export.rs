@@ -73,10 +73,10 @@ pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, Cli
     Ok(Exit::Yes)
 }
 
-/// The longest first line of a journal, in bytes: a header contains digests and no data.
+/// The most bytes of a first line that are read to recognise a journal. A header has digests and no data.
 const HEADER_BYTES_MAX: u64 = 64 * 1024;
 
-/// Reads `name` as a trace file; returns `None` for a journal.
+/// Reads a trace from a file; `None` when the name is that of a run or of a journal file.
 fn read_trace_file(name: &str) -> Result<Option<Value>, CliError> {
     let path = Path::new(name);
     if !path.is_file() || begins_like_a_journal(path)? {
@@ -90,7 +90,7 @@ fn read_trace_file(name: &str) -> Result<Option<Value>, CliError> {
     Ok(Some(value))
 }
 
-/// Returns whether the name or the first line of a file is that of a journal, even a damaged one.
+/// Returns whether a file is a journal, by its name or its first line. A damaged journal is still a journal.
 fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
     if path.extension().is_some_and(|ending| ending == "ndjson") {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! What a verification found, as people and programs read it.
+//! The report of a verification, for people and programs.
 
 use crate::prelude::*;
 use crate::skills::LinkRow;
@@ -54,9 +54,9 @@ pub(super) struct ReasonRow {
     pub(super) found: Option<String>,
 }
 
-/// How much of a digest is shown to people.
+/// The digits of a digest that are shown to people.
 const DIGEST_CHARACTERS: usize = 12;
-/// How much of a reason's text is shown to people.
+/// The characters of a reason's text that are shown to people.
 const DETAIL_CHARACTERS: usize = 120;
 
 impl Text for VerifyReport {
@@ -73,7 +73,7 @@ impl Text for VerifyReport {
             rows.extend(details.map(|detail| [String::new(), String::new(), detail]));
         }
         text.push_str(&columns(&rows));
-        // What a level could not check, unless the level above it has.
+        // The unchecked parts of the highest level that holds: a higher level may have checked what a lower one could not.
         let highest = self.levels.iter().rev().find(|row| row.verdict == "holds" && row.level != "anchored");
         if let Some(row) = highest {
             for unchecked in &row.unchecked {
@@ -132,10 +132,10 @@ impl VerifyReport {
         if rows.is_empty() { String::new() } else { format!("linked runs:\n{}", columns(&rows)) }
     }
 
-    /// Says which records hold and which cannot be judged.
+    /// Returns the sentence about which records hold and which cannot be judged.
     fn extent(&self) -> Option<String> {
         let is_broken_inside = self.intact < self.records || self.broken("replay");
-        // A whole chain of another problem holds as a chain, so nothing is said of its records.
+        // The chain of another problem's journal holds as a chain, so this sentence would be wrong.
         let is_of_another = self.intact == 0 && !self.broken("chain") && !self.broken("bytes");
         if self.holds || self.records == 0 || !is_broken_inside || is_of_another {
             return None;
@@ -148,16 +148,16 @@ impl VerifyReport {
             1 => "record 0 holds".to_owned(),
             intact => format!("records {} hold", span(0, intact - 1)),
         };
-        let behind = self.intact + 1;
-        if behind >= self.records || !self.broken("chain") {
+        let after = self.intact + 1;
+        if after >= self.records || !self.broken("chain") {
             return Some(hold);
         }
-        Some(format!("{hold}; {} cannot be judged from here", span(behind, self.records - 1)))
+        Some(format!("{hold}; {} cannot be judged from here", span(after, self.records - 1)))
     }
 }
 
 impl LevelRow {
-    /// Describes what was found, in lines; what a level before found already is not said again.
+    /// Returns the reasons in lines, or a reference to a lower level with the same reasons.
     fn details<'a>(&self, mut before: impl Iterator<Item = &'a Self>) -> Vec<String> {
         let Some(line) = self.line.filter(|_| self.verdict == "broken") else {
             let why = if self.verdict == "not_checked" { self.unchecked.join("; ") } else { String::new() };
@@ -176,7 +176,7 @@ impl LevelRow {
 
 impl ReasonRow {
     fn text(&self) -> String {
-        // What a record says of its own hash is no expectation, and a text that stands alone needs no word before it.
+        // The stored hash of a record is not an expected value, and a found value alone needs no word before it.
         let (expected, found) = match (self.code, &self.expected) {
             ("record_hash_mismatch", _) => ("stored ", "computed "),
             ("bytes_differ", _) => ("", "differs in "),
