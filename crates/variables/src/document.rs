@@ -28,7 +28,7 @@ pub struct Verdict {
     /// The contradictions between values; looked for only when the schema fits.
     pub strict: Vec<StrictError>,
     /// A value that the rules allow and this crate cannot represent, such as a count beyond 2^64.
-    pub unrepresentable: Option<Finding>,
+    pub unrepresentable: Option<Box<Finding>>,
 }
 
 impl Verdict {

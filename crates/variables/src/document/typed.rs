@@ -56,7 +56,7 @@ impl Document {
             return Err(verdict);
         }
         decode(value).map_err(|finding| {
-            verdict.unrepresentable = Some(finding);
+            verdict.unrepresentable = Some(Box::new(finding));
             verdict
         })
     }
