@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn every_recorded_budget_names_a_benchmark() {
         let recorded = read(RECORDED).unwrap();
-        assert!(recorded.iter().any(|line| line.bench == "verify"));
+        assert!(recorded.iter().any(|line| line.bench == "state-hash"));
         assert!(recorded.iter().all(|line| line.tolerance < 1.0 && !line.row.is_empty()));
     }
 
