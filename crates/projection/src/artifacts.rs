@@ -126,7 +126,6 @@ impl<'a> NewArtifacts<'a> {
             summary: Some(made.summary.into()),
             metadata: Some(made.metadata),
             artifact_id: id.clone(),
-            ..ArtifactCommon::default()
         };
         self.made.push(Artifact { common, content: made.content, extra: Object::new() });
         id
