@@ -1,4 +1,4 @@
-//! What can be wrong with a document, and where.
+//! Errors of the JSON reader, each with its position in the text and its JSON pointer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::{INT_DIGITS_MAX, JsonPointer, Value};
 
 use super::DEPTH_MAX;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// Byte offset, from 0.
@@ -40,11 +40,11 @@ impl fmt::Display for Position {
 /// A document that is not JSON as this crate reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
-    /// What is wrong.
+    /// The kind of defect.
     pub kind: ParseErrorKind,
-    /// Where in the text.
+    /// The position in the text.
     pub position: Position,
-    /// Where in the document: the innermost value or member being read.
+    /// The JSON pointer of the innermost value or member being read.
     pub pointer: JsonPointer,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// What is wrong with a document.
+/// The kinds of defects that make a document unreadable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
@@ -73,15 +73,15 @@ pub enum ParseErrorKind {
     /// The text ends inside the document.
     #[error("expected {expected}, found the end of the text")]
     UnexpectedEnd {
-        /// What could stand there.
+        /// A description of the input that is allowed here.
         expected: &'static str,
     },
-    /// A character that cannot stand there.
+    /// A character that is not allowed at its position.
     #[error("expected {expected}, found {found:?}")]
     Unexpected {
-        /// What could stand there.
+        /// A description of the input that is allowed here.
         expected: &'static str,
-        /// What does.
+        /// The character found instead.
         found: char,
     },
     /// A raw control character inside a string.
@@ -99,7 +99,7 @@ pub enum ParseErrorKind {
     /// An integer longer than [`INT_DIGITS_MAX`].
     #[error("integer has {found} digits, limit is {INT_DIGITS_MAX}")]
     IntegerTooLong {
-        /// How many digits it has.
+        /// The number of digits of the integer.
         found: usize,
     },
     /// Lists and objects nested deeper than [`DEPTH_MAX`].
@@ -112,23 +112,23 @@ pub enum ParseErrorKind {
 pub struct Lenient {
     /// The value; defective leaves hold a placeholder of the same kind.
     pub value: Value,
-    /// What has no canonical form, in document order.
+    /// The defects that have no canonical form, in document order.
     pub defects: Vec<Defect>,
 }
 
-/// Something a lenient reader lets pass and a hash cannot.
+/// A defect that the lenient reader accepts although the value has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defect {
-    /// What it is.
+    /// The kind of defect.
     pub kind: DefectKind,
-    /// The value, or the member whose key is meant.
+    /// The pointer of the defective value, or of the member whose key is defective.
     pub pointer: JsonPointer,
 }
 
-/// What a lenient reader lets pass.
+/// The kinds of defects that the lenient reader accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefectKind {
-    /// A key that occurred before; the last value won.
+    /// A key that occurred before in the same object; the last value wins.
     DuplicateKey,
     /// `NaN`, `Infinity`, or a number beyond the range of a double.
     NonFinite,

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-/// The number of slots. A document has few shapes; a text that lost its slot is allocated again.
+/// The number of slots. A document has few shapes; a text whose slot was overwritten is allocated again.
 const SLOTS: usize = 64;
 
 /// A direct-mapped cache of texts. The text in a slot is compared before it is used.
 #[derive(Default)]
 pub(super) struct Interner {
-    /// Empty until the first text: most documents are small and many hold no object.
+    /// The slots; empty until the first text, because most documents are small and many hold no object.
     slots: Vec<Option<Arc<str>>>,
 }
 

@@ -10,26 +10,26 @@ use reader::{Mode, Reader};
 
 use crate::Value;
 
-/// How deep lists and objects may nest.
+/// The maximum nesting depth of lists and objects.
 ///
-/// Deep nesting costs stack in every tool that touches a document; real documents stay far below. The public engine
-/// reads about as deep as this, so its journals can be verified here.
+/// Deep nesting uses stack in every tool that reads a document, and real documents are far less deep. The public engine
+/// reads to about the same depth, so its journals can be verified here.
 pub const DEPTH_MAX: usize = 512;
 
 /// Reads one JSON document.
 ///
 /// # Errors
-/// [`ParseError`] with line, column and JSON pointer for anything RFC 8259 does not allow, and for what cannot be
-/// hashed honestly: duplicate keys, lone surrogates, numbers beyond the range of a double, nesting deeper than
+/// [`ParseError`] with line, column and JSON pointer for anything RFC 8259 does not allow, and for values without a
+/// canonical form: duplicate keys, lone surrogates, numbers beyond the range of a double, nesting deeper than
 /// [`DEPTH_MAX`].
 pub fn parse(json: &[u8]) -> Result<Value, ParseError> {
     Reader::new(json, Mode::Strict)?.document().map(|(value, _)| value)
 }
 
-/// Reads one JSON document and reports, rather than refuses, what has no canonical form.
+/// Reads one JSON document and reports values without a canonical form as defects instead of refusing the document.
 ///
-/// The last of several equal keys wins. Non-finite numbers and lone surrogates become placeholders named in
-/// [`Lenient::defects`]; a caller must refuse a document that has any before using its value as data.
+/// The last of several equal keys wins. Non-finite numbers and lone surrogates become placeholders listed in
+/// [`Lenient::defects`]; a caller must refuse a document that has defects before using its value as data.
 ///
 /// # Errors
 /// [`ParseError`] for everything else that [`parse`] refuses.

@@ -1,4 +1,4 @@
-//! Recursive descent over one document. Depth is bounded, so recursion is too.
+//! A recursive-descent reader of one document. The nesting depth is limited, so the recursion is too.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{Float, Int, JsonPointer, Object, Value};
 const SHARING_BYTES_MIN: usize = 64 * 1024;
 /// The longest text that is shared. Longer texts are sentences and seldom repeat.
 const SHARED_BYTES_MAX: usize = 24;
-/// The most digits an integer can have and certainly fit `i64`.
+/// The largest number of digits with which every integer fits `i64`.
 const SMALL_DIGITS_MAX: usize = 18;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub(super) enum Mode {
     Lenient,
 }
 
-/// A failure on its way out. Boxed: the results of successful reads stay small.
+/// A read error that is passed up through the recursion. It is boxed to keep the results of successful reads small.
 pub(super) struct Failure(Box<Failed>);
 
 struct Failed {
     kind: Kind,
     offset: usize,
-    /// The path to the failure, innermost token first: each level adds its own.
+    /// The path to the failure, innermost token first: each level adds its own token.
     tokens: Vec<String>,
 }
 
@@ -49,7 +49,8 @@ pub(super) struct Reader<'a> {
     keys: Interner,
     /// Short texts that are values, in documents where sharing them saves memory.
     words: Option<Interner>,
-    /// The members of all objects being read, outermost object first. One stack spares each object a growing list.
+    /// The members of all objects being read, outermost object first. One shared stack avoids a growing list per
+    /// object.
     members: Vec<(Arc<str>, Value)>,
     /// The offset of the key of each of `members`.
     key_offsets: Vec<usize>,
@@ -387,7 +388,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads an integer that fits `i64` for certain and returns its length; `None` for any other number.
+/// Reads an integer of at most [`SMALL_DIGITS_MAX`] digits and returns its length; `None` for any other number.
 #[inline]
 fn small_integer(bytes: &[u8]) -> Option<(i64, usize)> {
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);

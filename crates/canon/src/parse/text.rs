@@ -6,7 +6,7 @@ use super::error::ParseErrorKind as Kind;
 use super::reader::{Failure, Reader};
 use crate::plain::plain_length;
 
-/// A decoded string. One without escapes borrows from the document.
+/// A decoded string. A string without escapes borrows from the document.
 pub(super) struct Text<'a> {
     pub(super) text: Cow<'a, str>,
     /// Whether half of a surrogate pair was replaced.
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Joins a high surrogate with the low one that must follow; otherwise consumes nothing.
+    /// Joins a high surrogate with the low surrogate that must follow; consumes nothing if none follows.
     fn low_surrogate(&mut self, high: u16) -> Result<Option<char>, Failure> {
         if !self.rest().starts_with("\\u") {
             return Ok(None);

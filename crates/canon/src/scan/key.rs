@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-/// A key met while scanning: the bytes between its quotes, and the first of them as a number.
+/// A key found while scanning: the bytes between its quotes, and the first eight of them as a number.
 #[derive(Clone, Copy)]
 pub(super) struct Key<'a> {
     raw: &'a [u8],
-    /// The first eight bytes, big end first, padded with zeros. No scanned byte is zero.
+    /// The first eight bytes in big-endian order, padded with zeros. No scanned byte is zero.
     prefix: u64,
     escaped: bool,
 }
@@ -16,7 +16,7 @@ impl<'a> Key<'a> {
         Self { raw, prefix: prefix(raw), escaped }
     }
 
-    /// Compares keys as the writer orders them: by their unescaped bytes.
+    /// Returns whether the key comes before `other` in the writer's order, which compares unescaped bytes.
     #[inline]
     pub(super) fn is_before(&self, other: &Self) -> bool {
         if self.escaped || other.escaped {
@@ -37,7 +37,7 @@ fn prefix(raw: &[u8]) -> u64 {
         return u64::from_be_bytes(*first);
     }
     let shorter = raw.iter().fold(0, |prefix: u64, byte| (prefix << 8) | u64::from(*byte));
-    // A key without bytes has the prefix zero, which no shift may reach by 64 bits.
+    // The prefix of an empty key is zero; a shift by 64 bits would overflow.
     shorter.checked_shl(64 - 8 * raw.len() as u32).unwrap_or(0)
 }
 
@@ -46,7 +46,7 @@ fn unescaped(raw: &[u8]) -> Vec<u8> {
     let quoted = [b"\"", raw, b"\""].concat();
     match crate::parse(&quoted) {
         Ok(crate::Value::String(text)) => text.as_bytes().to_vec(),
-        // Not reachable for scanned strings; an order that never holds keeps the proof sound regardless.
+        // Unreachable: the scanner accepts only strings that the reader can decode.
         _ => Vec::new(),
     }
 }

@@ -19,7 +19,7 @@ pub use crate::plain::plain_length;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not canonical JSON at byte {offset}")]
 pub struct NotCanonical {
-    /// The first byte at which the proof breaks.
+    /// The offset of the first byte at which the proof fails.
     pub offset: usize,
 }
 
@@ -42,12 +42,12 @@ impl<'a> Proved<'a> {
     }
 }
 
-/// A member of an object met while scanning.
+/// A member of an object, found while scanning.
 #[derive(Debug, Clone, Copy)]
 pub struct Member<'a> {
-    /// How many objects and lists enclose it: 1 in the outermost object.
+    /// The number of objects and lists around the member: 1 in the outermost object.
     pub depth: usize,
-    /// The key between its quotes, escapes included.
+    /// The bytes of the key between its quotes, escapes included.
     pub raw_key: &'a [u8],
     /// Offset of the key's opening quote.
     pub start: usize,
@@ -65,10 +65,10 @@ pub fn prove(bytes: &[u8]) -> Result<Proved<'_>, NotCanonical> {
     prove_with(bytes, 0, |_| {})
 }
 
-/// Proves that `bytes` are canonical JSON and hands over each member nested at most `depth` deep.
+/// Proves that `bytes` are canonical JSON and passes each member nested at most `depth` deep to `on_member`.
 ///
-/// A member is handed over once its value has been read, so those inside it come first. When the proof fails
-/// later, what was handed over proves nothing: wait for `Ok`.
+/// A member is passed after its value has been read, so the members inside that value come first. When the proof fails
+/// later, the members passed before prove nothing: wait for `Ok`.
 ///
 /// # Errors
 /// [`NotCanonical`] with the first offending offset.
@@ -83,9 +83,9 @@ pub fn prove_with<'a>(
     if scanner.offset() == bytes.len() { Ok(Proved { bytes, depth }) } else { Err(scanner.broken()) }
 }
 
-/// Proves that `bytes` begin with a canonical value inside `enclosing` containers; more may follow it.
+/// Proves that `bytes` begin with a canonical value inside `enclosing` containers; other bytes may follow the value.
 ///
-/// For readers that prove the text around the value themselves. A number is read up to its last digit.
+/// This function is for readers that prove the text around the value themselves. A number is read up to its last digit.
 ///
 /// # Errors
 /// [`NotCanonical`] with the first offending offset.

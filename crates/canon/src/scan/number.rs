@@ -1,15 +1,15 @@
-//! Numbers in the one spelling the writer gives them.
+//! Numbers in the only spelling that the writer uses.
 
 use crate::{Float, INT_DIGITS_MAX, float};
 
-/// The digits up to which every decimal fraction is the shortest spelling of its double.
+/// The maximum number of digits with which every decimal fraction is the shortest spelling of its double.
 ///
-/// Two different decimals of at most 15 digits are never the same double, so no shorter one can stand for it.
+/// Two different decimals of at most 15 digits are never the same double, so no shorter decimal denotes that double.
 const EXACT_DIGITS_MAX: usize = 15;
-/// The zeros that may follow the point of a number below one: `0.0001` is written so, `1e-05` is not.
+/// The maximum number of zeros after the point of a number below one: the writer writes `0.0001`, but `1e-05`.
 const LEADING_ZEROS_MAX: usize = 3;
 
-/// Returns the length of the canonical number at the start of `bytes`; `None` when it is spelled in another way.
+/// Returns the length of the canonical number at the start of `bytes`; `None` when the number is spelled differently.
 #[inline]
 pub(super) fn canonical_length(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
@@ -32,7 +32,7 @@ fn count_digits(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Returns the length of a decimal fraction that is canonical for certain: few digits, no exponent, no zero at the end.
+/// Returns the length of a decimal fraction that is certainly canonical: few digits, no exponent, no trailing zero.
 #[inline]
 fn short_fraction_length(digits: &[u8], whole: usize) -> Option<usize> {
     let fraction = digits.get(whole + 1..)?;

@@ -1,4 +1,4 @@
-//! Recursive descent that builds nothing. Depth is bounded, so recursion is too.
+//! A recursive-descent scanner that builds no values. The nesting depth is limited, so the recursion is too.
 
 use super::key::Key;
 use super::{Member, NotCanonical, Proved, number};
@@ -21,7 +21,7 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
         self.offset
     }
 
-    /// Passes a value that `depth` containers enclose and returns how deep it nests itself.
+    /// Scans past a value that `depth` containers enclose and returns the nesting depth of the value.
     pub(super) fn value(&mut self, depth: usize) -> Result<usize, NotCanonical> {
         match self.peek() {
             Some(b'"') => self.string().map(|_| 0),
@@ -82,7 +82,7 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
         }
     }
 
-    /// Passes a string and returns the bytes between its quotes, and whether they hold an escape.
+    /// Scans past a string and returns the bytes between its quotes, and whether they contain an escape.
     #[inline]
     fn string(&mut self) -> Result<(&'a [u8], bool), NotCanonical> {
         self.expect(b'"')?;
@@ -97,7 +97,7 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
         Ok((raw, escaped))
     }
 
-    /// Passes the rest of a string, from its first byte that is not plain up to the closing quote.
+    /// Scans past the rest of a string, from its first byte that is not plain up to the closing quote.
     #[cold]
     fn escapes(&mut self) -> Result<(), NotCanonical> {
         loop {
@@ -110,7 +110,7 @@ impl<'a, F: FnMut(Member<'a>)> Scanner<'a, F> {
         }
     }
 
-    /// Passes an escape if it is the one the writer would choose.
+    /// Scans past an escape if the writer would choose the same one.
     fn escape(&mut self) -> Result<(), NotCanonical> {
         let rest = self.bytes.get(self.offset + 1..).unwrap_or_default();
         let length = match rest {

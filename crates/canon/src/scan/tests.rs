@@ -76,7 +76,7 @@ fn members_are_handed_over_inside_out_with_their_spans() {
     assert_eq!(seen, [(2, "b".into(), 6, 19), (1, "a".into(), 1, 20), (1, "d".into(), 21, 26)]);
 }
 
-/// Arbitrary trees, with keys and strings that need escaping often.
+/// Returns arbitrary trees, with keys and strings that often need escaping.
 fn value() -> impl Strategy<Value = Value> {
     let text = || {
         proptest::collection::vec(
@@ -185,17 +185,17 @@ proptest! {
     }
 }
 
-/// Takes the slow road: parse and write again.
+/// Returns whether parsing `bytes` and writing the value again gives the same bytes.
 fn slow(bytes: &[u8]) -> bool {
     parse(bytes).is_ok_and(|value| canonical_bytes(&value) == bytes)
 }
 
-/// Bytes that mean something to a scanner.
+/// Returns bytes that are significant to a scanner, mixed with arbitrary bytes.
 fn text_byte() -> impl Strategy<Value = u8> {
     prop_oneof![prop::sample::select(&b"{}[]\",:0123456789-+.eEtrufalsn\\/bf \t\n\r"[..]), any::<u8>()]
 }
 
-/// Keys that differ late, early, in length, by an escape or not at all.
+/// Returns keys that differ late, early, in length, by an escape or not at all.
 fn raw_key() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ !a-b]{0,3}",
