@@ -1,4 +1,4 @@
-//! A value and where its parts stand.
+//! A value and the positions of its parts in the text.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use hence_canon::{JsonPointer, Value};
 
 use crate::{Place, Span};
 
-/// A document that has been read.
+/// A YAML document that has been read.
 #[derive(Clone, Debug)]
 pub struct Document {
     value: Value,
@@ -19,7 +19,7 @@ impl Document {
         Self { value, root, places }
     }
 
-    /// Returns the value.
+    /// Returns the value of the document.
     pub fn value(&self) -> &Value {
         &self.value
     }
@@ -28,8 +28,9 @@ impl Document {
         self.value
     }
 
-    /// Returns where a pointer leads, or the nearest thing around it that is there: a missing member is best
-    /// shown at what it is missing from.
+    /// Returns the place of the value at `pointer`, or of the nearest enclosing value that exists.
+    ///
+    /// A finding about a missing member is shown at the object that lacks the member.
     pub fn place(&self, pointer: &JsonPointer) -> Place {
         let tokens: Vec<&str> = pointer.tokens().collect();
         let around = (0..=tokens.len()).rev().find_map(|length| {

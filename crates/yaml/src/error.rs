@@ -1,4 +1,4 @@
-//! What can be wrong with a YAML text, and where.
+//! Errors of the YAML reader.
 
 use hence_canon::Position;
 
@@ -8,13 +8,13 @@ use crate::{DEPTH_MAX, NODES_MAX};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at {position}")]
 pub struct YamlError {
-    /// What is wrong.
+    /// The kind of defect.
     pub kind: YamlErrorKind,
-    /// Where.
+    /// The position of the defect in the text.
     pub position: Position,
 }
 
-/// What is wrong with a YAML text.
+/// The kinds of defects of a YAML text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what each variant means")]

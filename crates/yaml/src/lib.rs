@@ -1,11 +1,11 @@
-//! YAML 1.2 documents as JSON values, with the place of everything in the text.
+//! YAML 1.2 documents as JSON values, with the position of every value in the text.
 //!
-//! Skills and problems are written by people, and a finding is worth most where they can see it: a [`Document`]
-//! knows for every JSON pointer where its key and its value stand. Reading follows the core schema of YAML 1.2 and
-//! loses nothing: integers of any size stay exact, `no` stays a text, duplicate keys and what JSON cannot express
-//! are errors. JSON is YAML, so JSON documents are read by the same words.
+//! People write skills and problems, and a finding helps most when it points into their text: a [`Document`] knows the
+//! position of the key and the value at every JSON pointer. Reading follows the core schema of YAML 1.2 and loses
+//! nothing: integers of any size stay exact, `no` stays a text, and duplicate keys and values that JSON cannot express
+//! are errors. JSON is YAML, so the same reader reads JSON documents.
 //!
-//! It knows nothing of skills, opens no files, and bounds what a small text may grow to through aliases.
+//! This crate knows nothing of skills, opens no files, and limits the size to which aliases can expand a small text.
 //!
 //! ```
 //! let document = hence_yaml::parse(b"steps:\n  - id: a\n    uses: text.split\n")?;

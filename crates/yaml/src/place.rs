@@ -1,34 +1,34 @@
-//! Places in a text.
+//! Spans of keys and values in a text.
 
 use hence_canon::Position;
 
-/// A stretch of text.
+/// A range of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Where it starts.
+    /// The position of the first character.
     pub start: Position,
-    /// Where it ends, exclusive.
+    /// The position after the last character.
     pub end: Position,
 }
 
-/// Where a value stands, and the key in front of it.
+/// The span of a value, and of the key before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// The key, for members of mappings.
+    /// The span of the key, for members of mappings.
     pub key: Option<Span>,
-    /// The value.
+    /// The span of the value.
     pub value: Span,
 }
 
 impl Place {
-    /// Returns what to underline for something wrong with the member as a whole: its key, else its value.
+    /// Returns the span to underline for a finding about the whole member: its key, or its value if it has no key.
     pub fn head(&self) -> Span {
         self.key.unwrap_or(self.value)
     }
 }
 
 pub(crate) fn position(marker: &granit_parser::Marker) -> Position {
-    // Columns are counted from 1 for people; the reader of a `str` always knows the byte.
+    // Columns start at 1. A parser of a `str` always knows the byte offset.
     let offset = marker.byte_offset().unwrap_or_else(|| marker.index());
     Position { offset, line: marker.line(), column: marker.col() + 1 }
 }

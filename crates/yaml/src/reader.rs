@@ -1,7 +1,7 @@
-//! From the events of a parser to a value and its places.
+//! The reader: turns the events of a parser into a value and the places of its parts.
 //!
-//! Typed deserialisers lose what documents need: long integers, duplicate keys, the difference between `no` and
-//! `false`, and places.
+//! Typed deserialisers lose information that documents need: long integers, duplicate keys, the difference between `no`
+//! and `false`, and positions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use hence_canon::{JsonPointer, Object, Position, Value};
 use crate::place::{position, span};
 use crate::{Document, Place, YamlError, YamlErrorKind, scalar};
 
-/// How deep a text may nest. People write these documents; none of them reads deeper.
+/// The maximum nesting depth of a text. People write these documents, and real ones are far less deep.
 pub const DEPTH_MAX: usize = 128;
 const _: () = assert!(DEPTH_MAX <= hence_canon::DEPTH_MAX);
 
-/// The most nodes a text may stand for once its aliases are followed.
+/// The maximum number of nodes in a document after its aliases are expanded.
 ///
-/// A few lines of aliases can stand for billions of nodes; written out, this many make a text of megabytes.
+/// A few lines of aliases can expand to billions of nodes; a text that writes out this many nodes has megabytes.
 pub const NODES_MAX: usize = 1_000_000;
 
 /// Reads one YAML document by the core schema of YAML 1.2.
@@ -31,18 +31,18 @@ pub fn parse(text: &[u8]) -> Result<Document, YamlError> {
     Reader::new(text, Places::Kept).document(text)
 }
 
-/// Reads one YAML document for its value alone, under the same limits.
+/// Reads the value of one YAML document without places, under the same limits.
 ///
-/// For documents that nobody asks the places of: leaving them out keeps a deep text of many nodes small.
+/// Leaving the places out saves memory for a deep text of many nodes.
 ///
 /// # Errors
-/// As for [`parse`].
+/// The same as for [`parse`].
 pub fn parse_value(text: &[u8]) -> Result<Value, YamlError> {
     let text = utf8(text)?;
     Ok(Reader::new(text, Places::Left).document(text)?.into_value())
 }
 
-/// Whether the places of values are wanted.
+/// The choice between recording the places of values and leaving them out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Places {
     Kept,
@@ -56,7 +56,7 @@ fn utf8(text: &[u8]) -> Result<&str, YamlError> {
     })
 }
 
-/// Returns the position behind a text.
+/// Returns the position after the last character of a text.
 fn end_of(text: &str) -> Position {
     let line_start = text.rfind('\n').map_or(0, |at| at + 1);
     let line = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
@@ -69,7 +69,7 @@ struct Reader<'a> {
     anchors: BTreeMap<usize, Anchored>,
     nodes: usize,
     keeps: Places,
-    /// The way to the node being read.
+    /// The path to the node being read.
     at: Vec<String>,
     places: BTreeMap<JsonPointer, Place>,
 }
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Follows an alias. What it stands for counts as if it were written out, and stands where the alias does.
+    /// Returns the value of an alias. Its nodes count as if they were written out, and its place is that of the alias.
     fn alias(&mut self, anchor: usize, depth: usize, here: Span) -> Result<Value, YamlError> {
         let Some(anchored) = self.anchors.get(&anchor).cloned() else {
             return wrong(YamlErrorKind::RecursiveAlias, here);
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
 
     fn key(&mut self, next: Spanned<'a>, depth: usize, text: &str) -> Result<Arc<str>, YamlError> {
         let here = next.1;
-        // A key is read like any node, but under a pointer nobody asks for: its places are thrown away.
+        // A key is read like any other node, but its places are discarded: no pointer leads to them.
         let places = std::mem::take(&mut self.places);
         let key = self.node(next, None, depth, text);
         self.places = places;

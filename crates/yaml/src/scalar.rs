@@ -1,11 +1,11 @@
-//! What a scalar means by the core schema of YAML 1.2.
+//! Scalars, resolved by the core schema of YAML 1.2.
 
 use granit_parser::Tag;
 use hence_canon::{Float, Int, Value};
 
 use crate::YamlErrorKind;
 
-/// Returns the value of a scalar. Only plain ones without a tag are anything but text by themselves.
+/// Returns the value of a scalar. A quoted scalar without a tag is always a text.
 pub(crate) fn resolve(text: &str, plain: bool, tag: Option<&Tag>) -> Result<Value, YamlErrorKind> {
     let Some(tag) = tag else {
         return if plain { resolve_plain(text) } else { Ok(text.into()) };
@@ -27,7 +27,7 @@ pub(crate) fn resolve(text: &str, plain: bool, tag: Option<&Tag>) -> Result<Valu
     }
 }
 
-/// Returns whether a tag is a lone `!`, which asks for the plainest reading.
+/// Returns whether a tag is a lone `!`, the non-specific tag: a scalar with it is a text.
 pub(crate) fn is_non_specific(tag: &Tag) -> bool {
     tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty()
 }
@@ -57,7 +57,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Reads decimal with sign, octal `0o` and hexadecimal `0x`.
+/// Reads an integer: decimal with an optional sign, octal `0o` or hexadecimal `0x`.
 fn integer(text: &str) -> Result<Option<Int>, YamlErrorKind> {
     for (prefix, radix) in [("0o", 8), ("0x", 16)] {
         if let Some(digits) = text.strip_prefix(prefix) {
@@ -85,7 +85,7 @@ fn sign(text: &str) -> (&str, &str) {
     }
 }
 
-/// Reads a float. The infinities and NaN are floats to YAML and nothing to JSON.
+/// Reads a float. Infinities and NaN are valid in YAML and refused here, because JSON cannot express them.
 fn float(text: &str) -> Result<Option<Float>, YamlErrorKind> {
     let (_, unsigned) = sign(text);
     let infinite = matches!(unsigned, ".inf" | ".Inf" | ".INF");
@@ -99,7 +99,7 @@ fn float(text: &str) -> Result<Option<Float>, YamlErrorKind> {
     Float::new(number).map(Some).map_err(|_| YamlErrorKind::Number)
 }
 
-/// Proves the shape `( . digits | digits [ . [digits] ] ) [ e [sign] digits ]`.
+/// Returns whether a text has the form `( . digits | digits [ . [digits] ] ) [ e [sign] digits ]`.
 fn is_float(unsigned: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

@@ -40,9 +40,9 @@ fn everything_has_its_place() {
     assert_eq!(place(yaml, "/steps/0/uses"), (4, 11));
     assert_eq!(place(yaml, "/steps/0/output/r"), (5, 17));
     assert_eq!(place(yaml, "/steps/1/id"), (7, 9));
-    // What an alias stands for stands where the alias does.
+    // The place of an aliased value is that of the alias.
     assert_eq!(place(yaml, "/also/id"), (8, 7));
-    // What is missing is missing from the nearest thing around it.
+    // A missing member is shown at its nearest enclosing value.
     assert_eq!(place(yaml, "/steps/0/config/retry"), place(yaml, "/steps/0"));
     let document = parse(yaml.as_bytes()).unwrap();
     let uses = document.place(&"/steps/0/uses".parse().unwrap());
