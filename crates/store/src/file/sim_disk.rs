@@ -1,9 +1,9 @@
-//! A disk in memory that can fail, tear and forget.
+//! A simulated disk in memory with faults, torn writes and lost data.
 //!
-//! It keeps two versions of everything: what programs see, and what has been synced. A crash of the machine leaves, of
-//! everything not synced, nothing, all, or a part, as the test chooses. The model is that of a journaling file
-//! system: names are synced with their folder, a file's bytes with the file, and bytes appended to a file arrive in
-//! order and behind marks that were set before.
+//! It stores two versions of everything: the one that programs see, and the one that has been synced. After a crash of
+//! the machine, nothing, all or a part of the unsynced data is left, as the test chooses. The model is that of a
+//! journaling file system: names are synced with their folder, a file's bytes with the file, and bytes appended to a
+//! file arrive in order and after marks that were set before.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,20 +12,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
 
-/// What happens at the operation that a test has chosen.
+/// The fault at the operation that a test has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It fails and changes nothing.
+    /// The operation fails and changes nothing.
     Fail(io::ErrorKind),
     /// A write fails halfway; other operations fail and change nothing.
     Tear,
-    /// It takes effect and reports a failure.
+    /// The operation takes effect and reports a failure.
     FailAfter,
-    /// The process dies in it, a write halfway: it and everything after it fail.
+    /// The process dies during the operation, a write halfway: the operation and all later ones fail.
     Die,
 }
 
-/// What a crash of the machine leaves of what was not synced.
+/// The part of the unsynced data that survives a crash of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Survives {
     Nothing,
@@ -44,7 +44,7 @@ type Id = usize;
 
 #[derive(Debug, Clone, Default)]
 struct Node {
-    /// `None` for files.
+    /// The entries of a folder; `None` for files.
     names: Option<BTreeMap<String, Id>>,
     synced_names: BTreeMap<String, Id>,
     bytes: Vec<u8>,
@@ -54,7 +54,7 @@ struct Node {
     modified: u64,
 }
 
-/// Whether the files of a disk take marks.
+/// Whether the disk accepts or refuses marks on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Marks {
     #[default]
@@ -69,7 +69,7 @@ struct Inner {
     marks: Marks,
     nodes: Vec<Node>,
     locked: BTreeMap<Id, u64>,
-    /// Changing operations so far.
+    /// The number of modifying operations so far.
     operations: usize,
     fault: Option<(usize, Fault)>,
     is_dead: bool,
@@ -77,7 +77,7 @@ struct Inner {
     handles: u64,
 }
 
-/// A disk in memory. Clones are the same disk.
+/// A simulated disk. Clones share the same disk.
 #[derive(Debug, Clone)]
 pub(super) struct SimDisk(Arc<Mutex<Inner>>);
 
@@ -97,17 +97,17 @@ impl SimDisk {
         self.0.lock().unwrap()
     }
 
-    /// Returns how many changing operations there were.
+    /// Returns the number of modifying operations so far.
     pub(super) fn operations(&self) -> usize {
         self.lock().operations
     }
 
-    /// Lets the operation that comes after `operations` others fail.
+    /// Makes the operation that comes after `operations` others fail.
     pub(super) fn fail_at(&self, operations: usize, fault: Fault) {
         self.lock().fault = Some((operations, fault));
     }
 
-    /// Returns an independent copy of this disk as a crash of the machine may leave it.
+    /// Returns an independent copy of this disk in a state that a crash of the machine may leave.
     pub(super) fn crashed(&self, survives: Survives) -> Self {
         let inner = self.lock();
         let mut nodes = inner.nodes.clone();
@@ -119,7 +119,7 @@ impl SimDisk {
                 None => node.bytes = surviving_bytes(node, survives),
             }
             if matches!(survives, Survives::Nothing | Survives::Names) {
-                // Bytes written later are gone too, so the order of marks and lengths is kept.
+                // The bytes written after the mark are lost too, so no byte survives without an earlier mark.
                 node.mark = node.synced_mark.clone();
             }
             node.synced_mark = node.mark.clone();
@@ -134,7 +134,7 @@ impl SimDisk {
         })))
     }
 
-    /// Returns everything that is stored, by path.
+    /// Returns the bytes of every file, by path.
     pub(super) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let inner = self.lock();
         let mut files = BTreeMap::new();
@@ -150,7 +150,7 @@ impl SimDisk {
         files
     }
 
-    /// Replaces the bytes of a file, as a defect or a stranger would.
+    /// Replaces the bytes of a file, as a defect or another program would.
     pub(super) fn overwrite(&self, path: &Path, bytes: &[u8]) {
         let mut inner = self.lock();
         let id = inner.find(path).unwrap();
@@ -166,7 +166,7 @@ fn surviving_bytes(node: &Node, survives: Survives) -> Vec<u8> {
         Survives::Nothing | Survives::Names => node.synced_bytes.clone(),
         Survives::All | Survives::Contents => node.bytes.clone(),
         Survives::Half => {
-            // Half of what was appended, or half of what was overwritten.
+            // Half of the appended or overwritten bytes survive.
             let same =
                 node.bytes.iter().zip(&node.synced_bytes).take_while(|(one, other)| one == other).count();
             let end = same + (node.bytes.len() - same) / 2;
@@ -186,7 +186,7 @@ impl Inner {
         Ok(id)
     }
 
-    /// Returns the folder that holds `path`, and its name in there.
+    /// Returns the folder that holds `path`, and the name of `path` in that folder.
     fn parent(&self, path: &Path) -> io::Result<(Id, String)> {
         let id = self.find(path.parent().unwrap())?;
         if self.nodes[id].names.is_none() {
@@ -199,7 +199,7 @@ impl Inner {
         self.nodes[id].names.as_mut().unwrap()
     }
 
-    /// Counts a changing operation and performs it, with the fault chosen for it.
+    /// Counts a modifying operation and performs it, with the fault that the test chose for it.
     fn change(&mut self, act: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
         self.change_or_tear(act, |_| {})
     }
