@@ -25,7 +25,7 @@ pub(crate) enum Role {
     Assistant,
 }
 
-/// A reply as far as it has been read.
+/// The part of a reply that has been read so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PartialReply {
     pub(crate) text: String,
@@ -33,7 +33,7 @@ pub(crate) struct PartialReply {
     pub(crate) stop_reason: Option<String>,
 }
 
-/// Whether a stream has more to say after an event.
+/// Whether a stream continues after an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Progress {
     Continues,
@@ -49,7 +49,7 @@ impl Api {
         }
     }
 
-    /// Returns the headers of a request; the key is in one of them, if there is a key.
+    /// Returns the headers of a request; one of them holds the key, if there is a key.
     pub(crate) fn headers(self, key: Option<&str>) -> Result<HeaderMap, &'static str> {
         let mut headers =
             HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
@@ -69,7 +69,7 @@ impl Api {
         Ok(headers)
     }
 
-    /// Returns the body of a request. A schema is one that the provider holds the model to.
+    /// Returns the body of a request. The settings decide whether the provider enforces `schema`.
     pub(crate) fn request(
         self,
         settings: &ModelSettings,
@@ -83,7 +83,7 @@ impl Api {
         }
     }
 
-    /// Reads a whole reply; an error is the reason why it is none.
+    /// Reads a whole reply; the error describes why `body` is not a reply.
     pub(crate) fn read_reply(self, body: &Value) -> Result<PartialReply, &'static str> {
         match self {
             Self::OpenAi => Ok(openai::read_reply(body)),
@@ -130,17 +130,17 @@ fn joined_text(parts: &[Value]) -> String {
     texts.filter_map(|part| part.get("text")?.as_str()).collect()
 }
 
-/// Which properties of an object a provider demands of a model.
+/// The properties that a provider schema requires: those that the declared schema requires, or all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Demanded {
     Declared,
     All,
 }
 
-/// Returns a schema in the subset that providers enforce: closed objects, no `oneOf`, and no text beside a reference.
+/// Returns a schema in the subset that providers enforce: closed objects, no `oneOf`, and no text next to a reference.
 ///
-/// The reply is checked against the schema as it was declared, so this one may be looser, and where a provider insists
-/// on it, stricter.
+/// The reply is checked against the declared schema, so this schema may be looser, and stricter where a provider
+/// requires that.
 fn provider_schema(schema: &Value, demanded: Demanded) -> Value {
     match schema {
         Value::Array(schemas) => schemas.iter().map(|schema| provider_schema(schema, demanded)).collect(),
@@ -168,7 +168,7 @@ fn provider_object_schema(schema: &Object, demanded: Demanded) -> Object {
                 (key.clone(), schemas.collect::<Object>().into())
             }
             ("oneOf", _) if !has_any_of => ("anyOf".into(), provider_schema(value, demanded)),
-            // Data, not schemas.
+            // These members hold data, not schemas.
             ("enum" | "const" | "default" | "examples" | "required" | "type", _) => {
                 (key.clone(), value.clone())
             }

@@ -1,4 +1,4 @@
-//! The client of one endpoint: a request, and a reply read within its limits.
+//! The client of one endpoint: sends a request and reads the reply within its limits.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use crate::retry::requested_wait;
 use crate::settings::{Api, Delivery, ModelSettings};
 use crate::usage::Tokens;
 
-/// Most bytes of the body of an error that are read. People are shown far less.
+/// The maximum number of bytes read from the body of an error. Messages show far less.
 const ERROR_BYTES_MAX: u64 = 64 * 1024;
 
-/// How many bytes of JSON one byte of text can take, written as `\u0000`.
+/// The maximum number of bytes of JSON for one byte of text, written as `\u0000`.
 const ESCAPED_BYTES_MAX: u64 = 6;
 
-/// Most bytes of a reply besides its text: names, ids, counts.
+/// The maximum number of bytes of a reply in addition to its text: names, ids, counts.
 const ENVELOPE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// A whole reply of a model.
+/// A complete reply of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ModelReply {
     pub(crate) text: String,
@@ -44,7 +44,7 @@ pub(crate) struct RequestError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Retry {
     Never,
-    /// It may, perhaps after the wait that the endpoint asks for.
+    /// The request may succeed later, possibly after the wait that the endpoint asks for.
     After(Option<Duration>),
 }
 
@@ -57,13 +57,13 @@ impl RequestError {
         Self { class, message: message.into(), retry: Retry::After(None) }
     }
 
-    /// Reports a reply that is not what its API promises.
+    /// Returns the error for a reply that does not follow its API.
     pub(crate) fn malformed(cause: &str) -> Self {
         let message = format!("the endpoint's reply cannot be understood: {}", excerpt(cause));
         Self::transient(FailureClass::Unavailable, message)
     }
 
-    /// Reports an error that an endpoint puts into a stream instead of a status.
+    /// Returns the error for an error that an endpoint reports in a stream instead of by a status.
     pub(crate) fn in_stream(error: &Value) -> Self {
         let message = format!("the endpoint reports an error: {}", error_text(&error.to_string()));
         Self::transient(FailureClass::Unavailable, message)
@@ -129,7 +129,7 @@ pub(crate) struct ModelClient<'a> {
 }
 
 impl<'a> ModelClient<'a> {
-    /// Prepares requests; a schema is one that the provider holds the model to.
+    /// Prepares requests. The settings decide whether the provider enforces `schema`.
     pub(crate) fn new(
         settings: &'a ModelSettings,
         http: &'a HttpClient,
@@ -161,7 +161,7 @@ impl<'a> ModelClient<'a> {
         let sent = self.http.send(request).await;
         let mut response = sent.map_err(|error| RequestError::of_transport(&error))?;
         if !response.status().is_success() {
-            // An error whose body breaks off is still that error.
+            // An error whose body breaks off is reported as that error.
             let body = response.body_start(ERROR_BYTES_MAX).await.unwrap_or_default();
             return Err(RequestError::of_status(response.status(), &body, response.headers()));
         }
@@ -173,7 +173,7 @@ impl<'a> ModelClient<'a> {
         Ok(ModelReply { text: reply.text, tokens: reply.tokens })
     }
 
-    /// Returns how many bytes a whole reply, or one event of a stream, may have.
+    /// Returns the maximum number of bytes of a whole reply, or of one event of a stream.
     fn json_bytes_max(&self) -> u64 {
         self.reply_bytes_max.saturating_mul(ESCAPED_BYTES_MAX).saturating_add(ENVELOPE_BYTES_MAX)
     }
@@ -242,7 +242,7 @@ impl<'a> ModelClient<'a> {
     }
 }
 
-/// Returns the address of an API below an endpoint; a query of the endpoint is kept.
+/// Returns the address of an API below an endpoint; the query of the endpoint is preserved.
 fn url_below(endpoint: &str, api: Api) -> Result<Url, impl std::fmt::Display + use<>> {
     let mut url = Url::parse(endpoint)?;
     let path = format!("{}{}", url.path(), api.path());

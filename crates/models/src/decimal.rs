@@ -1,26 +1,26 @@
-//! Exact decimals, for money. No price ever becomes a double.
+//! Exact decimals for money. No price is converted to a double.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Digits a price can have before its point: 10^9 per million tokens is beyond any price.
+/// The maximum number of digits of a price before the point: 10^9 per million tokens is more than any price.
 pub const WHOLE_DIGITS_MAX: usize = 9;
 
-/// Digits a price can have behind its point.
+/// The maximum number of digits of a price after the point.
 pub const FRACTION_DIGITS_MAX: usize = 12;
 
-/// The decimal places of a cost: those of a price, and six more because prices are for a million tokens.
+/// The decimal places of a cost: those of a price, and six more because prices are per million tokens.
 const COST_PLACES: usize = FRACTION_DIGITS_MAX + 6;
 
-/// What a million tokens cost, exactly.
+/// The exact price of a million tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Price(u128);
 
-/// What some tokens cost, exactly.
+/// The exact cost of a number of tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost(u128);
 
-/// A text that is no price.
+/// A text that is not a price.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "expected a decimal with at most {WHOLE_DIGITS_MAX} digits before and {FRACTION_DIGITS_MAX} behind the point, found {0:?}"
@@ -48,14 +48,14 @@ impl FromStr for Price {
 }
 
 impl Price {
-    /// Returns what that many tokens cost; `None` only beyond any count of tokens a model can report.
+    /// Returns the cost of `tokens` tokens; `None` only above any number of tokens that a model can report.
     pub fn of(self, tokens: u64) -> Option<Cost> {
         self.0.checked_mul(u128::from(tokens)).map(Cost)
     }
 }
 
 impl Cost {
-    /// Returns the sum.
+    /// Returns the sum; `None` on overflow.
     pub fn plus(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(cost("3", 0), "0");
         assert_eq!(cost("0.000000000001", 1), "0.000000000000000001");
         assert_eq!(cost("15", 2_000_000), "30");
-        // Three tenths, which no double is.
+        // The sum is three tenths, which a double cannot represent.
         let sum = price("0.1").of(1_000_000).unwrap().plus(price("0.2").of(1_000_000).unwrap());
         assert_eq!(sum.unwrap().to_string(), "0.3");
     }

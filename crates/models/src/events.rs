@@ -3,17 +3,17 @@
 /// One event of a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Event {
-    /// The name of the event; empty where none is given.
+    /// The name of the event; empty if the stream does not state one.
     pub(crate) name: String,
     /// The data, its lines joined by line feeds.
     pub(crate) data: String,
 }
 
-/// Bytes between two ends of events that are more than allowed.
+/// An event with more bytes than allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EventTooLong;
 
-/// A reader that is handed bytes and returns events.
+/// A reader that receives bytes and returns events.
 #[derive(Debug)]
 pub(crate) struct EventReader {
     buffer: Vec<u8>,
@@ -34,7 +34,7 @@ impl EventReader {
         }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.event_bytes = self.event_bytes.saturating_add(piece.len() as u64);
@@ -49,19 +49,19 @@ impl EventReader {
         Ok(())
     }
 
-    /// Takes the end of the stream, which also ends a last event that no empty line follows.
+    /// Ends the stream, and with it a last event that no empty line follows.
     pub(crate) fn finish(&mut self) {
         self.end_line();
         self.end_line();
     }
 
-    /// Returns the next event that is complete.
+    /// Returns the next complete event.
     pub(crate) fn next(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }
 
     fn end_line(&mut self) {
-        // A line is decoded as a whole, so no character is cut in two.
+        // A line is decoded as a whole, so no character is split.
         let bytes = std::mem::take(&mut self.buffer);
         let line = String::from_utf8_lossy(&bytes);
         let line = line.trim_end_matches(['\r', '\n']);
@@ -117,7 +117,7 @@ mod tests {
         let event = b"data: 12345\n\n";
         let push = |limit: usize| EventReader::new(limit as u64).push(event);
         assert_eq!((push(event.len()), push(event.len() - 1)), (Ok(()), Err(EventTooLong)));
-        // The limit is on one event, not on the stream.
+        // The limit applies to one event, not to the stream.
         let mut reader = EventReader::new(event.len() as u64);
         assert!((0..100).all(|_| reader.push(event).is_ok()));
     }

@@ -1,30 +1,30 @@
-//! Why a model gave no answer.
+//! Failures of a call to a model.
 
 use std::time::Duration;
 
-/// How much of what an endpoint says about an error is repeated.
+/// The maximum number of characters that a message repeats from an endpoint's error.
 pub(crate) const SAID_CHARS_MAX: usize = 300;
 
-/// A call without an answer. No message shows a key.
+/// A call without an answer. Messages hide the key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AskError {
-    /// It did not come in time, with every retry and repair.
+    /// The answer did not arrive in time, including all retries and repairs.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// It failed.
+    /// The call failed.
     #[error("{message}")]
     Failed {
-        /// What kind of failure it is.
+        /// The class of the failure.
         class: FailureClass,
-        /// What happened, where, and what was said about it.
+        /// A description of the failure with the model, the endpoint and the endpoint's own message.
         message: String,
     },
 }
 
-/// What kind of failure it is; retry rules of a skill can name it.
+/// The class of a failure; retry rules of a skill can name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailureClass {
-    /// The input lacks what a prompt names.
+    /// The input lacks a value that a prompt names.
     InvalidInput,
     /// The schema of replies cannot be used.
     SchemaInvalid,
@@ -32,24 +32,24 @@ pub enum FailureClass {
     Unauthorized,
     /// The endpoint does not accept the request.
     RequestRefused,
-    /// The endpoint asks to come later, and later is too late.
+    /// The endpoint reports too many requests, and the retries are used up or it asks for too long a wait.
     RateLimited,
-    /// The endpoint fails, or says what cannot be understood.
+    /// The endpoint fails, or its reply cannot be understood.
     Unavailable,
-    /// The endpoint cannot be reached, or breaks off.
+    /// The endpoint cannot be reached, or the connection breaks.
     Unreachable,
-    /// The model declines.
+    /// The model declines to answer.
     Declined,
-    /// The reply ended at the limit of tokens.
+    /// The reply ended at the token limit.
     ReplyCut,
-    /// The reply has more bytes than it may.
+    /// The reply has more bytes than allowed.
     ReplyTooLarge,
-    /// No reply was what it must look like.
+    /// No reply satisfied the schema, or a reply contained the key.
     ReplyInvalid,
 }
 
 impl FailureClass {
-    /// Returns the name of the class, as records show it.
+    /// Returns the name of the class, as it appears in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::InvalidInput => "InvalidInput",
@@ -67,7 +67,7 @@ impl FailureClass {
     }
 }
 
-/// Returns the beginning of what someone said, on one line.
+/// Returns the beginning of a text, on one line.
 pub(crate) fn excerpt(said: &str) -> String {
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SAID_CHARS_MAX) {

@@ -1,4 +1,4 @@
-//! Models as a kind of provider in capabilities files.
+//! The provider kind `llm`: language models in capabilities files.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::failure::AskError;
 use crate::model::{Model, Question};
 use crate::settings::ModelSettings;
 
-/// Language models: `kind: llm`.
+/// The provider kind of language models: `kind: llm`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LlmKind;
 
@@ -21,13 +21,13 @@ impl ProviderKind for LlmKind {
     }
 
     fn read(&self, members: &mut Members<'_, '_>) -> Option<Arc<dyn Provider>> {
-        // A reference to a secret is read by those who know which secrets are declared.
+        // Reading the reference through `members` also checks that the secret is declared.
         let has_key = members.value("key").is_some();
         let key = if has_key { members.secret("key") } else { None };
         let others = ModelSettings::KEYS.into_iter().filter(|name| *name != "key");
         let mut settings: Object =
             others.filter_map(|name| Some((name, members.value(name)?.clone()))).collect();
-        // Paths are taken from the folder of the file they stand in.
+        // A relative path starts at the folder of the file that states it.
         if let Some(file) = settings.get("ca_file").and_then(Value::as_str) {
             let path = members.base().join(file).to_string_lossy().into_owned();
             settings = settings.with("ca_file", path);
@@ -66,7 +66,6 @@ impl Provider for Llm {
         match self.model.ask(&question) {
             Ok(answer) => Ok(Reply { output: answer.output.into(), meta: answer.meta }),
             Err(AskError::TimedOut(timeout)) => {
-                // A time beyond what a double can say is no time that ran out.
                 Err(CallError::TimedOut(Float::new(timeout.as_secs_f64()).expect("a duration is finite")))
             }
             Err(AskError::Failed { class, message }) => {

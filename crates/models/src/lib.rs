@@ -1,16 +1,17 @@
 //! Language models as capabilities.
 //!
-//! A [`Model`] is read from settings: which model, at which endpoint, with which prompts. [`Model::ask`] fills the prompts, talks to any endpoint that speaks like OpenAI's or Anthropic's, repeats a
-//! request when the endpoint is busy, tells the model what is wrong with a reply that cannot be used, and gives an
-//! object that satisfies the schema together with what it cost — or says, in time, why not.
+//! A [`Model`] is read from settings: the name of the model, its endpoint and its prompts. [`Model::ask`] fills the
+//! prompts and sends them to an endpoint with the API of OpenAI or Anthropic. It repeats a request when the endpoint is
+//! busy, and asks the model to correct a reply that cannot be used. It returns an object that satisfies the schema,
+//! with its cost, or an error within the time limit.
 //!
 //! [`LlmKind`] makes such a model a capability: `provider: {kind: llm, …}` in a capabilities file.
 //!
-//! It keeps no record and knows no run: what a model answered is kept by whoever asked, and a replay asks nobody. It is
-//! no chat and calls no tools. Settings name the secret that holds the key; the key itself comes with each
-//! question, goes into one header and shows in no message.
+//! This crate records nothing and knows no run: the caller records the answer, and a replay calls no model. It is no
+//! chat and calls no tools. Settings name the secret that holds the key; the key itself is passed with each question,
+//! is sent in one header, and is hidden in messages.
 //!
-//! Requests go through the HTTP client of capabilities: every reply, whole or streamed, is bounded while it is read.
+//! Requests use the HTTP client of `hence-capabilities`. Every reply, whole or streamed, is limited while it is read.
 //!
 //! ```
 //! use hence_canon::parse;

@@ -1,4 +1,4 @@
-//! Asking a model: prompts, retries, the check of its reply, repairs.
+//! Questions to a model: prompts, retries, the check of the reply, and repairs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use crate::retry::RetryDecision;
 use crate::settings::{InvalidSettings, ModelSettings, Structure};
 use crate::usage::{Tokens, report};
 
-/// The shortest key that is a secret: local servers accept any word, and no text could be kept free of it.
+/// The minimum length of a key that is hidden: local servers accept any word as a key, and a short word occurs in many
+/// texts.
 pub const KEY_BYTES_MIN: usize = 8;
 
 /// The text that replaces a key in a message.
@@ -33,22 +34,22 @@ pub struct Model {
 pub struct Question<'a> {
     /// The values that fill the prompts.
     pub input: &'a Value,
-    /// The schema of the reply; without a schema the reply is taken as text.
+    /// The schema of the reply; without a schema the reply is a text.
     pub schema: Option<&'a Value>,
-    /// The key, if the endpoint wants one.
+    /// The key, if the endpoint requires one.
     pub key: Option<&'a str>,
-    /// The time for the answer, with every retry and repair.
+    /// The time limit for the answer, including all retries and repairs.
     pub timeout: Duration,
-    /// Most bytes of text in a reply.
+    /// The maximum number of bytes of text in a reply.
     pub reply_bytes_max: u64,
 }
 
-/// What a model answered, after all repairs.
+/// The answer of a model, after all repairs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// The object the reply is; `{"text": …}` when no shape is asked for.
+    /// The object in the reply; `{"text": …}` without a schema.
     pub output: Object,
-    /// What the call reports about itself: `llm_calls`, `tokens_in`, `tokens_out` and, with prices, `cost`.
+    /// The counters of the call: `llm_calls`, `tokens_in`, `tokens_out` and, with prices, `cost`.
     pub meta: Object,
 }
 
@@ -56,7 +57,7 @@ impl Model {
     /// Reads a model's settings.
     ///
     /// # Errors
-    /// [`InvalidSettings`] with everything that is wrong.
+    /// [`InvalidSettings`] with every defect.
     pub fn read(settings: &Object) -> Result<Self, InvalidSettings> {
         let settings = ModelSettings::read(settings)?;
         let http = HttpClient::new(settings.ca_file.as_deref().map(Into::into)).into();
@@ -68,10 +69,11 @@ impl Model {
         &self.settings
     }
 
-    /// Asks the model.
+    /// Asks the model and returns its answer.
     ///
     /// # Errors
-    /// [`AskError`] when there is no usable answer in time. The key shows in none of them.
+    /// [`AskError`] when there is no usable answer in time. No message contains a key of at least [`KEY_BYTES_MIN`]
+    /// bytes.
     pub fn ask(&self, question: &Question<'_>) -> Result<Answer, AskError> {
         let schema = question.schema.map(ReplySchema::read).transpose();
         let schema = schema.map_err(|reason| failed(FailureClass::SchemaInvalid, reason))?;
@@ -92,7 +94,7 @@ fn failed(class: FailureClass, message: String) -> AskError {
     AskError::Failed { class, message }
 }
 
-/// Returns whether a text shows a key.
+/// Returns whether a text contains a key that must be hidden.
 fn shows_key(text: &str, key: &str) -> bool {
     key.len() >= KEY_BYTES_MIN && text.contains(key)
 }
@@ -106,7 +108,7 @@ fn without_key(error: AskError, key: Option<&str>) -> AskError {
     }
 }
 
-/// The messages of one question so far, and what they cost.
+/// The messages of one question so far, and the tokens used.
 struct Conversation<'a> {
     settings: &'a ModelSettings,
     schema: Option<&'a ReplySchema>,
@@ -155,7 +157,7 @@ impl<'a> Conversation<'a> {
         })
     }
 
-    /// Asks until a reply fits the schema, or all repairs are used up.
+    /// Asks until a reply satisfies the schema, or all repairs are used up.
     async fn answer(mut self) -> Result<Answer, AskError> {
         loop {
             let reply = self.request().await.map_err(|error| about(self.settings, error))?;
@@ -181,7 +183,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Sends one request, and sends it again while its failure may pass.
+    /// Sends one request, and repeats it while the failure may be temporary.
     async fn request(&self) -> Result<ModelReply, RequestError> {
         let mut failures = 0;
         loop {
@@ -223,7 +225,7 @@ fn about(settings: &ModelSettings, error: RequestError) -> AskError {
     failed(error.class, message)
 }
 
-/// Shows the schema in the system prompt where the provider does not hold the model to it.
+/// Adds the schema to the system prompt unless the provider enforces it.
 fn with_schema(system: Option<String>, schema: Option<&ReplySchema>, structure: Structure) -> Option<String> {
     let Some(schema) = schema.filter(|_| structure != Structure::Schema) else {
         return system;

@@ -3,13 +3,13 @@
 use hence_canon::{Object, Value};
 use hence_capabilities::contract::Schema;
 
-/// The member that holds a reply without a schema.
+/// The member that holds the text of a reply without a schema.
 pub const TEXT_MEMBER: &str = "text";
 
-/// How many mismatches a model is told at once: enough to fix a reply, few enough to read.
+/// The maximum number of mismatches reported to a model at once: enough to fix a reply, few enough to read.
 const MISMATCHES_MAX: usize = 5;
 
-/// Most characters of the message about one mismatch: it repeats the value it is about.
+/// The maximum number of characters of one mismatch message, which repeats the defective value.
 const MISMATCH_CHARACTERS_MAX: usize = 300;
 
 /// The JSON Schema of replies.
@@ -17,9 +17,9 @@ const MISMATCH_CHARACTERS_MAX: usize = 300;
 pub(crate) struct ReplySchema(Schema);
 
 impl ReplySchema {
-    /// Reads a schema, which describes an object, because the output of a capability is one.
+    /// Reads a schema. The schema must describe an object, because the output of a capability is an object.
     pub(crate) fn read(schema: &Value) -> Result<Self, String> {
-        // Providers demand that the type is stated.
+        // Providers require an explicit type.
         let schema = match schema {
             Value::Bool(true) => Object::from_iter([("type", "object")]),
             Value::Object(object) if !object.contains_key("type") => object.with("type", "object"),
@@ -35,7 +35,7 @@ impl ReplySchema {
         self.0.source()
     }
 
-    /// Describes how a reply does not fit, if it does not.
+    /// Describes the mismatches between a reply and the schema; `None` when the reply fits.
     fn mismatches(&self, reply: &Value) -> Option<String> {
         let mismatches = self.0.check_showing_values(reply, MISMATCHES_MAX);
         let described = mismatches.iter().map(|mismatch| {
@@ -47,10 +47,10 @@ impl ReplySchema {
     }
 }
 
-/// Reads a reply: an object that fits the schema, or without a schema the text itself.
+/// Reads a reply: an object that satisfies the schema, or without a schema the text itself.
 ///
 /// # Errors
-/// A description of the defect that the model can fix its reply by.
+/// A description of the defect, from which the model can fix its reply.
 pub(crate) fn read(text: &str, schema: Option<&ReplySchema>) -> Result<Object, String> {
     let Some(schema) = schema else { return Ok(Object::from_iter([(TEXT_MEMBER, text)])) };
     let value = hence_canon::parse(without_fence(text).as_bytes())
@@ -64,7 +64,7 @@ pub(crate) fn read(text: &str, schema: Option<&ReplySchema>) -> Result<Object, S
     }
 }
 
-/// Removes the code fence that models like to put around JSON.
+/// Removes the code fence that models often put around JSON.
 fn without_fence(text: &str) -> &str {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
@@ -91,7 +91,7 @@ mod tests {
         let read = |text: &str| read(text, Some(&schema)).map(|object| Value::from(object).to_string());
         assert_eq!(read(" {\"n\": 1}\n").unwrap(), r#"{"n":1}"#);
         assert_eq!(read("```json\n{\"n\": 1}\n```").unwrap(), r#"{"n":1}"#);
-        // The output is exact, whatever number the validator makes of it.
+        // The output stays exact, although the validator converts numbers.
         assert_eq!(read(r#"{"n": 100000000000000000000001}"#).unwrap(), r#"{"n":100000000000000000000001}"#);
         for (wrong, expected) in [
             ("Sure! Here it is: {}", "it is no JSON: "),
@@ -136,7 +136,7 @@ mod tests {
             described.contains("at /n: ") && described.contains("\"m\" is a required property"),
             "{described}"
         );
-        // The deepest reply that can be read can be checked.
+        // A deeply nested reply can be checked.
         let deep = format!(r#"{{"n": 1, "m": {}1{}}}"#, "[".repeat(500), "]".repeat(500));
         assert_eq!(mismatches(&deep), None);
     }

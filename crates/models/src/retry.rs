@@ -1,4 +1,4 @@
-//! The decision to repeat a request, and how long to wait before.
+//! The decision to repeat a request, and the wait before it.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use jiff::fmt::rfc2822;
 
 use crate::settings::RetryPolicy;
 
-/// The decision after a failure that another attempt may not meet.
+/// The decision after a failure that may be temporary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RetryDecision {
-    /// Wait that long, then send the request again.
+    /// Send the request again after this wait.
     Wait(Duration),
     /// All retries are used up.
     Exhausted,
-    /// The endpoint asks for a longer wait than is allowed, and an earlier attempt would ignore that.
+    /// The endpoint asks for a longer wait than allowed, and an earlier attempt would ignore that request.
     WaitTooLong(Duration),
 }
 
@@ -36,7 +36,7 @@ impl RetryPolicy {
     }
 }
 
-/// Returns how long an endpoint asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+/// Returns the wait that an endpoint asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 pub(crate) fn requested_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok();

@@ -1,4 +1,4 @@
-//! What is said about a model before it is asked: which, where, how, and how long.
+//! The settings of a model: name, endpoint, prompts, limits and prices.
 
 mod read;
 
@@ -11,60 +11,60 @@ use hence_capabilities::template::Template;
 
 use crate::usage::Prices;
 
-/// How many tokens a reply may have unless the settings say otherwise.
+/// The maximum number of tokens of a reply, unless the settings state another.
 pub const MAX_TOKENS_DEFAULT: u32 = 4096;
 
-/// How many times a request is repeated when an endpoint is busy or breaks off, unless the settings say otherwise.
+/// The number of times a request is repeated when an endpoint is busy or breaks off, unless the settings state another.
 pub const RETRIES_DEFAULT: u32 = 4;
 
-/// How many times a request is repeated whatever the settings say: beyond it a person should look.
+/// The largest number of retries that settings may state: after so many failures a person should look.
 pub const RETRIES_MAX: u32 = 20;
 
-/// How many times a model is told what is wrong with its reply, unless the settings say otherwise.
+/// The number of times a model is asked to correct its reply, unless the settings state another.
 pub const REPAIRS_DEFAULT: u32 = 2;
 
-/// How many times a model is told what is wrong whatever the settings say: each time is paid for.
+/// The largest number of repairs that settings may state: each one is paid for.
 pub const REPAIRS_MAX: u32 = 10;
 
-/// The first wait before a request is repeated; each further one is twice as long.
+/// The first wait before a request is repeated; each further wait is twice as long.
 pub(crate) const WAIT_DEFAULT: Duration = Duration::from_millis(500);
 
-/// The longest wait before a request is repeated, also when the endpoint asks for more.
+/// The longest wait before a request is repeated. A call fails when its endpoint asks for a longer one.
 pub(crate) const WAIT_MAX_DEFAULT: Duration = Duration::from_secs(30);
 
-/// Which of the two ways to talk an endpoint understands.
+/// The API of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Api {
-    /// Chat completions as OpenAI and everything compatible with it speaks them.
+    /// Chat completions, as OpenAI and compatible servers implement them.
     OpenAi,
-    /// Messages as Anthropic speaks them.
+    /// Messages, as Anthropic implements them.
     Anthropic,
 }
 
-/// How a model learns what its reply must look like.
+/// The way in which a model receives the schema of its reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Structure {
-    /// The provider holds the model to the schema.
+    /// The provider enforces the schema.
     Schema,
-    /// The provider holds the model to JSON, and the prompt shows the schema.
+    /// The prompt shows the schema, and with the API of OpenAI the provider also enforces JSON.
     Json,
-    /// The prompt alone shows the schema.
+    /// Only the prompt shows the schema.
     Prompt,
 }
 
-/// How a reply is delivered. It never shows in what comes out.
+/// The way in which a reply is delivered. The answer does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// Piece by piece. A reply over its limit is noticed while it comes.
+    /// The reply arrives in pieces. A reply over its limit is noticed while it arrives.
     Streamed,
-    /// In one piece.
+    /// The reply arrives in one piece.
     Whole,
 }
 
-/// How often a request is repeated, and how long to wait before each repetition.
+/// The number of retries of a request, and the waits before them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetryPolicy {
-    /// The number of repetitions.
+    /// The number of retries.
     pub retries: u32,
     /// The first wait.
     pub wait: Duration,
@@ -72,41 +72,41 @@ pub struct RetryPolicy {
     pub wait_max: Duration,
 }
 
-/// Everything about a model that a call does not bring along.
+/// The settings of a model: everything that does not change from call to call.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
-    /// How to talk to the endpoint.
+    /// The API of the endpoint.
     pub api: Api,
-    /// The model's name.
+    /// The name of the model.
     pub model: Arc<str>,
-    /// The address below which requests go; ends with a slash.
+    /// The base address of requests; it ends with a slash.
     pub endpoint: Arc<str>,
-    /// A file with certificates of authorities to trust besides the system's.
+    /// A file with certificates of authorities to trust in addition to the system's.
     pub ca_file: Option<Arc<str>>,
-    /// The name of the secret that holds the key, if the endpoint wants one.
+    /// The name of the secret that holds the key, if the endpoint requires one.
     pub key: Option<Arc<str>>,
     pub(crate) system: Option<Template>,
     pub(crate) prompt: Template,
-    /// How the model learns the schema.
+    /// The way in which the model receives the schema.
     pub structure: Structure,
-    /// How many tokens a reply may have.
+    /// The maximum number of tokens of a reply.
     pub max_tokens: u32,
-    /// The temperature, if any is said.
+    /// The temperature, if the settings state one.
     pub temperature: Option<f64>,
-    /// The seed, if any is said.
+    /// The seed, if the settings state one.
     pub seed: Option<u64>,
-    /// How often and after which waits a request is repeated.
+    /// The number of retries of a request, and the waits before them.
     pub retry: RetryPolicy,
-    /// How many times a model is told what is wrong with its reply.
+    /// The number of times a model is asked to correct its reply.
     pub repairs: u32,
-    /// How replies are delivered.
+    /// The way in which replies are delivered.
     pub delivery: Delivery,
-    /// What tokens cost, if it is said.
+    /// The prices of tokens, if the settings state them.
     pub prices: Option<Prices>,
 }
 
 impl ModelSettings {
-    /// The members settings consist of.
+    /// The names of all members of settings.
     pub const KEYS: [&'static str; 15] = [
         "api",
         "model",

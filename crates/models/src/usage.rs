@@ -1,4 +1,4 @@
-//! What replies cost, in tokens and in money.
+//! The cost of replies, in tokens and in money.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use hence_canon::{Object, Value};
 
 use crate::decimal::{Cost, Price};
 
-/// Tokens of one or more replies.
+/// The tokens of one or more replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tokens {
-    /// Tokens of prompts, with those that were cached.
+    /// The tokens of prompts, including cached ones.
     pub input: u64,
-    /// Tokens of prompts that the provider had in a cache.
+    /// The tokens of prompts that the provider read from its cache.
     pub cached_input: u64,
-    /// Tokens of replies.
+    /// The tokens of replies.
     pub output: u64,
 }
 
@@ -27,7 +27,7 @@ impl Tokens {
     }
 }
 
-/// What a million tokens of each kind cost.
+/// The prices of a million tokens of each kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Prices {
     pub(crate) currency: Arc<str>,
@@ -37,7 +37,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Returns what tokens cost.
+    /// Returns the cost of `tokens`; `None` on overflow.
     pub fn cost(&self, tokens: Tokens) -> Option<Cost> {
         let cached = tokens.cached_input.min(tokens.input);
         let fresh = self.input.of(tokens.input - cached)?;
@@ -45,10 +45,10 @@ impl Prices {
     }
 }
 
-/// Returns what a call reports about itself: the counters a trace adds up, and what it cost.
+/// Returns the metadata of a call: the counters that a trace sums, and the cost.
 ///
-/// How often a request had to be repeated because an endpoint was busy is not among them: it depends on the moment, and
-/// nothing that does enters a record.
+/// The number of retries is not included: it depends on how busy the endpoint was, and nothing that depends on timing
+/// enters a record.
 pub(crate) fn report(replies: u64, tokens: Tokens, prices: Option<&Prices>) -> Object {
     let meta = Object::from_iter([
         ("llm_calls", replies),
@@ -80,9 +80,9 @@ mod tests {
             output: price("8"),
         };
         let tokens = Tokens { input: 1000, cached_input: 400, output: 10 };
-        // 600 × 2 + 400 × 0.5 + 10 × 8, for a million each.
+        // 600 × 2 + 400 × 0.5 + 10 × 8, each per million tokens.
         assert_eq!(prices.cost(tokens).unwrap().to_string(), "0.00148");
-        // A provider that reports more cached tokens than tokens is not paid twice.
+        // Cached tokens above the number of prompt tokens are not counted.
         let odd = Tokens { input: 1, cached_input: 400, output: 0 };
         assert_eq!(prices.cost(odd).unwrap().to_string(), "0.0000005");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Messages, as Anthropic defines them.
+//! The messages API, as Anthropic defines it.
 
 use hence_canon::{Float, Object, Value, parse};
 
@@ -10,7 +10,7 @@ use crate::events::Event;
 use crate::settings::{Delivery, ModelSettings, Structure};
 use crate::usage::Tokens;
 
-/// The version of the API, which every request names.
+/// The version of the API, which every request states.
 pub(super) const VERSION: &str = "2023-06-01";
 
 pub(super) fn request(
@@ -72,7 +72,7 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
     Ok(Progress::Continues)
 }
 
-/// Returns the counts after a report that may leave some of them out. Cached tokens are not among its `input_tokens`.
+/// Returns the token counts after a report that may omit some of them. Its `input_tokens` exclude cached tokens.
 fn updated(tokens: Tokens, usage: &Value) -> Tokens {
     let cache_read = count(usage, &["cache_read_input_tokens"]).unwrap_or(0);
     let cache_written = count(usage, &["cache_creation_input_tokens"]).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Chat completions, as OpenAI defines them and many servers implement them.
+//! The chat completions API, as OpenAI defines it and many servers implement it.
 
 use hence_canon::{Float, Object, Value, parse};
 
@@ -10,13 +10,13 @@ use crate::events::Event;
 use crate::settings::{Delivery, ModelSettings, Structure};
 use crate::usage::Tokens;
 
-/// The name a schema has in a request; the API demands one.
+/// The name of the schema in a request; the API requires a name.
 const SCHEMA_NAME: &str = "reply";
 
 /// The data of the event that ends a stream.
 const END_OF_STREAM: &str = "[DONE]";
 
-/// Models that refuse `max_tokens` and want `max_completion_tokens` instead, by the beginning of their names.
+/// The name prefixes of models that refuse `max_tokens` and require `max_completion_tokens` instead.
 const COMPLETION_TOKENS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
 
 pub(super) fn request(
@@ -94,7 +94,7 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
     Ok(Progress::Continues)
 }
 
-/// Returns the text of a content, which some servers send in parts.
+/// Returns the text of a message's content, which some servers send in parts.
 fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.to_string(),

@@ -1,4 +1,4 @@
-//! Reading settings: everything that is wrong is said at once, each with its place.
+//! The reader of settings, which reports every defect at once, each with its member.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use super::{
 use crate::decimal::Price;
 use crate::usage::Prices;
 
-/// Settings that cannot be used: everything that is wrong.
+/// Settings that cannot be used, with every defect.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct InvalidSettings(pub Vec<SettingsProblem>);
 
-/// One thing that is wrong with settings.
+/// One defect of settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SettingsProblem {
-    /// The member it is about.
+    /// The member with the defect.
     pub member: &'static str,
-    /// What is wrong.
+    /// A description of the defect.
     pub message: String,
 }
 
@@ -35,10 +35,10 @@ impl fmt::Display for SettingsProblem {
 }
 
 impl ModelSettings {
-    /// Reads settings from an object. Members outside [`ModelSettings::KEYS`] belong to whoever keeps the object.
+    /// Reads settings from an object. Members outside [`ModelSettings::KEYS`] are ignored.
     ///
     /// # Errors
-    /// [`InvalidSettings`] with everything that is wrong.
+    /// [`InvalidSettings`] with every defect.
     pub fn read(object: &Object) -> Result<Self, InvalidSettings> {
         let mut reading = Reading { object, wrong: Vec::new() };
         let api = reading.word("api", &[("openai", Api::OpenAi), ("anthropic", Api::Anthropic)], None);
@@ -124,7 +124,7 @@ impl<'a> Reading<'a> {
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
             self.say("endpoint", "expected http:// or https:// and a host");
         }
-        // Errors name the endpoint, and so does the file it stands in: neither is a place for a password.
+        // Error messages and the settings file both show the endpoint, so it must not contain a password.
         if !url.username().is_empty() || url.password().is_some() {
             self.say("endpoint", "it holds a user or a password; refer to a secret under `key`");
         }
@@ -139,7 +139,7 @@ impl<'a> Reading<'a> {
         let value = self.find("key")?;
         let name = hence_cognition::secret::secret_reference(value).cloned();
         if name.is_none() {
-            // What stands there may be a key, so it is not repeated.
+            // The value may be a key, so the message does not repeat it.
             self.say("key", r#"expected {"$secret": NAME}"#);
         }
         name
@@ -246,7 +246,7 @@ impl<'a> Reading<'a> {
         Some(Prices { currency, input, cached_input: cached.unwrap_or(input), output })
     }
 
-    /// Reads what a million tokens cost: a whole number, or a decimal as text, since a JSON fraction is a double.
+    /// Reads the price of a million tokens: a whole number, or a decimal as text, because a JSON fraction is a double.
     fn price(&mut self, key: &'static str) -> Option<Price> {
         let text = match self.find(key)? {
             Value::String(text) => text.to_string(),
@@ -262,7 +262,7 @@ impl<'a> Reading<'a> {
         text.parse().map_err(|error| self.say(key, error)).ok()
     }
 
-    /// Takes in what is wrong with the object under a member, and with members of it that nobody knows.
+    /// Adds the defects of the object under a member, and reports its unknown members.
     fn take_in(&mut self, member: &'static str, inner: Reading<'_>, known: &[&str]) {
         let unknown = inner.object.keys().filter(|key| !known.contains(&&***key));
         let unknown: Vec<String> = unknown.map(|key| format!("unknown member `{key}`")).collect();
@@ -334,7 +334,7 @@ mod tests {
             ],
             "{wrong}"
         );
-        // What stands where a secret's name should is never repeated.
+        // A value in place of a secret's name is never repeated.
         assert!(!wrong.to_string().contains("sk-1") && !wrong.to_string().contains("u:p"), "{wrong}");
     }
 
