@@ -1,9 +1,9 @@
-//! What calling a built-in capability is to a reviewer.
+//! The action types of built-in capabilities in a trace.
 
-/// Returns the type of action a built-in capability stands for.
+/// Returns the type of action that a call of a built-in capability is in a trace.
 ///
-/// Checks are tests that were run, with their result. What reads, weighs or words something is called so; everything
-/// else is a tool that was run.
+/// Capabilities that check, read, estimate or explain have a type of their own; every other one is a command that was
+/// run.
 pub(crate) fn of_built_in(id: &str) -> &'static str {
     match id {
         "rules.check" | "claims.support" => "RunTests",

@@ -4,7 +4,7 @@ use hence_canon::{Float, Int, Value};
 
 use crate::refusal::Refusal;
 
-/// A whole number, or a double as soon as one is involved.
+/// A whole number, or a double once a calculation involves one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Amount {
     Whole(i128),
@@ -61,7 +61,7 @@ impl Amount {
         self.combine(other, i128::checked_mul, |left, right| left * right)
     }
 
-    /// Divides; whole numbers that divide without rest stay whole.
+    /// Divides; whole numbers that divide without a remainder stay whole.
     pub(crate) fn over(self, other: Self) -> Result<Self, Refusal> {
         match (self, other) {
             (_, Self::Whole(0)) => Err(Refusal::input("nothing can be divided by 0")),

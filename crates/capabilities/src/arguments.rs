@@ -1,4 +1,4 @@
-//! The input of a call, read member by member with messages that name the member.
+//! The input of a call, read member by member. Error messages name the member.
 
 use hence_canon::{JsonPointer, Object, Value};
 
@@ -13,7 +13,7 @@ impl<'a> Arguments<'a> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// Returns a member that must be there, also as `null`.
+    /// Returns a required member, which may be `null`.
     pub(crate) fn value(&self, name: &str) -> Result<&'a Value, Refusal> {
         self.0.get(name).ok_or_else(|| Refusal::input(format_args!("the input `{name}` is missing")))
     }
@@ -47,7 +47,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads a switch that is off unless it is said to be on.
+    /// Reads a boolean that is false by default.
     pub(crate) fn is_on(&self, name: &str) -> Result<bool, Refusal> {
         match self.find(name) {
             None => Ok(false),
@@ -81,7 +81,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Reads a place inside an item: a JSON pointer, or the bare name of a member.
+/// Reads a location inside an item: a JSON pointer, or the bare name of a member.
 pub(crate) fn place(name: &str, text: &str) -> Result<JsonPointer, Refusal> {
     if !text.is_empty() && !text.starts_with('/') {
         return Ok(JsonPointer::root().child(text));

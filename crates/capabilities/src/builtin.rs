@@ -1,4 +1,4 @@
-//! One built-in capability: its contract and the function behind it.
+//! Built-in capabilities: a contract and a function.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use hence_cognition::skill::{Field, Need};
 use crate::arguments::Arguments;
 use crate::refusal::Refusal;
 
-/// A pure capability.
+/// A built-in capability, which is a pure function.
 pub(crate) struct BuiltIn {
     pub(crate) id: &'static str,
-    /// What it does, in a line.
+    /// A one-line description.
     pub(crate) does: &'static str,
     pub(crate) takes: &'static [Member],
     pub(crate) gives: &'static [Member],
@@ -27,12 +27,12 @@ pub(crate) struct Member {
     about: &'static str,
 }
 
-/// An input that must be there, or an output that always is.
+/// Returns an input that must be present, or an output that always is.
 pub(crate) const fn required(name: &'static str, kind: &'static str, about: &'static str) -> Member {
     Member { name, kind, need: Need::Required, about }
 }
 
-/// An input that may be absent.
+/// Returns an input that may be absent.
 pub(crate) const fn optional(name: &'static str, kind: &'static str, about: &'static str) -> Member {
     Member { name, kind, need: Need::Optional, about }
 }

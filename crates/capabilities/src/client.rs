@@ -1,7 +1,8 @@
 //! The HTTP client of `http` capabilities and of language models.
 //!
-//! It follows no redirects, because a redirect would carry a secret to a host that nobody declared. It uses no proxy to
-//! reach this machine. It keeps no connection open after a call, and reads no more of a body than its caller allows.
+//! It follows no redirects, because a redirect would carry a secret to a host that no file declares. It uses no proxy
+//! to reach this machine. It leaves no connection open after a call, and reads no more of a body than its caller
+//! allows.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use reqwest::{Certificate, Client};
 pub use reqwest::{Method, StatusCode, Url, header};
 
-/// Most bytes of a file of certificates: the bundles of whole systems have a quarter of it.
+/// The maximum number of bytes of a certificate file: the bundles of whole systems have a quarter of it.
 const CA_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A client that trusts the system's certificate authorities and those of one file.
@@ -22,7 +23,7 @@ pub struct HttpClient {
     proxied: OnceLock<Client>,
 }
 
-/// A request that can be sent, and sent again.
+/// A request that can be sent repeatedly.
 #[derive(Clone)]
 pub struct HttpRequest {
     /// The method.
@@ -35,22 +36,22 @@ pub struct HttpRequest {
     pub body: Option<Vec<u8>>,
 }
 
-/// A response whose body is still to be read.
+/// A response whose body has not been read yet.
 #[derive(Debug)]
 pub struct HttpResponse(reqwest::Response);
 
 /// The stage of a request at which it failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// No client or no request could be made. Another attempt fails the same way.
+    /// No client or no request could be built. Another attempt fails the same way.
     Setup,
-    /// There was no connection, so nothing was sent.
+    /// No connection was made, so nothing was sent.
     Connect,
-    /// The request may have been sent, and no whole response came back.
+    /// The request may have been sent, and no complete response arrived.
     Exchange,
 }
 
-/// A request without a whole response. The address is in no message: it may hold a secret.
+/// A request without a complete response. No message contains the address, because it may hold a secret.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", .causes.join(": "))]
 pub struct TransportError {
@@ -59,7 +60,7 @@ pub struct TransportError {
     causes: Vec<String>,
 }
 
-/// A body that was not read to its end.
+/// A body that was not read to the end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BodyError {
     /// The body has more bytes than allowed; the rest was not read.
@@ -91,19 +92,19 @@ impl TransportError {
         Self { stage, causes }
     }
 
-    /// Returns the deepest cause, which is the most telling one.
+    /// Returns the deepest cause, which is the most specific one.
     pub fn root_cause(&self) -> &str {
         self.causes.last().map(String::as_str).unwrap_or_default()
     }
 }
 
 impl HttpClient {
-    /// Makes a client that also trusts the authorities in a PEM file, which is read before the first request.
+    /// Returns a client that also trusts the authorities in a PEM file, which is read before the first request.
     pub fn new(ca_file: Option<PathBuf>) -> Self {
         Self { ca_file, ..Self::default() }
     }
 
-    /// Sends a request and returns the response as soon as its headers are there.
+    /// Sends a request and returns the response as soon as its headers have arrived.
     ///
     /// # Errors
     /// [`TransportError`] when there is no response.
@@ -121,7 +122,7 @@ impl HttpClient {
         if let Some(client) = cell.get() {
             return Ok(client);
         }
-        // A provider that is installed already serves as well.
+        // A crypto provider that is already installed works as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
         let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
@@ -145,13 +146,13 @@ impl HttpResponse {
         self.0.headers()
     }
 
-    /// Returns the content type, or nothing where none is declared.
+    /// Returns the content type, or an empty text if the response has none.
     pub fn content_type(&self) -> &str {
         let declared = self.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         declared.unwrap_or_default()
     }
 
-    /// Returns the next bytes of the body, as many as are there.
+    /// Returns the next bytes of the body that have arrived; `None` at its end.
     ///
     /// # Errors
     /// [`TransportError`] when the body breaks off.
@@ -162,7 +163,7 @@ impl HttpResponse {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// [`BodyError`] when it has more bytes than allowed, or breaks off.
+    /// [`BodyError`] when the body has more bytes than allowed, or breaks off.
     pub async fn body(&mut self, bytes_max: u64) -> Result<Vec<u8>, BodyError> {
         if self.0.content_length().is_some_and(|bytes| bytes > bytes_max) {
             return Err(BodyError::TooLarge);
@@ -171,10 +172,10 @@ impl HttpResponse {
         if body.len() as u64 > bytes_max { Err(BodyError::TooLarge) } else { Ok(body) }
     }
 
-    /// Reads the beginning of the body, up to so many bytes.
+    /// Reads the beginning of the body, at most `bytes_max` bytes.
     ///
     /// # Errors
-    /// [`TransportError`] when the body breaks off before.
+    /// [`TransportError`] when the body breaks off before that.
     pub async fn body_start(&mut self, bytes_max: u64) -> Result<Vec<u8>, TransportError> {
         let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
         let mut body = Vec::new();
@@ -187,19 +188,19 @@ impl HttpResponse {
     }
 }
 
-/// Runs a future on this thread; `None` when it does not end in time.
+/// Runs a future on this thread; `None` when it does not finish in time.
 ///
 /// # Errors
-/// The error of the system when there can be no runtime.
+/// The system's error when no runtime can be created.
 pub fn block_on<T>(timeout: Duration, future: impl Future<Output = T>) -> std::io::Result<Option<T>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(async { tokio::time::timeout(timeout, future).await });
-    // The lookup of a name cannot be cancelled, and must not be waited for.
+    // A name lookup cannot be cancelled, and waiting for it would exceed the time.
     runtime.shutdown_background();
     Ok(result.ok())
 }
 
-/// Returns whether a URL is served by this machine: nothing can read or redirect what is sent there.
+/// Returns whether a URL leads to this machine, so that nothing on a network can read or redirect the request.
 pub fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(|host| {
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();

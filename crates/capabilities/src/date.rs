@@ -1,4 +1,4 @@
-//! Dates and times as texts. There is no clock here.
+//! Capabilities on dates and times as texts. They read no clock.
 
 use hence_canon::{Object, Value};
 use jiff::civil::DateTime;
@@ -59,7 +59,7 @@ const SHIFT: BuiltIn = BuiltIn {
     call: shift,
 };
 
-/// Reads an instant; what names no offset is in UTC.
+/// Reads an instant; a time without an offset is in UTC.
 fn instant(name: &str, text: &str) -> Result<Timestamp, Refusal> {
     let text = text.trim();
     if let Ok(instant) = text.parse::<Timestamp>() {

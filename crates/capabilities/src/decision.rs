@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 
 pub(crate) const ALL: &[&BuiltIn] = &[&MATRIX];
 
-/// Scores are rounded to this many digits: more would pretend a precision that weights do not have.
+/// The number of digits to which scores are rounded: the weights do not justify a higher precision.
 const SCORE_DIGITS: u64 = 6;
 
 const MATRIX: BuiltIn = BuiltIn {
@@ -85,7 +85,7 @@ fn matrix(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
             *scores = scores.with(criterion.name.as_str(), rounded(scaled, SCORE_DIGITS)?);
         }
     }
-    // Stable: options of one score stay in their order.
+    // The sort is stable: options with equal scores stay in order.
     rows.sort_by(|left, right| right.0.total_cmp(&left.0));
     let labels = |option: &Value| option.pointer(&label).cloned().unwrap_or_default();
     let best = rows.first().map(|(_, _, option)| labels(option)).unwrap_or_default();
@@ -106,7 +106,7 @@ fn matrix(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     Ok(Object::from_iter([("ranking", Value::from(ranking)), ("best", best), ("margin", margin)]))
 }
 
-/// Scales a criterion from 0 to 1 over the options; where all are equal, all are best.
+/// Scales the values of a criterion to 0 to 1, 1 being best; if all values are equal, each is 1.
 fn scaled(options: &[Value], criterion: &Criterion) -> Result<Vec<f64>, Refusal> {
     let real = |(index, option): (usize, &Value)| {
         let value = option.pointer(&criterion.at).unwrap_or(&Value::Null);
@@ -118,7 +118,7 @@ fn scaled(options: &[Value], criterion: &Criterion) -> Result<Vec<f64>, Refusal>
     let width = high - low;
     let scale = |value: f64| match width {
         width if width <= 0.0 => 1.0,
-        // Halves first: the width of two doubles far apart is not one.
+        // Both are halved first, because the difference of two distant doubles can overflow.
         _ if !width.is_finite() => (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
         width => (value - low) / width,
     };

@@ -1,4 +1,4 @@
-//! Evidence and claims.
+//! Capabilities on evidence and claims.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn support(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
         named.extend(evidence.iter().map(ToString::to_string));
         let missing: Vec<Value> =
             evidence.iter().filter(|id| !known.contains(&id.to_string())).cloned().collect();
-        // A claim that names nothing is not supported by everything.
+        // A claim that names no evidence is unsupported.
         if missing.is_empty() && !evidence.is_empty() {
             supported.push(claim.clone());
         } else {

@@ -1,9 +1,9 @@
-//! All built-in capabilities.
+//! The list of all built-in capabilities.
 
 use crate::builtin::BuiltIn;
 use crate::{data, date, decision, digest, evidence, number, rules, table, text};
 
-/// The families of built-in capabilities.
+/// The built-in capabilities, by family.
 pub(crate) const FAMILIES: [&[&BuiltIn]; 9] = [
     text::ALL,
     data::ALL,
@@ -16,7 +16,7 @@ pub(crate) const FAMILIES: [&[&BuiltIn]; 9] = [
     evidence::ALL,
 ];
 
-/// Returns the built-in capability of an id.
+/// Returns the built-in capability with an id.
 pub(crate) fn find(id: &str) -> Option<&'static BuiltIn> {
     FAMILIES.into_iter().flatten().copied().find(|one| one.id == id)
 }

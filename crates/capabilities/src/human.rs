@@ -1,4 +1,4 @@
-//! People as a capability: `human.ask` puts a question, and the run waits for the answer.
+//! The capability `human.ask`: it asks a person, and the run waits for the answer.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use hence_cognition::skill::{Field, Need, TypeName};
 use crate::contract::Schema;
 use crate::refusal::Refusal;
 
-/// The capability that asks a person.
+/// The id of the capability that asks a person.
 pub const HUMAN_ASK: &str = "human.ask";
 
-/// What it takes: name, type, whether it must be there, and what it is.
+/// The inputs: name, type, need and description.
 const INPUTS: [(&str, &str, Need, &str); 6] = [
     ("question", "string", Need::Required, "What is asked"),
     ("options", "array", Need::Optional, "The only values that are answers"),
@@ -28,7 +28,7 @@ const INPUTS: [(&str, &str, Need, &str); 6] = [
     ("context", "any", Need::Optional, "What they should know"),
 ];
 
-/// What it gives.
+/// The outputs: name, type, need and description.
 const OUTPUTS: [(&str, &str, Need, &str); 2] = [
     ("value", "any", Need::Required, "The answer"),
     ("by", "string", Need::Optional, "Who answered, as they said"),
@@ -47,7 +47,7 @@ pub(crate) fn spec() -> CapabilitySpec {
     }
 }
 
-/// Puts the question. Nobody answers at once: whoever drives the run keeps it and hands the answer in later.
+/// Asks the question. The call is then waiting: the driver of the run supplies the answer later.
 pub(crate) fn ask(input: &Value) -> Result<Reply, CallError> {
     if let Err(refusal) = sensible(input) {
         return Err(CallError::Failed { class: refusal.class, message: refusal.message });
@@ -56,7 +56,7 @@ pub(crate) fn ask(input: &Value) -> Result<Reply, CallError> {
     Err(CallError::Waiting(question.into()))
 }
 
-/// A question nobody could answer is refused at once, not after days.
+/// Refuses a question that has no valid answer at once, instead of after days of waiting.
 fn sensible(input: &Value) -> Result<(), Refusal> {
     if input.get("options").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
         return Err(Refusal::input("`options` has at least one value, found none"));
@@ -72,10 +72,10 @@ fn sensible(input: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// Checks an answer against what its question allows.
+/// Checks an answer against the options, type and schema of its question.
 ///
 /// # Errors
-/// [`Refusal`] saying what was expected and found.
+/// [`Refusal`] with the expected and the found answer.
 pub fn check_answer(input: &Value, answer: &Value) -> Result<(), Refusal> {
     if let Some(options) = input.get("options").and_then(Value::as_array)
         && !options.contains(answer)

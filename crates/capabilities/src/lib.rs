@@ -1,13 +1,13 @@
-//! What steps of skills call.
+//! Capabilities: the functions that steps of skills call.
 //!
 //! - A [`Library`] holds built-in functions on text, data, tables, numbers, dates, digests, decisions, rules and
 //!   evidence. They are pure: the same input gives the same output, so a replay calls them again.
 //! - [`Declarations`] are read from capabilities files: contract, effects, safety rules, and the [`Provider`] that
-//!   carries calls out. What a provider gave is recorded, so a replay never calls it.
-//! - `command` is a provider that starts a program without a shell, hands it JSON, and returns on time. Other crates
-//!   add a [`ProviderKind`] of their own to [`Kinds`].
+//!   executes calls. Its outputs are recorded, so a replay calls only deterministic providers.
+//! - `command` is a provider that starts a program without a shell, passes JSON to it, and returns within its time
+//!   limit. Other crates add their own [`ProviderKind`] to [`Kinds`].
 //!
-//! It keeps no journal and knows no run. Built-in functions read no clock, no files and no environment.
+//! This crate writes no journal and knows no run. Built-in functions read no clock, no files and no environment.
 //!
 //! ```
 //! use hence_capabilities::Library;

@@ -1,4 +1,4 @@
-//! Everything a skill can call here.
+//! The library of all capabilities that a skill can call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::registry::{Declarations, Effects};
 use crate::secret::{MissingSecret, Redactor, Vault};
 use crate::worker::Worker;
 
-/// What a skill can call: built-in capabilities, and those a person declared.
+/// The capabilities that a skill can call: built-in and declared ones.
 pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
     human: Arc<CapabilitySpec>,
@@ -35,7 +35,7 @@ impl Library {
         Self::with(Declarations::default())
     }
 
-    /// Returns the built-in capabilities and declared ones, none of which has the id of a built-in one.
+    /// Returns the built-in capabilities and the declared ones. No declared id may be that of a built-in capability.
     pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
@@ -50,19 +50,19 @@ impl Library {
         }
     }
 
-    /// Adds skills that may be nested.
+    /// Adds skills that other skills may call as steps.
     #[must_use]
     pub fn with_skills(mut self, skills: impl IntoIterator<Item = Arc<Skill>>) -> Self {
         self.skills.extend(skills.into_iter().map(|skill| (skill.id.clone(), skill)));
         self
     }
 
-    /// Iterates over the built-in capabilities by id, each with a line that describes it.
+    /// Iterates over the built-in capabilities by id, each with a one-line description.
     pub fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.built_in.values().map(|(one, _)| (one.id, one.does))
     }
 
-    /// Calls a built-in capability; `None` when there is none of that id.
+    /// Calls a built-in capability; `None` when no built-in capability has the id.
     pub fn call_built_in(&self, id: &str, input: &Value) -> Option<Result<Object, Refusal>> {
         let (built_in, _) = self.built_in.get(id)?;
         let Value::Object(object) = input else {
@@ -71,12 +71,12 @@ impl Library {
         Some((built_in.call)(&Arguments(object)))
     }
 
-    /// Returns what a person declared.
+    /// Returns the declarations.
     pub fn declarations(&self) -> &Declarations {
         &self.declared
     }
 
-    /// Returns what a call of a capability does to the world. What nobody knows may do anything.
+    /// Returns the effects of calls of a capability. An unknown capability may do anything.
     pub fn effects(&self, id: &str) -> Effects {
         if self.built_in.contains_key(id) {
             return Effects::None;
@@ -84,25 +84,25 @@ impl Library {
         self.declared.get(id).map_or(Effects::Writes, |declared| declared.effects)
     }
 
-    /// Adds the value of a secret that no file declares, or why there is none.
+    /// Adds the value of a secret that no file declares, or the reason why it is missing.
     pub fn hold_secret(&mut self, name: &str, value: Result<String, String>) {
         self.vault.hold(name, value);
     }
 
-    /// Returns what takes the values of secrets out of texts.
+    /// Returns the redactor, which removes the values of secrets from texts.
     pub fn redactor(&self) -> &Redactor {
         self.vault.redactor()
     }
 
-    /// Returns the secrets that calls of a capability need and that cannot be had: those its provider names, and those
-    /// of its file that may stand in its input.
+    /// Returns the missing secrets that calls of a capability need: those its provider names, and those of its file
+    /// that its input may contain.
     pub fn missing_secrets(&self, id: &str) -> Vec<MissingSecret> {
         let Some(declared) = self.declared.get(id) else { return Vec::new() };
         let given = declared.given.iter().filter(|name| self.declared.secrets().contains(name));
         declared.secrets.iter().chain(given).filter_map(|name| self.vault.value(name).err()).collect()
     }
 
-    /// Returns a secret that a value refers to and that cannot be had, if there is one.
+    /// Returns a missing secret that a value refers to, if there is one.
     pub fn missing_in(&self, value: &Value) -> Option<MissingSecret> {
         self.vault.resolve(value, &|_| true).err()
     }
@@ -129,7 +129,7 @@ impl Registry for Library {
         let schema = self.declared.get(id).and_then(|declared| declared.input.as_ref());
         let Some(schema) = schema.filter(|_| !given.is_empty()) else { return Vec::new() };
         let found = schema.check(&given.clone().into()).into_iter();
-        // What is wrong with the whole may be put right by what is not fixed.
+        // A mismatch of the whole object may be resolved by members that are not fixed yet.
         let inside = found.filter(|mismatch| !mismatch.pointer.is_root());
         inside.map(|mismatch| (mismatch.pointer, mismatch.message)).collect()
     }
@@ -141,7 +141,7 @@ impl Registry for Library {
 
 impl Host for Library {
     fn determinism(&self, capability: &str) -> Determinism {
-        // What is not known to be pure is never called again.
+        // A replay calls a capability again only if it is known to be pure.
         if self.built_in.contains_key(capability) {
             return Determinism::Deterministic;
         }
@@ -209,7 +209,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Whatever a capability is given, it gives what it promises or refuses.
+        /// A capability refuses its input or returns an output that matches its contract.
         #[test]
         fn nothing_panics_and_outputs_keep_their_contract(values in prop::collection::vec(any_value(), 8)) {
             let library = Library::built_in();

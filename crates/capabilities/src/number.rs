@@ -1,4 +1,4 @@
-//! Numbers; whole ones stay exact.
+//! Capabilities on numbers; whole numbers stay exact.
 
 use hence_canon::{Object, Value};
 
@@ -8,7 +8,7 @@ use crate::builtin::{BuiltIn, optional, required};
 use crate::order::compare;
 use crate::refusal::Refusal;
 
-/// How many digits behind the point rounding knows: a double has no more.
+/// The maximum number of digits after the point for rounding: a double has no more.
 pub(crate) const DIGITS_MAX: u64 = 15;
 
 pub(crate) const ALL: &[&BuiltIn] = &[&SUM, &STATISTICS, &ROUND, &CALCULATE];
@@ -65,7 +65,7 @@ const CALCULATE: BuiltIn = BuiltIn {
     call: calculate,
 };
 
-/// What several numbers come to.
+/// The count, sum, minimum and maximum of several numbers.
 pub(crate) struct Totals {
     count: u64,
     sum: Amount,
@@ -117,7 +117,7 @@ fn round(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     Ok(Object::from_iter([("value", value)]))
 }
 
-/// Rounds to digits behind the point; a number too large to have any stays as it is.
+/// Rounds to `digits` digits after the point; a number that is too large for that is not changed.
 pub(crate) fn rounded(real: f64, digits: u64) -> Result<Value, Refusal> {
     let scale = (0..digits).fold(1.0, |scale, _| scale * 10.0);
     let scaled = (real * scale).round() / scale;

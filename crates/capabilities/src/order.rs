@@ -1,4 +1,4 @@
-//! One order of all values, so that sorting never depends on where it began.
+//! One order of all values, so that the result of sorting does not depend on the initial order.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         (Value::String(left), Value::String(right)) => left.cmp(right),
         (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-            // Where the doubles meet, the spelling decides, so that the order stays total.
+            // Numbers that are equal as doubles are ordered by their spelling.
             number(left).total_cmp(&number(right)).then_with(|| left.to_string().cmp(&right.to_string()))
         }
         _ if rank(left) == rank(right) => left.to_string().cmp(&right.to_string()),

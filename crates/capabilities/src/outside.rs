@@ -1,8 +1,8 @@
-//! A call of a declared capability: the border between a run and the world.
+//! Calls of declared capabilities: the boundary between a run and the outside world.
 //!
-//! Everything that crosses it does so here. On the way out references to secrets become values, for this call alone; on
-//! the way in values of secrets become names again, before anything is recorded, hashed, kept or shown. Both ways the
-//! contract is held up.
+//! Every such call passes through this module. Before a call, references to secrets become values, for this call only.
+//! After a call, values of secrets become names again, before anything is recorded, hashed, stored or shown. The
+//! contract is checked in both directions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::provider::{ProviderCall, SecretValues};
 use crate::registry::Declared;
 use crate::secret::{MissingSecret, Redactor, Vault};
 
-/// The class of a call whose input does not keep the contract: trying again would not help.
+/// The class of a call whose input does not match the contract: a retry would not help.
 const INPUT_REFUSED: &str = "InputMappingError";
 
-/// The class of a call whose output does not keep the contract.
+/// The class of a call whose output does not match the contract.
 const OUTPUT_REFUSED: &str = "ContractBroken";
 
-/// The class of a call for which a secret cannot be had.
+/// The class of a call for which a secret is missing.
 const SECRET_MISSING: &str = "SecretMissing";
 
-/// Hands a call to its provider. Whatever comes back is free of secrets.
+/// Passes a call to its provider. The result contains no secrets.
 pub(crate) fn call(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply, CallError> {
     redacted(attempt(declared, vault, call), vault.redactor())
 }
@@ -57,14 +57,14 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
             ));
         }
     }
-    // What the call is to a reviewer enters the record: whoever reads it later need not have the declaration.
+    // The declared action is recorded, so that reviewers do not need the declaration.
     Ok(match &declared.spec.action {
         Some(action) => Reply { meta: reply.meta.with("action", action.clone()), ..reply },
         None => reply,
     })
 }
 
-/// Takes secrets out of whatever a call came to.
+/// Removes secrets from the result of a call.
 fn redacted(result: Result<Reply, CallError>, redactor: &Redactor) -> Result<Reply, CallError> {
     match result {
         Ok(reply) => Ok(Reply { output: redactor.value(&reply.output), meta: redactor.object(&reply.meta) }),
@@ -77,7 +77,7 @@ fn redacted(result: Result<Reply, CallError>, redactor: &Redactor) -> Result<Rep
     }
 }
 
-/// How much of a provider's message is kept. It is cut only after secrets are taken out, so that none is cut in two.
+/// The maximum length of a provider's message. It is cut after secrets are removed, so that no secret is cut in two.
 const MESSAGE_CHARACTERS_MAX: usize = 2400;
 
 fn cut(message: String) -> String {
@@ -85,7 +85,7 @@ fn cut(message: String) -> String {
     if surplus == 0 {
         return message;
     }
-    // What went wrong is said first, and the last words are the most telling of the rest.
+    // The beginning names the failure, and the end is the most specific part of the rest.
     let half = MESSAGE_CHARACTERS_MAX / 2;
     let start: String = message.chars().take(half).collect();
     let end: String = message.chars().skip(half + surplus).collect();
@@ -93,8 +93,8 @@ fn cut(message: String) -> String {
 }
 
 impl Declared {
-    /// Returns whether a secret may stand in the input: only those that the declaration names, so that no value a step
-    /// reads can send a secret to where it does not belong.
+    /// Returns whether the input may contain a secret. Only secrets that the declaration names are allowed, so that no
+    /// value a step reads can send a secret to another capability.
     fn may_be_given(&self, name: &str) -> bool {
         let any_input =
             name.starts_with(INPUT_PREFIX) && self.given.iter().any(|given| &**given == "inputs.*");
@@ -102,7 +102,7 @@ impl Declared {
     }
 }
 
-/// The secrets that a declaration's provider names, and no others.
+/// The secrets that a declaration's provider names.
 struct Allowed<'a> {
     declared: &'a Declared,
     vault: &'a Vault,

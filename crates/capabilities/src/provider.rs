@@ -1,4 +1,4 @@
-//! Providers: how a declared capability is carried out.
+//! Providers, which execute the calls of declared capabilities.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,60 +9,62 @@ use hence_cognition::run::{CallError, Reply};
 
 use crate::registry::{Effects, Members};
 
-/// Carries out the calls of one declared capability.
+/// The executor of the calls of one declared capability.
 ///
-/// Safety rules, contracts, limits and secrets are looked after around it: a provider gets an input that keeps the
-/// contract with the values of secrets in it, and what it gives or says is checked and redacted before anybody sees it.
+/// The caller handles safety rules, contracts, limits and secrets: a provider receives an input that matches the
+/// contract and contains the values of secrets, and its output and messages are checked and redacted before they are
+/// recorded or shown.
 pub trait Provider: Send + Sync {
-    /// Carries out one call and returns on time: one that overruns `call.timeout` is [`CallError::TimedOut`].
+    /// Executes one call and returns in time: a call that exceeds `call.timeout` is [`CallError::TimedOut`].
     ///
     /// # Errors
-    /// [`CallError`] when there is no reply. The class of a failure is what retry rules name.
+    /// [`CallError`] when there is no reply. Retry rules name the class of a failure.
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError>;
 }
 
-/// One call, as a provider sees it.
+/// One call of a provider.
 pub struct ProviderCall<'a> {
     /// The input, with the values of secrets in place of references to them.
     pub input: &'a Value,
-    /// A text that names this call in its run and no other, attempts included.
+    /// A text that identifies this call and its attempt in the run.
     pub key: &'a str,
-    /// A text that names what is to be done: the same for every attempt, so that doing it twice can be noticed.
+    /// A text that identifies the intended effect: the same for every attempt, so that a repeated effect can be
+    /// detected.
     pub idempotency_key: &'a str,
-    /// How long the call may take.
+    /// The time limit of the call.
     pub timeout: Duration,
-    /// How much the provider may take in as output.
+    /// The maximum number of bytes of output that the provider may read.
     pub output_bytes_max: u64,
     /// The schema of the output, if the capability declares one.
     pub output_schema: Option<&'a Value>,
-    /// The values of the secrets the declaration of this capability names.
+    /// The values of the secrets that the declaration's provider names.
     pub secrets: &'a dyn SecretValues,
 }
 
-/// Gives the values of secrets.
+/// A source of the values of secrets.
 pub trait SecretValues {
     /// Returns the value of a secret.
     ///
     /// # Errors
-    /// [`CallError::Failed`] of class `SecretMissing` when it cannot be had.
+    /// [`CallError::Failed`] of class `SecretMissing` when the secret is missing or not declared for this provider.
     fn value(&self, name: &str) -> Result<Arc<str>, CallError>;
 }
 
-/// A kind of provider: reads its members from a declaration's `provider` object.
+/// A kind of provider, which reads its own members of a declaration's `provider` object.
 pub trait ProviderKind: Send + Sync {
-    /// Returns the word that stands for it as `kind`.
+    /// Returns the value of `kind` that selects this kind.
     fn name(&self) -> &'static str;
 
-    /// Reads the members of a `provider` object besides `kind`. Findings go to `members`; `None` when the provider
-    /// cannot be made.
+    /// Reads the members of a `provider` object except `kind`. Findings are added to `members`; `None` when the
+    /// provider cannot be built.
     fn read(&self, members: &mut Members<'_, '_>) -> Option<Arc<dyn Provider>>;
 
-    /// Returns what calls do to the world unless a declaration says otherwise. What does nothing is deterministic.
+    /// Returns the effects of calls, unless a declaration states others. A kind without effects is deterministic.
     fn effects(&self) -> Effects {
         Effects::Writes
     }
 
-    /// Returns the JSON Schema of those members: an object with `properties` and `required`, `kind` left out.
+    /// Returns the JSON Schema of those members: an object with `properties` and `required`, without `kind`.
     fn schema(&self) -> Value;
 }
 
@@ -77,14 +79,14 @@ impl Kinds {
         none.with(crate::command::CommandKind).with(crate::http::HttpKind).with(crate::ruling::RulesKind)
     }
 
-    /// Adds a kind, in the place of one with the same name.
+    /// Adds a kind, and replaces one with the same name.
     #[must_use]
     pub fn with(mut self, kind: impl ProviderKind + 'static) -> Self {
         self.0.insert(kind.name(), Arc::new(kind));
         self
     }
 
-    /// Returns the kind of a name.
+    /// Returns the kind with a name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn ProviderKind>> {
         self.0.get(name)
     }

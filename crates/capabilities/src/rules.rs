@@ -1,4 +1,4 @@
-//! Rules over records.
+//! Rules that check records.
 
 use hence_canon::{Object, Value};
 use hence_cognition::expression::Expression;

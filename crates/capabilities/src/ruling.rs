@@ -1,4 +1,4 @@
-//! Rules as a provider: a pure gate that a file declares, `kind: rules`.
+//! The provider kind `rules`: a pure gate declared in a capabilities file.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::registry::{Effects, Members};
 use crate::rules;
 
-/// Rules that an input must keep, as `rules.check` reads them.
+/// The provider kind of rules for an input, in the form that `rules.check` reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RulesKind;
 
@@ -30,7 +30,7 @@ impl ProviderKind for RulesKind {
             return None;
         };
         let ruling = Ruling { rules };
-        // Checked against nothing: what is wrong with the rules themselves shows.
+        // Checking an empty list of records reveals defects of the rules themselves.
         match ruling.findings(Value::from(Vec::<Value>::new())) {
             Ok(_) => Some(Arc::new(ruling)),
             Err(refusal) => {
@@ -75,7 +75,7 @@ impl Provider for Ruling {
             .map_err(|refusal| CallError::Failed { class: refusal.class, message: refusal.message })?;
         let reasons: Vec<&str> =
             findings.iter().filter_map(|finding| finding.get("message").and_then(Value::as_str)).collect();
-        // The record is the input, which whoever asked has.
+        // Findings omit the record, because it is the input, which the caller has.
         let told =
             |finding: &Value| finding.as_object().map(|finding| finding.without("record").without("index"));
         let output = Object::from_iter([

@@ -1,4 +1,4 @@
-//! Tables as CSV.
+//! Capabilities on tables in CSV.
 
 use hence_canon::{Float, Int, Object, Value};
 
@@ -76,7 +76,7 @@ fn parse(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     Ok(Object::from_iter([("rows", Value::from(rows)), ("columns", columns.into()), ("count", count.into())]))
 }
 
-/// Reads a cell; an empty one of a declared type is `null`.
+/// Reads a cell; an empty cell of a declared type other than `string` is `null`.
 fn typed(cell: &str, kind: Option<&str>) -> Result<Value, &'static str> {
     let text = cell.trim();
     match kind {

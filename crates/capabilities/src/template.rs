@@ -1,7 +1,7 @@
-//! Templates: texts in which `{{name}}` or `{{/pointer/0}}` stands for a value.
+//! Templates: texts with placeholders `{{name}}` or `{{/pointer/0}}` for values.
 //!
-//! One syntax for `text.template`, prompts of language models and the texts of HTTP requests. A value is never read as a
-//! template again.
+//! `text.template`, prompts of language models and HTTP requests use the same syntax. An inserted value is never read
+//! as a template.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use hence_canon::{JsonPointer, Value};
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// The beginning of a placeholder that stands for a secret, where secrets are allowed.
+/// The prefix of a placeholder for a secret, where secrets are allowed.
 const SECRET_PREFIX: &str = "secrets.";
 
 /// One part of a template's text.
@@ -26,7 +26,7 @@ pub(crate) enum Part<'t> {
 #[error("`{{{{` without `}}}}`")]
 pub(crate) struct Unclosed;
 
-/// Splits a template, part by part.
+/// Splits a template into its parts.
 pub(crate) fn parts(template: &str) -> impl Iterator<Item = Result<Part<'_>, Unclosed>> {
     let mut rest = template;
     let mut in_placeholder = false;
@@ -51,7 +51,7 @@ pub(crate) fn parts(template: &str) -> impl Iterator<Item = Result<Part<'_>, Unc
     })
 }
 
-/// A template, read once.
+/// A template that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template(Vec<Piece>);
 
@@ -61,21 +61,21 @@ enum Piece {
     Placeholder(Placeholder),
 }
 
-/// A place for a value.
+/// A placeholder for a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placeholder {
-    /// The name, as the template spells it.
+    /// The name, as it is written in the template.
     pub name: Arc<str>,
     pointer: JsonPointer,
 }
 
-/// A text that is no template.
+/// A text that is not a template.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidTemplate {
     /// A placeholder has no end.
     #[error("`{{{{` without `}}}}`")]
     Unclosed,
-    /// A placeholder holds a JSON pointer that is none.
+    /// A placeholder contains an invalid JSON pointer.
     #[error("`{name}` names no value: {reason}")]
     Pointer {
         /// The text between the braces.
@@ -92,12 +92,12 @@ pub enum InvalidTemplate {
 }
 
 impl Placeholder {
-    /// Returns the value that the placeholder stands for.
+    /// Returns the value that replaces the placeholder.
     pub fn value<'v>(&self, values: &'v Value) -> Option<&'v Value> {
         values.pointer(&self.pointer)
     }
 
-    /// Returns the name of the secret that the placeholder stands for, where secrets are allowed.
+    /// Returns the name of the secret that replaces the placeholder, where secrets are allowed.
     pub(crate) fn secret(&self) -> Option<&str> {
         self.name.strip_prefix(SECRET_PREFIX)
     }
@@ -107,7 +107,7 @@ impl Template {
     /// Reads a template.
     ///
     /// # Errors
-    /// [`InvalidTemplate`] when a placeholder has no end or names no value.
+    /// [`InvalidTemplate`] when a placeholder has no end or an invalid pointer.
     pub fn read(text: &str) -> Result<Self, InvalidTemplate> {
         let mut pieces = Vec::new();
         for part in parts(text) {
@@ -128,7 +128,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// Reads a template in which `{name}` is taken for a misspelled placeholder.
+    /// Reads a template and refuses `{name}`, which is probably a misspelled placeholder.
     pub(crate) fn read_strict(text: &str) -> Result<Self, InvalidTemplate> {
         let template = Self::read(text)?;
         for piece in &template.0 {
@@ -171,7 +171,7 @@ impl Template {
         }
     }
 
-    /// Returns the placeholder that the whole template consists of, if it does.
+    /// Returns the placeholder if it is the whole template.
     pub(crate) fn only_placeholder(&self) -> Option<&Placeholder> {
         match self.0.as_slice() {
             [Piece::Placeholder(placeholder)] => Some(placeholder),
@@ -180,7 +180,7 @@ impl Template {
     }
 }
 
-/// Writes a value into running text: a text as it is, anything else as JSON.
+/// Returns a value as text: a text unchanged, any other value as JSON.
 pub fn text_of(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),

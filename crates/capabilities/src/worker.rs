@@ -1,4 +1,4 @@
-//! Carrying out calls.
+//! The worker, which executes calls.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::library::Library;
 use crate::outside;
 use crate::refusal::Refusal;
 
-/// How many calls of one step are made at once, each on a thread of its own.
+/// The maximum number of calls of one step that run in parallel, each on its own thread.
 const TASKS_AT_ONCE: usize = 16;
 
-/// Carries out the calls of one step.
+/// The executor of the calls of one step.
 pub(crate) struct Worker<'a>(pub(crate) &'a Library);
 
 impl Registry for Worker<'_> {

@@ -1,7 +1,7 @@
-//! One child process, from start to end, in time.
+//! One child process, from start to end, within a time limit.
 //!
-//! The child leads a process group of its own. Whatever happens, the caller has an answer when the time is over: the
-//! group is killed, and nobody waits for a pipe that a runaway descendant still holds.
+//! The child leads its own process group. The caller always has an answer when the time is over: the group is killed,
+//! and the caller does not wait for a pipe that a runaway descendant still holds.
 
 use std::io::{Read, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -14,10 +14,10 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use super::STDERR_BYTES_MAX;
 
-/// How often the end of a child is looked for once its output has ended: it is usually there at once.
+/// The interval between checks for the exit of a child whose output has ended: the child usually exits at once.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// How long what a dead child said on stderr is waited for.
+/// The time to wait for the stderr output of a child that has exited.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 pub(super) struct Limits {
@@ -25,7 +25,7 @@ pub(super) struct Limits {
     pub(super) output_bytes_max: u64,
 }
 
-/// How a child ended.
+/// The outcome of a child process.
 pub(super) enum Ended {
     NotStarted(std::io::Error),
     TimedOut,
@@ -44,9 +44,9 @@ pub(super) fn run(mut command: Command, input: Vec<u8>, limits: &Limits) -> Ende
     let (output, words) = talk(&mut child, input, limits.output_bytes_max);
     let left = || limits.timeout.saturating_sub(started.elapsed());
     let read = output.recv_timeout(left());
-    // Once its output has ended, the child itself should end too.
+    // A child should exit once its output has ended.
     let is_over = matches!(read, Ok(Some(_))) && ends(&child, &left);
-    // Before the child is reaped its id belongs to it, so this reaches its group and nobody else.
+    // The child's id is not reused before the child is reaped, so this kills only its own group.
     kill_group(&child);
     match (read, is_over, child.wait()) {
         (Ok(None), ..) => Ended::TooMuch,
@@ -59,12 +59,12 @@ pub(super) fn run(mut command: Command, input: Vec<u8>, limits: &Limits) -> Ende
     }
 }
 
-/// Lets threads feed and drain the child. They end with its pipes; nobody waits for them.
+/// Starts threads that write the input and read the output. They end with the child's pipes and are not joined.
 fn talk(child: &mut Child, input: Vec<u8>, limit: u64) -> (Receiver<Option<Vec<u8>>>, Receiver<Vec<u8>>) {
     let (send_output, output) = mpsc::channel();
     let (send_words, words) = mpsc::channel();
     if let Some(mut pipe) = child.stdin.take() {
-        // A child may end without reading its input; that is its own business.
+        // A child may exit without reading its input.
         thread::spawn(move || drop(pipe.write_all(&input)));
     }
     if let Some(pipe) = child.stdout.take() {
@@ -76,16 +76,16 @@ fn talk(child: &mut Child, input: Vec<u8>, limit: u64) -> (Receiver<Option<Vec<u
     (output, words)
 }
 
-/// Reads all output; nothing when there is more than the limit.
+/// Reads all output and sends it; sends `None` when there is more than the limit.
 fn drain(pipe: impl Read, limit: u64, send: &Sender<Option<Vec<u8>>>) {
     let mut bytes = Vec::new();
-    // Output that breaks off is judged as it is: it is no JSON, and the status says more.
+    // Output that breaks off is used as it is: the JSON parser refuses it, or the exit status reports the failure.
     let _ = pipe.take(limit + 1).read_to_end(&mut bytes);
     let fits = bytes.len() as u64 <= limit;
     let _ = send.send(fits.then_some(bytes));
 }
 
-/// Keeps the end of what a child says.
+/// Sends the end of the child's stderr output.
 fn listen(mut pipe: impl Read, send: &Sender<Vec<u8>>) {
     let mut last: Vec<u8> = Vec::new();
     let mut buffer = [0; 4096];
@@ -97,7 +97,7 @@ fn listen(mut pipe: impl Read, send: &Sender<Vec<u8>>) {
     let _ = send.send(last);
 }
 
-/// Waits for the end of a child without reaping it; says whether it came in time.
+/// Waits for the exit of a child without reaping it; returns whether it exited in time.
 fn ends(child: &Child, left: &dyn Fn() -> Duration) -> bool {
     let Some(pid) = pid(child) else { return true };
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -114,7 +114,7 @@ fn ends(child: &Child, left: &dyn Fn() -> Duration) -> bool {
 
 fn kill_group(child: &Child) {
     if let Some(pid) = pid(child) {
-        // A group that has ended by itself cannot be killed, and need not be.
+        // Killing a group that has already ended fails, which is harmless.
         let _ = kill_process_group(pid, Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! How a command is declared.
+//! The provider kind `command` in capabilities files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::Command;
 use crate::provider::{Provider, ProviderKind};
 use crate::registry::Members;
 
-/// Programs that take JSON and give JSON: `kind: command`.
+/// The provider kind of programs that read and write JSON: `kind: command`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommandKind;
 
@@ -26,7 +26,7 @@ impl ProviderKind for CommandKind {
             members.refuse_whole("`command` is a list that begins with a program");
             return None;
         };
-        // A bare name is looked up in the search path; anything else lies relative to the declaration.
+        // A bare name is looked up in the search path; any other path is relative to the declaration.
         let path = if program.contains('/') { base.join(&**program) } else { PathBuf::from(&**program) };
         let directory = members.text("directory").map_or_else(|| base.to_owned(), |path| base.join(&*path));
         let environment = members.texts("environment");
@@ -59,7 +59,7 @@ impl ProviderKind for CommandKind {
     }
 }
 
-/// Reads the variables in which a command finds secrets.
+/// Reads the environment variables that hold secrets for a command.
 fn secrets(members: &mut Members<'_, '_>) -> Vec<(Arc<str>, Arc<str>)> {
     let (key, mut secrets) = ("secret_environment", Vec::new());
     for (variable, value) in members.object(key).into_iter().flat_map(hence_canon::Object::iter) {

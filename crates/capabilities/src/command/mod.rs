@@ -1,4 +1,4 @@
-//! Commands: programs that take JSON and give JSON.
+//! Commands: programs that read JSON and write JSON.
 
 mod child;
 mod kind;
@@ -13,29 +13,29 @@ use crate::provider::{Provider, ProviderCall};
 use child::{Ended, Limits};
 pub(crate) use kind::CommandKind;
 
-/// How much of what a command says on stderr is kept: the end of it. A message shows less, but is cut only after secrets
-/// are taken out, so more must be kept than the longest of them in any spelling.
+/// The number of bytes read from the end of a command's stderr output. A message shows fewer, but is cut only
+/// after secrets are removed, so this must exceed the longest secret in any encoding.
 const STDERR_BYTES_MAX: usize = 64 * 1024;
 const _: () = assert!(STDERR_BYTES_MAX > 6 * crate::secret::SECRET_BYTES_MAX);
 
-/// The variable that names a call. A command that is started twice for one call sees the same name.
+/// The variable that identifies a call and its attempt. An attempt that is repeated after a crash sees the same value.
 const CALL_VARIABLE: &str = "HENCE_CALL";
 
-/// The variable that names what is to be done: the same for every attempt, so that doing it twice can be noticed.
+/// The variable with the idempotency key: the same for every attempt, so that a repeated effect can be detected.
 const IDEMPOTENCY_VARIABLE: &str = "HENCE_IDEMPOTENCY_KEY";
 
 /// One declared command.
 #[derive(Clone, Debug)]
 struct Command {
-    /// The program as it was declared.
+    /// The program, as declared.
     name: Arc<str>,
-    /// Where it lies, or its bare name.
+    /// The path of the program, or its bare name.
     path: PathBuf,
     arguments: Vec<Arc<str>>,
     directory: PathBuf,
-    /// The names of the variables it sees.
+    /// The names of the environment variables that the program sees.
     environment: Vec<Arc<str>>,
-    /// The variables in which it finds secrets.
+    /// The environment variables that hold secrets, each with the name of its secret.
     secrets: Vec<(Arc<str>, Arc<str>)>,
 }
 

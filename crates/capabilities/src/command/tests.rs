@@ -8,7 +8,7 @@ use hence_skills::Host as _;
 
 use crate::{Declarations, Kinds, Library, Source};
 
-/// How much of what a command says is asked for, and for how long.
+/// A declared command, and the time limit of its calls.
 struct World<'a> {
     folder: &'a Path,
     provider: String,
@@ -34,7 +34,7 @@ impl World<'_> {
             attempt: 1,
             timeout_seconds: Float::new(self.seconds).unwrap(),
         };
-        // Through the worker, as a run calls it.
+        // The call goes through the worker, as in a run.
         let library = Library::with(declared);
         assert!(library.capability("c").is_some());
         assert_eq!(library.determinism("c"), hence_skills::Determinism::Recorded);
@@ -102,7 +102,7 @@ fn every_way_to_fail_has_a_class() {
     assert_eq!(class(call(&shell("exit 0"), "{}")), "CommandOutputInvalid");
     assert_eq!(class(call(&shell("kill -9 $$"), "{}")), "CommandFailed");
     assert_eq!(class(call(&shell("kill -SEGV $$"), "{}")), "CommandFailed");
-    // Words are never read by a shell.
+    // No shell interprets the arguments.
     assert_eq!(class(call(&words(&["/bin/echo", "; exit 0"]), "{}")), "CommandOutputInvalid");
     let said = call(&shell("echo broken >&2; exit 3"), "{}").unwrap_err().to_string();
     assert_eq!(said, "CommandFailed: /bin/sh ended with exit status: 3: broken");
@@ -118,7 +118,7 @@ fn output_at_the_limit_is_read_and_one_byte_more_is_not() {
 
 #[test]
 fn endless_output_and_unread_input_do_no_harm() {
-    // The command never ends by itself: the call returns because the limit is reached.
+    // The command never exits: the call returns because the output reaches its limit.
     let gigabyte = shell("exec cat /dev/zero");
     assert_eq!(class(call_with(&gigabyte, r#", "output_bytes_max": 100000"#, "{}")), "CommandOutputTooLarge");
     let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(1024 * 1024));
@@ -129,7 +129,7 @@ fn endless_output_and_unread_input_do_no_harm() {
 fn a_command_that_hangs_is_killed_with_its_descendants_on_time() {
     let folder = tempfile::tempdir().unwrap();
     std::process::Command::new("mkfifo").arg(folder.path().join("alive")).status().unwrap();
-    // The descendant holds the pipe open for as long as it lives, and creates `ready` when it starts.
+    // The descendant holds the pipe open while it lives, and creates `ready` when it starts.
     let script = "(echo there > ready; sleep 600 > alive; echo over > finished) & exec sleep 600";
     let reader = {
         let alive = folder.path().join("alive");
@@ -138,7 +138,7 @@ fn a_command_that_hangs_is_killed_with_its_descendants_on_time() {
     let world = World { folder: folder.path(), provider: shell(script), more: "", seconds: 0.3 };
     assert_eq!(class(world.call("{}")), "TimedOut");
     assert!(folder.path().join("ready").exists());
-    // The pipe ends only when its last holder is dead, and the descendant did not finish by itself.
+    // The pipe ends only when its last holder is dead, and the descendant was killed before it finished.
     assert_eq!(reader.join().unwrap().unwrap(), b"");
     assert!(!folder.path().join("finished").exists());
 }

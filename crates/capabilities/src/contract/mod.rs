@@ -1,4 +1,4 @@
-//! Contracts: JSON Schemas that inputs and outputs are held to.
+//! Contracts: the JSON Schemas of inputs and outputs.
 
 mod plain;
 
@@ -11,16 +11,16 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 
 pub(crate) use plain::{exact, plain};
 
-/// How many ways in which a value does not fit are told: enough to fix it, few enough to read.
+/// The maximum number of mismatches reported: enough to fix a value, few enough to read.
 pub const MISMATCHES_MAX: usize = 50;
 
-/// How long the message of one mismatch may be: a schema may repeat itself in it.
+/// The maximum number of characters of one mismatch message, which may repeat parts of the schema.
 const MESSAGE_CHARACTERS_MAX: usize = 300;
 
-/// A JSON Schema, ready to judge values.
+/// A JSON Schema that values can be checked against.
 ///
-/// It refers to nothing outside itself: a `$ref` to the network or to a file is refused when it is read. Patterns take
-/// time linear in the text, so they have no look-around and no back-references.
+/// A schema is self-contained: reading refuses a `$ref` to the network or to a file. Patterns take time linear in the
+/// text, so they have no look-around and no back-references.
 #[derive(Clone)]
 pub struct Schema {
     source: Value,
@@ -31,18 +31,18 @@ pub struct Schema {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a JSON Schema that can be used: {message}")]
 pub struct InvalidSchema {
-    /// Where in the schema.
+    /// The location in the schema.
     pub pointer: JsonPointer,
-    /// What is wrong with it.
+    /// A description of the defect.
     pub message: String,
 }
 
-/// One way in which a value does not fit a schema. The value itself is not repeated.
+/// One mismatch between a value and a schema. It does not repeat the value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mismatch {
-    /// Where in the value.
+    /// The location in the value.
     pub pointer: JsonPointer,
-    /// What was expected.
+    /// A description of the expected value.
     pub message: String,
 }
 
@@ -62,10 +62,10 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Reads a schema; without `$schema` it is of draft 2020-12.
+    /// Reads a schema; a schema without `$schema` follows draft 2020-12.
     ///
     /// # Errors
-    /// [`InvalidSchema`] when it is none, or refers to something outside.
+    /// [`InvalidSchema`] when the value is not a schema, or refers to another document.
     pub fn read(source: &Value) -> Result<Self, InvalidSchema> {
         let invalid = |pointer: &str, message: String| InvalidSchema {
             pointer: pointer.parse().unwrap_or_else(|_| JsonPointer::root()),
@@ -89,7 +89,7 @@ impl Schema {
         &self.source
     }
 
-    /// Returns every way in which a value does not fit, at most [`MISMATCHES_MAX`].
+    /// Returns the mismatches between a value and the schema, at most [`MISMATCHES_MAX`].
     pub fn check(&self, value: &Value) -> Vec<Mismatch> {
         self.mismatches(value, MISMATCHES_MAX, |error| {
             let mut message = error.masked_with("this").to_string();
@@ -100,7 +100,7 @@ impl Schema {
         })
     }
 
-    /// Returns ways in which a value does not fit, with the values in the messages: only for the author of the value.
+    /// Returns mismatches whose messages contain the values. Show them only to the author of the value.
     pub fn check_showing_values(&self, value: &Value, mismatches_max: usize) -> Vec<Mismatch> {
         self.mismatches(value, mismatches_max, |error| error.to_string())
     }
@@ -140,7 +140,7 @@ fn shortened(message: &str) -> String {
     }
 }
 
-/// Puts mismatches into one line.
+/// Joins mismatches into one line.
 pub(crate) fn in_a_line(mismatches: &[Mismatch]) -> String {
     mismatches.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,15 +1,15 @@
-//! Values as other libraries take them.
+//! Conversion of values for libraries that use `serde_json`.
 
 use hence_canon::{JsonPointer, Value};
 use serde_json::Number;
 
-/// Returns a value for judging it: an integer beyond 64 bits becomes the nearest double, which is of the same type and
+/// Converts a value for validation: an integer beyond 64 bits becomes the nearest double, which has the same type and
 /// nearly the same size.
 pub(crate) fn plain(value: &Value) -> serde_json::Value {
     convert(value, &JsonPointer::root(), &mut |_, int| int.to_f64_lossy()).unwrap_or_default()
 }
 
-/// Returns a value for working on it: an integer that would not come back as it was is refused.
+/// Converts a value for computation: an integer that would change is refused.
 pub(crate) fn exact(value: &Value) -> Result<serde_json::Value, JsonPointer> {
     let mut lossy = None;
     let converted = convert(value, &JsonPointer::root(), &mut |pointer, int| {
@@ -32,7 +32,7 @@ fn convert(value: &Value, pointer: &JsonPointer, large: Large<'_>) -> Option<ser
         Value::Int(int) => Plain::Number(match (int.as_i64(), int.as_u64()) {
             (Some(small), _) => small.into(),
             (None, Some(small)) => small.into(),
-            // One so long that no double comes near is as large as a double can be.
+            // An integer beyond the range of a double becomes the largest or the smallest double.
             (None, None) => {
                 let nearest = large(pointer, int);
                 Number::from_f64(nearest.clamp(f64::MIN, f64::MAX))?
@@ -46,7 +46,7 @@ fn convert(value: &Value, pointer: &JsonPointer, large: Large<'_>) -> Option<ser
             Plain::Array(items.collect::<Option<_>>()?)
         }
         Value::Object(object) => {
-            // Sorted, so that no message depends on whether serde_json keeps the order of members.
+            // Members are sorted, so that no message depends on whether serde_json preserves their order.
             let members = object
                 .iter_sorted()
                 .map(|(key, value)| Some((key.to_string(), convert(value, &pointer.child(key), large)?)));

@@ -1,4 +1,4 @@
-//! Items for which an expression holds.
+//! Filtering of items by an expression.
 
 use hence_canon::{Object, Value};
 use hence_cognition::expression::Expression;
@@ -39,12 +39,11 @@ fn filter(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     Ok(Object::from_iter([("items", Value::from(items)), ("others", others.into()), ("count", count.into())]))
 }
 
-/// Reads an expression.
 pub(crate) fn condition(name: &str, text: &str) -> Result<Expression, Refusal> {
     text.parse().map_err(|error| Refusal::input(format_args!("`{name}`: {error}")))
 }
 
-/// Returns a memory in which an item's members are inputs; a bare value is the input `value`.
+/// Returns a memory in which the members of an item are inputs; any other value is the input `value`.
 pub(crate) fn record(item: &Value, with: &Object) -> Result<Memory, Refusal> {
     let inputs = match item {
         Value::Object(object) => object.clone(),

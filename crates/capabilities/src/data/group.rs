@@ -1,4 +1,4 @@
-//! Groups, and what they come to.
+//! Grouping of items, and aggregates of the groups.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) const AGGREGATE: BuiltIn = BuiltIn {
     call: aggregate,
 };
 
-/// Items by the value at a place, in order of first appearance.
+/// Groups items by the value at a location, in order of first appearance.
 fn groups<'a>(items: &'a [Value], by: &JsonPointer) -> Vec<(Value, Vec<&'a Value>)> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(Value, Vec<&Value>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Two lists side by side, by a key.
+//! Joining of two lists by a key.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::arguments::{Arguments, place};
 use crate::builtin::{BuiltIn, optional, required};
 use crate::refusal::Refusal;
 
-/// How many pairs a join may give. Keys that occur often on both sides multiply.
+/// The maximum number of pairs of a join. Keys that occur often on both sides multiply.
 pub(crate) const PAIRS_MAX: usize = 1_000_000;
 
 pub(crate) const JOIN: BuiltIn = BuiltIn {
@@ -68,7 +68,7 @@ fn join(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     ]))
 }
 
-/// An item without a key, or with `null` for one, has no partner.
+/// Returns the key of an item. An item without a key, or with the key `null`, joins with no other item.
 fn key_of<'a>(item: &'a Value, at: &JsonPointer) -> Option<&'a Value> {
     item.pointer(at).filter(|key| !key.is_null())
 }
@@ -88,7 +88,7 @@ mod tests {
                     r#"{"pairs": [{"key": 2, "left": {"id": 2}, "right": {"ref": 2}}, {"key": 2, "left": {"id": 2}, "right": {"ref": 2, "b": 1}}],
                     "left_only": [{"id": 1}, {}], "right_only": [{"ref": 3}, {"ref": null}]}"#,
                 ),
-                // 1 and 1.0 are different values, here as everywhere.
+                // 1 and 1.0 are different values.
                 (
                     r#"{"left": [1], "right": [1.0], "on": ""}"#,
                     r#"{"pairs": [], "left_only": [1], "right_only": [1.0]}"#,

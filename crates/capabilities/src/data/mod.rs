@@ -1,4 +1,4 @@
-//! Lists and objects.
+//! Capabilities on lists and objects.
 
 mod filter;
 mod group;

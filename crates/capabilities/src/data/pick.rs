@@ -1,4 +1,4 @@
-//! Parts of values.
+//! Capabilities that copy, select and rearrange parts of values.
 
 use hence_canon::{Object, Value};
 

@@ -1,4 +1,4 @@
-//! Parts of values by JMESPath.
+//! JMESPath queries.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::builtin::{BuiltIn, required};
 use crate::contract::exact;
 use crate::refusal::Refusal;
 
-/// The longest expression: the interpreter recurses with it, and this keeps it far from the end of the stack.
+/// The maximum length of an expression: the interpreter recurses over it, and this limit protects the stack.
 const EXPRESSION_BYTES_MAX: usize = 1024;
 
-/// The longest number in an expression: slices count in 32 bits and do not look.
+/// The maximum number of digits of a number in an expression: slices use 32 bits without an overflow check.
 const DIGITS_MAX: usize = 9;
 
 pub(crate) const QUERY: BuiltIn = BuiltIn {
@@ -47,7 +47,7 @@ fn query(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     Ok(Object::from_iter([("value", back(&found)?)]))
 }
 
-/// Returns how many digits the longest number outside texts has.
+/// Returns the number of digits of the longest number outside quotes.
 fn longest_number(expression: &str) -> usize {
     let (mut longest, mut run) = (0, 0);
     let mut quote = None;
@@ -69,7 +69,7 @@ fn longest_number(expression: &str) -> usize {
     longest
 }
 
-/// The library draws a caret under the place; a message is one line.
+/// Returns the first line of an error: the library adds a drawing of the position below it.
 fn one_line(error: &jmespath::JmespathError) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Lists and objects as sets.
+//! Set operations on lists and objects.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Sorting.
+//! Sorting of lists.
 
 use std::cmp::Ordering;
 

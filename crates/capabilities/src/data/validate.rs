@@ -1,4 +1,4 @@
-//! Values against JSON Schemas.
+//! Validation of values against JSON Schemas.
 
 use hence_canon::{Object, Value};
 

@@ -1,4 +1,4 @@
-//! How an HTTP capability is declared.
+//! The provider kind `http` in capabilities files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::provider::{Provider, ProviderKind};
 use crate::registry::Members;
 use crate::template::Template;
 
-/// How often a request is made again at most.
+/// The largest number of retries that a declaration may state.
 const RETRIES_MAX: u64 = 10;
 
-/// How often a request that may be made twice is made again, unless its declaration says otherwise.
+/// The number of retries of an idempotent request, unless a declaration states another.
 const RETRIES_DEFAULT: u64 = 2;
 
-/// The first wait between two attempts, unless a declaration says otherwise.
+/// The first wait between two attempts, unless a declaration states another.
 const BACKOFF_DEFAULT: Duration = Duration::from_millis(200);
 
-/// Headers whose whole purpose is to carry a secret.
+/// Headers that always carry a secret.
 const SECRET_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
 
-/// HTTP services: `kind: http`.
+/// The provider kind of HTTP services: `kind: http`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HttpKind;
 
@@ -110,7 +110,7 @@ impl ProviderKind for HttpKind {
     }
 }
 
-/// Reads the URL. Where a request goes is declared, never taken from an input.
+/// Reads the URL. The declaration fixes the host of a request; an input cannot change it.
 fn url(members: &mut Members<'_, '_>) -> Option<Template> {
     let text = members.required_text("url")?;
     let template = match Template::read_strict(&text) {
@@ -126,7 +126,7 @@ fn url(members: &mut Members<'_, '_>) -> Option<Template> {
     }
     let base = template.start();
     let has_host = |url: &Url| ["http", "https"].contains(&url.scheme()) && url.has_host();
-    // The host ends before the first place: otherwise what fills the place would be part of it.
+    // The host must end before the first placeholder; otherwise the input could extend it.
     let rest = base.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
     let host_ends = rest.contains(['/', '?']) || template.placeholders().next().is_none();
     match Url::parse(base) {
@@ -144,7 +144,7 @@ fn url(members: &mut Members<'_, '_>) -> Option<Template> {
     }
 }
 
-/// Returns whether a URL can be read on its way: not encrypted, and not to this machine.
+/// Returns whether a request to a URL can be read on the network: not encrypted, and not to this machine.
 fn is_open(template: &Template) -> bool {
     let Ok(url) = Url::parse(template.start()) else { return true };
     url.scheme() != "https" && !is_loopback(&url)
@@ -178,7 +178,7 @@ fn template(members: &mut Members<'_, '_>, value: &Value, place: &JsonPointer) -
     }
 }
 
-/// Iterates over the names of the secrets that a template has placeholders for.
+/// Iterates over the names of the secrets in a template's placeholders.
 fn secrets(template: &Template) -> impl Iterator<Item = &str> {
     template.placeholders().filter_map(|placeholder| placeholder.secret())
 }
@@ -191,7 +191,7 @@ fn headers(members: &mut Members<'_, '_>) -> Vec<(HeaderName, Template)> {
             members.findings().add(place, "no name of a header");
             continue;
         };
-        // A key that is written into the file would be kept with every run.
+        // A key in the file would be stored with every run.
         if SECRET_HEADERS.contains(&header.as_str()) && template.placeholders().next().is_none() {
             members
                 .findings()

@@ -1,4 +1,4 @@
-//! HTTP services: a request made from the input, a JSON response.
+//! HTTP services: a request built from the input, and a JSON response.
 
 mod kind;
 mod request;
@@ -18,7 +18,7 @@ use crate::template::Template;
 pub(crate) use kind::HttpKind;
 use response::Gives;
 
-/// The longest wait between two attempts, whatever a server asks for.
+/// The longest wait between two attempts, even if a server asks for a longer one.
 const WAIT_SECONDS_MAX: u64 = 60;
 
 /// One declared HTTP capability.
@@ -29,19 +29,19 @@ struct Http {
     headers: Vec<(HeaderName, Template)>,
     body: Body,
     gives: Gives,
-    /// The header that names what is to be done, the same for every attempt.
+    /// The header that carries the idempotency key, which is the same for every attempt.
     idempotency_header: Option<HeaderName>,
-    /// How often a request is made again.
+    /// The number of retries.
     retries: u64,
-    /// The first wait between two attempts; each is twice the one before.
+    /// The first wait between two attempts; each further wait is twice as long.
     backoff: Duration,
     client: HttpClient,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Body {
-    /// Nothing.
+    /// No body.
     None,
     /// The whole input, as JSON.
     Input,
@@ -58,11 +58,11 @@ struct Answer {
 
 /// An exchange without a usable response.
 enum ExchangeError {
-    /// Nothing was sent.
+    /// No request was sent.
     NotSent(String),
-    /// Something was sent, and no whole response came back.
+    /// The request was sent, and no complete response arrived.
     Interrupted(String),
-    /// It took too long.
+    /// The exchange took too long.
     TimedOut,
     /// The response is larger than allowed.
     TooLarge,
@@ -81,7 +81,7 @@ impl From<BodyError> for ExchangeError {
     fn from(error: BodyError) -> Self {
         match error {
             BodyError::TooLarge => Self::TooLarge,
-            // The request went out, whatever stopped its response.
+            // The request was sent, whatever interrupted the response.
             BodyError::Transport(error) => Self::Interrupted(error.to_string()),
         }
     }
@@ -97,7 +97,7 @@ impl Provider for Http {
             let left = call.timeout.saturating_sub(started.elapsed());
             let result = self.exchange(&request, left, call.output_bytes_max);
             let wait = self.wait_before_next(attempts, &result);
-            // A wait that would use up the time is not begun.
+            // A wait that would exceed the time limit is not started.
             match wait.filter(|wait| *wait < call.timeout.saturating_sub(started.elapsed())) {
                 Some(wait) => std::thread::sleep(wait),
                 None => return self.judge(result, call, attempts),
@@ -107,7 +107,7 @@ impl Provider for Http {
 }
 
 impl Http {
-    /// Sends a request and reads the whole response, up to a limit.
+    /// Sends a request and reads the whole response, at most `bytes_max` bytes of body.
     fn exchange(
         &self,
         request: &HttpRequest,
@@ -124,12 +124,12 @@ impl Http {
         answered.unwrap_or(Err(ExchangeError::TimedOut))
     }
 
-    /// Returns whether making a request twice is the same as making it once.
+    /// Returns whether repeating a request has the same effect as sending it once.
     fn is_idempotent(&self) -> bool {
         is_idempotent(&self.method) || self.idempotency_header.is_some()
     }
 
-    /// Returns how long to wait before the next attempt, if one is worth making.
+    /// Returns the wait before the next attempt; `None` when there is none.
     fn wait_before_next(&self, attempts: u64, result: &Result<Answer, ExchangeError>) -> Option<Duration> {
         if attempts > self.retries || !self.is_idempotent() {
             return None;
@@ -148,7 +148,7 @@ impl Http {
         Some(own.min(Duration::from_secs(WAIT_SECONDS_MAX)).max(asked))
     }
 
-    /// Says what an exchange came to.
+    /// Returns the reply or the error that an exchange results in.
     fn judge(
         &self,
         result: Result<Answer, ExchangeError>,
@@ -189,7 +189,7 @@ impl Http {
         }
     }
 
-    /// A request that went out and must not be made twice is undecided whatever came back, unless that is a reply.
+    /// Returns the error of a request that was sent: undecided, unless the request can be repeated safely.
     fn after_sending(&self, class: &str, message: String) -> CallError {
         if self.is_idempotent() {
             return failed(class, message);
@@ -198,12 +198,12 @@ impl Http {
     }
 }
 
-/// Returns whether a method means the same when it is used twice.
+/// Returns whether a method is idempotent.
 fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::PUT, Method::DELETE].contains(method)
 }
 
-/// Reads how many seconds a server wants to be left alone; a date would need a clock we share with it.
+/// Reads the number of seconds in `Retry-After`. A date is ignored, because it requires a clock shared with the server.
 fn retry_after_seconds(headers: &HeaderMap) -> Option<u64> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
 }

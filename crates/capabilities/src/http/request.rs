@@ -1,4 +1,4 @@
-//! A request, made from a declaration and an input.
+//! Requests, built from a declaration and an input.
 
 use hence_canon::{Canonical, Value};
 use hence_cognition::run::CallError;
@@ -9,11 +9,11 @@ use crate::client::{HttpRequest, Url};
 use crate::provider::ProviderCall;
 use crate::template::{Placeholder, Template};
 
-/// The class of a request that cannot be made from its input: trying again would not help.
+/// The class of a request that cannot be built from its input: a retry would not help.
 const INPUT_REFUSED: &str = "InputMappingError";
 
 impl Http {
-    /// Makes the request of a call.
+    /// Builds the request of a call.
     pub(super) fn request(&self, call: &ProviderCall<'_>) -> Result<HttpRequest, CallError> {
         let mut headers = HeaderMap::new();
         let body = match &self.body {
@@ -46,7 +46,7 @@ impl Http {
         if !self.query.is_empty() {
             let mut pairs = Vec::new();
             for (name, template) in &self.query {
-                // A parameter that is one value of the input is left out when that value is absent.
+                // A parameter that consists of one input value is omitted when that value is absent.
                 let absent = |only: &Placeholder| {
                     only.secret().is_none() && only.value(call.input).is_none_or(Value::is_null)
                 };
@@ -71,7 +71,7 @@ impl Http {
     }
 }
 
-/// Fills a template; `encode` is applied to values of the input.
+/// Fills a template; `encode` is applied to the values of the input.
 fn fill(
     template: &Template,
     call: &ProviderCall<'_>,
@@ -82,7 +82,7 @@ fn fill(
             return call.secrets.value(name).map(|value| value.to_string());
         }
         let value = plain_value(placeholder, call.input)?;
-        // As a segment of a path these would climb out of the place that was declared.
+        // As a path segment, these values would lead out of the declared path.
         if value == "." || value == ".." {
             let message = format!("the input `{}` must not be {value:?} in a URL", placeholder.name);
             return Err(failed(INPUT_REFUSED, message));
@@ -91,7 +91,7 @@ fn fill(
     })
 }
 
-/// Returns the text of a value that has one: of a text, a number or a boolean.
+/// Returns a text, a number or a boolean of the input as text.
 fn plain_value(placeholder: &Placeholder, input: &Value) -> Result<String, CallError> {
     let name = &placeholder.name;
     match placeholder.value(input) {
@@ -106,7 +106,7 @@ fn plain_value(placeholder: &Placeholder, input: &Value) -> Result<String, CallE
     }
 }
 
-/// Encodes a text so that it stands for itself anywhere in a URL.
+/// Percent-encodes a text, so that it has no special meaning in a URL.
 fn percent_encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes()

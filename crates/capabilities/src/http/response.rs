@@ -1,23 +1,23 @@
-//! What a response means.
+//! The interpretation of responses.
 
 use hence_canon::{Object, Value, parse};
 
 use super::Answer;
 use crate::client::header::{CONTENT_TYPE, SET_COOKIE};
 
-/// How much of a response that is a refusal is repeated in the message.
+/// The maximum number of characters of an unsuccessful response that a message repeats.
 const SAID_CHARACTERS_MAX: usize = 300;
 
-/// What a capability gives of a response.
+/// The part of a response that is the output of a capability.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gives {
-    /// The object in its body.
+    /// The object in the body.
     Body,
-    /// `status`, `headers` and `body`.
+    /// An object with `status`, `headers` and `body`.
     Response,
 }
 
-/// Returns the class of a status that is no success, as `retry.on` names it.
+/// Returns the class of an unsuccessful status, as `retry.on` names it.
 pub(super) fn class(status: u16) -> &'static str {
     match status {
         _ if status < 400 => "HttpRedirected",
@@ -30,7 +30,7 @@ pub(super) fn class(status: u16) -> &'static str {
     }
 }
 
-/// Describes a response that is no success.
+/// Describes an unsuccessful response.
 pub(super) fn said(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(&answer.body);
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -39,10 +39,10 @@ pub(super) fn said(answer: &Answer) -> String {
     if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") }
 }
 
-/// Returns what a capability gives of a response, or why it cannot.
+/// Returns the output of a capability, or a description of why a response has none.
 pub(super) fn output(answer: &Answer, gives: Gives) -> Result<Value, String> {
     match gives {
-        // A success without content says all there is to say.
+        // A success without content is an empty object.
         Gives::Body if answer.body.is_empty() => Ok(Object::new().into()),
         Gives::Body => match json(answer)? {
             object @ Value::Object(_) => Ok(object),
@@ -80,7 +80,7 @@ fn is_json(answer: &Answer) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
-/// Returns the headers that have a text. Cookies are keys to somebody's session and no part of a result.
+/// Returns the headers that are texts. Cookies are omitted, because they give access to a session.
 fn headers(answer: &Answer) -> Object {
     let plain = answer.headers.iter().filter(|(name, _)| **name != SET_COOKIE);
     plain.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect()

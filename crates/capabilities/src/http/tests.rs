@@ -13,10 +13,10 @@ use crate::{Declarations, Kinds, Library, Source};
 
 mod tls;
 
-/// What a server does with one connection after it has read the request.
+/// The reaction of a server to one connection after it has read the request.
 type Act = Box<dyn FnOnce(&mut TcpStream) + Send>;
 
-/// A real server on this machine: one scripted act per connection, and every request it saw.
+/// A real server on this machine: one scripted reaction per connection, and the requests it received.
 struct Server {
     address: String,
     seen: Receiver<String>,
@@ -47,7 +47,7 @@ impl Server {
     }
 }
 
-/// Says nothing for as long as somebody listens.
+/// Sends nothing until the caller closes the connection.
 fn until_the_caller_leaves(stream: &mut TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new());
 }
@@ -220,7 +220,7 @@ fn what_is_no_answer_has_a_class_too() {
 
 #[test]
 fn a_slow_server_is_left_on_time() {
-    // Says nothing at all, then says it one byte at a time for ever.
+    // One server sends nothing, the other one byte at a time without end.
     for act in [
         Box::new(until_the_caller_leaves) as Act,
         Box::new(|stream: &mut TcpStream| {
@@ -243,7 +243,7 @@ fn a_response_at_the_limit_is_read_and_a_larger_one_is_not() {
     let server = Server::of(vec![
         answer(&json("200 OK", r#"{"a": 1}"#)),
         answer(&json("200 OK", r#"{"a": 12}"#)),
-        // Without a length, and without an end.
+        // This response has no length and no end.
         Box::new(|stream| {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n{");
             while stream.write_all(&[b' '; 4096]).is_ok() {}
@@ -262,14 +262,14 @@ fn a_request_that_may_be_made_twice_is_made_again() {
     let server = Server::answering(&[&json("503 Later", ""), &json("429 Slow\r\nRetry-After: 0", ""), &fine]);
     assert_eq!(get(&server, "").unwrap().to_string(), r#"{"ok":true}"#);
     assert_eq!(server.requests().len(), 3);
-    // An answer that would not change is not asked for again.
+    // A request whose answer would not change is not repeated.
     let server = Server::answering(&[&json("404 Where", ""), &fine]);
     assert_eq!(class(get(&server, "")), "HttpNotFound");
     assert_eq!(server.requests().len(), 1);
-    // A connection that breaks is tried again too.
+    // A broken connection is retried too.
     let server = Server::of(vec![Box::new(|_| ()), answer(&fine)]);
     assert!(get(&server, "").is_ok());
-    // As often as was declared, and no more.
+    // The number of retries is the declared one.
     let later = json("503 Later", "");
     let server = Server::answering(&[&later, &later, &fine]);
     assert_eq!(class(get(&server, r#", "retries": 1"#)), "HttpServerError");
@@ -296,10 +296,10 @@ fn a_request_that_must_not_be_made_twice_is_undecided_instead() {
         assert_eq!(class(post(&server, "")), "Undecided");
         assert_eq!(server.requests().len(), 1);
     }
-    // A refusal is a decision.
+    // A refusal is a decision, so the call is not undecided.
     let server = Server::answering(&[&json("429 Slow", ""), &fine]);
     assert_eq!(class(post(&server, "")), "HttpTooManyRequests");
-    // Too late is undecided as well.
+    // A call that times out is undecided.
     let server = Server::of(vec![Box::new(until_the_caller_leaves)]);
     let provider = format!(r#""method": "POST", "url": "http://{}/""#, server.address);
     assert_eq!(class(ask(&Asked { provider: &provider, seconds: 0.2, ..Asked::default() })), "Undecided");

@@ -1,4 +1,4 @@
-//! One declared capability.
+//! Declared capabilities.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,50 +16,50 @@ use super::{Findings, Members, fields};
 use crate::contract::Schema;
 use crate::provider::{Kinds, Provider};
 
-/// How much a provider may take in as output unless its declaration says otherwise.
+/// The maximum number of bytes of output that a provider reads, unless its declaration states another.
 pub const OUTPUT_BYTES_DEFAULT: u64 = 16 * 1024 * 1024;
 
-/// How much a provider may take in whatever its declaration says: it is all held in memory.
+/// The largest output limit that a declaration may state: the whole output is held in memory.
 pub const OUTPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const _: () = assert!(OUTPUT_BYTES_DEFAULT <= OUTPUT_BYTES_MAX);
 
-/// What a call does to the world.
+/// The effects of a call outside the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effects {
-    /// Nothing.
+    /// A call has no effects and reads nothing that may change.
     None,
-    /// It looks at something that may change.
+    /// A call reads something that may change.
     Reads,
-    /// It changes something; doing it twice may matter.
+    /// A call changes something; a repeated call may matter.
     Writes,
 }
 
 /// A capability as a file declares it.
 #[derive(Clone)]
 pub struct Declared {
-    /// What it does, in a line.
+    /// A one-line description.
     pub description: Arc<str>,
     /// Contract, safety rules and hints, as plans and runs see them.
     pub spec: Arc<CapabilitySpec>,
-    /// Whether a replay calls it again.
+    /// Whether a replay calls the capability again.
     pub determinism: Determinism,
-    /// What a call does to the world.
+    /// The effects of a call.
     pub effects: Effects,
-    /// What becomes of an undecided call unless a step says otherwise.
+    /// The recovery of an undecided call, unless a step states another.
     pub recovery: Recovery,
-    /// What an input must look like.
+    /// The schema of inputs.
     pub input: Option<Schema>,
-    /// What an output must look like.
+    /// The schema of outputs.
     pub output: Option<Schema>,
-    /// How long a call may take, if less than its step allows.
+    /// The time limit of a call, if shorter than that of its step.
     pub timeout: Option<Duration>,
-    /// How much output is taken in.
+    /// The maximum number of bytes of output.
     pub output_bytes_max: u64,
-    /// The secrets its provider names.
+    /// The secrets that the provider names.
     pub secrets: Vec<Arc<str>>,
-    /// The secrets that may stand in its input; `inputs.*` stands for all secret inputs of skills.
+    /// The secrets that the input may contain; `inputs.*` means all secret inputs of skills.
     pub given: Vec<Arc<str>>,
-    /// Who carries calls out.
+    /// The provider that executes calls.
     pub provider: Arc<dyn Provider>,
 }
 
@@ -130,7 +130,7 @@ fn schema(members: &mut Members<'_, '_>, key: &'static str) -> Option<Schema> {
     }
 }
 
-/// Reads which secrets may stand in the input. Those of skills are known by the skill, the others are declared here.
+/// Reads the names of the secrets that the input may contain. A skill declares its own; the others are declared here.
 fn given(members: &mut Members<'_, '_>) -> Vec<Arc<str>> {
     let given = members.texts("secrets");
     for (index, name) in given.iter().enumerate() {
@@ -166,7 +166,7 @@ fn provider(
     provider
 }
 
-/// Reads how a capability may be treated: what is not said is read as the strictest its provider could mean.
+/// Reads determinism, effects and recovery. Missing members get the strictest meaning that the provider allows.
 fn class(members: &mut Members<'_, '_>, usual: Effects) -> (Determinism, Effects, Recovery) {
     let effects = match members.word("effects", &["none", "reads", "writes"]) {
         Some("none") => Effects::None,

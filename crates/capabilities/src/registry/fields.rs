@@ -1,15 +1,14 @@
-//! What a plan can see of a JSON Schema: the members of an object, their types, and which must be there.
+//! The part of a JSON Schema that a plan uses: the members of an object, their types, and which are required.
 
 use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_cognition::skill::{Field, Fields, Need, TypeName};
 
-/// The type of a member about which the schema says nothing a plan can use.
+/// The type of a member whose schema states no type that a plan can use.
 const ANY: &str = "any";
 
-/// Returns the fields that the top level of a schema declares. What it says by other means is checked when a call is
-/// made.
+/// Returns the fields that the top level of a schema declares. Other constraints are checked when a call is made.
 pub(super) fn of_schema(schema: &Value) -> Fields {
     let required: Vec<&str> = schema
         .get("required")

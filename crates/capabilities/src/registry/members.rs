@@ -11,9 +11,9 @@ use hence_cognition::secret::secret_reference;
 
 use super::Findings;
 
-/// The members of one object: each is asked for by name, and what nobody asked for is a finding.
+/// The members of one object: each is read by name, and a member that is never read is a finding.
 ///
-/// A provider reads its own members through this, so that every file is as strict as every other.
+/// Providers read their members through this type, so that all files are read equally strictly.
 pub struct Members<'a, 'f> {
     object: &'a Object,
     place: JsonPointer,
@@ -23,7 +23,7 @@ pub struct Members<'a, 'f> {
 }
 
 impl<'a, 'f> Members<'a, 'f> {
-    /// Begins to read an object; anything else is a finding.
+    /// Starts reading an object; a value that is not an object is a finding.
     pub fn of(
         value: &'a Value,
         place: JsonPointer,
@@ -39,39 +39,39 @@ impl<'a, 'f> Members<'a, 'f> {
         }
     }
 
-    /// Returns the folder that relative paths are taken from.
+    /// Returns the folder that relative paths start at.
     pub fn base(&self) -> &'a Path {
         self.base
     }
 
-    /// Returns where a member stands.
+    /// Returns the pointer of a member.
     pub fn place(&self, key: &str) -> JsonPointer {
         self.place.child(key)
     }
 
-    /// Reports what is wrong with a member.
+    /// Adds a finding about a member.
     pub fn refuse(&mut self, key: &str, message: impl fmt::Display) {
         let place = self.place(key);
         self.findings.add(place, message);
     }
 
-    /// Reports what is wrong with the object as a whole.
+    /// Adds a finding about the object as a whole.
     pub fn refuse_whole(&mut self, message: impl fmt::Display) {
         self.findings.add(self.place.clone(), message);
     }
 
-    /// Returns where findings go, for members that are read by other hands.
+    /// Returns the findings, for members that other functions read.
     pub fn findings(&mut self) -> &mut Findings {
         self.findings
     }
 
-    /// Returns a member as it is; `null` counts as absent.
+    /// Returns a member without checking it; `null` counts as absent.
     pub fn value(&mut self, key: &'static str) -> Option<&'a Value> {
         self.asked.push(key);
         self.object.get(key).filter(|value| !value.is_null())
     }
 
-    /// Reads a text that may be absent.
+    /// Reads an optional text.
     pub fn text(&mut self, key: &'static str) -> Option<Arc<str>> {
         match self.value(key)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -82,7 +82,7 @@ impl<'a, 'f> Members<'a, 'f> {
         }
     }
 
-    /// Reads a text that must be there.
+    /// Reads a required text.
     pub fn required_text(&mut self, key: &'static str) -> Option<Arc<str>> {
         if self.object.contains_key(key) {
             return self.text(key);
@@ -92,7 +92,7 @@ impl<'a, 'f> Members<'a, 'f> {
         None
     }
 
-    /// Reads a list of texts; an absent one is empty.
+    /// Reads a list of texts; an absent list is empty.
     pub fn texts(&mut self, key: &'static str) -> Vec<Arc<str>> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let Some(items) = value.as_array() else {
@@ -112,7 +112,7 @@ impl<'a, 'f> Members<'a, 'f> {
         texts
     }
 
-    /// Reads an object that may be absent.
+    /// Reads an optional object.
     pub fn object(&mut self, key: &'static str) -> Option<&'a Object> {
         match self.value(key)? {
             Value::Object(object) => Some(object),
@@ -123,7 +123,7 @@ impl<'a, 'f> Members<'a, 'f> {
         }
     }
 
-    /// Reads a count inside a range.
+    /// Reads an optional count within a range.
     pub fn count(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.value(key)?;
         let count = value.as_u64().filter(|count| range.contains(count));
@@ -134,7 +134,7 @@ impl<'a, 'f> Members<'a, 'f> {
         count
     }
 
-    /// Reads a number of seconds above 0.
+    /// Reads an optional number of seconds above 0.
     pub fn seconds(&mut self, key: &'static str) -> Option<Duration> {
         let value = self.value(key)?;
         let seconds = match value {
@@ -149,7 +149,7 @@ impl<'a, 'f> Members<'a, 'f> {
         duration
     }
 
-    /// Reads one of several words.
+    /// Reads one of several words, if the member is present.
     pub fn word(&mut self, key: &'static str, words: &[&'static str]) -> Option<&'static str> {
         let value = self.value(key)?;
         let found = value.as_str().and_then(|text| words.iter().copied().find(|word| *word == text));
@@ -159,13 +159,13 @@ impl<'a, 'f> Members<'a, 'f> {
         found
     }
 
-    /// Reads a reference to a secret, `{"$secret": NAME}`. Its value is had only when a call needs it.
+    /// Reads a reference to a secret, `{"$secret": NAME}`. It does not read the value of the secret.
     pub fn secret(&mut self, key: &'static str) -> Option<Arc<str>> {
         let value = self.value(key)?;
         self.secret_at(value, self.place(key))
     }
 
-    /// Reads a reference to a secret that stands somewhere below this object.
+    /// Reads a reference to a secret anywhere below this object.
     pub fn secret_at(&mut self, value: &Value, place: JsonPointer) -> Option<Arc<str>> {
         match secret_reference(value).cloned() {
             Some(name) => {
@@ -180,7 +180,7 @@ impl<'a, 'f> Members<'a, 'f> {
         }
     }
 
-    /// Ends the reading: members nobody asked for are findings.
+    /// Ends the reading: every member that was not read is a finding.
     pub fn finish(self) {
         for key in self.object.keys().filter(|key| !self.asked.contains(&&***key)) {
             let mut known = self.asked.clone();
@@ -192,7 +192,7 @@ impl<'a, 'f> Members<'a, 'f> {
     }
 }
 
-/// Texts and numbers are shown as they are, larger things by their kind.
+/// Returns a text for messages: lists and objects are shown by their kind, other values in full.
 fn shown(value: &Value) -> String {
     match value {
         Value::Array(_) | Value::Object(_) => value.kind().to_string(),

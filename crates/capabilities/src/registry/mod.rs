@@ -1,4 +1,4 @@
-//! Capabilities files: what people declare to be called besides the built-in functions.
+//! Capabilities files: the declarations of capabilities in addition to the built-in ones.
 
 mod declared;
 mod fields;
@@ -22,25 +22,25 @@ use crate::families;
 use crate::provider::Kinds;
 use crate::secret::Secrets;
 
-/// The members of a capabilities file.
+/// The member names of a capabilities file.
 const CAPABILITIES: &str = "capabilities";
 const SECRETS: &str = "secrets";
 
-/// One capabilities file that has been parsed, and the folder its relative paths are taken from.
+/// One parsed capabilities file, and the folder that its relative paths start at.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// What the file says.
+    /// The parsed content of the file.
     pub document: Value,
-    /// The folder it lies in.
+    /// The folder that contains the file.
     pub folder: PathBuf,
 }
 
-/// What is wrong with several capabilities files.
+/// A finding in one of several capabilities files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceProblem {
-    /// Which file, from 0.
+    /// The index of the file, from 0.
     pub source: usize,
-    /// What is wrong with it.
+    /// The finding.
     pub problem: RegistryProblem,
 }
 
@@ -53,10 +53,10 @@ pub struct Declarations {
 }
 
 impl Declarations {
-    /// Reads files. An id or a secret that two of them declare is a finding, and so is the id of a built-in.
+    /// Reads files. An id or a secret that two files declare is a finding, and so is the id of a built-in capability.
     ///
     /// # Errors
-    /// Everything that is wrong with any of them.
+    /// All findings of all files.
     pub fn read(sources: Vec<Source>, kinds: &Kinds) -> Result<Self, Vec<SourceProblem>> {
         let mut all = Self::default();
         let mut found = Vec::with_capacity(sources.len());
@@ -68,7 +68,7 @@ impl Declarations {
         for (source, findings) in sources.iter().zip(&mut found) {
             all.check_gates(source, findings);
         }
-        // A secret may be declared in another file than the capability that needs it.
+        // The secret of a capability may be declared in another file.
         let problems: Vec<SourceProblem> = (0..)
             .zip(found)
             .flat_map(|(source, findings)| {
@@ -105,7 +105,7 @@ impl Declarations {
         }
     }
 
-    /// Checks that every gate of a file can be asked, and is asked without further ado.
+    /// Checks that every gate of a file is a known capability without safety rules of its own.
     fn check_gates(&self, source: &Source, findings: &mut Findings) {
         let declared = source.document.get(CAPABILITIES).and_then(Value::as_object);
         for (id, _) in declared.into_iter().flat_map(Object::iter) {
@@ -139,17 +139,17 @@ impl Declarations {
         }
     }
 
-    /// Returns whether nothing is declared.
+    /// Returns whether no files were read.
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// Returns what is declared under an id.
+    /// Returns the declaration with an id.
     pub fn get(&self, id: &str) -> Option<&Declared> {
         self.capabilities.get(id)
     }
 
-    /// Iterates over what is declared, by id.
+    /// Iterates over the declarations by id.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Declared)> {
         self.capabilities.iter()
     }
@@ -159,12 +159,12 @@ impl Declarations {
         &self.secrets
     }
 
-    /// Returns the files.
+    /// Returns the files that were read.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Returns what the files say together, without where they lie: this is what a run pins.
+    /// Returns the combined content of the files, without their folders. A run pins this content.
     pub fn canonical(&self) -> Canonical {
         let together = |key: &str| -> Object {
             let parts = self.sources.iter().filter_map(|source| source.document.get(key)?.as_object());

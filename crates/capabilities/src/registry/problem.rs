@@ -1,4 +1,4 @@
-//! What is wrong with a capabilities file, and where.
+//! Findings in capabilities files.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use hence_canon::JsonPointer;
 /// One finding in a capabilities file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegistryProblem {
-    /// Where in the document.
+    /// The location in the document.
     pub pointer: JsonPointer,
-    /// What was expected and what was found.
+    /// A description of the expected and the found value.
     pub message: String,
 }
 
@@ -20,11 +20,11 @@ impl fmt::Display for RegistryProblem {
     }
 }
 
-/// Collects findings while a capabilities file is read: all of them, not the first.
+/// The findings of one capabilities file. Reading continues after a finding, so that all are reported.
 #[derive(Default, Debug)]
 pub struct Findings {
     problems: Vec<RegistryProblem>,
-    /// Secrets that are referred to, and where: whether they are declared is known at the end.
+    /// The secrets that are referred to, with their locations. Whether they are declared is checked at the end.
     secrets: Vec<(JsonPointer, Arc<str>)>,
 }
 
@@ -34,12 +34,12 @@ impl Findings {
         self.problems.push(RegistryProblem { pointer, message: message.to_string() });
     }
 
-    /// Notes that a secret is needed, so that one nobody declared is a finding.
+    /// Records a reference to a secret, so that an undeclared one becomes a finding.
     pub fn needs_secret(&mut self, pointer: JsonPointer, name: Arc<str>) {
         self.secrets.push((pointer, name));
     }
 
-    /// Returns the secrets noted since there were `count` of them.
+    /// Returns the secrets recorded after the first `count`.
     pub(super) fn secrets_since(&self, count: usize) -> Vec<Arc<str>> {
         self.secrets.iter().skip(count).map(|(_, name)| name.clone()).collect()
     }

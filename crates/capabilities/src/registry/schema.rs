@@ -4,7 +4,7 @@ use hence_canon::{Object, Value, parse};
 
 use crate::provider::{Kinds, ProviderKind};
 
-/// Everything but the providers, which describe themselves.
+/// The schema without the providers, which describe themselves.
 const FILE: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Capabilities",

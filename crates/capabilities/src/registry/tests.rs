@@ -170,7 +170,7 @@ fn the_schema_names_every_member_and_every_kind() {
     let members = schema.pointer(&"/$defs/capability/properties".parse().unwrap()).unwrap();
     let mut found: Vec<&str> = members.as_object().unwrap().keys().map(|key| &**key).collect();
     found.sort_unstable();
-    // What the reader asks for is what it lists when something else is there.
+    // An unknown member makes the reader list every member it reads.
     let refused = read(&[&format!(r#"{{"capabilities": {{"a": {{{PROVIDER}, "?": 1}}}}}}"#)]).unwrap_err();
     assert!(refused[0].ends_with(&found.join(", ")), "{refused:?}\n{found:?}");
 }

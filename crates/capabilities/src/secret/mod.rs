@@ -1,8 +1,8 @@
-//! Values that nobody may see: referred to by name everywhere, had only by the provider that needs one.
+//! Secrets: values that are referred to by name, and that only the provider that needs one receives.
 //!
-//! A run's memory, records and files hold [references](hence_cognition::secret), never values. A value is put in the
-//! place of a reference when a provider is called, and taken out of whatever the provider gives or says: both in
-//! `outside`, which every call of a declared capability goes through and nothing else does.
+//! A run's memory, records and files hold [references](hence_cognition::secret), never values. Values replace
+//! references when a provider is called, and are removed from its output and messages. Both happen in `outside`, which
+//! handles all calls of declared capabilities and nothing else.
 
 mod redact;
 mod source;

@@ -1,4 +1,4 @@
-//! Taking secrets out of what is said.
+//! The redactor, which removes secrets from texts and values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use hence_canon::{Object, Value};
 
-/// The shortest part of an encoding that is looked for; shorter ones are found everywhere.
+/// The minimum length of an encoded part to search for; shorter parts occur in many texts.
 const PART_BYTES_MIN: usize = 8;
 
-/// The shortest line of a secret of several lines that is looked for on its own.
+/// The minimum length of a line of a multi-line secret to search for on its own.
 const LINE_BYTES_MIN: usize = 16;
 
-/// Finds secrets in texts, also as base64, as hexadecimal digits, percent-encoded, escaped as JSON, and line by line.
+/// Replaces secrets in texts, also in base64, hexadecimal, percent-encoded, escaped as JSON, and line by line.
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Needles>>);
 
@@ -25,7 +25,7 @@ struct Needles {
 }
 
 impl Redactor {
-    /// Makes a redactor of secrets by name.
+    /// Builds a redactor from secrets by name.
     pub(super) fn of(secrets: &BTreeMap<Arc<str>, Arc<str>>) -> Self {
         let mut needles: BTreeMap<String, Arc<str>> = BTreeMap::new();
         for (name, secret) in secrets {
@@ -38,7 +38,7 @@ impl Redactor {
         }
         let finder = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
-            // A key of many lines makes a large automaton; it is made once per process and used on short texts.
+            // A key of many lines makes a large automaton. It is built once per set of secrets and used on short texts.
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .build(needles.keys())
             .expect("secrets are small, so their needles fit an automaton");
@@ -50,8 +50,8 @@ impl Redactor {
         self.changed(text).unwrap_or_else(|| text.to_owned())
     }
 
-    /// Returns a value with every secret replaced by its name, wherever it stands: in texts, in names of members, or as
-    /// the digits of a number.
+    /// Returns a value with every secret replaced by its name, in texts, in names of members, and in the digits of
+    /// numbers.
     pub fn value(&self, value: &Value) -> Value {
         if self.0.is_none() {
             return value.clone();
@@ -72,7 +72,7 @@ impl Redactor {
         let mut members: Vec<(Arc<str>, Value)> = Vec::with_capacity(object.len());
         for (name, value) in object.iter() {
             let mut key = self.changed(name).map_or_else(|| name.clone(), Arc::from);
-            // Two members must not become one.
+            // Two members must not get the same name.
             let is_taken = |key: &Arc<str>, members: &[(Arc<str>, Value)]| {
                 key != name && (object.contains_key(key) || members.iter().any(|(other, _)| other == key))
             };
@@ -84,7 +84,7 @@ impl Redactor {
         members.into_iter().collect()
     }
 
-    /// Returns the text without secrets if there were any in it.
+    /// Returns the text without secrets; `None` when it contains none.
     fn changed(&self, text: &str) -> Option<String> {
         let needles = self.0.as_ref()?;
         let mut found: Vec<(std::ops::Range<usize>, &Arc<str>)> = needles
@@ -99,7 +99,7 @@ impl Redactor {
         let mut clean = String::with_capacity(text.len());
         let mut end = 0;
         for (range, name) in found {
-            // What overlaps is taken out with what it overlaps.
+            // Overlapping matches are replaced together.
             if range.start >= end {
                 clean.push_str(text.get(end..range.start).unwrap_or_default());
                 clean.push_str(&format!("[secret {name}]"));
@@ -111,7 +111,7 @@ impl Redactor {
     }
 }
 
-/// Returns every spelling under which a secret is looked for.
+/// Returns every encoding in which a secret is searched for.
 fn needles_of(secret: &str) -> Vec<String> {
     let mut needles = vec![secret.to_owned()];
     needles
@@ -138,11 +138,11 @@ fn needles_of(secret: &str) -> Vec<String> {
     needles
 }
 
-/// Returns what base64 makes of a secret that has `before` bytes in front of it and anything behind it, as in
-/// `user:secret`: the characters that depend on nothing else.
+/// Returns the base64 characters of a secret that has `before` bytes before it and any bytes after it, as in
+/// `user:secret`: the characters that depend on the secret alone, in both alphabets.
 fn inside_base64(secret: &[u8], before: usize) -> [String; 2] {
     let padded: Vec<u8> = std::iter::repeat_n(0, before).chain(secret.iter().copied()).collect();
-    // The first characters also depend on what stands before, the last on what follows.
+    // The first characters also depend on the bytes before the secret, the last on the bytes after it.
     let (skip, keep) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
     let part = |encoded: String| encoded.get(skip..keep).unwrap_or_default().to_owned();
     [part(STANDARD_NO_PAD.encode(&padded)), part(URL_SAFE_NO_PAD.encode(&padded))]

@@ -1,4 +1,4 @@
-//! Where the values of secrets come from.
+//! The sources of the values of secrets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use hence_canon::{JsonPointer, Value};
 
 use crate::registry::{Findings, Members};
 
-/// Where the value of a secret is found when it is needed.
+/// The source of the value of a secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SecretSource {
-    /// In a variable of the environment.
+    /// An environment variable.
     Environment(Arc<str>),
-    /// In a file, without the line feed at its end.
+    /// A file, without the line feed at its end.
     File(PathBuf),
 }
 
@@ -66,7 +66,7 @@ impl Secrets {
         self.0.iter()
     }
 
-    /// Takes in others; returns the names that are in both.
+    /// Adds the secrets of `other`; returns the names that are in both.
     pub(crate) fn merge(&mut self, other: Self) -> Vec<Arc<str>> {
         let twice = other.0.keys().filter(|name| self.0.contains_key(*name)).cloned().collect();
         self.0.extend(other.0);

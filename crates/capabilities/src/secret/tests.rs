@@ -49,7 +49,7 @@ fn encodings_of_a_secret_are_taken_out_too() {
     for spelling in spellings {
         let clean = vault.redactor().text(&format!("<{spelling}>"));
         assert!(clean.contains("[secret S]"), "{spelling}: {clean}");
-        // What is left of base64 at the edges does not tell a byte of the secret.
+        // The base64 characters left at the edges reveal no byte of the secret.
         assert!(clean.len() < "<[secret S]>".len() + 12, "{spelling}: {clean}");
     }
 }
@@ -125,7 +125,7 @@ proptest! {
     fn no_secret_survives(secret in "[ -~é]{4,20}", before in "[ -~]{0,8}", after in "[ -~]{0,8}") {
         let vault = vault(&[("NAME", &secret)]);
         let clean = vault.redactor().text(&format!("{before}{secret}{after}"));
-        // A secret that is spelled like its own replacement cannot be told from it.
+        // A secret that is part of its own replacement cannot be distinguished from it.
         prop_assume!(!"[secret NAME]".contains(&secret));
         let rest = clean.replace("[secret NAME]", "\u{0}");
         prop_assert!(!rest.contains(&secret), "{clean}");

@@ -1,4 +1,4 @@
-//! The values of secrets, for as long as a process needs them.
+//! The values of secrets, in memory while a process needs them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use hence_cognition::secret::secret_reference;
 
 use super::{Redactor, SecretSource, Secrets};
 
-/// The shortest secret: anything shorter would be found in texts that have nothing to do with it.
+/// The minimum length of a secret: a shorter one would occur in unrelated texts.
 pub const SECRET_BYTES_MIN: usize = 4;
 
-/// The longest secret: private keys fit, and what it is searched in stays small beside it.
+/// The maximum length of a secret: private keys fit, and buffers that must hold a whole encoded secret stay small.
 pub const SECRET_BYTES_MAX: usize = 8 * 1024;
 
-/// A secret whose value cannot be had.
+/// A secret whose value is not available.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the secret `{name}` is missing: {reason}")]
 pub struct MissingSecret {
-    /// Its name.
+    /// The name of the secret.
     pub name: Arc<str>,
-    /// Where it was looked for, and what was found instead.
+    /// The place that was searched, and what was found instead.
     pub reason: Arc<str>,
 }
 
-/// Values of secrets by name. It never shows them.
+/// The values of secrets by name. The `Debug` output does not show them.
 #[derive(Clone, Default)]
 pub struct Vault {
     values: BTreeMap<Arc<str>, Arc<str>>,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Vault {
 }
 
 impl Vault {
-    /// Reads the values of declared secrets. One that cannot be had is missing when it is asked for, not before.
+    /// Reads the values of declared secrets. A missing one is an error only when it is requested.
     pub fn open(secrets: &Secrets) -> Self {
         let mut vault = Self::default();
         for (name, source) in secrets.iter() {
@@ -49,7 +49,7 @@ impl Vault {
         vault
     }
 
-    /// Adds the value of a secret that is not declared in a file, or why there is none.
+    /// Adds the value of a secret that no file declares, or the reason why it is missing.
     pub fn hold(&mut self, name: &str, value: Result<String, String>) {
         self.put(name.into(), value.and_then(|value| fitting(value, "the value given")));
         self.redactor = Redactor::of(&self.values);
@@ -65,7 +65,7 @@ impl Vault {
     /// Returns the value of a secret.
     ///
     /// # Errors
-    /// [`MissingSecret`] when it cannot be had.
+    /// [`MissingSecret`] when the value is not available.
     pub fn value(&self, name: &str) -> Result<&Arc<str>, MissingSecret> {
         self.values.get(name).ok_or_else(|| {
             let unknown = || "nobody declares it".into();
@@ -74,15 +74,15 @@ impl Vault {
         })
     }
 
-    /// Returns what takes the values out of texts.
+    /// Returns the redactor, which removes the values from texts.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// Puts values in the place of references.
+    /// Returns a value with references to secrets replaced by their values.
     ///
     /// # Errors
-    /// [`MissingSecret`] for the first that cannot be had, or that `allowed` does not allow.
+    /// [`MissingSecret`] for the first secret that is not available, or that `allowed` refuses.
     pub fn resolve(&self, value: &Value, allowed: &dyn Fn(&str) -> bool) -> Result<Value, MissingSecret> {
         if let Some(name) = secret_reference(value) {
             if !allowed(name) {

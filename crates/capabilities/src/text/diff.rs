@@ -6,7 +6,8 @@ use crate::arguments::Arguments;
 use crate::builtin::{BuiltIn, required};
 use crate::refusal::Refusal;
 
-/// How many pairs of lines are compared, common beginnings and ends left out. 16 million take a fraction of a second.
+/// The maximum number of pairs of lines to compare, without common beginnings and ends. 16 million take less than a
+/// second.
 const PAIRS_MAX: usize = 16 * 1024 * 1024;
 
 pub(crate) const DIFF: BuiltIn = BuiltIn {
@@ -62,10 +63,11 @@ fn lines(kind: &str, lines: &[&str], kept: &[bool], start: usize) -> Vec<Object>
 
 /// Returns which lines of each side belong to a longest common sequence.
 ///
-/// Written by hand: of several longest sequences the `similar` crate takes another one, and results are recorded.
+/// This is not the algorithm of the `similar` crate, which chooses another of several longest sequences: results are
+/// recorded and must not change.
 fn common(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let width = new.len() + 1;
-    // `length[i * width + j]` is how many lines `old[i..]` and `new[j..]` share in order.
+    // `length[i * width + j]` is the number of lines that `old[i..]` and `new[j..]` share in order.
     let mut length = vec![0_u32; (old.len() + 1) * width];
     let at = |length: &[u32], i: usize, j: usize| length.get(i * width + j).copied().unwrap_or(0);
     for (i, left) in old.iter().enumerate().rev() {

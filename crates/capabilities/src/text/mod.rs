@@ -1,4 +1,4 @@
-//! Text.
+//! Capabilities on texts.
 
 mod diff;
 mod pattern;

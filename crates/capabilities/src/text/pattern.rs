@@ -7,7 +7,7 @@ use crate::arguments::Arguments;
 use crate::builtin::{BuiltIn, optional, required};
 use crate::refusal::Refusal;
 
-/// How large a compiled expression may be. Ten times what a long hand-written one needs.
+/// The maximum size of a compiled expression: ten times that of a long hand-written one.
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
 pub(crate) const EXTRACT: BuiltIn = BuiltIn {
@@ -48,7 +48,7 @@ fn extract(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let mut matches = Vec::new();
     for captures in pattern.captures_iter(text) {
         let Some(whole) = captures.get(0) else { continue };
-        // Lines are counted once over the text, not once per match.
+        // Lines are counted once for the whole text, not once per match.
         let between = text.get(counted..whole.start()).unwrap_or_default();
         line += between.bytes().filter(|byte| *byte == b'\n').count() as u64;
         counted = whole.start();

@@ -1,4 +1,4 @@
-//! Taking text apart and putting it together.
+//! Capabilities that split and join texts.
 
 use hence_canon::{Object, Value};
 

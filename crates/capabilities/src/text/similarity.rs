@@ -1,4 +1,4 @@
-//! How alike two texts are.
+//! The similarity of two texts.
 
 use hence_canon::{Object, Value};
 
@@ -7,7 +7,8 @@ use crate::arguments::Arguments;
 use crate::builtin::{BuiltIn, required};
 use crate::refusal::Refusal;
 
-/// How long a text may be. The work grows with the product of both lengths: two of this take about a second.
+/// The maximum length of a text. The time grows with the product of both lengths: two of this length take about a
+/// second.
 pub(crate) const CHARACTERS_MAX: usize = 16 * 1024;
 
 pub(crate) const SIMILARITY: BuiltIn = BuiltIn {

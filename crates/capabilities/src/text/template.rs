@@ -1,4 +1,4 @@
-//! The functions that fill templates.
+//! Capabilities that fill templates.
 
 use hence_canon::{Object, Value};
 
@@ -74,7 +74,7 @@ mod tests {
                 (r#"{"template": "plain } text", "values": {}}"#, r#"{"text": "plain } text"}"#),
                 (r#"{"template": "{{a", "values": {}}"#, "!`{{` without `}}` in the template"),
                 (r#"{"template": "{{a}}", "values": {}}"#, "!the template names `a`, which is not given"),
-                // A value is never read as a template.
+                // An inserted value is never read as a template.
                 (r#"{"template": "{{a}}", "values": {"a": "{{b}}"}}"#, r#"{"text": "{{b}}"}"#),
             ],
         );

@@ -1,4 +1,4 @@
-//! HTTP over real TLS, under an authority of the tests' own.
+//! HTTP over real TLS, with a certificate authority of the tests.
 
 use super::*;
 
@@ -18,10 +18,10 @@ fn a_service_under_a_private_authority_is_trusted_where_that_is_declared() {
     let server = TlsServer::answering(json("200 OK", r#"{"ok": true}"#));
     assert_eq!(asked("localhost", &server, &authority()).unwrap().to_string(), r#"{"ok":true}"#);
     assert!(server.requests()[0].contains("x-api-key: hunter2-hunter2"));
-    // Whoever nobody vouches for gets nothing, secrets least of all.
+    // A server with an unknown authority receives nothing, above all no secrets.
     let unknown = asked("localhost", &server, "").unwrap_err().to_string();
     assert!(unknown.starts_with("HttpUnreachable: ") && unknown.contains("ertificate"), "{unknown}");
-    // A certificate vouches for a name, not for an address.
+    // The certificate is valid for a name, not for an address.
     let other = asked("127.0.0.1", &server, &authority()).unwrap_err().to_string();
     assert!(other.starts_with("HttpUnreachable: ") && other.contains("ertificate"), "{other}");
     assert!(server.requests().is_empty());
