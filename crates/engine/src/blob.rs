@@ -28,7 +28,7 @@ pub enum BlobError {
     /// The blob does not exist.
     #[error("blob {0} is missing")]
     Missing(Digest),
-    /// It could not be read.
+    /// The value could not be read.
     #[error("blob {digest} could not be read: {source}")]
     Unreadable {
         /// The blob.
@@ -41,10 +41,10 @@ pub enum BlobError {
     Altered {
         /// The digest it is stored under.
         expected: Digest,
-        /// The digest of its bytes.
+        /// The digest of the stored bytes.
         found: Digest,
     },
-    /// Its bytes are no JSON.
+    /// The bytes are not JSON.
     #[error("blob {digest}: {source}")]
     NotJson {
         /// The blob.
@@ -81,13 +81,13 @@ pub fn reference(value: &Canonical) -> Canonical {
     Canonical::of(&outer.into())
 }
 
-/// Returns the digest a reference names; `None` when the value is no reference.
+/// Returns the digest a reference names; `None` when the value is not a reference.
 pub fn referenced(value: &Value) -> Option<Digest> {
     let object = value.as_object().filter(|object| object.len() == 1)?;
     object.get(REFERENCE_KEY)?.get("sha256")?.as_str()?.parse().ok()
 }
 
-/// Returns whether a value is a reference, without building it.
+/// Returns whether a value is a reference. Values that do not begin like one are not parsed.
 pub fn is_reference(value: &Canonical) -> bool {
     value.bytes().starts_with(br#"{"$blob":{"#) && referenced(value.value()).is_some()
 }
@@ -95,7 +95,7 @@ pub fn is_reference(value: &Canonical) -> bool {
 /// Returns a value, fetched and checked if it is a reference.
 ///
 /// # Errors
-/// [`BlobError`] when it cannot be had.
+/// [`BlobError`] when the value is not available.
 pub fn resolve(value: &Canonical, blobs: &dyn Blobs) -> Result<Value, BlobError> {
     if !is_reference(value) {
         return Ok(value.value().clone());

@@ -11,26 +11,26 @@ pub(crate) struct Cursor {
     steps: Vec<Arc<str>>,
     profile: Profile,
     position: Position,
-    /// The loop iteration that is under way, from 1.
+    /// The current loop iteration, from 1.
     iteration: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Position {
-    /// This step comes next; the one before it has just been executed, or something else has.
+    /// This step comes next. `just_executed` says whether the last record is the step before it.
     Before { step: usize, just_executed: bool },
     /// A step failed. The compat profile may still record a loop's decision.
     Failed { step: usize, decision_allowed: bool },
-    /// Nothing may follow.
+    /// No record may follow.
     Ended,
 }
 
-/// A record that may not come now.
+/// A record that is not allowed at the current position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FlowError {
-    /// Another step, or none, should come.
+    /// Another step is due, or none.
     Flow,
-    /// The decision counts another iteration.
+    /// The decision names another iteration than the current one.
     Iteration { expected: u64 },
 }
 
@@ -39,7 +39,7 @@ impl Cursor {
         Self { steps, profile, position: Position::Before { step: 0, just_executed: false }, iteration: 1 }
     }
 
-    /// Returns the position of the step that comes next; `None` when none does.
+    /// Returns the position of the next step; `None` when no step is due.
     pub(crate) fn next_step(&self) -> Option<usize> {
         match self.position {
             Position::Before { step, .. } if step < self.steps.len() => Some(step),
@@ -47,7 +47,7 @@ impl Cursor {
         }
     }
 
-    /// Returns the step that was executed by the last record.
+    /// Returns the step of the last record, if the last record is a step after which a loop may decide.
     pub(crate) fn just_executed(&self) -> Option<&str> {
         let executed = match self.position {
             Position::Before { step, just_executed: true } => step.checked_sub(1)?,
@@ -57,7 +57,7 @@ impl Cursor {
         self.steps.get(executed).map(|name| &**name)
     }
 
-    /// Returns the loop iteration that is under way.
+    /// Returns the current loop iteration.
     pub(crate) fn iteration(&self) -> u64 {
         self.iteration
     }
@@ -121,7 +121,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Returns whether every step has run and nothing but completion is left.
+    /// Returns whether every step has run and only completion is due.
     pub(crate) fn all_steps_done(&self) -> bool {
         matches!(self.position, Position::Before { step, .. } if step >= self.steps.len())
     }

@@ -2,7 +2,7 @@
 
 use hence_canon::{JsonPointer, Value};
 
-/// One place at which two values differ.
+/// One path at which two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The place.
@@ -13,7 +13,7 @@ pub struct Change {
     pub right: Option<Value>,
 }
 
-/// Returns the innermost places at which two values differ, in canonical order.
+/// Returns the innermost paths at which two values differ, in canonical order.
 pub fn changes(left: &Value, right: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     compare(left, right, &JsonPointer::root(), &mut found);

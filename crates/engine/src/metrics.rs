@@ -17,15 +17,15 @@ pub struct Metrics {
     pub step_status_counts: BTreeMap<String, u64>,
     /// The number of recorded decisions.
     pub controls_total: u64,
-    /// Decisions by kind.
+    /// Control records by kind.
     pub control_counts: BTreeMap<String, u64>,
-    /// Decisions by action.
+    /// Control records by action.
     pub control_action_counts: BTreeMap<String, u64>,
-    /// The time of all steps together.
+    /// The sum of the durations of all steps.
     pub total_step_duration_ms: u64,
-    /// The time of the longest step.
+    /// The duration of the longest step.
     pub max_step_duration_ms: u64,
-    /// From the earliest start to the latest finish.
+    /// The time from the earliest start to the latest finish.
     pub trace_duration_ms: u64,
     earliest: Option<Timestamp>,
     latest: Option<Timestamp>,
@@ -57,7 +57,7 @@ impl Metrics {
         }
     }
 
-    /// Times that do not exist contribute nothing.
+    /// Adds the duration of a step. Times that do not exist in the calendar are ignored.
     fn time(&mut self, started: &Timestamp, finished: &Timestamp) {
         let Some(duration) = millis(finished, started) else { return };
         self.total_step_duration_ms += duration;

@@ -10,7 +10,7 @@ use crate::gate::{POLICIES_STEP, VERDICTS_STEP};
 /// The digits of a step's number. A longer run stays correct; only its keys are no longer sorted.
 const DIGITS: usize = 6;
 
-/// Returns the artifact of a step that ran at `index`: its number, then its name.
+/// Returns the artifact key of a step that ran at `index`: its number, then its name.
 ///
 /// A state is hashed from front to back, with its artifacts in the order of their keys. A name may sort anywhere, and
 /// everything after it would be hashed again. With the number first, new artifacts come last, and only they are hashed.

@@ -47,7 +47,7 @@ impl Plan {
         self.problem.settings().loop_settings.as_ref()
     }
 
-    /// Opens the book of a run of this plan.
+    /// Creates the book of a run of this plan, and its header.
     pub(crate) fn book<'g>(&self) -> Result<(Book<'g>, Sealed), BookError> {
         Book::open(BookStart {
             problem: self.problem.clone(),
@@ -71,7 +71,7 @@ pub(crate) fn plan(engine: &Engine, request: &Request, purpose: Purpose) -> Resu
     })
 }
 
-/// Plans a run of variables: the same checks, and no steps.
+/// Plans a run of variables: the same checks, but no steps.
 pub(crate) fn plan_variables(request: &Request) -> Result<Plan, Findings> {
     if request.profile.name != ProfileName::Strict {
         return Err(Findings::one(args_finding("profile", "an interactive run follows the strict profile")));
@@ -112,7 +112,7 @@ fn check(
     if let (Some(clock), Some(steps)) = (&clock, &steps) {
         findings.extend(time_left(clock, steps.len() as u64));
     }
-    // Stages in order; within a stage, the order in which a reader meets the findings.
+    // Findings are sorted by stage; within a stage they keep the order in which they were found.
     findings.sort_by_key(|finding| finding.rule.stage);
     match (Findings::some(findings), problem, steps, clock, engine_version) {
         (None, Some(problem), Some(steps), Some(clock), Some(engine_version)) => Ok(Plan {
@@ -164,7 +164,7 @@ fn finding(stage: Stage, path: &[&str], message: String) -> Finding {
     hence_state::finding(stage, path.iter().collect(), message)
 }
 
-/// Makes a finding about which program is to run.
+/// Makes a finding about the program that a problem asks for.
 pub(crate) fn policy_finding(path: &[&str], message: String) -> Finding {
     finding(Stage::Policy, path, message)
 }
@@ -177,7 +177,7 @@ fn no_model() -> Finding {
     )
 }
 
-/// Checks that the clock reaches the end of the shortest way the plan can take.
+/// Checks that the clock reaches the end of the shortest path through the plan.
 fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
     clock.at(steps + 1).err().map(|error| args_finding("now", error.to_string()))
 }
@@ -208,7 +208,7 @@ fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>
     Ok(steps.to_vec())
 }
 
-/// Returns how many steps a loop repeats.
+/// Returns the number of steps that a loop repeats.
 fn segment(settings: &LoopSettings, steps: &[Arc<dyn Step>]) -> Result<u64, Finding> {
     let position = |key: &str, name: &str| {
         steps.iter().position(|step| step.name() == name).ok_or_else(|| {
@@ -231,7 +231,7 @@ fn segment(settings: &LoopSettings, steps: &[Arc<dyn Step>]) -> Result<u64, Find
     }
 }
 
-/// Checks the budget of steps against the longest way the plan can take.
+/// Checks the budget of steps against the longest path through the plan.
 fn budget(problem: &ProblemSpec, steps: &[Arc<dyn Step>]) -> Option<Finding> {
     let max_steps = problem.settings().max_steps.as_ref()?;
     let repeated = problem.settings().loop_settings.as_ref().and_then(|settings| {

@@ -1,4 +1,4 @@
-//! Steps and routing policies by name.
+//! The registry of steps and routing policies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::{POLICIES_STEP, Step, VERDICTS_STEP};
 /// The routing policy used when a problem names none.
 pub const DEFAULT_POLICY: &str = "default";
 
-/// The steps an engine knows and the orders it may run them in.
+/// The steps an engine knows, and the routing policies that put them in order.
 #[derive(Clone)]
 pub(crate) struct Policies {
     steps: BTreeMap<String, Arc<dyn Step>>,
@@ -20,16 +20,16 @@ pub(crate) struct Policies {
 /// A step or routing policy that cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
-    /// The name of the step is taken.
+    /// Another step has the name.
     #[error("step {0:?} is already registered")]
     StepTaken(String),
-    /// The name of the policy is taken.
+    /// Another policy has the name.
     #[error("policy {0:?} is already registered")]
     PolicyTaken(String),
-    /// A policy without steps.
+    /// The policy has no steps.
     #[error("policy {0:?} has no steps")]
     NoSteps(String),
-    /// A policy that names steps nobody registered.
+    /// The policy names steps that are not registered.
     #[error("policy {policy:?} names unknown steps: {}", .steps.join(", "))]
     UnknownSteps {
         /// The policy.
@@ -37,7 +37,7 @@ pub enum RegisterError {
         /// The steps.
         steps: Vec<String>,
     },
-    /// A policy that names a step twice.
+    /// The policy names a step twice.
     #[error("policy {policy:?} names steps twice: {}", .steps.join(", "))]
     DuplicateSteps {
         /// The policy.
@@ -45,10 +45,10 @@ pub enum RegisterError {
         /// The steps.
         steps: Vec<String>,
     },
-    /// A step that would be taken for one of the engine's own.
+    /// The name of the step is reserved for the engine.
     #[error("step {0:?} has a name of the engine's own")]
     ReservedName(String),
-    /// A step whose artifact is the list of later outputs.
+    /// The artifact key of the step is reserved for the list of later outputs.
     #[error("step {0:?} uses the reserved artifact key `{ITERATIONS_KEY}`")]
     ReservedKey(String),
 }

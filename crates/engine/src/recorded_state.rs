@@ -34,7 +34,7 @@ impl Engine {
     /// Returns the state after record `at`, or after the last one, as the fold of the results.
     ///
     /// # Errors
-    /// [`ResumeError`] when a record up to there cannot be read or does not fit.
+    /// [`ResumeError`] when a record up to there cannot be read or does not follow from the records before it.
     pub fn state_at(
         &self,
         journal: &[u8],
@@ -56,7 +56,7 @@ impl Engine {
         let wanted = positions(journal);
         wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.snapshot(*index));
         let mut records = reader.peekable();
-        // Later records are only looked at where the compat profile needs the next one.
+        // Later records are not read, except that the compat profile needs the next one.
         while let Some(record) =
             records.next_if(|next| next.as_ref().map_or_else(|error| error.index, |next| next.index) <= last)
         {
@@ -75,7 +75,7 @@ impl Engine {
         Ok(fold.into_state())
     }
 
-    /// Returns the artifact of each step of the problem's program.
+    /// Returns the artifact key of each step of the problem's program.
     fn artifact_keys(&self, problem: &ProblemSpec) -> ArtifactKeys {
         match RunKind::of(problem.canonical().value()) {
             RunKind::Variables => ArtifactKeys::One(ARTIFACT.into()),
@@ -89,8 +89,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether `step` is the last of the policy a problem asks for: the end of a run whose profile records no
-    /// completion.
+    /// Returns whether `step` is the last step of the policy that a problem names: the end of a run whose profile
+    /// records no completion.
     pub fn is_last_step(&self, problem: &Value, step: &str) -> bool {
         let named = problem.get("settings").and_then(|settings| settings.get("policy_profile")?.as_str());
         let steps = self.policies.policy(named.unwrap_or(DEFAULT_POLICY)).unwrap_or_default();
@@ -99,7 +99,7 @@ impl Engine {
 
     /// Returns the steps of the problem's policy in order; `None` when this engine does not know the policy.
     ///
-    /// Unlike planning, this asks for nothing that running would need, such as a language model.
+    /// Unlike planning, this does not require what a run needs, such as a language model.
     pub fn outline(&self, problem: &ProblemSpec) -> Option<Vec<StepOutline>> {
         let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
         let steps = self.steps_to_read(name, Some(problem.settings()))?;
@@ -114,11 +114,11 @@ impl Engine {
 
 /// The artifact keys of the outputs of a program.
 enum ArtifactKeys {
-    /// The built-in steps have artifacts of their own.
+    /// Each built-in step has its own key.
     Named(BTreeMap<Arc<str>, Arc<str>>),
-    /// Each step of a skill has a numbered one.
+    /// Each step of a skill has a numbered key.
     Numbered,
-    /// All operations on variables have one.
+    /// All operations on variables have the same key.
     One(Arc<str>),
 }
 

@@ -6,7 +6,7 @@ use hence_state::{Finding, Profile, Stage, Timestamp, Typing, Version, finding};
 /// The version this engine writes into headers unless the request names another.
 pub const ENGINE_VERSION: &str = "0.1.0";
 
-/// A problem to run. Whatever is left out is taken from the problem.
+/// A problem to run. Absent options have the values that the problem declares.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The problem's document.
@@ -24,7 +24,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Makes a request for a problem with everything else left out.
+    /// Makes a request for a problem without any option.
     pub fn new(problem: Lenient, profile: Profile) -> Self {
         Self { problem, trace_id: None, engine_version: None, now: None, profile, times: None }
     }
@@ -84,7 +84,7 @@ impl Request {
             Err(error) => error,
         };
         let mut finding = args_finding("now", error.to_string());
-        // The lax reader lets one line feed pass here and refuses it when the first result is made.
+        // The lax reader accepts one line feed here and refuses it when the first result is made.
         let trimmed = now.strip_suffix('\n').filter(|_| self.profile.typing == Typing::Lax);
         if trimmed.is_some_and(|now| Timestamp::is_valid(now, Typing::Lax)) {
             finding.rule.stage = Stage::StepResult;
@@ -97,7 +97,7 @@ pub(crate) fn args_finding(argument: &str, message: impl Into<String>) -> Findin
     finding(Stage::Args, JsonPointer::root().child(argument), message)
 }
 
-/// Returns the defects inside a member, as seen from that member.
+/// Returns the defects inside a member, with paths relative to the member.
 fn defects_inside(defects: &[Defect], key: &str) -> Vec<Defect> {
     let relative = |defect: &Defect| {
         let mut tokens = defect.pointer.tokens();

@@ -10,8 +10,8 @@ use crate::Blobs;
 /// The error of a sink that could not store something.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Stores what a run produces. When `append` returns, the record is as durable as the sink promises; nothing that depends
-/// on it happens before.
+/// The storage of a run's records and large values. When `append` returns, the record is as durable as the sink
+/// guarantees; nothing that depends on the record happens before.
 pub trait Sink {
     /// Appends a record after the last one.
     ///
@@ -22,7 +22,7 @@ pub trait Sink {
     /// Stores a large value by its digest.
     ///
     /// # Errors
-    /// [`SinkError`]; the record that refers to it is then never appended.
+    /// [`SinkError`]; the record that refers to the value is then never appended.
     fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError>;
 
     /// Returns the store of large values.
@@ -86,7 +86,7 @@ impl<'a> ReplaySink<'a> {
         &self.memory.journal
     }
 
-    /// Returns the journal.
+    /// Returns the finished journal.
     pub fn into_journal(self) -> Vec<u8> {
         self.memory.journal
     }

@@ -8,13 +8,13 @@ use crate::model::Model;
 
 /// One step of a routing policy. Implement it to add your own; register it with [`Engine`](crate::Engine).
 ///
-/// A step is a pure function of its [`View`] unless it says otherwise: no clock, no randomness, no environment.
-/// Whatever it returns is recorded, hashed and replayed.
+/// A step is a pure function of its [`View`] unless [`determinism`](Self::determinism) says otherwise: no clock, no
+/// randomness, no environment. Its output is recorded, hashed and replayed.
 pub trait Step: Send + Sync {
     /// Returns the name used in policies, loops and records.
     fn name(&self) -> &str;
 
-    /// Returns the artifact its output becomes.
+    /// Returns the key of the artifact that holds the output.
     fn artifact_key(&self) -> &str;
 
     /// Returns whether a replay runs the step again or reads its result from the journal.
@@ -26,7 +26,7 @@ pub trait Step: Send + Sync {
     /// Returns the input of the step; its digest is recorded.
     ///
     /// # Errors
-    /// [`InputUnavailable`] when the view lacks something: a verifier may not have the problem, or a blob.
+    /// [`InputUnavailable`] when the view lacks a value: a verifier may not have the problem or a blob.
     fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable>;
 
     /// Returns the input, if it can be computed from the output alone.
@@ -37,13 +37,14 @@ pub trait Step: Send + Sync {
         None
     }
 
-    /// Does the work.
+    /// Executes the step.
     ///
     /// # Errors
-    /// The errors to record when it fails; the run then ends.
+    /// The errors to record when the step fails; the run then ends.
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>>;
 
-    /// Does the work, or says why it cannot be done now. By default it is always done, and nothing is measured.
+    /// Executes the step, or returns why it cannot be executed now. The default calls [`run`](Self::run) and measures
+    /// nothing.
     ///
     /// # Errors
     /// [`Stopped`] when nothing is to be recorded: the run stops here and can be resumed.
@@ -58,14 +59,14 @@ pub trait Step: Send + Sync {
 /// The result of executing a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Attempt {
-    /// It is done.
+    /// The step succeeded.
     Done {
         /// The output.
         output: Value,
         /// Figures about the execution, such as tokens and cost; recorded next to the output unless empty.
         metrics: Object,
     },
-    /// It failed; the run then ends.
+    /// The step failed; the run then ends.
     Failed(Vec<StepError>),
 }
 
@@ -90,13 +91,13 @@ pub enum Determinism {
     Recorded,
 }
 
-/// Something a step needs and cannot see.
+/// A value that a step needs and that is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum InputUnavailable {
     /// The problem.
     #[error("the problem is not known")]
     Problem,
-    /// An artifact that no step has produced.
+    /// An artifact that no step has written.
     #[error("artifact `{0}` is not there")]
     Artifact(String),
     /// A member of an artifact.
@@ -107,7 +108,7 @@ pub enum InputUnavailable {
         /// The member.
         member: String,
     },
-    /// A place a binding names.
+    /// A path that a binding names.
     #[error("nothing is at `{0}`")]
     Place(hence_canon::JsonPointer),
     /// A blob that cannot be read.
@@ -116,7 +117,7 @@ pub enum InputUnavailable {
 }
 
 impl InputUnavailable {
-    /// Returns the errors a step fails with when it cannot see its input.
+    /// Returns the errors of a step whose input is not available.
     pub(crate) fn into_errors(self) -> Vec<StepError> {
         vec![StepError::new("input_unavailable", self.to_string())]
     }
@@ -169,7 +170,7 @@ impl<'a> View<'a> {
     /// Returns the newest value of an artifact, read from the blobs if it is large.
     ///
     /// # Errors
-    /// [`InputUnavailable`] when no step has produced it or it cannot be fetched.
+    /// [`InputUnavailable`] when no step has written the artifact or its value cannot be read.
     pub fn artifact(&self, key: &str) -> Result<Value, InputUnavailable> {
         let newest = self.artifacts.newest(key).ok_or_else(|| InputUnavailable::Artifact(key.to_owned()))?;
         Ok(blob::resolve(newest, self.blobs)?)
@@ -178,14 +179,14 @@ impl<'a> View<'a> {
     /// Returns a member of the newest value of an artifact.
     ///
     /// # Errors
-    /// [`InputUnavailable`] when there is none.
+    /// [`InputUnavailable`] when there is no such artifact or member.
     pub fn artifact_member(&self, key: &str, member: &str) -> Result<Value, InputUnavailable> {
         let value = self.artifact(key)?;
         let unseen = || InputUnavailable::Member { artifact: key.to_owned(), member: member.to_owned() };
         value.get(member).cloned().ok_or_else(unseen)
     }
 
-    /// Returns how many list items all outputs under an artifact hold together.
+    /// Returns the number of list items in all outputs of an artifact together.
     pub fn items(&self, key: &str) -> u64 {
         self.tally.items(key)
     }
@@ -196,7 +197,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Counts list items per artifact as results come in, so that no step has to walk all earlier outputs.
+/// Counts of list items per artifact, updated with each result, so that no step has to read all earlier outputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally(std::collections::BTreeMap<String, u64>);
 
@@ -218,7 +219,7 @@ impl Tally {
     }
 }
 
-/// Makes an object of members, for outputs and inputs.
+/// Makes an object from members, for outputs and inputs.
 pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     members.into_iter().collect::<Object>().into()
 }

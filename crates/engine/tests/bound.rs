@@ -1,4 +1,4 @@
-//! Steps of the built-in skill that capabilities carry out.
+//! Steps of the built-in pipeline that call a capability.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
@@ -17,7 +17,7 @@ use hence_journal::verify::{Completeness, Level};
 use hence_state::{Profile, Status};
 use support::{at, records};
 
-/// Gives what the test says, and counts.
+/// A set of capabilities with a fixed output, which counts the calls.
 struct World {
     output: Value,
     calls: AtomicU64,
@@ -50,7 +50,7 @@ impl Callees for World {
         if &**call.capability == "down" {
             return Err(NoReply::Trouble("it does not answer".to_owned()));
         }
-        // What comes from the world changes; a replay must not notice.
+        // An outside source changes; a replay must not notice.
         let output = match (&**call.capability, &self.output) {
             ("source", Value::Object(object)) => object.with("at", calls).into(),
             (_, output) => output.clone(),
@@ -109,7 +109,7 @@ fn evidence_comes_from_a_capability_and_is_recorded_with_what_it_took() {
     let result = &records(&sink.journal)[3];
     assert_eq!(at(result, "/result/step"), r#""AcquireEvidence""#);
     assert_eq!(at(result, "/result/metrics"), r#"{"tokens_in":7}"#);
-    // All a step can see.
+    // The input holds everything a step can see.
     let seen = world.seen.lock().unwrap().pop().unwrap();
     assert_eq!(at(&seen, "/problem/inputs/prompt"), r#""Why  so?""#);
     assert_eq!(at(&seen, "/artifacts/normalized/normalized_prompt"), r#""Why so?""#);
@@ -121,7 +121,7 @@ fn a_replay_reads_what_the_world_said_and_calls_nobody() {
     let world = World::giving(FOUND);
     let problem = problem(EVIDENCE);
     let (sink, _) = run(&engine(&world), &problem).ok().unwrap();
-    // With the capability at hand, and without.
+    // The run replays with and without the capability.
     for engine in [engine(&world), Engine::new()] {
         let replay = replayed(&engine, &sink, &problem);
         assert!(replay.difference.is_none(), "{:?}", replay.difference);
@@ -152,11 +152,11 @@ fn a_deterministic_capability_is_called_again_by_a_replay_that_has_it() {
     let replay = replayed(&engine(&world), &sink, &problem);
     assert_eq!((replay.difference.is_none(), replay.executed, replay.read), (true, 7, 0));
     assert_eq!(world.calls(), 2);
-    // A program that gives something else is found out.
+    // A replay detects a capability that returns something else.
     let other = World::giving(r#"{"evidence": []}"#);
     let replay = replayed(&engine(&other), &sink, &problem);
     assert_eq!(replay.difference.unwrap().line, 3);
-    // Without it, what is recorded is read.
+    // Without the capability, the recorded result is read.
     let replay = replayed(&Engine::new(), &sink, &problem);
     assert_eq!((replay.difference.is_none(), replay.read), (true, 1));
 }
@@ -188,10 +188,10 @@ fn a_run_whose_capability_fails_stops_before_the_step_and_goes_on_later() {
         assert!(!run.has_ended());
         run
     };
-    // Nothing was recorded, so a replay of what is there finds nothing to say against it.
+    // Nothing was recorded, so a replay of the journal finds no difference.
     let replay = replayed(&engine(&world), &sink, &problem);
     assert!(replay.difference.is_none());
-    // Without the capability it stops again, and says so; with it, it goes on.
+    // Without the capability the run stops again with an error; with it, the run continues.
     let mut later = MemorySink { journal: sink.journal.clone(), ..MemorySink::default() };
     let error = resume(&Engine::new(), &sink).finish(&mut later, |_| {}).err().unwrap();
     assert_eq!(
@@ -251,7 +251,7 @@ fn an_input_can_be_chosen_and_an_output_taken_from_anywhere() {
     assert_eq!(at(finished.state.canonical().value(), "/artifacts/synthesis/summary"), r#""short""#);
     let seen = world.seen.lock().unwrap().pop().unwrap();
     assert_eq!(seen.to_string(), r#"{"style":{"at":"x"},"tasks":["Why so?"]}"#);
-    // What is not there fails the step, as for any other step that cannot see its input.
+    // A missing value fails the step, as for any other step whose input is not available.
     let bindings = r#"{"Normalize": {"capability": "pure", "input": {"a": {"at": "/artifacts/none"}}}}"#;
     let (sink, finished) = run(&engine(&world), &problem(bindings)).ok().unwrap();
     assert_eq!(finished.state.status(), Status::Failed);

@@ -1,4 +1,4 @@
-//! Runs under policies: blocked steps are recorded, tried again, amended, replayed and verified.
+//! Runs with policies: blocked steps are recorded, retried, amended, replayed and verified.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -13,7 +13,7 @@ use hence_journal::verify::{Completeness, Level};
 use hence_journal::{Reader, Record, RecordIndex};
 use hence_state::{POLICY_VIOLATION, Profile, Status, StepError, StepResult};
 
-/// Blocks the steps a document lists, remarks on others, and blocks the end if it says so.
+/// A gate that blocks the steps a document lists, remarks on others, and blocks completion if the document says so.
 struct List {
     policies: Value,
     seen: u64,
@@ -77,7 +77,7 @@ fn problem(policies: &Value) -> Value {
                     "stop_condition":{{"path":"artifacts.verification.status","operator":"eq","value":"never"}}}}}}}}"#,
         Canonical::of(policies).digest()
     );
-    // The loop is left out: its limit would fail the run.
+    // There is no loop: its limit would fail the run.
     let value = parse(json.as_bytes()).unwrap();
     let settings = value.get("settings").unwrap().as_object().unwrap().without("loop");
     value.as_object().unwrap().with("settings", settings).into()
@@ -87,7 +87,7 @@ fn policies(json: &str) -> Value {
     parse(json.as_bytes()).unwrap()
 }
 
-/// Starts a run under policies and runs until it ends or is blocked.
+/// Starts a run with policies and runs it until it ends or is blocked.
 fn start(engine: &Engine, policies: &Value, sink: &mut MemorySink) -> Result<(), RunError> {
     let plan = engine.plan(&Request::of_value(problem(policies), Profile::STRICT)).unwrap();
     let (run, header) = Run::start(Reason::new(plan))?;
@@ -152,7 +152,7 @@ fn a_blocked_step_is_recorded_tried_again_and_amended() {
     assert_eq!(blocked.to_string(), "record 6: step Verify is blocked: record 6 after 4 others");
     holds(&engine, &problem(&first), &sink, Completeness::Incomplete);
 
-    // Nothing was fixed: the same step is blocked again, and the first refusal stays.
+    // Nothing was fixed: the same step is blocked again, and the first blocked attempt stays in the journal.
     assert!(matches!(resume(&engine, &first, &mut sink, None), Err(RunError::Blocked(_))));
     holds(&engine, &problem(&first), &sink, Completeness::Incomplete);
 
@@ -208,19 +208,19 @@ fn policies_cannot_be_left_out_changed_or_ignored() {
     let engine = engine();
     let plan = engine.plan(&Request::of_value(problem(&only), Profile::STRICT)).unwrap();
     let (mut run, header) = Run::start(Reason::new(plan)).unwrap();
-    // Nobody enforces them.
+    // There is no gate to enforce the policies.
     let mut sink = MemorySink::default();
     let error = run.install_policies(&only, &mut sink).unwrap_err();
     assert!(matches!(error, RunError::Book(BookError::Gate(GateError::Unguarded))), "{error}");
-    // Others are laid than the problem pins.
+    // The installed policies are not the pinned ones.
     let mut run = run.with_gate(Some(list()));
     sink.append(&header).unwrap();
     let error = run.install_policies(&policies("{}"), &mut sink).unwrap_err();
     assert!(matches!(error, RunError::Book(BookError::Gate(GateError::OtherPolicies { .. }))), "{error}");
-    // None are laid at all.
+    // No policies are installed.
     assert!(run.finish(&mut sink, |_| {}).is_err());
     assert_eq!(steps(&sink.journal), [""; 0]);
-    // They are amended where nothing is blocked.
+    // An amendment although nothing is blocked.
     let plan = engine.plan(&Request::of_value(problem(&only), Profile::STRICT)).unwrap();
     let mut run = Run::start(Reason::new(plan)).unwrap().0.with_gate(Some(list()));
     run.install_policies(&only, &mut sink).unwrap();
@@ -246,7 +246,7 @@ fn a_journal_that_says_otherwise_than_its_policies_does_not_replay() {
     let only = policies(r#"{"block":["Verify"]}"#);
     let mut sink = MemorySink::default();
     start(&engine, &only, &mut sink).unwrap_err();
-    // The same run without a gate that blocks: somebody wrote the step as if it had been admitted.
+    // The same run with a gate that blocks nothing: a forger records the step as if it had not been blocked.
     let lenient = policies("{}");
     let mut forged = MemorySink::default();
     start(&engine, &lenient, &mut forged).unwrap();

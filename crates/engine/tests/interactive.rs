@@ -1,4 +1,4 @@
-//! Runs of variables: each operation is a record, and the journal alone gives everything back.
+//! Runs of variables: each operation is a record, and the journal alone restores all variables.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
@@ -103,7 +103,7 @@ fn a_well_chained_event_that_does_not_follow_is_found() {
     let early = world.sink.journal.len();
     world.set("x", 1);
     let line = world.sink.journal[early..].to_vec();
-    // The same operation sealed again behind itself: right hashes all along, wrong revision and id.
+    // The same operation is recorded a second time: all hashes are right, revision and id are wrong.
     let mut forged = World::new();
     forged.set("x", 1);
     let record = hence_journal::Chained::decode(line.strip_suffix(b"\n").unwrap(), &Profile::STRICT).unwrap();
@@ -180,7 +180,7 @@ fn a_record_altered_outside_its_state_is_refused_when_loading_and_when_catching_
     let mut world = filled();
     let early = world.sink.journal.len();
     world.set("more", true);
-    // The start of a step enters no state, so only the record's own hash tells that it was altered.
+    // The start time of a step is not part of any state, so only the hash of the record shows that it was altered.
     let altered = |bytes: &[u8], from: &str, to: &str| {
         let text = std::str::from_utf8(bytes).unwrap();
         assert!(text.contains(from));
@@ -237,7 +237,7 @@ fn a_full_disk_refuses_the_change_with_its_place_and_leaves_the_state_as_it_was(
         assert!(refused.starts_with("record 7 could not be kept: no space left"), "{refused}");
         assert_eq!(world.sink.journal, before);
     }
-    // With room again, the same call goes through.
+    // With free space, the same call succeeds.
     world.run = Some(VariablesRun::load(&before, &world.document(), &world.sink.blobs).unwrap());
     world.set("error_count", 5);
     assert_eq!(holds(&world.verify(&world.sink.journal)), [true; 5]);
@@ -250,7 +250,7 @@ fn a_record_whose_clock_goes_backwards_is_found_and_not_taken_in() {
     world.set("x", 1);
     let line = world.sink.journal[early..].strip_suffix(b"\n").unwrap().to_vec();
     let text = String::from_utf8(line).unwrap();
-    // The event and its step agree on a moment that lies before the last one; the record is sealed anew.
+    // Event and step agree on a time before the last record; the record is sealed again.
     let back = text.replace("2026-02-02T00:00:07Z", "2026-02-02T00:00:03Z");
     let back =
         back.replace("\"started_at\":\"2026-02-02T00:00:06Z\"", "\"started_at\":\"2026-02-02T00:00:02Z\"");

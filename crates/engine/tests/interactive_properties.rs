@@ -1,4 +1,4 @@
-//! Whatever is asked of variables, the journal alone gives the same variables back, and every level holds.
+//! After any sequence of calls, the journal alone restores the same variables, and every level of verification holds.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
@@ -62,7 +62,7 @@ proptest! {
             let (records, before) = (run.head().records, run.workspace().clone());
             let (next, reply) = run.call(call, &mut files, &mut sink).unwrap();
             run = next;
-            // What is refused changes nothing, unless something was past its time and its end was recorded.
+            // A refused call changes nothing, unless a variable had expired and its removal was recorded.
             if reply.is_err() && run.head().records == records {
                 prop_assert_eq!(run.workspace(), &before);
             }

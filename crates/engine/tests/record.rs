@@ -1,4 +1,4 @@
-//! The record: deterministic, resumable at every record, verifiable at every level.
+//! Journals: deterministic, resumable at every record, verifiable at every level.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
@@ -14,7 +14,7 @@ use hence_state::{Clock, Profile, Timestamp};
 use proptest::prelude::*;
 use support::{looping, problem, run};
 
-/// Problems that between them take every turn a run can take.
+/// Problems that together cover every path of a run.
 fn problems() -> Vec<Value> {
     vec![
         problem("null", 0),
@@ -133,7 +133,7 @@ fn what_the_engine_writes_holds_at_every_level_on_any_number_of_threads() {
     }
 }
 
-/// Rehashes a journal whose values were changed: a forger with all the time in the world.
+/// Computes all hashes of an altered journal again, as a forger with unlimited time would.
 fn rechain(records: &[Value]) -> Vec<u8> {
     let mut journal = Vec::new();
     let mut prev: Option<Value> = None;

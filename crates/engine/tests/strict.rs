@@ -1,4 +1,4 @@
-//! The strict profile: what the documents demand and other engines do not do.
+//! The strict profile: requirements of the documents that other engines do not meet.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by failing")]
 
@@ -156,7 +156,7 @@ fn an_output_nests_up_to_its_limit_and_fails_beyond_it() {
         let settings = r#"{"policy_profile":"p","loop":{"enabled":true,"start_step":"Deep","end_step":"Deep",
             "max_iterations":2,"stop_condition":{"path":"artifacts.none","operator":"equals","value":1}}}"#;
         let (_, finished) = run(&engine, &problem(settings, 0), Profile::STRICT);
-        // The loop repeats the step, so the deep output is also stored among the later ones.
+        // The loop repeats the step, so the deep output is also stored among the later outputs.
         assert_eq!(finished.state.status(), Status::Failed);
         assert!(finished.state.canonical().value().depth() >= 3);
         let expected =

@@ -1,4 +1,4 @@
-//! Whatever is done to a real journal, every road of the verifier says the same about it.
+//! Altered journals: all verifiers report the same about a journal, however it was altered.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
 
@@ -17,7 +17,7 @@ fn check(journal: &[u8], threads: usize) -> ChainCheck {
     check_chain(journal, NonZeroUsize::new(threads).unwrap())
 }
 
-/// Checks on several numbers of threads and returns the one finding.
+/// Checks a journal on several numbers of threads and returns the common result.
 fn check_on_all(journal: &[u8]) -> ChainCheck {
     let one = check(journal, 1);
     for threads in [2, 3, 8] {
@@ -57,7 +57,7 @@ fn a_journal_cut_at_any_byte_is_judged_alike_by_any_number_of_threads() {
     for cut in 0..journal.len() {
         let left = &journal[..cut];
         let found = check_on_all(left);
-        // A chain cannot show what was cut off behind a whole record, and shows any other cut.
+        // A chain does not show whether whole records were cut off at the end; it shows any other cut.
         assert_eq!(found.outcome.holds(), left.last() == Some(&b'\n'), "cut at {cut}");
         assert_eq!(found.outcome.holds(), cut > 0 && check_bytes(left).holds(), "cut at {cut}");
     }
@@ -99,7 +99,7 @@ fn a_line_is_as_long_as_the_limit_and_no_longer() {
     assert_eq!(found(LINE_BYTES_MAX + 1), Some((1, ReasonCode::Line("line_too_long"))));
 }
 
-/// Puts a hash over the raw bytes of a line into it, as a forger would.
+/// Writes the hash over the raw bytes of a line into the line, as a forger would.
 fn forge(line: &str) -> Vec<u8> {
     let start = line.find(",\"record_hash\":\"").unwrap();
     let end = start + ",\"record_hash\":\"\"".len() + Digest::HEX_BYTES;
@@ -207,7 +207,7 @@ proptest! {
         let tampered = tamperings.iter().fold(journal.clone(), |bytes, each| tamper(&bytes, each));
         let found = check_on_all(&tampered);
         if found.outcome.holds() && check_bytes(&tampered).holds() {
-            // Only cutting whole records off the end is beyond a bare chain.
+            // The only alteration that a bare chain cannot show is the removal of whole records at the end.
             prop_assert!(journal.starts_with(&tampered));
         }
         let report = Engine::new().verify(&Evidence::of_journal(&tampered, &NoBlobs), Level::Linked);

@@ -171,7 +171,8 @@ fn story() -> impl Strategy<Value = Vec<Call>> {
     proptest::collection::vec(call(), 1..60)
 }
 
-/// Calls a run in which two states share a tree and a session; `after` sees each call that expired nothing.
+/// Performs calls on a run in which two states share a tree and a session; `after` sees each call that expired
+/// nothing.
 fn tell(story: &[Call], mut after: impl FnMut(&World, &Workspace, bool)) -> World {
     let mut world = World::new();
     for prompt in ["first", "second"] {
@@ -185,7 +186,7 @@ fn tell(story: &[Call], mut after: impl FnMut(&World, &Workspace, bool)) -> Worl
     for call in story {
         let (before, records) = (world.workspace().clone(), world.run().head().records.get());
         let accepted = world.call(call).is_ok();
-        // A call makes one record; another one before it is the end of temporary variables.
+        // A call appends one record; a second one before it is the removal of expired variables.
         let expired = world.run().head().records.get() - records > u64::from(accepted);
         if !expired {
             after(&world, &before, accepted);

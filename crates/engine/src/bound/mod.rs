@@ -13,7 +13,7 @@ use hence_state::{Binding, Finding, Settings, Stage, finding};
 use crate::{Determinism, Step};
 use step::BoundStep;
 
-/// The step that accounts for the run itself. If a capability could write it, it would account for nothing.
+/// The step that reports on the run itself. It cannot be bound: a capability could report anything.
 const AUDIT: &str = "Audit";
 
 /// The capabilities that bound steps can call.
@@ -35,7 +35,7 @@ pub trait Callees: Send + Sync {
 /// The reason why a call has no reply, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoReply {
-    /// Something went wrong, which may pass: a source that is down today is no result.
+    /// A fault that may be temporary, such as a service that is down. It is not recorded as a result.
     Trouble(String),
     /// A person has to answer first.
     Waiting(String),

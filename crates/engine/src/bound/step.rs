@@ -82,7 +82,7 @@ impl BoundStep {
         let Some(output) = output.pointer(&pointer) else {
             return Err(format!("its output has nothing at `{pointer}`"));
         };
-        // What is stored inside states and records must stay readable.
+        // Values inside states and records must stay readable.
         if output.depth() > NESTING_MAX {
             return Err(format!("its output nests deeper than {NESTING_MAX}"));
         }

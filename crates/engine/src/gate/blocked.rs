@@ -21,7 +21,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// Returns what the policies say, joined.
+    /// Returns the messages of the errors, joined.
     pub fn why(&self) -> String {
         let messages: Vec<&str> = self.errors.iter().map(|error| &*error.message).collect();
         messages.join("; ")
@@ -45,13 +45,13 @@ pub(crate) fn block_unstarted(result: StepResult, judgement: Judgement) -> StepR
     blocked.with_other(POLICY_MEMBER, judgement.remarks.into_iter().collect::<Value>())
 }
 
-/// Returns whether the step of a result was executed: policies may have blocked it before.
+/// Returns whether the step of a result was executed. A step that policies blocked in advance was not.
 pub fn was_started(result: &StepResult) -> bool {
     let status = result.others().get(BLOCKED_MEMBER).and_then(|ended| ended.get("status")?.as_str());
     !(result.outcome().is_blocked() && status == Some(NOT_STARTED))
 }
 
-/// Records what policies remarked on, if they did.
+/// Adds the remarks of policies to a result, if there are any.
 pub(crate) fn remark(result: StepResult, remarks: Vec<Value>) -> StepResult {
     if remarks.is_empty() {
         return result;
@@ -59,7 +59,7 @@ pub(crate) fn remark(result: StepResult, remarks: Vec<Value>) -> StepResult {
     result.with_other(POLICY_MEMBER, remarks.into_iter().collect::<Value>())
 }
 
-/// Returns a result as it was before policies looked at it: of a blocked one, what the step would have recorded.
+/// Returns a result as it was before policies judged it; for a blocked result, the original outcome.
 pub fn attempt(result: &StepResult) -> StepResult {
     let outcome = match result.others().get(BLOCKED_MEMBER).and_then(ended) {
         Some(outcome) if result.outcome().is_blocked() => outcome,

@@ -17,7 +17,7 @@ pub use policy_state::{PolicyOrderError, PolicyState, Role};
 
 use crate::{Blobs, blob};
 
-/// The step whose output is the policies in force: its first record, and every amendment.
+/// The step whose output is the policies in force: the first step record of a run with policies, and every amendment.
 pub const POLICIES_STEP: &str = "$policies";
 
 /// The step whose output is the verdicts of the policies on the whole run, recorded before it completes.
@@ -26,12 +26,12 @@ pub const VERDICTS_STEP: &str = "$verdicts";
 /// The step that reports outputs a skill declares and no step produced.
 pub const OUTPUTS_STEP: &str = "$outputs";
 
-/// Returns whether a step is one of the program, not one that the engine adds.
+/// Returns whether a step belongs to the program; the engine adds the other steps.
 pub fn is_program_step(step: &str) -> bool {
     ![POLICIES_STEP, VERDICTS_STEP, OUTPUTS_STEP].contains(&step)
 }
 
-/// The member of a result that says which policies it violates, and how.
+/// The member of a result that lists the policies it violates, each with an explanation.
 pub const POLICY_MEMBER: &str = "policy";
 
 /// The member of a blocked result that says how the step itself ended.
@@ -82,7 +82,7 @@ pub trait Gate {
     fn final_verdict(&mut self) -> FinalVerdict;
 }
 
-/// Shows a gate every record of a journal.
+/// Passes every record of a journal to a gate.
 ///
 /// # Errors
 /// [`GateError`] when the policies cannot be read or cannot be enforced.
@@ -101,8 +101,8 @@ pub fn observe_journal(gate: &mut dyn Gate, journal: &[u8], blobs: &dyn Blobs) -
     Ok(())
 }
 
-/// Returns the policies a journal installs first: the ones its problem pins. A run that was rolled back to before them
-/// installs them again.
+/// Returns the policies a journal installs first: the ones its problem pins. A run that was rolled back to a record
+/// before them installs them again.
 ///
 /// # Errors
 /// [`GateError`] when they cannot be read.
@@ -154,10 +154,10 @@ pub enum GateError {
     OtherPolicies {
         /// The digest that the problem pins.
         pinned: String,
-        /// The digest of the policies given.
+        /// The digest of the policies that were given.
         found: String,
     },
-    /// Policies come where none may.
+    /// Policies at a position where none are allowed.
     #[error("{0}")]
     PolicyOrder(#[from] PolicyOrderError),
 }

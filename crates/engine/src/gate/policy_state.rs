@@ -17,11 +17,11 @@ pub struct PolicyState {
 enum Stage {
     /// No policies are recorded yet.
     NotInstalled,
-    /// Steps may come.
+    /// A step may follow.
     Open,
     /// The last result was blocked.
     Blocked,
-    /// All verdicts are in; only completion may come.
+    /// The verdicts are recorded; only completion may follow.
     Judged,
 }
 
@@ -38,23 +38,23 @@ pub enum Role {
     Own,
 }
 
-/// A record that policies do not allow here.
+/// A record that the policies do not allow at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyOrderError {
     /// The run has no policies.
     #[error("the problem pins no policies")]
     NotPinned,
-    /// The first record must say which policies there are.
+    /// The first step record must install the policies.
     #[error("the policies must be recorded before the first step")]
     NotInstalled,
     /// Policies that are not the pinned ones.
     #[error("the recorded policies are not the ones the problem pins")]
     NotPinnedOnes,
-    /// Policies can be amended where they block, and nowhere else.
+    /// An amendment although no step is blocked.
     #[error("nothing is blocked, so the policies cannot be amended")]
     NothingBlocked,
-    /// The verdicts are in.
+    /// A result after the verdicts.
     #[error("the verdicts are recorded, so only completion may follow")]
     Judged,
     /// Completion without verdicts.
@@ -96,7 +96,7 @@ impl PolicyState {
     /// Applies a result and returns its role.
     ///
     /// # Errors
-    /// [`PolicyOrderError`] when it may not come here; nothing changes then.
+    /// [`PolicyOrderError`] when the result is not allowed here; nothing changes then.
     pub fn apply(&mut self, result: &StepResult) -> Result<Role, PolicyOrderError> {
         let is_aside = [POLICIES_STEP, VERDICTS_STEP].contains(&&**result.step());
         let Some(pin) = self.pin else {
@@ -136,12 +136,12 @@ impl PolicyState {
     }
 }
 
-/// Returns whether the output of a result has a digest, itself or by reference.
+/// Returns whether the output of a result has the digest `pin`, inline or as a reference.
 fn has_digest(result: &StepResult, pin: Digest) -> bool {
     result.outcome().output().is_some_and(|output| output_digest(output) == pin)
 }
 
-/// Returns the digest of an output, inline or by reference.
+/// Returns the digest of an output, inline or as a reference.
 fn output_digest(output: &Canonical) -> Digest {
     blob::referenced(output.value()).unwrap_or_else(|| output.digest())
 }

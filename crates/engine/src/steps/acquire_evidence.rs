@@ -1,8 +1,8 @@
-//! AcquireEvidence: takes evidence from the problem.
+//! AcquireEvidence: reads evidence from the problem.
 //!
-//! In the strict profile each execution takes the next batch of `inputs.context.evidence`
-//! (`settings.evidence_batch` items, all by default), so that a loop around it can meet a stop condition; the output
-//! is the list of items taken. The compat profile takes everything each time and wraps it in counters.
+//! In the strict profile each execution returns the next batch of `inputs.context.evidence` (`settings.evidence_batch`
+//! items, all by default), so that a loop around it can meet a stop condition; the output is the list of these items.
+//! In the compat profile each execution returns all evidence, together with counters.
 
 use hence_canon::Value;
 use hence_state::{EvidenceRule, StepError};

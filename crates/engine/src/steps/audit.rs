@@ -1,4 +1,4 @@
-//! Audit: what the run consisted of, for the record.
+//! Audit: summarizes the run.
 
 use hence_canon::Value;
 use hence_state::StepError;

@@ -1,4 +1,4 @@
-//! Decompose: the tasks are the goals, or the prompt itself.
+//! Decompose: lists the tasks, which are the goals or else the prompt.
 
 use hence_canon::Value;
 use hence_state::StepError;

@@ -1,4 +1,4 @@
-//! The built-in steps of the skill `reason`.
+//! The built-in steps of the program `reason`.
 
 mod acquire_evidence;
 mod audit;

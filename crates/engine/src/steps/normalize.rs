@@ -1,4 +1,4 @@
-//! Normalize: the prompt without needless white space.
+//! Normalize: removes needless white space from the prompt.
 
 use hence_canon::Value;
 use hence_state::{StepError, collapse_blank};

@@ -1,4 +1,4 @@
-//! Synthesize: says what was done, in a sentence of its own or a model's.
+//! Synthesize: writes the summary, from a fixed sentence or with a language model.
 
 use hence_canon::{Value, parse_lenient};
 use hence_state::{ModelRequest, ProblemSpec, StepError};
@@ -47,7 +47,7 @@ fn ask(view: &View<'_>, request: &ModelRequest, count: &Value) -> Result<Value, 
     read_reply(&model.complete(request, &prompt)?)
 }
 
-/// Reads a reply: a JSON object of exactly one non-empty text, `summary`.
+/// Reads the reply of a model: a JSON object whose only member is the non-empty text `summary`.
 fn read_reply(reply: &str) -> Result<Value, String> {
     let document = parse_lenient(reply.as_bytes())
         .map_err(|_| "Model response is not valid JSON for structured generation".to_owned())?;

@@ -1,4 +1,4 @@
-//! Verify: there are tasks, and evidence where it is required — once, or along each named path.
+//! Verify: checks that there are tasks, and evidence where it is required, once or along each named path.
 
 use hence_canon::{Object, Value};
 use hence_state::{EvidenceRule, Settings, StepError, VerificationPath, is_blank};
@@ -34,7 +34,7 @@ impl Step for Verify {
 struct Facts {
     task_count: usize,
     evidence_count: u64,
-    /// The strict profile states the count, so that a stop condition can ask for it.
+    /// Whether the output has the count, for stop conditions: true in the strict profile.
     states_count: bool,
 }
 
@@ -61,7 +61,7 @@ impl Facts {
         (checks, if passed { "passed" } else { "failed" })
     }
 
-    /// Makes the output, with the count where the profile states it.
+    /// Makes the output, with the count where the profile has it.
     fn output(&self, mut members: Vec<(&str, Value)>) -> Value {
         if self.states_count {
             members.push(("evidence_count", self.evidence_count.into()));
@@ -76,7 +76,7 @@ impl Facts {
             failed += usize::from(status == "failed");
             object([("name", path.name.clone().into()), ("checks", checks), ("status", status.into())])
         };
-        // Blank names pass the lax schema and are left out; the strict schema refuses them.
+        // The lax schema accepts blank names, which are ignored here; the strict schema refuses them.
         let named = settings.verification_paths.iter().filter(|path| !is_blank(&path.name));
         let paths: Vec<Value> = named.map(judge).collect();
         let status = if failed == 0 { "passed" } else { "failed" };

@@ -1,4 +1,4 @@
-//! Events as results of steps: reading them from a journal, and judging them.
+//! Events as results of steps: reads them from a journal, and verifies them.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) enum NoEvent {
     Invalid(String),
 }
 
-/// Reads the event of a result, and checks that both agree on action and time.
+/// Reads the event of a result, and checks that event and result agree on action and time.
 pub(super) fn event_of(result: &StepResult, blobs: &dyn Blobs) -> Result<Event, NoEvent> {
     let invalid = |reason: String| Err(NoEvent::Invalid(reason));
     if !result.step().starts_with(STEP_PREFIX) {
@@ -47,14 +47,14 @@ pub(super) fn step_name(action: Action) -> String {
     format!("{STEP_PREFIX}{}", action.as_str())
 }
 
-/// Returns the input of a step, as far as its event shows: the state, the action and the time.
+/// Returns the input of a step, as its event shows it: the state, the action and the time.
 pub(super) fn input_of(event: &Event) -> Value {
     let members: [(&str, Value); 3] =
         [("action", event.action.as_str().into()), ("at", event.at.into()), ("state", event.state.into())];
     members.into_iter().collect::<Object>().into()
 }
 
-/// Returns every event of a run of variables with its record: the whole log, where a state holds only a window of it.
+/// Returns every event of a run of variables with its record: the whole log, while a state holds only the newest part.
 ///
 /// # Errors
 /// [`ResumeError`] with the first record that is not an event.
@@ -76,11 +76,11 @@ pub fn events(journal: &[u8], blobs: &dyn Blobs) -> Result<Vec<(RecordIndex, Eve
     Ok(events)
 }
 
-/// Judges events: any operation may come, and each must follow from those before.
+/// Verifies events: any operation is allowed, and each event must follow from those before it.
 #[derive(Clone)]
 pub(crate) struct VariablesJudge<'a> {
     blobs: &'a dyn Blobs,
-    /// The variables so far; `None` once an event was missing, because no later one can be judged then.
+    /// The variables so far; `None` after a missing event, because no later event can be verified then.
     workspace: Option<Workspace>,
 }
 
@@ -115,7 +115,7 @@ impl Judge for VariablesJudge<'_> {
     }
 
     fn control(&mut self, _: &Control) -> Vec<Finding> {
-        // Only operations drive such a run: there is nothing to decide and no end to record.
+        // Only operations change such a run: it has no decisions and no recorded end.
         vec![Finding::new(ReasonCode::FlowViolation)]
     }
 
@@ -127,7 +127,7 @@ impl Judge for VariablesJudge<'_> {
         ARTIFACT.into()
     }
 
-    /// The run is complete when every task that nobody spawned is over.
+    /// The run is complete when every task without a parent has ended.
     fn completeness(&self) -> Completeness {
         let is_over = |state: &State| state.parent().is_some() || state.status().is_terminal();
         match &self.workspace {

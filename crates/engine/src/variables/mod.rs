@@ -1,8 +1,8 @@
 //! Runs of variables: no plan, driven from outside. Each accepted operation on variables is one step of the journal.
 //!
 //! A problem pins such a run by `settings.skill`, so its header binds the program. A step is called `vars.<action>`;
-//! its output is the event, which [`Workspace`] folds, and the same `State::apply` as for any other run applies it under
-//! the artifact `vars`. Whoever holds the journal can therefore rebuild every variable at every moment.
+//! its output is the event, which [`Workspace`] folds. `State::apply` applies the event under the artifact `vars`, as
+//! for any other run. The journal is therefore enough to rebuild every variable at every moment.
 
 mod event;
 
@@ -32,11 +32,11 @@ use crate::sink::{Sink, SinkError};
 
 /// The skill that a problem pins for a run of variables.
 pub const VARIABLES_SKILL: &str = "variables";
-/// The only version of it.
+/// The only version of [`VARIABLES_SKILL`].
 pub const VARIABLES_SKILL_VERSION: &str = "1.0.0";
 /// The artifact of every event.
 pub(crate) const ARTIFACT: &str = "vars";
-/// The beginning of every step's name.
+/// The prefix of every step's name.
 pub(crate) const STEP_PREFIX: &str = "vars.";
 
 /// A run of variables. It has no policies, so it borrows no gate.
@@ -50,8 +50,8 @@ pub trait VariableFiles: Files {
     /// [`SinkError`]; the event that refers to the value is then never recorded.
     fn store(&mut self, spill: &SpillFile) -> Result<(), SinkError>;
 
-    /// Publishes the changes of an event to the scopes that other runs share, durably, before the event is recorded here.
-    /// A crash between the two leaves the change with the others, and this run reads it from them.
+    /// Publishes the changes of an event to the scopes that other runs share, durably, before this run records the
+    /// event. After a crash between the two, the scopes have the change and this run reads it from them.
     ///
     /// # Errors
     /// [`SinkError`]; the event is then never recorded.
@@ -61,7 +61,7 @@ pub trait VariableFiles: Files {
     }
 }
 
-/// Makes the problem of a run of variables: its id, when its clock begins, and the task.
+/// Makes the problem of a run of variables from its id, its time of creation and its prompt.
 pub fn variables_problem(id: &str, created_at: &str, prompt: &str) -> Value {
     let object = |members: &[(&str, Value)]| -> Value {
         members.iter().map(|(key, value)| (*key, value.clone())).collect::<Object>().into()
@@ -76,7 +76,7 @@ pub fn variables_problem(id: &str, created_at: &str, prompt: &str) -> Value {
     ])
 }
 
-/// Checks that a problem pins the variables skill in the version that this engine has.
+/// Checks that a problem pins the variables skill in the version this engine supports.
 pub(crate) fn check_pin(problem: &ProblemSpec) -> Result<(), Finding> {
     let pin = problem.canonical().value().get("settings").and_then(|settings| settings.get("skill"));
     for (key, expected) in [("id", VARIABLES_SKILL), ("version", VARIABLES_SKILL_VERSION)] {
@@ -95,7 +95,7 @@ pub(crate) fn check_pin(problem: &ProblemSpec) -> Result<(), Finding> {
 pub struct Variables {
     plan: Plan,
     workspace: Workspace,
-    /// The state of the first event: the one meant when none is named.
+    /// The state of the first event: the default when a caller names none.
     first: Option<StateId>,
 }
 
@@ -131,7 +131,7 @@ impl Variables {
 }
 
 impl Program for Variables {
-    /// Variables return to checkpoints of their own, by steps.
+    /// Variables have checkpoints of their own, which are steps.
     type Snapshot = ();
     type Recorded = Event;
 
@@ -166,7 +166,7 @@ impl Program for Variables {
         match event_of(result, blobs) {
             Ok(event) => Ok(Some(event)),
             Err(NoEvent::Blob(error)) => Err(error.into()),
-            // A replay ends before a step that is no event; comparing bytes then points at it.
+            // A replay ends before a step that is not an event; the comparison of bytes then reports that step.
             Err(NoEvent::Invalid(_)) => Ok(None),
         }
     }
@@ -198,7 +198,7 @@ impl<'g> Run<'g, Variables> {
         Self::resume(Variables::of_journal(journal, problem)?, journal, blobs)
     }
 
-    /// Reads a run of variables back up to the record `last`, to see what it knew then.
+    /// Reads a run of variables back up to the record `last`: its variables at that time.
     ///
     /// # Errors
     /// As for [`load`](Self::load).
@@ -208,7 +208,7 @@ impl<'g> Run<'g, Variables> {
         blobs: &dyn Blobs,
         last: RecordIndex,
     ) -> Result<Self, ResumeError> {
-        // Later records, whole or damaged, do not change what the run knew then.
+        // Later records, valid or damaged, do not affect the variables at that time.
         let end = Lines::of(journal).offset(last.next()).unwrap_or(journal.len());
         Self::load(journal.get(..end).unwrap_or(journal), problem, blobs)
     }
@@ -218,7 +218,7 @@ impl<'g> Run<'g, Variables> {
         &self.program().workspace
     }
 
-    /// Returns the state that existed first.
+    /// Returns the state of the first event.
     pub fn first_state(&self) -> Option<StateId> {
         self.program().first
     }
@@ -226,16 +226,16 @@ impl<'g> Run<'g, Variables> {
     /// Returns the time of the run's clock: the moment of the last record.
     ///
     /// # Errors
-    /// [`RunError`] when that lies outside the calendar.
+    /// [`RunError`] when the time is outside the calendar.
     pub fn now(&self) -> Result<Moment, RunError> {
         self.moment(&self.book().last_time()?)
     }
 
-    /// Performs a call. An accepted one is durable, large values first, before it is answered; a refused one changes
-    /// nothing except that expired variables end.
+    /// Performs a call. An accepted call is durable, large values first, before this returns; a refused one changes
+    /// nothing, except that expired variables are removed.
     ///
     /// # Errors
-    /// [`RunError`] when something could not be stored. The run is then given up: its journal is whole, and loading it
+    /// [`RunError`] when something could not be stored. The run is then dropped: its journal is valid, and loading it
     /// again shows whether the record was appended.
     pub fn call(
         mut self,
@@ -267,7 +267,7 @@ impl<'g> Run<'g, Variables> {
     /// Appends an event that another run recorded at the same position.
     ///
     /// # Errors
-    /// [`RunError`] when the event does not follow, or is of another time than the clock of this run shows.
+    /// [`RunError`] when the event does not follow, or its time is not the time of this run's clock.
     pub fn carry(&mut self, event: &Event, sink: &mut dyn Sink) -> Result<(), RunError> {
         let at = self.book().next_time()?;
         let now = self.moment(&at)?;

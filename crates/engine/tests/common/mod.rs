@@ -1,10 +1,10 @@
-//! Real journals to tamper with.
+//! Real journals for tests that alter them.
 
 use hence_canon::parse;
 use hence_engine::{Engine, MemorySink, Reason, Request, Run, Sink};
 use hence_state::Profile;
 
-/// Runs a problem whose loop goes round so often and returns its journal.
+/// Runs a problem whose loop has the given number of iterations, and returns its journal.
 pub(crate) fn journal(iterations: u32, profile: Profile) -> Vec<u8> {
     let problem = format!(
         r#"{{"version":"1.0.0","id":"täst","created_at":"2026-02-02T00:00:00Z",

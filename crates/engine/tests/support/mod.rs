@@ -1,11 +1,11 @@
-//! Running problems in memory.
+//! Runs of problems in memory.
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by tests, each of which uses part of it")]
 
 use hence_canon::{Value, parse};
 use hence_engine::{Engine, Finished, MemorySink, Reason, Request, Run, Sink};
 use hence_state::Profile;
 
-/// A problem with the given settings and evidence items.
+/// Returns a problem with the given settings and evidence items.
 pub(crate) fn problem(settings: &str, evidence: usize) -> Value {
     let items: Vec<String> = (0..evidence).map(|item| format!(r#"{{"id":"e{item}"}}"#)).collect();
     let json = format!(
@@ -17,7 +17,7 @@ pub(crate) fn problem(settings: &str, evidence: usize) -> Value {
     parse(json.as_bytes()).unwrap()
 }
 
-/// A loop over evidence that stops at a count.
+/// Returns the settings of a loop over evidence that stops at a count.
 pub(crate) fn looping(stop_at: u64, max_iterations: u64, batch: u64) -> String {
     format!(
         r#"{{"evidence_required":true,"evidence_batch":{batch},"loop":{{"enabled":true,"start_step":"AcquireEvidence",
@@ -36,7 +36,7 @@ pub(crate) fn run(engine: &Engine, problem: &Value, profile: Profile) -> (Memory
     (sink, finished)
 }
 
-/// The lines of a journal, parsed.
+/// Returns the lines of a journal, parsed.
 pub(crate) fn records(journal: &[u8]) -> Vec<Value> {
     journal
         .split(|byte| *byte == b'\n')
@@ -45,7 +45,7 @@ pub(crate) fn records(journal: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// What a pointer names, as canonical text.
+/// Returns the value at a pointer, as canonical text.
 pub(crate) fn at(value: &Value, pointer: &str) -> String {
     value.pointer(&pointer.parse().unwrap()).map_or("nothing".to_owned(), Value::to_string)
 }
