@@ -1,8 +1,8 @@
 //! Nested runs: each is a run of its own, linked to the run that started it.
 //!
-//! A nested skill is executed inside the step that uses it. When it has ended, its outcomes are written as a journal of their
-//! own, whose problem names the parent; the parent's record names it by id and head. After a crash in between the same bytes
-//! are written again: they follow from the replies in the call log.
+//! A nested skill is executed inside the step that uses it. When it has ended, its outcomes are written as a journal
+//! of their own, whose problem names the parent; the parent's record names the nested run by id and head. After a
+//! crash in between, the same bytes are written again: they follow from the replies in the call log.
 
 use std::sync::Arc;
 
@@ -21,33 +21,33 @@ use crate::program::SkillProgram;
 /// A nested run that has ended.
 #[derive(Clone, Debug)]
 pub struct ChildRun {
-    /// Its id.
+    /// The id of the run.
     pub id: Arc<str>,
-    /// Its problem, which names the parent.
+    /// The problem of the run, which names the parent.
     pub problem: Canonical,
-    /// Its skill.
+    /// The skill of the run.
     pub skill: Canonical,
-    /// Its journal.
+    /// The journal of the run.
     pub journal: Vec<u8>,
-    /// Its large values.
+    /// The large values of the run.
     pub blobs: Vec<Vec<u8>>,
-    /// The head of its journal.
+    /// The head of the journal.
     pub head: Head,
 }
 
 /// The documents of nested skills, and the store of their runs.
 pub trait ChildRuns: Sync {
-    /// Returns the document of a skill that may be nested; `None` leaves runs of it without a journal of their own.
+    /// Returns the document of a skill that may be nested; with `None`, runs of the skill get no journal of their own.
     fn source(&self, skill: &str) -> Option<Canonical>;
 
     /// Stores a run durably. Storing it again changes nothing.
     ///
     /// # Errors
-    /// [`SinkError`]; the step that nests it then has no outcome.
+    /// [`SinkError`]; the step that nests the run then has no outcome.
     fn store(&self, child: &ChildRun) -> Result<(), SinkError>;
 }
 
-/// Stores no nested runs: for replays, and for hosts without a store.
+/// A set without documents that stores no runs: for replays, and for hosts without a store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoChildRuns;
 
@@ -61,19 +61,19 @@ impl ChildRuns for NoChildRuns {
     }
 }
 
-/// The facts that a run hands down to the runs it nests.
+/// The properties of a run that its nested runs inherit.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) run: Arc<str>,
-    /// How often the run was rolled back.
+    /// The number of rollbacks of the run.
     pub(crate) rollbacks: u64,
     pub(crate) created_at: Timestamp,
     pub(crate) pinned: Pinned,
 }
 
 impl Family {
-    /// Names a run of the family. A step that is executed again after a rollback nests other runs than before; the runs that
-    /// the journal names already stay.
+    /// Returns the id of a nested run. A step that is executed again after a rollback nests runs with other ids than
+    /// before, because the journal still names the earlier runs.
     fn name(&self, id: &Arc<str>) -> Arc<str> {
         match id.strip_prefix(&*self.run).filter(|below| self.rollbacks > 0 && !below.is_empty()) {
             Some(below) => format!("{}~{}{below}", self.run, self.rollbacks).into(),
@@ -83,7 +83,7 @@ impl Family {
 }
 
 impl ChildRun {
-    /// Writes a nested run as a journal; `None` when it could not even begin.
+    /// Writes a nested run as a journal; `None` when the run could not start.
     pub(crate) fn of(run: &NestedRun, source: Canonical, family: &Family, host: &dyn Host) -> Option<Self> {
         let id = family.name(run.run_id.as_ref()?);
         let skill = Skill::read(&parse(source.bytes()).ok()?).skill?;
@@ -123,7 +123,7 @@ impl ChildRun {
         Some(Self { id, problem: Canonical::of(&problem), skill: source, journal, blobs, head })
     }
 
-    /// Returns the link by which the parent's record names it.
+    /// Returns the link by which the parent's record names the nested run.
     pub(crate) fn link(&self) -> Value {
         let members = [("run", Value::from(self.id.clone())), ("head", self.head.to_string().into())];
         Object::from_iter(members).into()

@@ -1,7 +1,7 @@
-//! Comparing runs that belong together.
+//! Comparison of linked runs.
 //!
-//! A journal is verified by itself. What it says of another one — that it begins as that one did, that a nested run ended
-//! so — can be checked by who has both.
+//! A journal is verified by itself. A statement about another journal, such as the shared beginning of a fork or the
+//! head of a nested run, is checked by comparing the two.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::links::Origin;
 /// The difference between a linked run and the run that was named.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// It ends too early.
+    /// The run has fewer records than named.
     #[error("it has {found} records, and {named} are named")]
     TooShort {
         /// The number of records that are named.
@@ -26,7 +26,7 @@ pub enum LinkError {
         /// The number of records it has.
         found: RecordCount,
     },
-    /// Its chain does not hold as far as it was named.
+    /// The chain is broken before the named record.
     #[error("its record {line} does not hold: {reasons}")]
     Broken {
         /// The line, from 0.
@@ -34,30 +34,31 @@ pub enum LinkError {
         /// The checks that fail.
         reasons: String,
     },
-    /// It holds, and is not the one that was named.
+    /// The chain holds, but the record has another hash than named.
     #[error("its record {index} has the hash {}, named is {}", .found.short(), .named.short())]
     OtherRecord {
-        /// The record.
+        /// The index of the record.
         index: RecordIndex,
         /// The hash that is named.
         named: Digest,
-        /// The hash it has.
+        /// The hash of the record.
         found: Digest,
     },
-    /// A result that should be shared is not there, or another one.
+    /// A shared result is missing, or differs.
     #[error("the result of step `{step}` in its record {index} is not the one that was carried over")]
     OtherResult {
         /// The step.
         step: Arc<str>,
-        /// The record of the origin.
+        /// The record of the origin that holds the result.
         index: RecordIndex,
     },
-    /// A line is no record.
+    /// A line is not a record.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
 
-/// Checks that a journal begins with the records a head names, and that their chain holds. More may follow.
+/// Checks that a journal begins with the records a head names, and that their chain holds. More records may follow.
+/// Returns the named records.
 ///
 /// # Errors
 /// [`LinkError`] when it does not.
@@ -91,7 +92,7 @@ pub fn begins_with(journal: &[u8], head: Head) -> Result<&[u8], LinkError> {
 /// remarks of policies may differ.
 ///
 /// # Errors
-/// [`LinkError`] with the first thing that is not the same.
+/// [`LinkError`] with the first difference.
 pub fn compare_origin(fork: &[u8], named: &Origin, origin: &[u8]) -> Result<u64, LinkError> {
     let records = RecordCount::new(named.record.saturating_add(1));
     let beginning = begins_with(origin, Head { hash: named.hash, records })?;
@@ -115,7 +116,7 @@ pub fn compare_origin(fork: &[u8], named: &Origin, origin: &[u8]) -> Result<u64,
     Ok(shared.len() as u64)
 }
 
-/// Returns whether two results are the same but for their times and the remarks of policies.
+/// Returns whether two results are equal except for their times and the remarks of policies.
 pub fn is_same_result(one: &StepResult, other: &StepResult) -> bool {
     let (one, other) = (attempt(one), attempt(other));
     one.step() == other.step()

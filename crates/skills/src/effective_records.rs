@@ -11,13 +11,13 @@ use hence_state::StepResult;
 /// A record that is in effect.
 #[derive(Clone, Debug)]
 pub struct EffectiveRecord {
-    /// Its index in the journal.
+    /// The index of the record in the journal.
     pub index: RecordIndex,
-    /// Its hash.
+    /// The hash of the record.
     pub hash: Digest,
-    /// Its kind.
+    /// The kind of the record.
     pub kind: RecordKind,
-    /// Its result.
+    /// The result in the record.
     pub result: StepResult,
 }
 

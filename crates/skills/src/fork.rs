@@ -1,8 +1,8 @@
-//! Forking a run: another one that shares everything before a step.
+//! Forks: a new run that shares the results of another run before a step.
 //!
-//! The results before the step are recorded again after another header; nothing is executed for them. The problem of the
-//! fork names its origin and the last record it shares, by its hash. In a run with policies the results are judged again, by
-//! the policies that judged them then.
+//! The results before the step are recorded again after a new header; nothing is executed for them. The problem of the
+//! fork names its origin and the hash of the last shared record. In a run with policies the results are judged again,
+//! by the policies that judged them in the origin.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::links::Origin;
 use crate::program::{SkillProgram, SkillRun};
 use crate::recorded_outcome::{self, RecordedOutcomeError};
 
-/// A run that cannot be forked at a step.
+/// The reason why a run cannot be forked at a step.
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
     /// The skill has no such step.
     #[error("the skill has no step `{0}`")]
     NoSuchStep(Arc<str>),
-    /// Something before the step has no outcome.
+    /// A step before the fork has no outcome.
     #[error("step `{missing}` comes before `{from}`, and the run has no result of it")]
     NotReached {
         /// The step to fork from.
@@ -33,7 +33,7 @@ pub enum ForkError {
         /// The step without a result.
         missing: Arc<str>,
     },
-    /// The other skill differs before the step, so what was recorded would not follow from it.
+    /// The other skill differs before the step, so the recorded outcomes would not follow from it.
     #[error("step `{step}` comes before `{from}` and is not the same in both skills")]
     Differs {
         /// The step to fork from.
@@ -41,7 +41,7 @@ pub enum ForkError {
         /// The first step that differs.
         step: Arc<str>,
     },
-    /// Policies block a result that is to be shared.
+    /// Policies block a result that would be shared.
     #[error("step `{step}` is to be shared, and the policies block it: {why}")]
     Blocked {
         /// The step.
@@ -49,7 +49,7 @@ pub enum ForkError {
         /// The violations.
         why: String,
     },
-    /// Policies blocked an attempt that is to be shared, and now they do not.
+    /// Policies blocked a shared attempt in the origin and do not block it now.
     #[error("an attempt of step `{0}` was blocked and would not be now")]
     NotBlocked(Arc<str>),
     /// A shared record cannot be read.
@@ -63,7 +63,7 @@ pub enum ForkError {
     /// A value cannot be set.
     #[error(transparent)]
     Set(#[from] InvalidIntervention),
-    /// The new run cannot begin.
+    /// The new run cannot start.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A record could not be appended.
@@ -83,7 +83,7 @@ pub enum Carried {
 }
 
 impl Carried {
-    /// Reads a record in effect.
+    /// Reads a record in effect as a record to append again.
     ///
     /// # Errors
     /// [`ForkError::Unreadable`] when it cannot be read.
@@ -105,10 +105,10 @@ impl Carried {
     }
 }
 
-/// Returns how many outcomes of a run a fork from a step shares.
+/// Returns the number of outcomes that a fork from a step shares.
 ///
 /// # Errors
-/// [`ForkError`] when the step is not there, something before it has no outcome, or the skills differ before it.
+/// [`ForkError`] when the step does not exist, a step before it has no outcome, or the skills differ before it.
 pub fn shared_before(
     origin: &Prepared,
     outcomes: &[StepOutcome],
@@ -136,8 +136,8 @@ pub fn shared_before(
     Ok(before.len())
 }
 
-/// Returns the records that a fork with so many shared outcomes shares: everything in effect up to the last outcome, and in
-/// any case the policies at the beginning.
+/// Returns the records that a fork shares, given the number of shared outcomes: all records in effect up to the last
+/// outcome, and in any case the policies at the beginning.
 pub fn shared_records(effective: &[EffectiveRecord], outcomes: usize) -> &[EffectiveRecord] {
     let policies = effective.iter().take_while(|one| one.kind == RecordKind::Policies).count();
     let mut steps = effective.iter().enumerate().filter(|(_, one)| one.kind == RecordKind::Step);
@@ -155,8 +155,8 @@ fn in_plan_order(prepared: &Prepared) -> impl Iterator<Item = &Step> {
 /// `open_gate` opens the gate of the fork, where its problem pins policies.
 ///
 /// # Errors
-/// [`ForkError`] when the records do not belong to the skill, the policies judge them otherwise than they did, or what the
-/// fork sets cannot be set.
+/// [`ForkError`] when the records do not belong to the skill, the policies judge them differently than before, or a
+/// value that the fork sets is refused.
 pub fn carry_over<'g, 'a>(
     program: SkillProgram<'a>,
     shared: &[Carried],
@@ -188,7 +188,8 @@ pub fn carry_over<'g, 'a>(
     Ok(run)
 }
 
-/// Checks what the fork sets. It is set with the last outcome, so the memory before that is asked.
+/// Checks the values that the fork sets. They are set together with the last shared outcome, so the check uses the
+/// memory after that outcome.
 fn check_change(program: &SkillProgram<'_>, last: Option<&StepOutcome>) -> Result<(), ForkError> {
     let change = program.pinned().links.origin.as_ref().and_then(Origin::intervention);
     let Some(change) = change else { return Ok(()) };
@@ -202,7 +203,7 @@ fn check_change(program: &SkillProgram<'_>, last: Option<&StepOutcome>) -> Resul
 
 fn carry(run: &mut SkillRun<'_, '_>, outcome: &StepOutcome, sink: &mut dyn Sink) -> Result<(), ForkError> {
     let (program, book) = run.parts();
-    // The shared outcome settles what was blocked before.
+    // The shared outcome replaces the blocked attempt before it.
     program.forget_blocked(&outcome.step_id);
     match program.commit(book, outcome.clone(), sink)? {
         Ok(()) => Ok(()),

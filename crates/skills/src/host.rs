@@ -14,11 +14,11 @@ pub enum Effect {
     Reads,
     /// It may change something outside the run. Its intent is on disk before the call is made.
     Acts,
-    /// It asks a person, who may take days.
+    /// The call asks a person, who may take days to answer.
     Asks,
 }
 
-/// A set of capabilities that runs can be driven with.
+/// A set of capabilities that steps can call.
 ///
 /// A host is shared by the threads of a run; each executes its steps through a worker of its own.
 pub trait Host: Registry + Sync {

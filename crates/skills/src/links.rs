@@ -8,11 +8,11 @@ use hence_cognition::run::Intervention;
 /// The links of a run. The problem names them, so the header binds them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Links {
-    /// The skills it may nest.
+    /// The skills the run may nest.
     pub nested: Vec<NestedPin>,
     /// The levels of skills that may run below the outermost, if there is a limit of its own.
     pub max_depth: Option<u32>,
-    /// The run that nests it.
+    /// The step that nests the run.
     pub parent: Option<Parent>,
     /// The run it was forked from.
     pub origin: Option<Origin>,
@@ -43,9 +43,9 @@ pub struct Parent {
 /// The position at which a fork begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// The run it was forked from.
+    /// The run that was forked.
     pub run: Arc<str>,
-    /// The last record of it that was carried over.
+    /// The index of the last shared record.
     pub record: u64,
     /// The hash of that record.
     pub hash: Digest,
@@ -56,7 +56,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns what the fork changes, if it changes anything.
+    /// Returns the values that the fork sets, if there are any.
     pub(crate) fn intervention(&self) -> Option<Intervention> {
         let change = || Intervention { before: self.from.clone(), set: self.set.clone() };
         (!self.set.is_empty()).then(change)
@@ -96,7 +96,7 @@ impl Origin {
 }
 
 impl Links {
-    /// Returns how deep the run itself is nested: 0 for an outermost one.
+    /// Returns the nesting depth of the run: 0 for an outermost one.
     pub(crate) fn depth(&self) -> u32 {
         self.parent.as_ref().map_or(0, |parent| parent.depth)
     }

@@ -108,12 +108,12 @@ impl NewSkillRun {
 }
 
 impl Pinned {
-    /// Reads what a problem pins; `None` when it pins no skill.
+    /// Reads the skill that a problem pins; `None` when it pins no skill.
     pub fn of(problem: &ProblemSpec) -> Option<Self> {
         Self::of_value(problem.canonical().value())
     }
 
-    /// Reads what a problem document pins; `None` when it pins no skill.
+    /// Reads the skill that a problem document pins; `None` when it pins no skill.
     pub fn of_value(problem: &Value) -> Option<Self> {
         let settings = problem.get("settings")?;
         let pin = settings.get("skill")?;
@@ -146,7 +146,7 @@ impl Pinned {
         })
     }
 
-    /// Makes the request the interpreter takes.
+    /// Makes the request for the interpreter.
     ///
     /// # Errors
     /// [`InvalidFrame`] when the frame is not an object of the frame's fields.

@@ -8,7 +8,7 @@ use hence_cognition::skill::{Flow, Skill, Step, Uses};
 
 use crate::host::{Effect, Host};
 
-/// Tells whether running a skill may call anything but pure functions, gates and nested skills included.
+/// Returns whether running a skill may call anything but pure functions. Gates and nested skills are included.
 pub fn reaches_out(skill: &Skill, host: &dyn Host) -> bool {
     let mut seen = BTreeSet::new();
     reaches(skill, host, &mut seen)
@@ -21,7 +21,7 @@ fn reaches(skill: &Skill, host: &dyn Host, seen: &mut BTreeSet<Arc<str>>) -> boo
             needs_person(&id, host)
                 || gates.into_iter().chain([id]).any(|id| host.effect(&id) != Effect::Pure)
         }
-        // A skill that is seen again is being looked at already.
+        // Each nested skill is examined once.
         Uses::Skill(id) => {
             seen.insert(id.clone()) && host.skill(&id).is_none_or(|nested| reaches(&nested, host, seen))
         }

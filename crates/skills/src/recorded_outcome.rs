@@ -1,4 +1,4 @@
-//! Outcomes of steps as results of records, and back.
+//! Conversion of step outcomes to results of records, and back.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl RecordedOutcome {
     }
 }
 
-/// Makes the result of an outcome whose output, if it has one, is stored already.
+/// Makes the result of an outcome whose output, if any, is already stored.
 pub(crate) fn result(
     step: &Arc<str>,
     input: &Value,
@@ -77,7 +77,7 @@ pub(crate) fn result(
 /// Reads an outcome back from a result.
 ///
 /// # Errors
-/// [`RecordedOutcomeError`] when it holds none.
+/// [`RecordedOutcomeError`] when the result holds no outcome.
 pub fn read(result: &StepResult, blobs: &dyn Blobs) -> Result<StepOutcome, RecordedOutcomeError> {
     let value = match result.outcome().output() {
         Some(output) => hence_engine::resolve(output, blobs)?,

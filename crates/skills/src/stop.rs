@@ -1,14 +1,14 @@
-//! Stopping a run before its end.
+//! Requests to stop a run before its end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says whether a run is to stop. Calls under way are waited for; nothing new is begun.
+/// A request to stop a run. Running calls finish; no new call starts.
 pub trait Stop: Sync {
-    /// Returns whether the run is to stop.
+    /// Returns whether the run should stop.
     fn is_wanted(&self) -> bool;
 }
 
-/// Never stops.
+/// A run without a request to stop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeverStop;
 

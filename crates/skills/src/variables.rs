@@ -29,12 +29,12 @@ pub struct SkillVariables {
     state: StateId,
     now: Moment,
     events: Vec<(RecordIndex, Event)>,
-    /// Large values, by the path their reference names.
+    /// Large values, by the path in their reference.
     large: BTreeMap<StorePath, Arc<[u8]>>,
 }
 
 impl SkillVariables {
-    /// Begins with the skill's task as `prompt`.
+    /// Makes the store of a new run, with the skill's task as `prompt`.
     pub(crate) fn begin(problem: &ProblemSpec) -> Result<Self, Refusal> {
         let prompt = problem.canonical().value().get("inputs").and_then(|inputs| inputs.get("prompt"));
         let init = Init { prompt: Some(prompt.cloned().unwrap_or_default()), ..Init::default() };
@@ -50,7 +50,7 @@ impl SkillVariables {
         Ok(begun)
     }
 
-    /// Returns whether a skill says anything about its variables.
+    /// Returns whether a step of the skill declares variables.
     pub(crate) fn are_declared(skill: &Skill) -> bool {
         skill.steps.iter().any(|step| step.variables.is_some())
     }
@@ -60,12 +60,12 @@ impl SkillVariables {
         &self.workspace
     }
 
-    /// Returns the one state there is.
+    /// Returns the only state of the store.
     pub fn state(&self) -> StateId {
         self.state
     }
 
-    /// Returns when the last of them changed, by the run's clock.
+    /// Returns the time of the last step that was applied, by the run's clock.
     pub fn now(&self) -> Moment {
         self.now
     }
@@ -75,10 +75,10 @@ impl SkillVariables {
         &self.events
     }
 
-    /// Returns the variables after the writes of a step, or the rule that refuses them.
+    /// Returns the variables after the writes of a step.
     ///
     /// # Errors
-    /// [`Refusal`].
+    /// [`Refusal`] with the rule that a write breaks.
     pub(crate) fn after(
         &self,
         step: &Step,
@@ -91,20 +91,20 @@ impl SkillVariables {
         let mut names: Vec<&str> =
             outcome.writes.iter().filter_map(|text| text.strip_prefix(NAMESPACE)).collect();
         names.dedup();
-        // The answer seals the store, so it comes last of what one step writes.
+        // The final answer seals the store, so a step writes it last.
         names.sort_by_key(|name| *name == Name::final_answer().as_str());
         for name in names {
             let Some(value) = memory.vars().get(name) else { continue };
             let set = declared(step, name, value);
             after.call(&Call::On { state: self.state, op: Op::Set(set) }, now, index)?;
         }
-        // What is past its time goes with the record that moved the clock, whether or not it wrote anything.
+        // Variables expire with the record that moved the clock, whether or not its step wrote anything.
         after.call(&Call::On { state: self.state, op: Op::List }, now, index)?;
         after.now = now;
         Ok(after)
     }
 
-    /// Returns the names whose time ended on the way to `later`.
+    /// Returns the names of the variables that expired between `self` and `later`.
     pub(crate) fn gone_in(&self, later: &Self) -> Vec<Name> {
         let view = later.workspace.state_view(later.state);
         let is_gone = |name: &&Name| view.is_some_and(|view| view.find(name).is_none());
@@ -135,7 +135,7 @@ impl SkillVariables {
     }
 
     fn record(&mut self, index: RecordIndex, event: Event) {
-        // What was decided against a workspace applies to it.
+        // An event that was decided on a workspace applies to that workspace.
         let applied = apply(&mut self.workspace, &event);
         debug_assert!(applied.is_ok(), "{applied:?}");
         self.events.push((index, event));
@@ -148,7 +148,7 @@ impl Files for SkillVariables {
     }
 }
 
-/// Makes the write of a variable as its step declares it.
+/// Makes the write of a variable, with the type, scope and lifetime that its step declares.
 fn declared(step: &Step, name: &str, value: &Value) -> Set {
     let all = step.variables.as_deref().unwrap_or_default();
     let found = all.iter().find(|declared| &*declared.name == name);
@@ -172,7 +172,7 @@ fn moment(at: &Timestamp) -> Result<Moment, Refusal> {
     })
 }
 
-/// A refused write as the failure of its step.
+/// Returns the failure of a step whose write was refused.
 pub(crate) fn failure(refusal: &Refusal) -> Failure {
     let message = format_args!("{refusal} [{}, {}]", refusal.code(), refusal.rule());
     Failure::new(ErrorClass::OutputMapping, message)

@@ -1,5 +1,5 @@
-//! Intents, crashes and people: whatever is cut off where, nothing that has a result is done again, and nothing that may
-//! have happened is done twice behind anybody's back.
+//! Intents, crashes and answers: wherever a run is cut off, no call with a recorded reply is made again, and no call
+//! that acts is repeated without the rule for undecided calls.
 
 #![allow(
     clippy::unwrap_used,
@@ -30,7 +30,7 @@ use hence_skills::{
 use hence_state::{ProblemSpec, Status};
 use support::{Made, Worker, document, made, new_run};
 
-/// Something that happened, in the order in which it did.
+/// An event of a run, in the order of their occurrence.
 #[derive(Clone, Debug)]
 enum Event {
     Record(Vec<u8>),
@@ -51,7 +51,8 @@ impl Events {
     }
 }
 
-/// `act` changes the world, `look` reads it, `ask` asks a person, `flaky` acts and fails the first time, `echo` is pure.
+/// Capabilities: `act` changes the world, `look` reads it, `ask` asks a person, `flaky` acts and fails the first time,
+/// `echo` is pure.
 #[derive(Default)]
 struct World {
     events: Events,
@@ -107,7 +108,7 @@ impl support::World for World {
     }
 }
 
-/// What is on disk: the journal, and the lines beside it.
+/// The bytes on disk: the journal and the call log.
 #[derive(Clone, Default)]
 struct Disk {
     journal: Vec<u8>,
@@ -115,7 +116,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// Returns what is there, and what has happened, when the process dies behind `count` events.
+    /// Returns the bytes on disk and the effects so far when the process dies after `count` events.
     fn after(events: &[Event], count: usize) -> (Self, Vec<String>) {
         let (mut disk, mut effects) = (Self::default(), Vec::new());
         for event in &events[..count] {
@@ -156,7 +157,7 @@ struct Case {
     recovery: &'static str,
 }
 
-/// How a run went on, and what it left.
+/// The outcome of driving a run, and the bytes it left.
 struct Went {
     disk: Disk,
     events: Vec<Event>,
@@ -189,7 +190,7 @@ impl Case {
         self.go_until(disk, &NeverStop)
     }
 
-    /// Goes on from what is on disk.
+    /// Continues a run from the bytes on disk.
     fn go_until(&self, disk: &Disk, stop: &dyn Stop) -> Went {
         let events = Events::default();
         let world = World { events: events.clone(), recovery: self.recovery };
@@ -260,7 +261,7 @@ const EFFECTS: &str = r#"[
     {"id": "nested", "uses": "skill:inner", "input": {"x": 7}, "output": {"x": "outputs.x"}}
 ]"#;
 
-/// How often each effect happened.
+/// Counts how often each effect happened.
 fn counted(effects: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     effects.into_iter().for_each(|key| *counts.entry(key).or_default() += 1);
@@ -281,7 +282,7 @@ fn a_crash_at_every_point_with_recovery_retry_ends_in_the_same_bytes() {
         assert!(went.disk.journal == whole.disk.journal, "behind {count} events");
         let counts = counted(before.into_iter().chain(went.effects()));
         assert_eq!(counts.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>());
-        // Only a call that was under way may happen twice, and it carries the same idempotency key.
+        // Only a call that was in progress may happen twice, and it has the same idempotency key.
         assert!(counts.values().all(|times| *times <= 2), "behind {count} events: {counts:?}");
     }
 }
@@ -297,7 +298,7 @@ fn a_crash_at_every_point_with_recovery_ask_does_nothing_twice() {
         let mut all = before.clone();
         let mut went = case.go(&disk);
         all.extend(went.effects());
-        // Whoever is asked looks outside: what did not happen is made again, what did is not.
+        // The person who is asked looks outside: a call that did not happen is retried, a call that happened is not.
         while went.status.is_none() {
             let history = went.history();
             let open: Vec<_> = history.undecided().cloned().collect();
@@ -329,7 +330,7 @@ fn wanted_by(disk: &Disk, key: &str) -> Vec<String> {
     lines.filter_map(intent).chain([key.to_owned()]).collect()
 }
 
-/// Returns what a call gave in an undisturbed run.
+/// Returns the answer that confirms a call, with its reply in an undisturbed run.
 fn done(whole: &Went, key: &str) -> Answer {
     match whole.history().status(key) {
         Some(CallStatus::Replied(Ok(reply))) => Answer::Done(reply.output.as_object().unwrap().clone()),
@@ -372,7 +373,7 @@ fn pure_and_reading_calls_write_no_intents_and_every_act_is_durable_before_it_ha
         }
     }
     assert_eq!((intended.len() as u64, whole.durable), (9, 9));
-    // Two attempts want the same thing.
+    // Two attempts have the same idempotency key.
     let distinct: std::collections::BTreeSet<_> = intended.iter().map(|(_, key)| key).collect();
     assert_eq!(distinct.len(), 8);
 }
@@ -392,7 +393,7 @@ fn a_run_waits_for_an_answer_and_goes_on_without_doing_anything_again() {
     assert!(matches!(&went.pause, Some(Pause::Waiting(waiting)) if waiting.len() == 1), "{:?}", went.pause);
     assert_eq!(went.effects().len(), 2, "what does not need the answer is done");
     let key = went.history().questions().next().unwrap().0.key.clone();
-    // Taken up without an answer it waits again, and does nothing.
+    // Resumed without an answer, the run waits again and does nothing.
     let again = case.go(&went.disk);
     assert!(again.pause.is_some() && again.effects().is_empty());
     let mut disk = again.disk;
@@ -403,7 +404,7 @@ fn a_run_waits_for_an_answer_and_goes_on_without_doing_anything_again() {
     assert_eq!((ended.status, ended.effects().len()), (Some(Status::Completed), 1));
     let journal = String::from_utf8(ended.disk.journal.clone()).unwrap();
     assert!(journal.contains(r#""value":"yes""#), "the answer is in the record");
-    // The record alone is enough: replay asks nobody.
+    // The journal is enough: a replay asks no one.
     let world = World { recovery: "ask", ..World::default() };
     let program = SkillProgram::new(case.problem.clone(), &case.prepared, &case.source, &world).unwrap();
     let found = replay(program, &Evidence::of_journal(&ended.disk.journal, &NoBlobs)).unwrap();
@@ -457,7 +458,7 @@ fn a_stopped_run_begins_nothing_and_goes_on_later() {
     let stopped = case.go_until(&Disk::default(), &AtomicBool::new(true));
     assert!(matches!(stopped.pause, Some(Pause::Stopped)) && stopped.effects().is_empty());
     assert!(case.go(&stopped.disk).disk.journal == whole.disk.journal);
-    // Stopped somewhere in the middle: calls under way end, and nothing is lost or done again.
+    // A run that is stopped in the middle: running calls finish, and nothing is lost or done again.
     struct After(Mutex<u64>, u64);
     impl Stop for After {
         fn is_wanted(&self) -> bool {

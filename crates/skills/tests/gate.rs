@@ -1,4 +1,4 @@
-//! Skills under policies: what is blocked is recorded, asked anew when it is tried again, and replayed to the byte.
+//! Skills with policies: a blocked step is recorded, called again on a retry, and replayed to the byte.
 
 #![allow(
     clippy::unwrap_used,
@@ -30,7 +30,7 @@ use hence_skills::{
 use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult};
 use support::{Made, Worker, made, new_run};
 
-/// `test` says how often it was asked, and is recorded; `echo` gives its input back.
+/// Capabilities: `test` returns how often it was called, and is recorded; `echo` returns its input.
 #[derive(Default)]
 struct World(AtomicU64);
 
@@ -64,7 +64,7 @@ impl support::World for World {
     }
 }
 
-/// Blocks `test` while it says a smaller number than the policies ask for.
+/// A gate that blocks `test` while it returns a smaller number than the policies ask for.
 struct AtLeast(u64);
 
 impl Gate for AtLeast {
@@ -270,7 +270,7 @@ fn a_step_that_is_blocked_whatever_it_gives_is_not_executed() {
     assert!(blocked.is_some());
     assert_eq!(world.0.load(Ordering::SeqCst), 0, "nothing was called");
     case.holds(&sink, Completeness::Incomplete);
-    // Once it may be executed, it is, and then what it gave is judged.
+    // When the step is allowed, it is executed, and its result is judged.
     let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(2)));
     assert_eq!(blocked.unwrap().why(), "1 < 2");
     let (sink, blocked) = case.resume(&world, sink, None);

@@ -1,4 +1,4 @@
-//! Runs that belong to others: nested runs with journals of their own, and forks.
+//! Linked runs: nested runs with journals of their own, and forks.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +29,8 @@ use hence_skills::{
 use hence_state::{ProblemSpec, Profile, ReasoningState, Status, StepResult};
 use support::{Made, Worker, made, new_run, skill};
 
-/// `echo` is pure; `ask` is recorded; `guarded` is pure behind a recorded gate; `soft` is denied by a gate that degrades.
+/// Capabilities: `echo` is pure; `ask` is recorded; `guarded` is pure with a recorded gate before it; `soft` is denied
+/// by a gate that degrades.
 #[derive(Default)]
 struct World {
     calls: Mutex<Vec<String>>,
@@ -188,7 +189,7 @@ fn a_nested_run_has_a_journal_of_its_own_and_parent_and_child_name_each_other() 
             journal.contains(&format!(r#"{{"head":"{}","run":"{}"}}"#, child.head, child.id)),
             "{journal}"
         );
-        // The child is a run as any other: its chain holds, it verifies, it replays, and it names its parent.
+        // The child is an ordinary run: its chain holds, it verifies, it replays, and it names its parent.
         assert!(check_chain(&child.journal, NonZeroUsize::MIN).outcome.holds());
         let problem = Arc::new(ProblemSpec::decode(child.problem.value(), &Profile::STRICT).unwrap());
         let prepared = Prepared::of(&skill(&child.skill), &World::default()).unwrap();
@@ -285,7 +286,7 @@ fn a_fork_shares_what_came_before_and_goes_on_with_what_was_set() {
     assert!(journal.contains(r#""x":5"#), "the value that was set is read from there on");
     assert_eq!(forked.replays(&sink.journal), None);
     assert!(forked.spec(&sink.journal).0.holds());
-    // Taken up anywhere, the fork still sees what was set.
+    // Resumed at any record, the fork still sees the value that was set.
     let ends: Vec<usize> =
         (0..sink.journal.len()).filter(|at| sink.journal[*at] == b'\n').map(|at| at + 1).collect();
     for end in &ends[2..] {
@@ -350,7 +351,8 @@ fn outputs_that_nobody_wrote_end_the_run_under_a_name_of_their_own() {
     assert!(case.spec(&sink.journal).0.holds());
 }
 
-/// Writes a journal anew with one outcome altered: every hash is right, and what it says does not follow.
+/// Writes a journal again with one outcome altered: every hash is right, but the records do not follow from each
+/// other.
 fn recomputed(case: &Case, journal: &[u8], alter: impl Fn(&str) -> String) -> Vec<u8> {
     let (header, reader) = Reader::open(journal).unwrap();
     let mut written = journal.split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
@@ -405,7 +407,7 @@ fn a_recomputed_chain_that_does_not_follow_is_found_by_what_the_skill_says() {
     let (_, sink) = case.run(&World::default(), &Kept::default());
     let honest = recomputed(&case, &sink.journal, str::to_owned);
     assert!(honest == sink.journal, "writing it anew without a change gives the same bytes");
-    // A pure step gives another result: the chain holds, a replay finds it.
+    // A pure step with another result: the chain holds, a replay detects it.
     let swapped = recomputed(&case, &sink.journal, |text| {
         if text.contains(r#""step_id":"b""#) {
             text.replace(r#""produced":{"x":1}"#, r#""produced":{"x":2}"#)
@@ -415,12 +417,12 @@ fn a_recomputed_chain_that_does_not_follow_is_found_by_what_the_skill_says() {
     });
     assert!(swapped != sink.journal && check_chain(&swapped, NonZeroUsize::MIN).outcome.holds());
     assert_eq!(case.replays(&swapped), Some(2));
-    // An outcome of another step: the order of the skill finds it.
+    // An outcome of another step: the order of the skill detects it.
     let renamed =
         recomputed(&case, &sink.journal, |text| text.replace(r#""step_id":"c""#, r#""step_id":"b""#));
     assert!(check_chain(&renamed, NonZeroUsize::MIN).outcome.holds());
     assert!(!case.spec(&renamed).0.holds());
-    // A step that never happened: the completion comes too early.
+    // A missing step: the order of the skill detects it.
     let lines: Vec<&[u8]> = sink.journal.split_inclusive(|byte| *byte == b'\n').collect();
     let without = [&lines[..3], &lines[4..]].concat().concat();
     assert!(!case.spec(&without).0.holds());
@@ -433,7 +435,7 @@ fn a_fork_that_begins_otherwise_than_its_origin_is_found_by_who_has_both() {
     let (forked, sink, _) = fork(&case, &whole.journal, source("main", LINE), "c", &[("vars.b", 5)]).unwrap();
     let origin = Pinned::of(&forked.problem).unwrap().links.origin.unwrap();
     assert_eq!(compare_origin(&sink.journal, &origin, &whole.journal).unwrap(), 2);
-    // The fork tells of `ask` what it never said; every hash of it is right, and no replay asks again.
+    // The fork records another reply of `ask` than the origin; every hash is right, and no replay asks again.
     let untrue = recomputed(&forked, &sink.journal, |text| match text.contains(r#""step_id":"a""#) {
         true => text.replace(r#""produced":{"x":1}"#, r#""produced":{"x":2}"#),
         false => text.to_owned(),

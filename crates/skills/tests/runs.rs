@@ -1,4 +1,5 @@
-//! Runs of skills as journals: timing never shows, a cut journal is taken up, a replay asks nobody.
+//! Runs of skills as journals: timing has no effect, a cut journal can be resumed, a replay calls nothing that is
+//! recorded.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +26,8 @@ use hence_skills::{Host, LinkedRuns, NewSkillRun, SkillJournal, SkillProgram, fi
 use hence_state::{ProblemSpec, Status};
 use support::{Made, Worker, document, made, new_run};
 
-/// `echo` gives its input back after a while, `ask` too but is recorded, `fail` fails, `big` gives 20 KiB.
+/// Capabilities: `echo` returns its input after a delay, `ask` too but is recorded, `fail` fails, `big` returns 20
+/// KiB.
 #[derive(Default)]
 struct World {
     calls: AtomicU64,
@@ -107,7 +109,7 @@ impl Case {
         (run.state().status(), sink)
     }
 
-    /// Checks everything that must hold of any run: levels, replay, and resuming from every record.
+    /// Checks the invariants of every run: levels, replay, and resuming from every record.
     fn check(&self, expected: Status) -> MemorySink {
         let world = World::default();
         let (status, sink) = self.run(&world, 4);

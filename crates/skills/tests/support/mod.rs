@@ -1,4 +1,4 @@
-//! What tests of runs share: a worker that asks its world, a skill's document, and the problem that pins it.
+//! Helpers of the tests of runs: a worker, the document of a skill, and the problem that pins it.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -12,12 +12,12 @@ use hence_cognition::skill::Skill;
 use hence_skills::{Host, Links, NewSkillRun};
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
-/// A host that says itself what a call gives.
+/// A host that performs its calls itself.
 pub(crate) trait World: Host {
     fn carry_out(&self, call: &Call<'_>) -> Result<Reply, CallError>;
 }
 
-/// Carries out calls by asking its world, one after the other and without waiting.
+/// A worker that passes each call to its world, one after the other, and never waits.
 pub(crate) struct Worker<'a, W>(pub(crate) &'a W);
 
 impl<W: World> Registry for Worker<'_, W> {
@@ -54,7 +54,7 @@ pub(crate) fn document(id: &str, steps: &str) -> Value {
     parse(text.as_bytes()).unwrap()
 }
 
-/// Returns the skill a document is of.
+/// Returns the skill of a document.
 pub(crate) fn skill(source: &Canonical) -> Skill {
     let reading = Skill::read(&parse(source.bytes()).unwrap());
     assert!(reading.findings.is_empty(), "{:?}", reading.findings);
@@ -68,7 +68,7 @@ pub(crate) struct Made {
     pub(crate) source: Canonical,
 }
 
-/// Returns what a run is asked to do where a test says nothing else.
+/// Returns the default parameters of a run.
 pub(crate) fn new_run(id: &str) -> NewSkillRun {
     NewSkillRun {
         trust: Default::default(),
@@ -83,7 +83,7 @@ pub(crate) fn new_run(id: &str) -> NewSkillRun {
     }
 }
 
-/// Makes a skill ready, and the problem of a run of it.
+/// Prepares a skill, and makes the problem of a run of it.
 pub(crate) fn made(source: Canonical, registry: &dyn Registry, asked: &NewSkillRun) -> Made {
     let skill = skill(&source);
     let prepared = Prepared::of(&skill, registry).unwrap();
