@@ -1,4 +1,4 @@
-//! `hence diff`: where two journals part, then what differs step by step and path by path.
+//! `hence diff`: the first line at which two journals differ, then the differences by step and path.
 
 use hence_canon::parse;
 use hence_engine::changes;
@@ -8,7 +8,7 @@ use crate::args::DiffArgs;
 use crate::prelude::*;
 use crate::target::Journal;
 
-/// How two journals differ.
+/// The differences between two journals.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DiffReport {
     /// The first journal.
@@ -19,30 +19,30 @@ pub(crate) struct DiffReport {
     equal: bool,
     /// The first line at which they differ, from 0.
     first_line: Option<u64>,
-    /// How many records each holds.
+    /// The number of records of each journal.
     records: [u64; 2],
-    /// How many places differ.
+    /// The number of paths that differ.
     total: usize,
-    /// The places that differ, hashes left out: they follow from the rest.
+    /// The paths that differ, without hashes, which follow from the rest.
     places: Vec<Place>,
 }
 
-/// One place at which two journals differ.
+/// One path at which two journals differ.
 #[derive(Serialize, JsonSchema)]
 struct Place {
     /// The line, from 0.
     line: u64,
-    /// The step, where both have the same.
+    /// The step, if it is the same in both journals.
     step: Option<String>,
     /// The path inside the record.
     path: String,
-    /// What the first journal has there.
+    /// The value in the first journal.
     left: Option<Data>,
-    /// What the second journal has there.
+    /// The value in the second journal.
     right: Option<Data>,
 }
 
-/// Members that hash other members: they differ whenever something does, and explain nothing.
+/// Members that are hashes of other members: they differ whenever another member does, and explain nothing.
 const HASHES: [&str; 9] = [
     "/record_hash",
     "/prev_hash",
@@ -55,7 +55,7 @@ const HASHES: [&str; 9] = [
     "/result/output_hash",
 ];
 
-/// How much of a value a line of text shows.
+/// The number of characters of a value in a line of text.
 const VALUE_CHARACTERS: usize = 60;
 
 impl Text for DiffReport {
@@ -123,7 +123,7 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> 
 }
 
 fn compare_line(line: u64, left: &Lines<'_>, right: &Lines<'_>, places: &mut Vec<Place>) {
-    // A line that is no JSON is compared as the text it is.
+    // A line that is not JSON is compared as text.
     let as_text = |text: &[u8]| hence_canon::Value::from(String::from_utf8_lossy(text).as_ref());
     let read = |lines: &Lines<'_>| {
         lines.get(RecordIndex::new(line)).map(|text| parse(text).unwrap_or_else(|_| as_text(text)))

@@ -1,4 +1,4 @@
-//! `hence blame` and `hence impact`: where a value came from, and what came of it.
+//! `hence blame` and `hence impact`: the sources of a value, and its dependants.
 
 use hence_canon::Value;
 use hence_cognition::lineage::{Lineage, Written};
@@ -10,12 +10,12 @@ use crate::kind::{self, Purpose, StoredSkillRun, with_blobs};
 use crate::prelude::*;
 use crate::target::Journal;
 
-/// Steps that had a part in something.
+/// The steps that a value came from, or that depend on it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LineageReport {
     /// The run's id.
     run: String,
-    /// What was asked about.
+    /// The path or step in question.
     of: String,
     /// The steps: newest first for blame, oldest first for impact.
     steps: Vec<LineageRow>,
@@ -28,18 +28,18 @@ pub(crate) struct LineageReport {
 struct LineageRow {
     /// The step's id.
     step: String,
-    /// What it wrote.
+    /// The values that the step wrote.
     writes: Vec<String>,
-    /// What it read, and the steps that wrote it; nobody for what the caller gave.
+    /// The values that the step read, each with the steps that wrote it; inputs of the caller have none.
     reads: Vec<ReadRow>,
 }
 
-/// One thing a step read.
+/// One value that a step read.
 #[derive(Serialize, JsonSchema)]
 struct ReadRow {
-    /// What was read.
+    /// The path of the value.
     reference: String,
-    /// The steps that wrote it.
+    /// The steps that wrote the value.
     from: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliEr
     kind::open(&journal, &[], Purpose::Read)?.impact(context, &journal, args)
 }
 
-/// Reports where a place in the memory of a skill came from.
+/// Reports the sources of a path in the memory of a skill.
 pub(crate) fn blame_skill(
     context: &Context,
     journal: &Journal,
@@ -84,7 +84,7 @@ pub(crate) fn blame_skill(
     let (skill, outcomes) = (run.prepared.skill(), read.program().outcomes());
     let is_step = skill.step(&args.place).is_some();
     let reference = reference(&args.place, "a place in the memory").map_err(|error| match is_step {
-        // A step is no value; what became of it is another question.
+        // A step is not a value; `hence impact` accepts steps.
         true => error.with_hint(hint::impact(context, &journal.name, &args.place)),
         false => error,
     })?;
@@ -97,7 +97,7 @@ pub(crate) fn blame_skill(
     report(context, &journal.name, reference.to_string(), &steps, outcomes, nothing)
 }
 
-/// Reports what depends on a place in the memory of a skill, or on a step.
+/// Reports the dependants of a path in the memory of a skill, or of a step.
 pub(crate) fn impact_skill(
     context: &Context,
     journal: &Journal,
@@ -117,7 +117,7 @@ pub(crate) fn impact_skill(
     report(context, &journal.name, of, &steps, outcomes, "nothing in the run depends on it")
 }
 
-/// Reads a place of the memory, written with dots or as a JSON pointer.
+/// Reads a path of the memory, written with dots or as a JSON pointer.
 fn reference(text: &str, expected: &str) -> Result<Reference, CliError> {
     let dotted = match text.strip_prefix('/') {
         Some(path) => {
@@ -159,7 +159,7 @@ fn report(
     Ok(if found { Exit::Yes } else { Exit::No })
 }
 
-/// Reports where an artifact of a problem or a variable came from, by the trace of its run.
+/// Reports the sources of an artifact of a problem or of a variable, by the trace of the run.
 pub(crate) fn blame_trace(
     context: &Context,
     journal: &Journal,
@@ -174,7 +174,7 @@ pub(crate) fn blame_trace(
     flow.report(context, journal, &args.place, &steps, "no step of the run wrote it")
 }
 
-/// Reports what depends on an artifact of a problem, a variable or a step, by the trace of its run.
+/// Reports the dependants of an artifact of a problem, of a variable or of a step, by the trace of the run.
 pub(crate) fn impact_trace(
     context: &Context,
     journal: &Journal,
@@ -199,7 +199,7 @@ fn no_artifact(journal: &Journal, place: &str) -> CliError {
     CliError::new(Code::NoSuchPlace, message).with_hint(hint::places(&journal.name))
 }
 
-/// The steps of a run with the artifacts they read and wrote, in the order of its trace.
+/// The steps of a run, with the artifacts they read and wrote, in the order of its trace.
 struct Flow {
     actions: Vec<Acted>,
     /// The id and name of every artifact, oldest first.
@@ -237,8 +237,8 @@ impl Flow {
         Ok(Self { actions: actions.collect(), artifacts })
     }
 
-    /// Returns the artifacts that a place names: `verification`, `artifacts.verification.status`, `vars.NAME`, or a JSON
-    /// pointer of these. A place in the problem names the problem.
+    /// Returns the artifacts that a path names: `verification`, `artifacts.verification.status`, `vars.NAME`, or a
+    /// JSON pointer of these. A path in the problem names the problem.
     fn artifacts_at(&self, place: &str) -> Vec<&str> {
         let dotted = place.strip_prefix('/').map_or(place.to_owned(), |pointer| pointer.replace('/', "."));
         let mut tokens = dotted.split('.');
@@ -268,7 +268,7 @@ impl Flow {
         found
     }
 
-    /// Returns the steps that read one of the artifacts, directly or not, oldest first.
+    /// Returns the steps that read one of the artifacts, directly or indirectly, oldest first.
     fn dependants(&self, artifacts: &[&str]) -> Vec<usize> {
         let mut known: Vec<&str> = artifacts.to_vec();
         let mut found = Vec::new();

@@ -12,9 +12,9 @@ use crate::target::Journal;
 pub(crate) struct LogReport {
     /// The run's id.
     run: String,
-    /// How many records there are.
+    /// The number of records of the run.
     total: u64,
-    /// The records asked for.
+    /// The selected records.
     records: Vec<LogRow>,
 }
 
@@ -25,11 +25,11 @@ struct LogRow {
     index: u64,
     /// `header`, `step`, `control` or `unreadable`.
     kind: &'static str,
-    /// The step's name, the loop's decision, or what is wrong with the line.
+    /// The step's name, the control record, or the defect of the line.
     what: String,
-    /// How the step ended.
+    /// The status of the step.
     status: Option<&'static str>,
-    /// When the record changed the state.
+    /// The time at which the record changed the state.
     at: Option<String>,
     /// The record's hash.
     hash: Option<String>,
@@ -69,7 +69,7 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     let total = lines.count().get();
     let limit = if args.limit == 0 { u64::MAX } else { args.limit as u64 };
     let until = args.from.saturating_add(limit).min(total);
-    // Reading goes on behind a line that cannot be read: a damaged record hides nothing but itself.
+    // Reading continues after an unreadable line: a damaged record hides only itself.
     let rows = (args.from..until).map(|index| {
         let line = lines.get(RecordIndex::new(index)).unwrap_or_default();
         let read = if index == 0 {
@@ -83,7 +83,7 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     Ok(Exit::Yes)
 }
 
-/// A step that policies blocked has failed as far as its record goes, and can be tried again.
+/// Returns the status of a step. A step that policies blocked is recorded as failed, but can be tried again.
 fn status(outcome: &Outcome) -> &'static str {
     if outcome.is_blocked() { "blocked" } else { outcome.status().as_str() }
 }

@@ -1,4 +1,4 @@
-//! `hence checkpoint` and `hence rollback`: positions of any run, and the way back to them.
+//! `hence checkpoint` and `hence rollback`: named positions of a run, and the return to them.
 
 use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
@@ -20,11 +20,11 @@ pub(crate) struct PositionReport {
     pub(crate) done: &'static str,
     /// The checkpoint.
     pub(crate) name: String,
-    /// How the run stands now; nothing for a run of variables, whose states have each their own.
+    /// The status of the run; null for a run of variables, in which each state has a status of its own.
     pub(crate) status: Option<String>,
-    /// The record that says so.
+    /// The record of the checkpoint or rollback.
     pub(crate) record: u64,
-    /// Where the journal ends.
+    /// The head of the journal.
     pub(crate) head: String,
 }
 
@@ -93,7 +93,7 @@ fn last_record(journal: &Journal) -> Result<RecordIndex, CliError> {
     Ok(RecordIndex::new(tail.head.records.get().saturating_sub(1)))
 }
 
-/// Records a mark. The journal is judged before the run is opened for writing.
+/// Records a mark. The mark is tried in memory before the run is opened for writing.
 fn mark_run<P: Program>(
     context: &Context,
     journal: &Journal,
@@ -106,7 +106,7 @@ fn mark_run<P: Program>(
     if let Condition::Damaged(reason) = store.summary(&id)?.condition {
         return Err(StoreError::Damaged { run: id, reason }.into());
     }
-    // A mark that is refused leaves every byte as it was, a torn tail included.
+    // A refused mark changes no byte, not even an unfinished append.
     let mut trial = hence_engine::MemorySink::default();
     append_mark(&store, &id, program()?, mark, &mut trial)?;
     let opened = store.open(&id)?;

@@ -1,4 +1,4 @@
-//! `hence replay`: run it again, compare every byte.
+//! `hence replay`: executes a recorded run again and compares every byte.
 
 use hence_engine::{Evidence, Replay};
 
@@ -8,18 +8,18 @@ use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::target::Journal;
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ReplayReport {
     /// The run's id.
     run: String,
     /// Whether every byte is equal.
     equal: bool,
-    /// How many steps were executed again.
+    /// The number of steps that were executed again.
     executed: u64,
-    /// How many results were read from the journal.
+    /// The number of results that were read from the journal.
     read: u64,
-    /// Where the bytes first differ.
+    /// The first difference.
     difference: Option<DifferenceReport>,
 }
 
@@ -30,9 +30,9 @@ struct DifferenceReport {
     line: u64,
     /// The members that differ.
     members: Vec<String>,
-    /// What the journal has there.
+    /// The record in the journal.
     recorded: Option<Data>,
-    /// What the replay wrote there.
+    /// The record that the replay wrote.
     replayed: Option<Data>,
 }
 

@@ -1,4 +1,4 @@
-//! `hence review`: what reviewers do beside a trace, kept in a journal of its own.
+//! `hence review`: the work of reviewers on a trace, recorded in a journal of its own.
 
 mod export;
 mod handoff;

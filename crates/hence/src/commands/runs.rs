@@ -1,4 +1,4 @@
-//! `hence runs`: what the store holds.
+//! `hence runs`: the runs of the store.
 
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
@@ -13,7 +13,7 @@ use crate::target;
 const UNFINISHED: &str = "unfinished";
 const WAITING: &str = "waiting";
 
-/// Which runs were asked for.
+/// The selection of runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     All,
@@ -23,7 +23,7 @@ enum Asked {
 /// The runs of a store.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunsReport {
-    /// How many runs there are.
+    /// The number of selected runs, including those that are not shown.
     total: usize,
     /// The runs, in the order of their ids.
     runs: Vec<RunRow>,
@@ -40,15 +40,15 @@ struct RunRow {
     /// `completed`, `failed`, `interactive` (driven from outside), `waiting`, `blocked` (by policies), `unfinished`
     /// or `damaged`.
     status: String,
-    /// How many records its journal holds.
+    /// The number of records in its journal.
     records: Option<u64>,
     /// Its head.
     head: Option<String>,
-    /// When it was created.
+    /// The time of its creation.
     created_at: Option<String>,
     /// The size of its journal.
     bytes: u64,
-    /// What it waits for.
+    /// The questions it waits for.
     waiting: Vec<WaitingRow>,
     /// The run that nests it.
     parent: Option<String>,
@@ -116,7 +116,7 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
     let profile = header.map(|(_, profile)| profile);
     let mut status = standing(store, summary, profile);
     let mut waiting = Vec::new();
-    // What cannot be read is told by `hence why`; a list goes on.
+    // An unreadable call log is ignored in a list; `hence why` reports it.
     if status == UNFINISHED
         && let Ok(Some(history)) = crate::skills::history(store, &summary.run)
     {
@@ -137,7 +137,7 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
     }
 }
 
-/// Says how a run stands, from its last record.
+/// Returns the status of a run, from its last record.
 pub(super) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
     let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
     standing(store, summary, header.map(|(_, profile)| profile))
@@ -156,14 +156,14 @@ fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -
         }
         Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
         Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
-        // What a step means for its run, only the program of the run can say.
+        // Only the program of the run knows what the step means for the run.
         Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
         Some(_) => UNFINISHED,
         None => "damaged",
     }
 }
 
-/// Reads the last record that is more than the name of a position.
+/// Reads the last record that is not a checkpoint.
 fn last_change(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> Option<Chained> {
     let mut index = summary.head()?.records.get();
     loop {
@@ -190,7 +190,7 @@ fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>,
     if RunKind::of(&problem.value) == RunKind::Variables {
         return "interactive";
     }
-    // The compat profile records no completion: the last step of its policy is its end.
+    // The compat profile records no completion: a run ends with the last step of its policy.
     if !has_completion(profile) && Engine::new().is_last_step(&problem.value, step) {
         return "completed";
     }

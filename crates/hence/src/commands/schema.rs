@@ -48,8 +48,8 @@ fn from_value(schema: &impl ToString) -> Schema {
     serde_json::from_str(&schema.to_string()).expect("a JSON Schema is an object")
 }
 
-/// Returns a schema with its members sorted. Without it their order would follow a feature of serde_json that any
-/// dependency can switch on.
+/// Returns a schema with its members sorted. Otherwise their order would depend on a feature of serde_json that any
+/// dependency can enable.
 fn sorted(schema: Schema) -> serde_json::Value {
     let mut schema = schema.to_value();
     schema.sort_all_objects();

@@ -1,4 +1,4 @@
-//! `hence show`: one record, with large values given back.
+//! `hence show`: one record, with large values in place of their references.
 
 use hence_canon::{JsonPointer, Value, parse};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
@@ -17,7 +17,7 @@ pub(crate) struct ShowReport {
     index: u64,
     /// The record as it is hashed.
     record: Data,
-    /// The step's output, fetched if it is kept outside the journal; nothing if it cannot be had.
+    /// The step's output, read from the blobs if it is stored outside the journal; null if it is not available.
     output: Option<Data>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         }
         _ => Ok(None),
     };
-    // The record is shown also where the value it refers to cannot be had.
+    // The record is shown even if the value it refers to is not available.
     let (output, missing) = match output {
         Ok(output) => (output, None),
         Err(error) => (None, Some(CliError::from(error))),

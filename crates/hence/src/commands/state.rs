@@ -1,4 +1,4 @@
-//! `hence state`: the state as the fold of the journal, at any record.
+//! `hence state`: the state after any record, as the fold of the journal.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn print_part(
     Ok(Exit::Yes)
 }
 
-/// Returns where a place below the artifact of a skill's step is, given the step's name alone: its key is numbered.
+/// Returns the path of a skill step's artifact, given the step's name alone: the actual key is numbered.
 fn by_step(value: &Value, pointer: &JsonPointer) -> Option<JsonPointer> {
     let mut tokens = pointer.tokens();
     let (artifacts, step) = (tokens.next()?, tokens.next()?);
@@ -78,7 +78,7 @@ fn by_step(value: &Value, pointer: &JsonPointer) -> Option<JsonPointer> {
     Some([artifacts, key].into_iter().chain(tokens).collect())
 }
 
-/// Gives large values back where the state holds references to them: under its artifacts and later outputs.
+/// Replaces references by the large values they refer to: in the artifacts of the state and in later outputs.
 fn give_back(state: &Value, blobs: &dyn Blobs) -> Result<Value, CliError> {
     let (Some(object), Some(artifacts)) =
         (state.as_object(), state.get("artifacts").and_then(Value::as_object))

@@ -47,7 +47,7 @@ fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Repo
     let target = &args.target;
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
-    // A run that is driven from outside has no next step of its own to resume with.
+    // An interactive run has no next step of its own to resume.
     let is_driven = journal.has_problem() && journal.kind == RunKind::Variables;
     let is_resumable =
         journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && !is_driven;
@@ -63,10 +63,10 @@ fn advise(context: &Context, args: &VerifyArgs, journal: &Journal, report: &Repo
     }
 }
 
-/// Returns how many records hold, counted from the first: all before the first break of any level.
+/// Returns the number of records that hold, counted from the first: all before the first break of any level.
 fn intact(report: &Report) -> u64 {
     let breaks = report.levels.iter().filter_map(|level| match &level.outcome {
-        // The anchor is about the end; the records before it may hold or not.
+        // The anchor is about the end of the journal; the records before it may hold or not.
         Outcome::Broken(found) if level.level != Level::Anchored => Some(found.line),
         _ => None,
     });

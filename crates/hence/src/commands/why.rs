@@ -1,4 +1,4 @@
-//! `hence why`: what a run waits for or where it stopped, since when, and the command that continues it.
+//! `hence why`: the status of a run, the questions it waits for, since when, and the command that continues it.
 
 use hence_engine::RunKind;
 use hence_journal::{Chained, Control, Reader, Record};
@@ -13,7 +13,7 @@ use crate::prelude::*;
 use crate::skills::{self, WaitingRow};
 use crate::target::{self, Journal};
 
-/// How a run stands, and what continues it.
+/// The status of a run, and the command that continues it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WhyReport {
     /// The run's id.
@@ -23,17 +23,17 @@ pub(crate) struct WhyReport {
     /// `completed`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
     /// `held` or `damaged`.
     standing: &'static str,
-    /// In a sentence.
+    /// The status in a sentence.
     says: String,
-    /// How many records it has.
+    /// The number of records.
     records: Option<u64>,
     /// The time of its last record, by the clock of the run.
     since: Option<String>,
-    /// Who writes it now.
+    /// The process that holds the lease.
     held_by: Option<String>,
-    /// What it waits for.
+    /// The questions it waits for.
     waiting: Vec<WaitingRow>,
-    /// What to type next.
+    /// The commands to continue with.
     commands: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn run(context: &Context, args: &WhyArgs) -> Result<Exit, CliError> {
     Ok(Exit::Yes)
 }
 
-/// What is known of a run before it is asked how it stands.
+/// A run whose status is being determined.
 struct Looked<'a> {
     context: &'a Context,
     store: &'a FileStore,
@@ -129,7 +129,7 @@ impl Looked<'_> {
         }
     }
 
-    /// A run that has not ended, and may be in the middle of a call.
+    /// Reports a run that has not ended, and may be in the middle of a call.
     fn calling(mut self, last: Option<&Chained>, due: Option<String>) -> WhyReport {
         let history = match skills::history(self.store, self.id) {
             Ok(history) => history.unwrap_or_default(),
@@ -230,7 +230,7 @@ impl Looked<'_> {
     }
 }
 
-/// Tells whether somebody has answered what is not recorded yet.
+/// Returns whether there is an answer that is not recorded yet.
 fn has_answer(history: &CallHistory) -> bool {
     history.calls().any(|(call, status)| {
         &*call.capability == hence_capabilities::HUMAN_ASK && matches!(status, CallStatus::Replied(_))

@@ -9,7 +9,8 @@ use hence_variables::{Event, Files, ReadFault, SpillFile, StorePath, Workspace};
 
 use super::SharedScopes;
 
-/// Reads a file below `.aiwg/rlm` in `folder`. No link leads out of there, nor `.aiwg/rlm` itself out of the folder.
+/// Reads a file below `.aiwg/rlm` in `folder`. A link must not lead out of `.aiwg/rlm`, and `.aiwg/rlm` not out of the
+/// folder.
 pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, ConfinedError> {
     let (root, rest) = path.from_root();
     let whole = |path: &Path| match path.canonicalize() {
@@ -23,11 +24,11 @@ pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, Con
     read_confined(&root, Path::new(rest), BLOB_BYTES_MAX)
 }
 
-/// Reads and keeps the files of variables.
+/// The files of variables in a store and below a root.
 pub(crate) struct StoreVariableFiles<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) root: &'a Path,
-    /// The shared layers that were taken, if any.
+    /// The shared scopes that are leased for writing, if any.
     pub(crate) shared_scopes: Option<&'a mut SharedScopes>,
 }
 

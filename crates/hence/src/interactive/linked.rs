@@ -1,4 +1,4 @@
-//! Tasks of one tree in several runs: how children that live elsewhere ended, and the tree they all make.
+//! Task trees across runs: the results of children in other runs, and the whole tree.
 
 use hence_engine::{VariablesRun, without_defects};
 use hence_store::{RunId, Store as _, StoreError};
@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::sink::StoreBlobs;
 use crate::target::problem_name;
 
-/// Reads another run of the store; nothing when it is not there.
+/// Reads another run of the store; `None` when the store does not have it.
 pub(crate) fn read(context: &Context, run: &str) -> Result<Option<VariablesRun>, CliError> {
     let store = context.store()?;
     let Ok(id) = RunId::new(run) else { return Ok(None) };
@@ -24,7 +24,7 @@ pub(crate) fn read(context: &Context, run: &str) -> Result<Option<VariablesRun>,
     loaded.map(Some).map_err(|error| CliError::resume(run, error))
 }
 
-/// Returns the calls that take in how children that live in other runs ended.
+/// Returns the calls that record how children in other runs ended.
 pub(super) fn answers(
     context: &Context,
     workspace: &Workspace,
@@ -45,24 +45,24 @@ pub(super) fn answers(
     Ok(calls)
 }
 
-/// A task, and the run it lives in.
+/// A task and its run.
 pub(crate) struct LinkedNode {
     /// The task, without its children.
     pub(crate) node: TaskNode,
-    /// The run.
+    /// The run of the task.
     pub(crate) run: String,
     /// The tasks it spawned.
     pub(crate) children: Vec<LinkedNode>,
 }
 
 impl LinkedNode {
-    /// Returns how many tasks there are from here down.
+    /// Returns the number of tasks in this subtree.
     pub(crate) fn count(&self) -> usize {
         1 + self.children.iter().map(Self::count).sum::<usize>()
     }
 }
 
-/// Returns the whole tree a state belongs to, from its root, wherever its tasks live.
+/// Returns the whole tree that a state belongs to, from its root, across runs.
 pub(crate) fn whole_tree(
     context: &Context,
     run: &str,
@@ -74,7 +74,7 @@ pub(crate) fn whole_tree(
     if let Some(spawner) = spawner
         && let Some(above) = read(context, &spawner.run)?
     {
-        // A child is younger than its spawner, so climbing ends.
+        // A child is younger than its spawner, so the recursion ends.
         return whole_tree(context, &spawner.run, above.workspace(), spawner.state);
     }
     descend(context, run, workspace, root).map(Some)

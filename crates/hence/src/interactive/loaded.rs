@@ -1,4 +1,4 @@
-//! Variables as a run has them: an interactive run's own, or those the steps of a skill wrote.
+//! The variables of a run: of an interactive run, or of a skill's run.
 
 use hence_engine::VariablesRun;
 use hence_journal::{Head, RecordIndex};
@@ -7,15 +7,15 @@ use hence_variables::{Event, StateId, Timestamp, Workspace, apply};
 
 use crate::error::CliError;
 
-/// A run that was read, for what its variables are.
+/// The variables of a run that was read.
 pub(crate) enum Loaded {
-    /// Driven from outside.
+    /// An interactive run.
     Variables(Box<VariablesRun>),
-    /// Driven by a skill: its variables are a view of its steps.
+    /// A skill's run: its variables are a view of its steps.
     Skill(Box<SkillView>),
 }
 
-/// The variables of a skill's run, and where its journal ends.
+/// The variables of a skill's run, and the head of its journal.
 pub(crate) struct SkillView {
     pub(super) variables: SkillVariables,
     pub(super) head: Head,
@@ -43,7 +43,7 @@ impl Loaded {
         }
     }
 
-    /// Returns what the run's clock shows.
+    /// Returns the time of the run's clock.
     pub(crate) fn now(&self) -> Result<Timestamp, CliError> {
         match self {
             Self::Variables(run) => Ok(run.now()?),
@@ -52,11 +52,11 @@ impl Loaded {
     }
 }
 
-/// Returns the variables of a skill's run as they were after a record.
+/// Returns the variables of a skill's run after a record, and the time of the last event.
 pub(super) fn until(events: &[(RecordIndex, Event)], last: RecordIndex) -> (Workspace, Option<Timestamp>) {
     let (mut workspace, mut now) = (Workspace::new(), None);
     for (_, event) in events.iter().filter(|(index, _)| *index <= last) {
-        // They have been folded once already.
+        // Every event has been applied once already, so it cannot be refused.
         let _ = apply(&mut workspace, event);
         now = now.max(Some(event.at));
     }

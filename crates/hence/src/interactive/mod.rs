@@ -1,4 +1,4 @@
-//! An interactive run on the store: taken up, changed under its lease, looked at.
+//! Interactive runs in the store: reading them, and changing them while holding their lease.
 
 mod ground;
 pub(crate) mod linked;

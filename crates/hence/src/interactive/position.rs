@@ -1,4 +1,4 @@
-//! Where to look: now, at a checkpoint, after a record, or from another state.
+//! Positions in a run: now, a checkpoint, a record, or another state.
 
 use hence_variables::{
     Call, Decision, NoFiles, Op, StateId, Timestamp, VisibleVariables, Workspace, apply, decide,
@@ -11,16 +11,16 @@ use crate::error::CliError;
 use crate::hint;
 use crate::target::Journal;
 
-/// A position of a run, and the state that looks.
+/// A position in a run, and the state whose variables are shown.
 pub(crate) struct Position {
-    /// The variables as they were then and what the clock showed, when that is not how it is.
+    /// The variables and the clock at an earlier record; `None` for the present.
     then: Option<(Workspace, Timestamp)>,
     checkpoint: Option<String>,
     state: StateId,
 }
 
 impl Position {
-    /// Finds what a person named: `now`, a state's id, a checkpoint, or a record by index or step.
+    /// Finds the position that a person names: `now`, a state's id, a checkpoint, or a record by index or step.
     pub(crate) fn find(session: &Session<'_>, state: StateId, name: &str) -> Result<Self, CliError> {
         if name == "now" {
             return Ok(Self { then: None, checkpoint: None, state });
@@ -40,7 +40,7 @@ impl Position {
         Ok(Self { then: Some(session.workspace_at(record)?), checkpoint: None, state })
     }
 
-    /// Returns the variables the state saw there.
+    /// Returns the variables that the state sees at the position.
     pub(crate) fn view(&self, session: &Session<'_>) -> Result<VisibleVariables, CliError> {
         let workspace = match &self.then {
             Some((workspace, now)) => swept(workspace.clone(), *now, self.state),
@@ -57,9 +57,8 @@ impl Position {
     }
 }
 
-/// Returns the variables as the state sees them when the run's clock shows what it shows: other states may have moved
-/// it past the time of this one's temporaries. Their end is recorded with the state's next change; looking records
-/// nothing.
+/// Returns the variables without those that have expired by the run's clock: other states may have moved the clock.
+/// The removal is recorded with the next change of the state; a view records nothing.
 fn swept(mut workspace: Workspace, now: Timestamp, state: StateId) -> Workspace {
     let call = Call::On { state, op: Op::List };
     while let Ok(Decision::ExpireFirst(event)) = decide(&workspace, &call, now, &NoFiles) {

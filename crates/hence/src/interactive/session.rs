@@ -24,21 +24,21 @@ use crate::kind::StoredSkillRun;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::{Journal, find_run, problem_name};
 
-/// How long a command waits for another process to finish its change. A change takes milliseconds; who holds the
+/// The longest wait for another process to finish its change. A change takes milliseconds; a process that holds the
 /// lease for longer is stuck or is not changing variables.
 const LEASE_WAIT_MAX: Duration = Duration::from_secs(30);
-/// How long it waits between two tries.
+/// The pause between two attempts to take the lease.
 const LEASE_PAUSE: Duration = Duration::from_millis(2);
 
-/// A run that is open. Every change takes the lease, catches up with what others recorded, decides, appends and gives
-/// the lease back, so that no process decides on what it has not read.
+/// An open run. Every change takes the lease, reads the records of other processes, decides, appends and releases the
+/// lease, so that no process decides on outdated variables.
 pub(crate) struct Session<'a> {
     context: &'a Context,
     pub(crate) store: FileStore,
     pub(crate) id: RunId,
     pub(crate) root: PathBuf,
     problem: Lenient,
-    /// The program, when a skill drives the run.
+    /// The skill that writes the variables; `None` for an interactive run.
     skill: Option<StoredSkillRun>,
     run: Option<Loaded>,
 }
@@ -76,7 +76,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Returns the state that is meant: the one named, or the first.
+    /// Returns the named state if it exists, or the first state when none is named.
     pub(crate) fn state(&self, named: Option<StateId>) -> Result<StateId, CliError> {
         let run = self.loaded()?;
         let Some(state) = named.or(run.first_state()) else {
@@ -88,12 +88,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the whole records of the journal.
+    /// Returns the journal without an unfinished append.
     pub(crate) fn journal(&self) -> Result<Vec<u8>, CliError> {
         Ok(whole_lines(self.store.journal_bytes(&self.id)?))
     }
 
-    /// Reads the run as it is.
+    /// Reads the current run from its journal.
     fn load_all(&self) -> Result<Loaded, CliError> {
         let journal = self.journal()?;
         let Some(kept) = &self.skill else {
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
         Ok(Loaded::Skill(Box::new(SkillView { variables, head })))
     }
 
-    /// Reads the variables as they were after a record, and what the run's clock showed.
+    /// Reads the variables after a record, and the time of the run's clock there.
     pub(crate) fn workspace_at(&self, last: RecordIndex) -> Result<(Workspace, Timestamp), CliError> {
         if let Loaded::Skill(view) = self.loaded()? {
             let (workspace, now) = until(view.variables.events(), last);
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         Ok(self.store.blob(&spill.sha256)?)
     }
 
-    /// Reads a stored value, wherever it lives.
+    /// Reads a stored value, inline or from a file.
     pub(crate) fn value_of(&self, stored: &Stored) -> Result<(Value, ValueType), LoadFault> {
         match &self.run {
             Some(Loaded::Skill(view)) => stored.load(&view.variables),
@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
         if not_interactive { error.with_hint(hint::NOT_AN_INTERACTIVE_RUN) } else { error }
     }
 
-    /// Takes in what others recorded since.
+    /// Reads the records that other processes appended.
     pub(crate) fn refresh(&mut self) -> Result<(), CliError> {
         let Some(Loaded::Variables(mut run)) = self.run.take() else {
             self.run = Some(self.load_all()?);
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Performs a call under the run's lease. When this returns an answer, the change survives power loss.
+    /// Performs a call while holding the run's lease. When this returns a reply, the change survives power loss.
     pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, CliError> {
         if self.skill.is_some() {
             let message = format!("run {}: the variables of a skill's run are written by its steps", self.id);
@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
         };
         let mut sink = StoreSink::new(&self.store, writer);
         let mut ground = StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None };
-        // What others left is recorded before anything is decided on it.
+        // The changes of other runs are recorded before the call is decided.
         let shared = match (call, &shared_scopes) {
             (Call::On { state, .. }, Some(shared_scopes)) => shares(&run, *state, shared_scopes),
             _ => Vec::new(),
@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
         reply.map_err(|refusal| CliError::variables(&refusal))
     }
 
-    /// Takes the shared layers an operation may write to.
+    /// Takes the leases of the shared scopes that an operation may write to.
     fn shared_scopes(&self, state: StateId, op: &Op) -> Result<Option<SharedScopes>, CliError> {
         let workspace = self.workspace()?;
         let Some(view) = workspace.state_view(state) else { return Ok(None) };
@@ -220,8 +220,8 @@ impl<'a> Session<'a> {
         Ok(taken)
     }
 
-    /// Returns what has to be taken in before a call is decided: what shared layers hold for a reader, and how
-    /// children that live in other runs ended.
+    /// Returns the calls to record before a call is decided: the news of the shared scopes for a read, and the results
+    /// of children in other runs.
     fn news(&self, call: &Call) -> Result<Vec<Call>, CliError> {
         let Call::On { state, op } = call else { return Ok(Vec::new()) };
         let workspace = self.workspace()?;
@@ -241,8 +241,8 @@ impl<'a> Session<'a> {
         Ok(news)
     }
 
-    /// Returns the variables as a state sees them now, with what other runs left in the layers it shares. Looking
-    /// records nothing.
+    /// Returns the variables that a state sees now, with the changes of other runs in shared scopes. Nothing is
+    /// recorded.
     pub(crate) fn seen_by(&self, state: StateId) -> Result<Workspace, CliError> {
         let mut workspace = self.workspace()?.clone();
         let Some(known) = workspace.state(state) else { return Ok(workspace) };
@@ -256,7 +256,7 @@ impl<'a> Session<'a> {
             if let Ok(Decision::Accept(Accepted { event: Some(event), .. })) =
                 decide(&workspace, &call, now, &NoFiles)
             {
-                // What was decided on a workspace applies to it.
+                // An event that was decided on a workspace applies to that workspace.
                 let _ = apply(&mut workspace, &event);
             }
         }
@@ -264,13 +264,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns the calls that take in what shared layers hold.
+/// Returns the calls that record the news of shared scopes.
 fn shares(run: &VariablesRun, state: StateId, shared_scopes: &SharedScopes) -> Vec<Call> {
     let news = run.workspace().state_view(state).map(|view| shared_scopes.news(view)).unwrap_or_default();
     news.into_iter().map(|shared| Call::Share { state, shared: Box::new(shared) }).collect()
 }
 
-/// Takes the lease of a run, waiting a little while another process has it.
+/// Takes the lease of a run; waits while another process holds it.
 pub(super) fn lease_of(
     context: &Context,
     store: &FileStore,
@@ -293,14 +293,14 @@ pub(super) fn lease_of(
     }
 }
 
-/// Leaves off an append that is under way.
+/// Removes an unfinished line at the end.
 pub(super) fn whole_lines(mut bytes: Vec<u8>) -> Vec<u8> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     bytes.truncate(end);
     bytes
 }
 
-/// Creates a run with its first event, all at once: there is no run without a state.
+/// Creates a run and its first event in one operation: a run without a state never exists.
 pub(crate) fn create(
     context: &Context,
     problem: Value,
@@ -326,7 +326,7 @@ pub(super) fn create_in(
     let id = RunId::new(run.program().problem().id())
         .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
     let mut sink = MemorySink::default();
-    // A memory sink keeps everything.
+    // Appending to a memory sink cannot fail.
     let _ = sink.append(&header);
     let (run, reply) =
         run.call(call, &mut StoreVariableFiles { store, root, shared_scopes: None }, &mut sink)?;

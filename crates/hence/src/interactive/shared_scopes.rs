@@ -1,8 +1,8 @@
-//! Layers that several runs share: each is a run of its own in the folder `scopes` of the store.
+//! Scopes that several runs share: the layer of each is a run of its own in the folder `scopes` of the store.
 //!
-//! The run `global` keeps the global variables, `session-ID` those of a session, `tree-ID` those of a task tree. They are
-//! ordinary runs of variables, so they are verified, replayed and looked at like any other (`--store .hence/scopes`).
-//! A run takes in what they hold before it decides, and writes to them before it records its own change.
+//! The run `global` holds the global variables, `session-ID` those of a session, `tree-ID` those of a task tree. They
+//! are ordinary runs of variables, so they can be verified, replayed and shown like any other (`--store
+//! .hence/scopes`). A run reads their news before it decides, and writes to them before it records its own change.
 
 use hence_engine::{SinkError, VariablesRun, variables_problem, without_defects};
 use hence_store::{FileStore, RunId, RunWriter, Store as _, StoreError};
@@ -17,14 +17,14 @@ use crate::error::CliError;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::problem_name;
 
-/// The folder below the store that holds them.
+/// The folder of the scope runs, inside the store.
 pub(crate) const SCOPES: &str = "scopes";
-/// The session by which the keeper of a layer shares it.
+/// The session whose variables are the layer of a scope run.
 const KEEPER_SESSION: &str = "shared";
-/// When the clock of such a run begins: it orders changes and tells no time of anybody.
+/// The time at which the clock of a scope run begins. The clock only orders changes; it shows no real time.
 const KEEPER_BEGINS: &str = "1970-01-01T00:00:00Z";
 
-/// A shared layer and the run that keeps it.
+/// A shared scope and the run that holds its layer.
 struct ScopeRun {
     scope: Scope,
     run: Option<VariablesRun>,
@@ -32,14 +32,14 @@ struct ScopeRun {
     writer: Option<Box<dyn RunWriter>>,
 }
 
-/// The shared layers a state sees.
+/// The shared scopes that a state sees.
 pub(crate) struct SharedScopes {
     store: FileStore,
     keepers: Vec<ScopeRun>,
 }
 
 impl SharedScopes {
-    /// Reads the shared layers a state sees, as far as they exist.
+    /// Reads the existing scope runs that a state sees; `None` when the store has none.
     pub(crate) fn look(context: &Context, state: &State) -> Result<Option<Self>, CliError> {
         let folder = context.folder.join(SCOPES);
         if !folder.is_dir() {
@@ -55,9 +55,9 @@ impl SharedScopes {
         Ok(Some(Self { store, keepers }))
     }
 
-    /// Takes the shared layers that an operation may write to, waiting for others who have them.
+    /// Takes the leases of the scope runs that an operation may write to, and waits while other processes hold them.
     ///
-    /// Every process takes the lease of its own run first and these in one order, so nobody waits in a circle.
+    /// Every process takes the lease of its own run first, then these leases in one order, so there is no deadlock.
     pub(crate) fn take(context: &Context, state: &State, op: &Op) -> Result<Option<Self>, CliError> {
         let folder = context.folder.join(SCOPES);
         let names_global = op.scope().is_some_and(|scope| &**scope == Scope::Global.as_str());
@@ -81,14 +81,14 @@ impl SharedScopes {
         Ok(Some(Self { store, keepers }))
     }
 
-    /// Returns what the shared layers hold that the state does not know yet.
+    /// Returns the changes in the shared scopes that the state has not recorded yet.
     pub(crate) fn news(&self, view: StateView<'_>) -> Vec<Shared> {
         let of_keeper =
             |keeper: &ScopeRun| Shared::between(keeper.scope, view.layer(keeper.scope), keeper.layer()?);
         self.keepers.iter().filter_map(of_keeper).collect()
     }
 
-    /// Writes what an event leaves in the shared layers to those who keep them.
+    /// Writes the changes of an event to the runs of the scopes it affects.
     pub(super) fn publish(&mut self, workspace: &Workspace, event: &Event) -> Result<(), SinkError> {
         let Some(view) = workspace.state_view(event.state) else { return Ok(()) };
         for keeper in &mut self.keepers {
@@ -99,8 +99,8 @@ impl SharedScopes {
         Ok(())
     }
 
-    /// Settles what a run has beyond its keepers: a keeper that was just made takes it over; one that holds something
-    /// already wins, and moves ahead so that the run takes that in.
+    /// Resolves a difference where this run is ahead of a scope run. An empty scope run takes over the layer of this
+    /// run. Otherwise the scope run wins: it moves to a later revision, so that this run reads its layer.
     pub(crate) fn meet(&mut self, view: StateView<'_>) -> Result<(), SinkError> {
         for keeper in &mut self.keepers {
             let (here, there) = (view.revision(keeper.scope), keeper.layer().map_or(0, Layer::revision));
@@ -129,7 +129,7 @@ impl ScopeRun {
         self.run.as_ref()?.workspace().state_view(self.state)?.layer(Scope::Session)
     }
 
-    /// Makes the layer say what `after` says, unless it is not ahead.
+    /// Writes the difference between the layer and `after`, if `after` is ahead.
     fn write(&mut self, store: &FileStore, after: &Layer) -> Result<(), SinkError> {
         match Shared::between(Scope::Session, self.layer(), after) {
             Some(shared) => self.record(store, shared),
@@ -158,7 +158,7 @@ impl ScopeRun {
     }
 }
 
-/// Returns the runs that keep the layers a state shares, widest first.
+/// Returns the ids of the scope runs of a state, widest scope first.
 fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
     let session = state.session().map(|session| (Scope::Session, format!("session-{session}")));
     let tree = state.tree().map(|tree| (Scope::Tree, tree.to_string()));
@@ -178,7 +178,7 @@ fn exists(store: &FileStore, id: &RunId) -> Result<bool, CliError> {
     }
 }
 
-/// Makes the run that keeps a layer. Another process may have made it a moment ago, and that is as good.
+/// Creates the run of a scope. A run that another process created in the meantime is accepted.
 fn begin(store: &FileStore, id: &RunId, scope: Scope) -> Result<(), CliError> {
     let prompt = format!("keep the {scope} variables of {id}");
     let problem = variables_problem(id.as_str(), KEEPER_BEGINS, &prompt);

@@ -2,7 +2,7 @@
 
 use hence_variables::{Change, Event, Spill, Stored, Variable};
 
-/// Returns every large value that an event writes or takes in.
+/// Returns every large value that an event writes or imports.
 pub(crate) fn spills_of(event: &Event) -> Vec<Spill> {
     let spill = |variable: &Variable| match &variable.stored {
         Stored::Spilled(spill) => Some(spill.clone()),

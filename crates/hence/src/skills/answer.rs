@@ -21,7 +21,7 @@ use crate::report::{Text, pairs};
 use crate::target::Journal;
 use crate::{bound, hint, input};
 
-/// An answer that was kept.
+/// An answer that was stored.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AnswerReport {
     /// The run.
@@ -32,11 +32,11 @@ pub(crate) struct AnswerReport {
     key: String,
     /// `value`, `done`, `retry` or `fail`.
     answer: &'static str,
-    /// The value, or what the call gave.
+    /// The value, or the output of the call.
     value: Option<Data>,
-    /// Who answered, as they said.
+    /// The person who answered, as given.
     by: Option<String>,
-    /// The command that goes on.
+    /// The command that continues the run.
     next: String,
 }
 
@@ -50,7 +50,7 @@ impl Text for AnswerReport {
     }
 }
 
-/// Returns what a run may call: a run of a skill, or one with bound steps.
+/// Returns the capabilities of a run: the run of a skill, or a run with bound steps.
 fn library_of(journal: &Journal) -> Result<Library, CliError> {
     match journal.parsed_problem()?.map(|document| &document.value) {
         Some(problem) if bound::binds(problem) => {
@@ -109,7 +109,7 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     Ok(Exit::Yes)
 }
 
-/// Finds the call a person means.
+/// Finds the waiting call that a step id or a key names.
 fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Result<CallName, CliError> {
     let is_meant = |call: &CallName| &*call.step == place || &*call.key == place;
     let is_open = |status: &CallStatus| matches!(status, CallStatus::Asked(_) | CallStatus::Begun);
@@ -134,7 +134,7 @@ fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Re
     }
 }
 
-/// Reads the answer and checks it against what was asked.
+/// Reads the answer and checks it against the question.
 fn read(
     args: &AnswerArgs,
     library: &Library,
@@ -173,7 +173,7 @@ fn read(
         _ => Ok(()),
     };
     let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, error));
-    // A text need not be quoted where only a text can be meant.
+    // A text may be given without quotes where only a text is accepted.
     let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
     let wants_more = ["options", "type", "schema"].iter().any(|key| question.get(key).is_some());
     let misfit = |value: &Value| {

@@ -72,13 +72,13 @@ pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWrite
     Ok(())
 }
 
-/// Returns the steps a journal has results of that are in effect, as far as it can be read.
+/// Returns the steps whose results are in effect, as far as the journal can be read.
 fn recorded_steps(journal: &[u8]) -> BTreeSet<Arc<str>> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return BTreeSet::new() };
     let mut path = ActivePath::default();
     for chained in reader.map_while(Result::ok) {
         match chained.record {
-            // A blocked step took no effect and is tried again.
+            // A blocked step has no effect and is tried again.
             Record::Step(step) if !step.result.outcome().is_blocked() => {
                 path.push(chained.index, step.result.step().clone());
             }

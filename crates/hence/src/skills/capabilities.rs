@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::hint;
 use crate::input;
 
-/// The attachment that holds what a run may call, and the folders that relative paths are taken from.
+/// The attachment that holds the capability declarations of a run, and the folders of their files.
 pub(crate) const CAPABILITIES: &str = "capabilities.json";
 
 /// Returns the name of the attachment.
@@ -21,7 +21,7 @@ pub(crate) fn capabilities_name() -> AttachmentName {
     AttachmentName::new(CAPABILITIES).expect("the name is plain")
 }
 
-/// The kinds of providers that capabilities files may name.
+/// Returns the kinds of providers that capabilities files may name.
 pub(crate) fn kinds() -> Kinds {
     #[cfg(feature = "models")]
     return Kinds::standard().with(hence_models::LlmKind);
@@ -29,13 +29,13 @@ pub(crate) fn kinds() -> Kinds {
     Kinds::standard()
 }
 
-/// A file a person named, parsed, with the place of everything in it.
+/// A parsed capabilities file and its name.
 struct Named {
     name: String,
     document: hence_yaml::Document,
 }
 
-/// Returns what a skill may call: what is built in, what its own files declare, and what the command line adds.
+/// Returns the capabilities of a skill: the built-in ones, those its own files declare, and those of the command line.
 pub(crate) fn library_for(skill: &str, bytes: &[u8], args: &CapabilitiesArgs) -> Result<Library, CliError> {
     // A document that cannot be parsed is reported when the skill itself is read.
     let document = hence_yaml::parse(bytes).ok();
@@ -45,13 +45,13 @@ pub(crate) fn library_for(skill: &str, bytes: &[u8], args: &CapabilitiesArgs) ->
     read(&files).map(Library::with)
 }
 
-/// Returns the path of a file that a skill names, from its own folder.
+/// Returns the path of a file that a skill names, relative to the folder of the skill.
 pub(super) fn beside(skill: &str, file: &str) -> String {
     let folder = Path::new(skill).parent().filter(|_| skill != "-").unwrap_or(Path::new(""));
     folder.join(file).to_string_lossy().into_owned()
 }
 
-/// Returns the capabilities files a skill names itself, from its own folder.
+/// Returns the capabilities files that a skill names.
 fn own_files(skill: &Value) -> Vec<String> {
     match skill.get("capabilities") {
         Some(Value::String(file)) => vec![file.to_string()],

@@ -1,4 +1,4 @@
-//! A skill as a person wrote it, with everything that is wrong with it.
+//! A skill document as written, with all findings about it.
 
 use hence_canon::{Canonical, JsonPointer, Value, parse};
 use hence_capabilities::Library;
@@ -18,7 +18,7 @@ pub(crate) struct SkillDocument {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) document: Document,
-    /// Everything that was found, in the order of the document.
+    /// All findings, in the order of the document.
     pub(crate) findings: Vec<SkillFinding>,
 }
 
@@ -73,7 +73,7 @@ impl SkillDocument {
 
     /// Returns the skill, if it has no errors.
     ///
-    /// It is read from its canonical form: the order in which a person wrote the members of a mapping shows in
+    /// The skill is read from its canonical form: the order in which a person wrote the members of a mapping affects
     /// records, and the digest that a run pins does not cover it.
     pub(crate) fn runnable(self, library: &Library) -> Result<(Prepared, Canonical), CliError> {
         let errors: Vec<&SkillFinding> =

@@ -1,4 +1,4 @@
-//! `hence fork`: a run that shares everything before a step of another one.
+//! `hence fork`: a new run that shares the records of a skill's run before a step.
 
 use std::sync::Arc;
 
@@ -143,14 +143,14 @@ fn other_policies(args: &ForkArgs, run: &StoredSkillRun) -> Result<Option<Value>
 /// The records that a fork shares with its origin.
 struct Sharing {
     carried: Vec<Carried>,
-    /// The last shared record of that run, and its hash.
+    /// The last shared record of the origin, and its hash.
     record: u64,
     hash: Digest,
 }
 
 impl Sharing {
-    /// Reads what is shared. By its own policies it is judged as it was, blocked attempts and amendments included; by
-    /// others the outcomes alone are judged anew.
+    /// Reads the shared records. With the same policies, blocked attempts and amendments are shared too; with other
+    /// policies only the outcomes are, and they are judged again.
     fn of(journal: &Journal, outcomes: usize, other: Option<Value>) -> Result<Self, CliError> {
         let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
         let whole = whole_records(&journal.bytes);
@@ -181,7 +181,8 @@ impl Sharing {
     }
 }
 
-/// Holds the first records of a fork until they are stored as a whole. Large values of the origin are read from the store.
+/// The first records of a fork, held in memory until they are stored in one operation. Large values of the origin are
+/// read from the store.
 pub(crate) struct FirstRecords<'a> {
     pub(crate) memory: MemorySink,
     pub(crate) stored: &'a FileStore,
@@ -193,7 +194,7 @@ impl Sink for FirstRecords<'_> {
     }
 
     fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
-        // A blob that no record names in the end is harmless.
+        // A blob that no record refers to is harmless.
         self.stored.put_blob(value.bytes(), Durability::Synced)?;
         Ok(())
     }

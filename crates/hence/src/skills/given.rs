@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::error::CliError;
 use crate::input;
 
-/// Reads the inputs: those of the file, then single ones in their place.
+/// Reads the inputs: those of the file, replaced by those of single options.
 pub(crate) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliError> {
     let mut inputs = match &args.inputs {
         None => Object::new(),
@@ -54,7 +54,7 @@ fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
     document(&source, &bytes)
 }
 
-/// Reads what a fork sets: a place, as vars.x or /vars/x, and its value.
+/// Reads a value that a fork sets: a path, as vars.x or /vars/x, and the value.
 pub(crate) fn setting(text: &str) -> Result<(Arc<str>, Value), CliError> {
     let (place, value) = text
         .split_once('=')

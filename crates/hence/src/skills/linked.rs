@@ -12,18 +12,18 @@ use serde::Serialize;
 use crate::kind::whole_records;
 use crate::target::Journal;
 
-/// What comparing a run with another one gave.
+/// The result of comparing a run with a linked run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkRow {
-    /// What the other run is to this one: `origin`, `nested` or `parent`.
+    /// The relation of the other run to this one: `origin`, `nested` or `parent`.
     pub(crate) relation: &'static str,
     /// The other run, or the first of those a step nests.
     pub(crate) run: String,
-    /// How many runs this is about: a step may nest several.
+    /// The number of runs that were compared: a step may nest several.
     pub(crate) runs: u64,
     /// `holds`, `broken` or `not_checked`.
     pub(crate) verdict: &'static str,
-    /// What was compared, what differs, or why nothing was compared.
+    /// The compared parts, the difference, or the reason why nothing was compared.
     pub(crate) detail: String,
 }
 
@@ -63,7 +63,7 @@ fn row(relation: &'static str, run: String, runs: u64, found: Found) -> LinkRow 
     LinkRow { relation, run, runs, verdict, detail }
 }
 
-/// The runs that each step of a journal nests, with the heads its record names; as far as they can be read.
+/// Returns the runs that each step of a journal nests, with the heads in its record, as far as they can be read.
 fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<(String, Vec<(String, String)>)> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return Vec::new() };
     let mut nested = Vec::new();
@@ -95,7 +95,7 @@ struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// Fetches the journal of another run, or says why not.
+    /// Reads the journal of another run, or returns why it is not available.
     fn fetch(&self, run: &str) -> Result<Vec<u8>, Found> {
         let Some(store) = self.store else {
             return Err(Found::NotChecked("a journal's file lies in no store".to_owned()));

@@ -46,7 +46,7 @@ pub(crate) fn attachment_name() -> AttachmentName {
     AttachmentName::new(SKILL).expect("the name is plain")
 }
 
-/// Refuses options that mean nothing for a problem.
+/// Refuses options that have no meaning for a problem.
 pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
@@ -55,7 +55,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     Err(CliError::new(Code::Refused, message))
 }
 
-/// Returns what a run may call: the stored capabilities, unless a person names files, which must say the same.
+/// Returns the capabilities of a run: the stored ones, or those of the given files, which must have the same digest.
 pub(crate) fn library_pinned(
     journal: &Journal,
     files: &[String],

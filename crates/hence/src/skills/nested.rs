@@ -24,10 +24,10 @@ use crate::target::problem_name;
 /// The attachment that holds the skills a run may nest.
 pub(crate) const NESTED: &str = "skills.json";
 
-/// Most files of nested skills: a document that names more is taken for a mistake.
+/// The maximum number of files of nested skills: a document that names more is assumed to be a mistake.
 const FILES_MAX: usize = 1000;
 
-/// Most bytes of one of them.
+/// The maximum size of one file.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// Returns the name of the attachment.
@@ -47,7 +47,7 @@ struct NestedSkill {
     source: Canonical,
 }
 
-/// A file that is still to be read: the folder nothing outside of which is read, and the path below it.
+/// A file to read: a root that no path may leave, and the path below it.
 struct Open {
     root: PathBuf,
     path: PathBuf,
@@ -165,7 +165,7 @@ fn folder_of(file: &str) -> PathBuf {
     folder.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Returns the files a document names, from its own folder.
+/// Returns the files that a document names, relative to the folder of the document.
 fn named(document: &Value, root: &Path, folder: &Path) -> Vec<Open> {
     let open = |file: &str| Open { root: root.to_owned(), path: folder.join(file) };
     match document.get("skills") {

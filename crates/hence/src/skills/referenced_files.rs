@@ -12,19 +12,19 @@ use crate::guard;
 pub(crate) struct ReferencedFiles {
     pub(crate) library: Library,
     pub(crate) findings: Vec<FileFinding>,
-    /// Whether everything it could call is known.
+    /// Whether all capabilities are known.
     pub(crate) calls: Calls,
 }
 
-/// Whether everything a skill could call is known.
+/// Whether all capabilities of a skill are known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
     Known,
-    /// A file that may declare more could not be read.
+    /// A file that may declare more capabilities could not be read.
     Unknown,
 }
 
-/// Something that is wrong with a file that a skill names.
+/// A defect of a file that a skill names.
 pub(crate) struct FileFinding {
     pub(crate) rule: &'static str,
     /// The place where the skill names the file.

@@ -1,4 +1,4 @@
-//! Secrets on the command line: taken out of inputs before anything is made of them, asked for before anything runs.
+//! Secrets on the command line: removed from inputs before use, required before anything runs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ fn from_environment(input: &str) -> Result<String, String> {
     std::env::var(&variable).map_err(|_| format!("the environment variable {variable} is not set"))
 }
 
-/// Takes the values of secret inputs into the library and leaves references in their place. What else is given is freed
-/// of secrets that are known.
+/// Moves the values of secret inputs into the library and leaves references in their place. Known secrets are also
+/// removed from all other inputs.
 pub(crate) fn take(library: &mut Library, skill: &Skill, mut inputs: Object) -> Result<Object, CliError> {
     for name in &skill.secrets {
         let secret = format!("{INPUT_PREFIX}{name}");
         let value = match inputs.get(name) {
-            // Somebody refers to a secret of a capabilities file.
+            // The value is already a reference to a secret of a capabilities file.
             Some(value) if secret_reference(value).is_some() => continue,
             Some(Value::String(text)) => Ok(text.to_string()),
             Some(other) => {
@@ -89,7 +89,7 @@ pub(crate) fn require(
     Err(CliError::new(Code::SecretMissing, format!("{count} {things} missing")).with_findings(&missing))
 }
 
-/// Adds what a step may call, gates and steps of nested skills included.
+/// Adds the capabilities that a step may call, including gates and the steps of nested skills.
 fn add_calls(
     step: &Step,
     library: &Library,

@@ -1,4 +1,4 @@
-//! What a run waits for, as people and programs read it.
+//! The questions of a waiting run, as text and JSON.
 
 use hence_canon::Value;
 use hence_skills::{CallHistory, CallName, Question, QuestionKind};
@@ -11,39 +11,39 @@ use crate::escape::escape;
 use crate::hint;
 use crate::report::one_line;
 
-/// How many options are shown with a command each.
+/// The maximum number of options that are shown with a command each.
 const OPTIONS_SHOWN_MAX: usize = 5;
 
-/// How much of a question is shown in a line.
+/// The number of characters of a question in a line.
 const QUESTION_CHARACTERS_MAX: usize = 200;
 
-/// Something a run waits for.
+/// A call that waits for an answer.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WaitingRow {
-    /// The step that waits.
+    /// The step of the call.
     pub(crate) step: String,
-    /// The call that waits: a step may make several.
+    /// The key of the call: a step may make several calls.
     pub(crate) key: String,
-    /// What was called.
+    /// The capability.
     capability: String,
-    /// `value`: a person is asked for a value. `undecided`: nobody knows whether the call happened.
+    /// `value`: a person is asked for a value. `undecided`: it is unknown whether the call happened.
     pub(crate) about: &'static str,
-    /// What is asked.
+    /// The question.
     question: String,
-    /// Who should answer.
+    /// The person who should answer.
     who: Option<String>,
-    /// What the capability was called with: question, options, type, context.
+    /// The input of the capability: question, options, type, context.
     input: Option<Data>,
     /// The commands that answer, one per option.
     pub(crate) commands: Vec<String>,
 }
 
 impl WaitingRow {
-    /// Describes everything people are asked in a run.
+    /// Describes all open questions of a run.
     pub(crate) fn all(context: &Context, run: &str, history: &CallHistory) -> Vec<Self> {
         let questions: Vec<(&CallName, &Question)> = history.questions().collect();
         let row = |(call, question): &(&CallName, &Question)| {
-            // A step that makes several calls is not named by its id alone.
+            // The id of a step with several calls does not identify a call.
             let alone = questions.iter().filter(|(other, _)| other.step == call.step).count() == 1;
             let place = if alone { &call.step } else { &call.key };
             Self::of(context, run, place, call, question)
@@ -76,7 +76,7 @@ impl WaitingRow {
         }
     }
 
-    /// Describes a call that was begun by a process that is gone.
+    /// Describes a call that a process started before it died.
     pub(crate) fn undecided(context: &Context, run: &str, call: &CallName) -> Self {
         Self {
             step: call.step.to_string(),

@@ -74,8 +74,8 @@ fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, Cli
     let put_blobs =
         || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));
     let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
-    // Large values first: a run is never there without what its records refer to. Where the run is there already, the
-    // comparison comes first: a refused bundle changes nothing.
+    // Large values come first: a run must not exist without the blobs its records refer to. If the run already exists,
+    // the comparison comes first: a refused bundle changes nothing.
     if !is_there {
         put_blobs()?;
     }

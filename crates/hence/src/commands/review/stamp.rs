@@ -6,7 +6,7 @@ use hence_state::Timestamp;
 use crate::args::StampArgs;
 use crate::prelude::*;
 
-/// Variables that name a person, the first that says something counts.
+/// Environment variables that name a person; the first one with a value counts.
 const AUTHORS: [&str; 3] = ["HENCE_AUTHOR", "USER", "LOGNAME"];
 
 /// Returns author and time, as far as the arguments name them.

@@ -1,4 +1,4 @@
-//! `hence review status`: where a review stands, and whether its journal holds.
+//! `hence review status`: the status of a review, and whether its journal holds.
 
 use hence_review::review_log::{Obstacle, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
@@ -52,12 +52,12 @@ struct CallStatus {
     comments_open: [usize; 2],
 }
 
-/// Something that stands in the way.
+/// An obstacle to an approval.
 #[derive(Serialize, JsonSchema)]
 struct ObstacleRow {
     /// Its subject.
     subject: String,
-    /// The reason, and what would clear it.
+    /// The reason, and the way to clear it.
     reason: String,
 }
 

@@ -113,7 +113,7 @@ impl ReviewStore {
         make: impl FnOnce(&Review) -> Result<ReviewEvent, CliError>,
     ) -> Result<Recorded, CliError> {
         let id = self.find(name)?;
-        // The lease is held from reading to writing: nobody adds an obstacle between the judgement and the approval.
+        // The lease is held from reading to writing: no obstacle can be added between the check and the approval.
         let mut opened = self.store.open(&id)?;
         if let Some(cut) = &opened.cut {
             context.say(format!("review {id}: {cut}"));

@@ -23,7 +23,7 @@ pub(crate) struct BindReport {
     state: &'static str,
     /// Its content hash now.
     content_hash: String,
-    /// The commit that is checked out; nothing outside a repository.
+    /// The commit that is checked out; null outside a repository.
     head: Option<String>,
     /// The commit it is stamped with.
     commit_sha: Option<String>,

@@ -1,4 +1,4 @@
-//! A trace as a person names it: a file or standard input, JSON or YAML.
+//! Trace documents: a file or standard input, JSON or YAML.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::input;
 
 /// The largest document whose findings are given a line and a column.
 ///
-/// Places are found by reading the text once more as YAML, which JSON is; above this size that would cost more
-/// than it helps, and the pointer says where to look.
+/// Locations are found by reading the text again as YAML, of which JSON is a part. For larger documents that costs
+/// more than it helps; the pointer is reported instead.
 pub(crate) const PLACES_BYTES_MAX: usize = 1024 * 1024;
 
 /// A document that was read.
@@ -43,7 +43,7 @@ impl Document {
     pub(crate) fn read(name: &str) -> Result<Result<Self, Unreadable>, CliError> {
         let mut bytes = input::read_document(name)?;
         let parsed = parse_any(name, &bytes);
-        // The text of a large document is not looked at again, and a copy of it is worth sparing.
+        // The text of a large document is not needed again, so no copy is made.
         if bytes.len() > PLACES_BYTES_MAX {
             bytes = Vec::new();
         }
@@ -63,7 +63,7 @@ impl Document {
         Trace::read(&self.value)
     }
 
-    /// Returns where pointers lead in the text, if it is small enough to look.
+    /// Returns a function from pointers to positions in the text, if the text is small enough.
     pub(crate) fn places(&self) -> impl Fn(&JsonPointer) -> Option<LineColumn> + use<> {
         let is_kept = !self.bytes.is_empty();
         let document = is_kept.then(|| hence_yaml::parse(&self.bytes).ok()).flatten();
@@ -74,7 +74,8 @@ impl Document {
     }
 }
 
-/// A name ending in `.yaml` or `.yml` is YAML, one ending in `.json` is JSON; otherwise the first letter decides.
+/// Parses JSON or YAML. The name decides if it ends in `.yaml`, `.yml` or `.json`; otherwise the first character
+/// decides.
 fn parse_any(name: &str, bytes: &[u8]) -> Result<Value, Unreadable> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let looks_like_json = || {

@@ -1,4 +1,4 @@
-//! `hence trace goals`: what is done, by which evidence, and whether the criteria can be trusted.
+//! `hence trace goals`: the goals that are met, by which evidence, and whether the criteria can be trusted.
 
 use hence_review::goals::{GoalResolution, ItemResolution, Stakes, resolve};
 use hence_review::lineage::Lineage;
@@ -60,7 +60,7 @@ struct ItemRow {
     status: &'static str,
     /// Whether the trace decided that, rather than the author of the item.
     from_trace: bool,
-    /// The id of what decided it.
+    /// The id of the evidence that decided it.
     evidence: Option<String>,
     /// Whether it was written down after the evidence that fulfils it.
     retrofitted: bool,

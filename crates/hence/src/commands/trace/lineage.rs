@@ -1,4 +1,4 @@
-//! `hence trace lineage`: what an artifact was made from, and what was made from it.
+//! `hence trace lineage`: the artifacts an artifact was made from, and those made from it.
 
 use hence_review::lineage::{Direction, Lineage, Picture};
 use hence_review::wire::Trace;
@@ -18,7 +18,7 @@ pub(crate) struct LineageReport {
     ancestors: Option<Vec<NodeRow>>,
     /// Its descendants, direct and indirect; nothing with `--up` alone.
     descendants: Option<Vec<NodeRow>>,
-    /// Immediate derivations among all of these, from the source to what was made.
+    /// Immediate derivations among all of these, from the source to the derived artifact.
     edges: Vec<Edge>,
 }
 

@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// A report in Markdown.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MarkdownReport {
-    /// The text; what comes from the trace is escaped in it.
+    /// The text; parts that come from the trace are escaped.
     markdown: String,
 }
 

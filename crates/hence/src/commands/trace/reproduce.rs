@@ -1,4 +1,4 @@
-//! `hence trace reproduce`: what can be run again, and whether it gives the same.
+//! `hence trace reproduce`: the commands that can be run again, and whether they give the same output.
 
 mod pipeline;
 mod scratch;

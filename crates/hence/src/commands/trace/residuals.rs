@@ -1,4 +1,4 @@
-//! `hence trace residuals`: what a trace does not establish, worst first.
+//! `hence trace residuals`: the gaps of a trace, worst first.
 
 use hence_canon::Value;
 use hence_review::residuals::{DerivedResidual, by_severity, derive_residuals};
@@ -28,7 +28,7 @@ struct ResidualRow {
     derived: bool,
     /// Its kind as written.
     kind: String,
-    /// Its severity as written; nothing when nobody triaged it.
+    /// Its severity as written; null when it was not triaged.
     severity: Option<String>,
     /// Its status.
     status: String,
@@ -111,7 +111,7 @@ pub(super) fn run(context: &Context, args: &TraceResidualsArgs) -> Result<Exit, 
         Some(ResidualsChange::Derive(args)) => return declare::derive(context, args),
         None => {}
     }
-    // Without a change the file is required; the parser of arguments sees to it.
+    // Without a change the file is required; the parser of arguments checks that.
     let document = Document::required(args.file.as_deref().unwrap_or("-"))?;
     let trace = document.trace();
     let mut rows: Vec<ResidualRow> = by_severity(&trace).iter().map(ResidualRow::declared).collect();

@@ -32,7 +32,7 @@ pub(super) struct FileReport {
     pub(super) file: String,
     /// The trace's id, if it has one.
     pub(super) trace_id: Option<String>,
-    /// The content hash of what was judged; nothing for bytes that cannot be read.
+    /// The content hash of the document; null for bytes that cannot be read.
     content_hash: Option<String>,
     /// The number of errors.
     pub(super) errors: usize,
@@ -133,7 +133,8 @@ fn judge(name: &str, canonical: bool) -> Result<FileReport, CliError> {
         Ok(document) => document,
         Err(unreadable) => return Ok(unreadable_report(name, unreadable)),
     };
-    // Hashed first: its canonical bytes are as large as the document and are freed before anything else is built.
+    // The hash comes first: its canonical bytes are as large as the document and are freed before anything else is
+    // built.
     let content_hash = Some(ContentHash::of(&document.value).to_string());
     let report = if canonical { validate_canonical(&document.value) } else { validate(&document.value) };
     let findings = if report.findings().is_empty() {

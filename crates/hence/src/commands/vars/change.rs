@@ -63,7 +63,7 @@ impl ChangeReport {
     }
 }
 
-/// Performs an operation and prints what it did.
+/// Performs an operation and prints the change.
 fn change(
     context: &Context,
     session: &mut Session<'_>,

@@ -3,30 +3,30 @@
 use crate::prelude::*;
 use crate::skills::LinkRow;
 
-/// What holds of a journal.
+/// The result of verifying a journal.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifyReport {
     /// The run or file.
     pub(super) target: String,
     /// Whether no checked level and no link is broken.
     pub(super) holds: bool,
-    /// How many lines the journal has.
+    /// The number of lines of the journal.
     pub(super) records: u64,
-    /// How many of them hold, counted from the first, as far as was checked.
+    /// The number of records that hold, counted from the first, as far as was checked.
     pub(super) intact: u64,
-    /// Where it ends, when the chain holds.
+    /// The head of the journal, when the chain holds.
     pub(super) head: Option<String>,
-    /// Whether it tells a whole run, when that could be judged.
+    /// Whether the journal is that of a complete run, when that could be judged.
     pub(super) complete: Option<bool>,
-    /// What each level found, cheapest first.
+    /// The result of each level, cheapest first.
     pub(super) levels: Vec<LevelRow>,
-    /// The runs it is linked to, and whether they are the ones its record names.
+    /// The runs it is linked to, and whether they match the links in its records.
     pub(super) links: Vec<LinkRow>,
-    /// What the checks made cannot show.
+    /// The properties that the performed checks cannot show.
     pub(super) not_shown: Vec<&'static str>,
 }
 
-/// What one level found.
+/// The result of one level.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct LevelRow {
     /// `bytes`, `chain`, `linked`, `spec`, `replay` or `anchored`.
@@ -35,22 +35,22 @@ pub(super) struct LevelRow {
     pub(super) verdict: &'static str,
     /// The first bad line, from 0.
     pub(super) line: Option<u64>,
-    /// Everything wrong with that line.
+    /// All defects of that line.
     pub(super) reasons: Vec<ReasonRow>,
-    /// Why the level, or part of it, was not checked.
+    /// The reasons why the level, or part of it, was not checked.
     pub(super) unchecked: Vec<String>,
 }
 
-/// One thing that does not hold.
+/// One defect.
 #[derive(PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct ReasonRow {
-    /// A stable word.
+    /// The code of the defect; it is stable.
     pub(super) code: &'static str,
-    /// The member it is about.
+    /// The member with the defect.
     pub(super) member: Option<&'static str>,
-    /// What should stand there.
+    /// The expected value.
     pub(super) expected: Option<String>,
-    /// What does.
+    /// The found value.
     pub(super) found: Option<String>,
 }
 
@@ -118,7 +118,7 @@ impl VerifyReport {
         }
     }
 
-    /// Says how the runs it is linked to were compared.
+    /// Describes the comparison with linked runs.
     fn linked(&self) -> String {
         let rows = self.links.iter().map(|link| {
             let run = match link.runs {

@@ -32,7 +32,7 @@ pub(super) enum Ended {
     Done { exit_code: Option<i32>, output: String },
 }
 
-/// Runs programs from left to right; what they say is the last one's output, then what all said on stderr.
+/// Runs programs from left to right. The output is that of the last program, followed by the stderr of all of them.
 pub(super) fn run_pipeline(pipeline: &Pipeline, folder: &Path, home: PathBuf, limits: &Limits<'_>) -> Ended {
     let started = Instant::now();
     let mut children: Vec<Child> = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn run_pipeline(pipeline: &Pipeline, folder: &Path, home: PathBuf, li
                 return Ended::NotStarted(reason);
             }
         };
-        // All programs are of one group, so that one signal ends them and their descendants.
+        // All programs are in one process group, so that one signal ends them and their descendants.
         let group = children.first().and_then(|child| i32::try_from(child.id()).ok()).unwrap_or(0);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(group);
         match command.spawn() {
@@ -80,7 +80,7 @@ fn finish(
     timeout: Duration,
 ) -> Ended {
     let is_over = |children: &mut Vec<Child>| {
-        // The first leads the group: it is looked at last, and reaped only once the others have ended.
+        // The first program leads the group: it is checked last, and reaped only after the others have ended.
         let (first, rest) = match children.split_first_mut() {
             Some(parts) => parts,
             None => return true,
@@ -107,11 +107,11 @@ fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Ends programs and everything they started.
+/// Ends programs and all their descendants.
 fn end(children: Vec<Child>) {
     let group = children.first().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw);
     if let Some(group) = group {
-        // A group that has ended by itself cannot be killed, and need not be.
+        // A group that has already ended cannot be killed, and need not be.
         let _ = kill_process_group(group, Signal::KILL);
     }
     for mut child in children {
@@ -120,10 +120,10 @@ fn end(children: Vec<Child>) {
     }
 }
 
-/// A program with an environment that holds nothing but what it needs and what the caller passes on.
+/// Makes a command whose environment holds only required variables and those that the caller passes on.
 fn command(stage: &Simple, folder: &Path, home: &Path, limits: &Limits<'_>) -> Result<Command, String> {
     let (program, arguments) = stage.words.split_first().ok_or("there is no program to run")?;
-    // The commands of this program are run by this program, wherever it lies.
+    // The program `hence` is this executable, wherever it is installed.
     let own = std::env::current_exe().ok().filter(|_| program == "hence");
     let mut command = own.map_or_else(|| Command::new(program), Command::new);
     command.args(arguments).current_dir(folder).env_clear();
@@ -137,7 +137,7 @@ fn command(stage: &Simple, folder: &Path, home: &Path, limits: &Limits<'_>) -> R
     Ok(command)
 }
 
-/// Lets a thread drain a pipe. It ends with the pipe; nobody waits for it.
+/// Starts a thread that drains a pipe. The thread ends with the pipe and is not joined.
 fn listen(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || drain(pipe, &send));

@@ -1,4 +1,4 @@
-//! A folder of its own for commands, removed afterwards.
+//! A scratch folder for commands, removed afterwards.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -7,28 +7,28 @@ use std::path::{Component, Path, PathBuf};
 use crate::code::Code;
 use crate::error::CliError;
 
-/// The most that is copied into a scratch folder: a checkout, not a disk.
+/// The maximum size of a copy into a scratch folder: enough for a checkout, not for a disk.
 pub(super) const COPIED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// The most files that are copied.
+/// The maximum number of copied files.
 pub(super) const COPIED_FILES_MAX: usize = 100_000;
 
 /// The number of names to try when one is taken.
 const NAMES_TRIED: u32 = 1000;
 
-/// A scratch folder: what commands see as their working and home folders.
+/// A scratch folder: the working folder and the home folder of commands.
 pub(super) struct Scratch {
     root: PathBuf,
 }
 
-/// The rest of the limits.
+/// The remaining part of the limits.
 struct Room {
     bytes: u64,
     files: usize,
 }
 
 impl Scratch {
-    /// Makes a scratch folder that nobody else may read, with a copy of a folder in it.
+    /// Makes a scratch folder that only its owner may read, with a copy of a folder in it.
     pub(super) fn new(with: Option<&Path>) -> Result<Self, CliError> {
         let scratch = Self { root: fresh()? };
         for name in ["work", "home"] {
@@ -52,7 +52,7 @@ impl Scratch {
         self.root.join("home")
     }
 
-    /// Returns a folder inside; what leads out of it is refused.
+    /// Returns a folder inside the scratch folder; a path that leads out of it is refused.
     pub(super) fn inside(&self, relative: Option<&str>) -> Result<PathBuf, String> {
         let mut path = self.root.join("work");
         for part in Path::new(relative.unwrap_or(".")).components() {
@@ -64,7 +64,7 @@ impl Scratch {
                 }
             }
         }
-        // No link was copied, but a command before this one may have made one.
+        // No links were copied, but an earlier command may have made one.
         let real = fs::canonicalize(&path).ok().filter(|real| real.is_dir());
         let root = fs::canonicalize(self.root.join("work")).ok();
         match (real, root) {
@@ -86,7 +86,7 @@ fn fresh() -> Result<PathBuf, CliError> {
     let mut last = None;
     for number in 0..NAMES_TRIED {
         let path = base.join(format!("hence-scratch-{}-{number}", std::process::id()));
-        // Creating fails when the name is taken, by whomever: a folder somebody prepared is never used.
+        // Creating fails when the name is in use: a folder that another user prepared is never used.
         match fs::DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => return fs::canonicalize(&path).map_err(|error| failed("open", &path, error)),
             Err(error) => last = Some(error),
@@ -96,7 +96,7 @@ fn fresh() -> Result<PathBuf, CliError> {
     Err(failed("make", &base, error))
 }
 
-/// Copies files and folders; links and devices are left out, for they lead outside.
+/// Copies files and folders; links and devices are left out, because they lead outside.
 fn copy(from: &Path, to: &Path, scratch: &Path, room: &mut Room) -> Result<(), CliError> {
     let entries = fs::read_dir(from).map_err(|error| CliError::file("read", from, error))?;
     for entry in entries {
