@@ -118,9 +118,9 @@ commands! { Command {
     Verify(args::VerifyArgs) => verify::run, "verify": verify::VerifyReport;
     /// Execute a recorded run again and compare every byte
     Replay(args::ReplayArgs) => replay::run, "replay": replay::ReplayReport;
-    /// Show which steps of a skill's run wrote a value, and from which values
+    /// Show which steps of a run wrote a value, and from which values
     Blame(skill::BlameArgs) => lineage::blame, "blame": lineage::LineageReport;
-    /// Show what depends on a value or a step in a skill's run
+    /// Show which steps of a run depend on a value or a step
     Impact(skill::ImpactArgs) => lineage::impact, "impact": lineage::LineageReport;
     /// Compare two runs: the first divergence, then each step and path
     Diff(args::DiffArgs) => diff::run, "diff": diff::DiffReport;

@@ -124,16 +124,16 @@ pub(crate) struct AnswerArgs {
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The first step that is executed again
+    /// The first step that is not shared; for a problem or variables also the index of its record
     #[arg(long, value_name = "STEP")]
     pub(crate) from: String,
-    /// Set a value before that step, as vars.limit=3 or /inputs/log=@FILE; may be repeated
+    /// Set a value before that step: vars.limit=3 or /inputs/log=@FILE for a skill, settings.NAME=VALUE or inputs.NAME=VALUE for a problem, NAME=VALUE for variables; may be repeated
     #[arg(long, value_name = "PLACE=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Continue with this skill; it must be the same before the step
+    /// Continue with this skill, which must be the same before the step; only for a run of a skill
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<String>,
-    /// Use these policies instead of those the run pins: a file or a built-in pack; may be repeated
+    /// Use these policies instead of those the run pins: a file or a built-in pack; only for a run of a skill; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
@@ -148,7 +148,7 @@ pub(crate) struct ForkArgs {
 pub(crate) struct BlameArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The path of a value, as outputs.report or /outputs/report
+    /// The path of a value, as outputs.report or /outputs/report; for a problem as artifacts.verification, for variables as vars.NAME
     pub(crate) place: String,
 }
 
@@ -157,6 +157,6 @@ pub(crate) struct BlameArgs {
 pub(crate) struct ImpactArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The path of a value, as inputs.log or /inputs/log, or the id of a step
+    /// The path of a value, as inputs.log or /inputs/log, or the id of a step; for a problem also artifacts.verification, for variables vars.NAME
     pub(crate) place: String,
 }

@@ -51,8 +51,8 @@ fn help_lists_commands_examples_and_exit_codes() {
       state        Show the state of a run, or part of it
       verify       Check a journal: what holds, where it first breaks, and what it cannot show
       replay       Execute a recorded run again and compare every byte
-      blame        Show which steps of a skill's run wrote a value, and from which values
-      impact       Show what depends on a value or a step in a skill's run
+      blame        Show which steps of a run wrote a value, and from which values
+      impact       Show which steps of a run depend on a value or a step
       diff         Compare two runs: the first divergence, then each step and path
       resume       Continue an interrupted run
       why          Show what a run waits for or where it stopped, since when, and how to continue it
