@@ -15,7 +15,7 @@ pub struct Metrics {
     pub step_counts: BTreeMap<String, u64>,
     /// Executions by status.
     pub step_status_counts: BTreeMap<String, u64>,
-    /// The number of recorded decisions.
+    /// The number of control records.
     pub controls_total: u64,
     /// Control records by kind.
     pub control_counts: BTreeMap<String, u64>,
