@@ -347,8 +347,8 @@ impl Drivable for PlannedRun {
         self.callees.as_ref().is_some_and(|callees| callees.needs_call_log(self.problem()))
     }
 
-    fn drive<'g, 'a>(
-        &'a self,
+    fn drive<'g>(
+        &self,
         run: Run<'g, Reason>,
         calls: Calls<'_>,
         sink: &mut dyn Sink,
