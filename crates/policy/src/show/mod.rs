@@ -1,6 +1,6 @@
 //! Reports for other tools: SARIF for code scanning, JUnit for build servers, workflow commands for GitHub Actions.
 //!
-//! Each function is a view of the same [`Report`](crate::Report): whether the trace passes is decided by
+//! Each function is a view of the same [`Report`]: whether the trace passes is decided by
 //! [`Report::passes`](crate::Report::passes), never by a form.
 
 use hence_canon::Value;
