@@ -43,6 +43,13 @@ impl ForkPoint {
     }
 }
 
+/// Describes what a fork shares with its origin, and where it continues.
+pub(super) fn shared_text(id: &RunId, journal: &Journal, point: &ForkPoint) -> String {
+    let shared = point.shared.len();
+    let results = if shared == 1 { "result" } else { "results" };
+    format!("run {id} shares {shared} {results} with {} and continues at {}", journal.name, point.from)
+}
+
 /// The problem of a fork.
 pub(super) struct ForkedProblem {
     pub(super) id: RunId,

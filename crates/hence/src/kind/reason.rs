@@ -265,12 +265,7 @@ impl OpenRun for ReasonRun {
             forked.install_policies(&policies.unwrap_or_default(), &mut first)?;
         }
         share(&mut forked, &origin, journal, &mut first)?;
-        let shared = origin.shared.len();
-        let results = if shared == 1 { "result" } else { "results" };
-        let said = format!(
-            "run {id} shares {shared} {results} with {} and continues at {}",
-            journal.name, args.from
-        );
+        let said = fork::shared_text(&id, journal, &origin);
         let mut attachments = vec![(problem_name(), Canonical::of(&document.value).bytes().to_vec())];
         attachments.extend(journal.capabilities.clone().map(|bytes| (skills::capabilities_name(), bytes)));
         driver.create_shared(&run, forked, first.memory, attachments, &said)

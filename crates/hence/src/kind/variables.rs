@@ -97,6 +97,7 @@ impl OpenRun for VariablesProblem {
         }
         let attachments = vec![(problem_name(), Canonical::of(&document.value).bytes().to_vec())];
         store.create(NewRun { id: id.clone(), attachments, lines: first.memory.journal })?;
+        context.say(fork::shared_text(&id, journal, &point));
         let head = run.head();
         context.print(&PositionReport {
             run: id.as_str().to_owned(),

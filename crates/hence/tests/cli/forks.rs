@@ -51,6 +51,7 @@ fn variables_are_forked_from_a_record_and_blamed() {
     }
     let answer = world.ask(&["fork", "v", "--from", "3", "--set", "count=7", "--run-id", "w"]);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert_eq!(answer.stderr, "run w shares 2 results with v and continues at 3\n");
     assert_eq!(json(&world, &["vars", "get", "w", "count"])["value"], 7);
     let verified = json(&world, &["verify", "w"]);
     assert_eq!((&verified["holds"], &verified["links"][0]["verdict"]), (&true.into(), &"holds".into()));
