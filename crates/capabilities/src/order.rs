@@ -11,8 +11,10 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         (Value::String(left), Value::String(right)) => left.cmp(right),
         (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-            // Numbers that are equal as doubles are ordered by their spelling.
-            number(left).total_cmp(&number(right)).then_with(|| left.to_string().cmp(&right.to_string()))
+            // An integer comes before the float that is its nearest double. Spellings would give no total order:
+            // integers compare exactly with each other, and a sort may panic on an order that goes in a circle.
+            let is_float = |value: &Value| matches!(value, Value::Float(_));
+            number(left).total_cmp(&number(right)).then(is_float(left).cmp(&is_float(right)))
         }
         _ if rank(left) == rank(right) => left.to_string().cmp(&right.to_string()),
         _ => rank(left).cmp(&rank(right)),
@@ -35,5 +37,28 @@ fn rank(value: &Value) -> u8 {
         Value::String(_) => 3,
         Value::Array(_) => 4,
         Value::Object(_) => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::parse;
+
+    use super::*;
+
+    #[test]
+    fn long_integers_and_floats_of_one_double_have_a_total_order() {
+        let texts = ["9999999999999999999999", "10000000000000000000001", "1e22", "1", "1.0", "-0.0", "0"];
+        let values: Vec<Value> = texts.iter().map(|text| parse(text.as_bytes()).unwrap()).collect();
+        for (a, b, c) in values
+            .iter()
+            .flat_map(|a| values.iter().map(move |b| (a, b)))
+            .flat_map(|(a, b)| values.iter().map(move |c| (a, b, c)))
+        {
+            assert_eq!(compare(a, b), compare(b, a).reverse());
+            if compare(a, b).is_lt() && compare(b, c).is_lt() {
+                assert!(compare(a, c).is_lt(), "{a} {b} {c}");
+            }
+        }
     }
 }
