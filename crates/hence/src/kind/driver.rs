@@ -113,17 +113,17 @@ pub(crate) struct RunEnd {
     /// The run's id.
     #[serde(skip)]
     pub(crate) run: String,
-    /// What it waits for.
+    /// The questions and undecided calls that the run waits for.
     pub(crate) waiting: Vec<WaitingRow>,
     /// How many records the journal holds.
     pub(crate) records: u64,
     /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
     pub(crate) head: String,
-    /// Where the journal lies.
+    /// The path of the journal.
     pub(crate) journal: String,
-    /// Whether the run had been started before and was taken up.
+    /// Whether the run had been started before and was resumed.
     pub(crate) resumed: bool,
-    /// What was cut from the end of the journal: an append that was never finished.
+    /// The unfinished append that was cut from the end of the journal.
     pub(crate) cut: Option<String>,
 }
 

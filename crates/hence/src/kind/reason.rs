@@ -401,7 +401,7 @@ fn line(event: &Event) -> String {
     }
 }
 
-/// What became of a run.
+/// The end of a run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunReport {
     /// The run's id.
@@ -410,9 +410,9 @@ pub(crate) struct RunReport {
     status: String,
     /// The synthesis, when there is one.
     answer: Option<Data>,
-    /// What verification said: `passed`, `failed`, or nothing.
+    /// The status of the step Verify: `passed`, `failed`, or nothing.
     verification: Option<String>,
-    /// What went wrong, in order.
+    /// The errors of the run, in order.
     errors: Vec<RunErrorReport>,
     #[serde(flatten)]
     end: RunEnd,

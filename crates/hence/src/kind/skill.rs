@@ -346,7 +346,7 @@ impl Drivable for StoredSkillRun {
     }
 }
 
-/// What became of a run of a skill.
+/// The end of a run of a skill.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SkillRunReport {
     /// The run's id.
@@ -355,11 +355,11 @@ pub(crate) struct SkillRunReport {
     skill: String,
     /// `completed`, `failed` or `waiting`.
     status: String,
-    /// What the skill gave, by name.
+    /// The outputs of the skill, by name.
     outputs: Data,
     /// Each step and how it ended, in the order of the record.
     steps: Vec<StepRow>,
-    /// Why it failed.
+    /// The failure that ended the run.
     failure: Option<FailureRow>,
     #[serde(flatten)]
     end: RunEnd,
@@ -370,11 +370,11 @@ pub(crate) struct SkillRunReport {
 struct StepRow {
     step: String,
     status: &'static str,
-    /// Why it failed.
+    /// The failure of the step.
     error: Option<String>,
 }
 
-/// Why a run failed.
+/// The failure that ended a run.
 #[derive(Serialize, JsonSchema)]
 struct FailureRow {
     code: &'static str,
