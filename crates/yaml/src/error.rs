@@ -2,7 +2,7 @@
 
 use hence_canon::Position;
 
-use crate::{DEPTH_MAX, NODES_MAX};
+use crate::{DEPTH_MAX, EXPANDED_BYTES_MAX, NODES_MAX};
 
 /// A text that is not YAML, or that JSON cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,8 @@ pub enum YamlErrorKind {
     TooDeep,
     #[error("text stands for more than {NODES_MAX} nodes")]
     TooManyNodes,
+    #[error("text stands for more than {EXPANDED_BYTES_MAX} bytes once its aliases are expanded")]
+    TooManyBytes,
     #[error("a second document follows")]
     SecondDocument,
 }

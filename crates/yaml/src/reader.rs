@@ -21,6 +21,12 @@ const _: () = assert!(DEPTH_MAX <= hence_canon::DEPTH_MAX);
 /// A few lines of aliases can expand to billions of nodes; a text that writes out this many nodes has megabytes.
 pub const NODES_MAX: usize = 1_000_000;
 
+/// The maximum number of bytes in all scalars of a document after its aliases are expanded.
+///
+/// A thousand aliases of one long text are few nodes and gigabytes. A document on the command line has at most as many
+/// bytes, so this limit refuses nothing that is written out.
+pub const EXPANDED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// Reads one YAML document by the core schema of YAML 1.2.
 ///
 /// # Errors
@@ -67,7 +73,7 @@ fn end_of(text: &str) -> Position {
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     anchors: BTreeMap<usize, Anchored>,
-    nodes: usize,
+    size: Size,
     keeps: Places,
     /// The path to the node being read.
     at: Vec<String>,
@@ -78,7 +84,15 @@ struct Reader<'a> {
 struct Anchored {
     value: Value,
     depth: usize,
+    size: Size,
+}
+
+/// The size of a part of a document with its aliases expanded.
+#[derive(Clone, Copy, Default)]
+struct Size {
     nodes: usize,
+    /// The bytes of its scalars, keys included.
+    bytes: usize,
 }
 
 type Spanned<'a> = (Event<'a>, Span);
@@ -88,7 +102,7 @@ impl<'a> Reader<'a> {
         Self {
             parser: Parser::new_from_str(text),
             anchors: BTreeMap::new(),
-            nodes: 0,
+            size: Size::default(),
             keeps,
             at: Vec::new(),
             places: BTreeMap::new(),
@@ -138,8 +152,8 @@ impl<'a> Reader<'a> {
         depth: usize,
         text: &str,
     ) -> Result<Value, YamlError> {
-        let before = self.nodes;
-        self.count(1, here)?;
+        let before = self.size;
+        self.count(Size { nodes: 1, bytes: scalar_bytes(&event) }, here)?;
         if self.keeps == Places::Kept {
             let place = Place { key: key.map(span), value: span(here) };
             self.places.insert(self.at.iter().collect(), place);
@@ -162,13 +176,14 @@ impl<'a> Reader<'a> {
             other => return wrong(YamlErrorKind::Syntax(format!("unexpected {other:?}")), here),
         };
         if anchor != 0 {
-            let (depth, nodes) = (value.depth(), self.nodes - before);
-            self.anchors.insert(anchor, Anchored { value: value.clone(), depth, nodes });
+            let (depth, now) = (value.depth(), self.size);
+            let size = Size { nodes: now.nodes - before.nodes, bytes: now.bytes - before.bytes };
+            self.anchors.insert(anchor, Anchored { value: value.clone(), depth, size });
         }
         Ok(value)
     }
 
-    /// Returns the value of an alias. Its nodes count as if they were written out, and its place is that of the alias.
+    /// Returns the value of an alias. Its nodes and bytes count as if they were written out, and its place is that of the alias.
     fn alias(&mut self, anchor: usize, depth: usize, here: Span) -> Result<Value, YamlError> {
         let Some(anchored) = self.anchors.get(&anchor).cloned() else {
             return wrong(YamlErrorKind::RecursiveAlias, here);
@@ -176,13 +191,17 @@ impl<'a> Reader<'a> {
         if depth + anchored.depth > DEPTH_MAX {
             return wrong(YamlErrorKind::TooDeep, here);
         }
-        self.count(anchored.nodes, here)?;
+        self.count(anchored.size, here)?;
         Ok(anchored.value)
     }
 
-    fn count(&mut self, nodes: usize, here: Span) -> Result<(), YamlError> {
-        self.nodes = self.nodes.saturating_add(nodes);
-        if self.nodes > NODES_MAX { wrong(YamlErrorKind::TooManyNodes, here) } else { Ok(()) }
+    fn count(&mut self, size: Size, here: Span) -> Result<(), YamlError> {
+        self.size.nodes = self.size.nodes.saturating_add(size.nodes);
+        self.size.bytes = self.size.bytes.saturating_add(size.bytes);
+        if self.size.nodes > NODES_MAX {
+            return wrong(YamlErrorKind::TooManyNodes, here);
+        }
+        if self.size.bytes > EXPANDED_BYTES_MAX { wrong(YamlErrorKind::TooManyBytes, here) } else { Ok(()) }
     }
 
     fn sequence(&mut self, depth: usize, text: &str) -> Result<Value, YamlError> {
@@ -237,6 +256,10 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+fn scalar_bytes(event: &Event<'_>) -> usize {
+    if let Event::Scalar(text, ..) = event { text.len() } else { 0 }
 }
 
 fn check_collection(

@@ -80,6 +80,15 @@ fn aliases_neither_stand_inside_themselves_nor_grow_without_end() {
         bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
     }
     assert_eq!(kind(&bomb), YamlErrorKind::TooManyNodes);
+    // Few nodes, many bytes: as a value, inside a list that is itself an alias, and as a key.
+    let long = "x".repeat(1 << 20);
+    for (start, end, item) in [("", "", "*a"), ("&l [", "]", "*a"), ("", "", "{*a : 1}")] {
+        let items = vec![item; 70].join(", ");
+        let text = format!("a: &a {long}\nb: [{start}{items}{end}]\n");
+        assert_eq!(kind(&text), YamlErrorKind::TooManyBytes, "{start}{item}");
+    }
+    let few = format!("a: &a {long}\nb: [{}]\n", vec!["*a"; 60].join(", "));
+    assert!(parse(few.as_bytes()).is_ok());
 }
 
 #[test]
