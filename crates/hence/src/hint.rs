@@ -125,6 +125,9 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
 fn for_disk(kind: &DiskErrorKind) -> Option<&'static str> {
     match kind {
         DiskErrorKind::NotAFolder | DiskErrorKind::NotAFile => Some("name another folder with --store"),
+        DiskErrorKind::NotPlain(_) => Some(
+            "it was not followed; look where it leads, remove it, and ask whoever made this store why it is there",
+        ),
         DiskErrorKind::Missing => Some("create the parent folder, or name another folder with --store"),
         DiskErrorKind::PermissionDenied | DiskErrorKind::ReadOnly => {
             Some("name a folder you may write to with --store; commands that only read still work")

@@ -288,6 +288,9 @@ pub enum DiskErrorKind {
     /// A file was expected.
     #[error("expected a file, found a folder")]
     NotAFile,
+    /// A link, a pipe or a device is where a store has a file or a folder.
+    #[error("{0}")]
+    NotPlain(String),
     /// The file system does not support the operation.
     #[error("the file system does not support it")]
     Unsupported,
@@ -309,6 +312,9 @@ impl DiskError {
             Kind::NotADirectory => DiskErrorKind::NotAFolder,
             Kind::IsADirectory => DiskErrorKind::NotAFile,
             Kind::Unsupported => DiskErrorKind::Unsupported,
+            _ if source.get_ref().is_some_and(|inner| inner.is::<crate::file::NotPlain>()) => {
+                DiskErrorKind::NotPlain(source.to_string())
+            }
             _ => DiskErrorKind::Other(source.to_string()),
         };
         Self { action, path: path.to_owned(), kind, source: Arc::new(source) }

@@ -45,7 +45,7 @@ impl SharedScopes {
         if !folder.is_dir() {
             return Ok(None);
         }
-        let store = FileStore::open(&folder)?;
+        let store = FileStore::open_within(&context.folder, SCOPES)?;
         let mut keepers = Vec::new();
         for (scope, id) in ids(state)? {
             if exists(&store, &id)? {
@@ -65,7 +65,7 @@ impl SharedScopes {
         if is_private && !names_global && !folder.is_dir() {
             return Ok(None);
         }
-        let store = FileStore::open_or_create(&folder)?;
+        let store = FileStore::open_or_create_within(&context.folder, SCOPES)?;
         let mut keepers = Vec::new();
         for (scope, id) in ids(state)? {
             let is_there = exists(&store, &id)?;

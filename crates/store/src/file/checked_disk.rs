@@ -23,9 +23,10 @@ impl CheckedDisk {
         match self.kind(path)? {
             None => Ok(false),
             Some(Kind::File) => Ok(true),
-            Some(Kind::Folder | Kind::Other) => {
+            Some(Kind::Folder) => {
                 Err(DiskError::new(Action::Open, path, std::io::ErrorKind::IsADirectory.into()))
             }
+            Some(Kind::Other) => Err(self.not_plain(path)),
         }
     }
 
@@ -34,10 +35,16 @@ impl CheckedDisk {
         match self.kind(path)? {
             None => Ok(false),
             Some(Kind::Folder) => Ok(true),
-            Some(Kind::File | Kind::Other) => {
+            Some(Kind::File) => {
                 Err(DiskError::new(Action::Open, path, std::io::ErrorKind::NotADirectory.into()))
             }
+            Some(Kind::Other) => Err(self.not_plain(path)),
         }
+    }
+
+    fn not_plain(&self, path: &Path) -> DiskError {
+        let error = self.0.stamp(path).err().unwrap_or_else(|| std::io::ErrorKind::Other.into());
+        DiskError::new(Action::Open, path, error)
     }
 
     pub(crate) fn stamp(&self, path: &Path) -> Result<Stamp, DiskError> {

@@ -187,6 +187,8 @@ impl FileStore {
                 Ok(file) => file.try_lock()? == LockOutcome::HeldElsewhere,
                 // A folder without a lock file is an orphan; a file that is gone by now is harmless.
                 Err(error) if error.kind == DiskErrorKind::Missing => false,
+                // No writer makes a link here; removing it removes nothing else.
+                Err(error) if matches!(error.kind, DiskErrorKind::NotPlain(_)) => false,
                 Err(error) => return Err(error.into()),
             };
             if !is_held {

@@ -45,6 +45,7 @@ use self::checked_disk::CheckedDisk;
 use self::commit::Committer;
 use self::disk::Disk;
 use self::layout::{Layout, RunFolder};
+pub(crate) use self::real_disk::NotPlain;
 use self::real_disk::RealDisk;
 use crate::summary::find_prefix;
 use crate::{
@@ -80,7 +81,24 @@ impl FileStore {
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::UnknownFormat`], [`StoreError::Disk`].
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        Self::open_on(Arc::new(RealDisk), folder.into())
+        let folder = folder.into();
+        Self::open_on(Arc::new(RealDisk::below(folder.clone())), folder)
+    }
+
+    /// Opens the store in the folder `name` of a store's folder, which must not be a link either.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_within(store: &Path, name: &str) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(RealDisk::below(store.to_owned())), store.join(name))
+    }
+
+    /// Opens the store in the folder `name` of a store's folder, creating it first if it is missing.
+    ///
+    /// # Errors
+    /// As for [`open_or_create`](Self::open_or_create).
+    pub fn open_or_create_within(store: &Path, name: &str) -> Result<Self, StoreError> {
+        Self::open_or_create_on(Arc::new(RealDisk::below(store.to_owned())), store.join(name))
     }
 
     /// Opens the store in `folder`, creating it first if there is nothing or an empty folder. Its parent folder must exist.
@@ -88,7 +106,8 @@ impl FileStore {
     /// # Errors
     /// As for [`open`](Self::open); a folder that holds other things is refused and not changed.
     pub fn open_or_create(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        Self::open_or_create_on(Arc::new(RealDisk), folder.into())
+        let folder = folder.into();
+        Self::open_or_create_on(Arc::new(RealDisk::below(folder.clone())), folder)
     }
 
     /// Returns the store's folder.

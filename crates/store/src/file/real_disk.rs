@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -16,25 +16,72 @@ const MARK: &str = "user.hence.batch";
 #[cfg(target_os = "linux")]
 const MARK_BYTES_MAX: usize = 64;
 
+/// The file system below one folder.
+///
+/// Links, pipes and devices below the folder are refused: a store may come from an archive, and a link in it would let
+/// its author choose which files of the reader are read, overwritten or removed. The folder itself may be a link.
 #[derive(Debug)]
-pub(crate) struct RealDisk;
+pub(crate) struct RealDisk {
+    root: PathBuf,
+}
+
+/// A thing below the root that is neither a plain file nor a folder.
+#[derive(Debug, thiserror::Error)]
+#[error("it is {0}, which a store never holds")]
+pub(crate) struct NotPlain(&'static str);
+
+impl NotPlain {
+    fn error(found: &Metadata) -> io::Error {
+        io::Error::other(Self(if found.is_symlink() { "a symbolic link" } else { "a pipe or a device" }))
+    }
+}
+
+impl RealDisk {
+    pub(crate) fn below(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// Refuses a path that leads through a link below the root.
+    fn check_folders(&self, path: &Path) -> io::Result<()> {
+        let inner = path.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let mut folder = self.root.clone();
+        for name in inner.parent().into_iter().flat_map(Path::components) {
+            folder.push(name);
+            let found = fs::symlink_metadata(&folder)?;
+            if !found.is_dir() && !found.is_file() {
+                return Err(NotPlain::error(&found));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what is at a path, and refuses anything but a plain file or a folder.
+    fn look_at(&self, path: &Path) -> io::Result<Metadata> {
+        self.check_folders(path)?;
+        let found = if path == self.root { fs::metadata(path)? } else { fs::symlink_metadata(path)? };
+        if found.is_dir() || found.is_file() { Ok(found) } else { Err(NotPlain::error(&found)) }
+    }
+}
 
 impl Disk for RealDisk {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
-        match fs::metadata(path) {
+        match self.look_at(path) {
             Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
-            Ok(found) if found.is_file() => Ok(Some(Kind::File)),
-            Ok(_) => Ok(Some(Kind::Other)),
+            Ok(_) => Ok(Some(Kind::File)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(_) if self.check_folders(path).is_ok() && fs::symlink_metadata(path).is_ok() => {
+                Ok(Some(Kind::Other))
+            }
             Err(error) => Err(error),
         }
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Stamp> {
-        fs::metadata(path).map(|found| stamp_of(&found))
+        self.look_at(path).map(|found| stamp_of(&found))
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        self.look_at(folder)?;
         let mut entries = fs::read_dir(folder)?
             .map(|entry| {
                 let entry = entry?;
@@ -47,6 +94,10 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn DiskFile>> {
+        match self.look_at(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            outcome => drop(outcome?),
+        }
         let mut options = OpenOptions::new();
         match access {
             Access::Read => options.read(true),
@@ -54,27 +105,40 @@ impl Disk for RealDisk {
             Access::WriteOrCreate => options.read(true).write(true).create(true).truncate(false),
             Access::CreateNew => options.read(true).write(true).create_new(true),
         };
-        let file = options.open(path)?;
+        let file = owner_only(&mut options).open(path)?;
         // A folder opens for reading on some systems and fails only when it is read.
-        if file.metadata()?.is_dir() {
+        let found = file.metadata()?;
+        if found.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if !found.is_file() {
+            return Err(NotPlain::error(&found));
         }
         Ok(Arc::new(RealFile(file)))
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+        self.check_folders(path)?;
+        let mut builder = fs::DirBuilder::new();
+        // Inputs and replies of runs are for their owner, whatever the mask of the shell allows.
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.check_folders(from)?;
+        self.check_folders(to)?;
         fs::rename(from, to)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.check_folders(path)?;
         fs::remove_file(path)
     }
 
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        self.look_at(path)?;
         fs::remove_dir_all(path)
     }
 
@@ -102,6 +166,20 @@ impl Disk for RealDisk {
     fn holder_name(&self) -> String {
         format!("process {}", std::process::id())
     }
+}
+
+/// Makes new files readable by their owner alone, and closes the gap between looking at a path and opening it: a link or
+/// a pipe that is put there in between is neither followed nor waited for.
+fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::OFlags;
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.cast_signed());
+    }
+    options
 }
 
 #[derive(Debug)]

@@ -222,15 +222,105 @@ fn a_store_that_may_not_be_written_is_readable_and_refuses_writes_whole() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_named() {
-    use super::checked_disk::CheckedDisk;
-    use super::disk::{Access, Disk};
-    use super::real_disk::RealDisk;
+    use std::os::unix::fs::FileExt as _;
+    use std::path::PathBuf;
     // A file that is always full: the error that a real file system gives has the right name.
-    if RealDisk.open(Path::new("/dev/full"), Access::Write).is_err() {
+    let path = PathBuf::from("/dev/full");
+    let Ok(full) = fs::OpenOptions::new().write(true).open(&path) else {
         println!("skipped: no /dev/full here");
         return;
+    };
+    let error = full.write_all_at(b"x", 0).unwrap_err();
+    let error = crate::DiskError::new(crate::Action::Write, &path, error);
+    assert_eq!(error.to_string(), "cannot write /dev/full: no space left");
+}
+
+/// Makes a store with one run, puts a link to `target` at `place` below it, and returns the store.
+#[cfg(unix)]
+fn store_with_link(folder: &Path, place: &str, target: &Path) -> FileStore {
+    let store = store_in(folder);
+    store.create(new_run()).unwrap();
+    let place = store.folder().join(place);
+    match fs::symlink_metadata(&place) {
+        Ok(found) if found.is_dir() => fs::rename(&place, folder.join("moved")).unwrap(),
+        Ok(_) => fs::remove_file(&place).unwrap(),
+        Err(_) => {}
     }
-    let disk = CheckedDisk(std::sync::Arc::new(RealDisk));
-    let full = disk.open(Path::new("/dev/full"), Access::Write).unwrap();
-    assert_eq!(full.write_at(0, b"x").unwrap_err().to_string(), "cannot write /dev/full: no space left");
+    std::os::unix::fs::symlink(target, place).unwrap();
+    store
+}
+
+#[cfg(unix)]
+#[test]
+fn links_inside_a_store_are_never_followed() {
+    let places = ["runs/r/lock", "runs/r/trace.ndjson", "runs/r", "runs", "tmp", "blobs", "index", "format"];
+    for place in places {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        fs::write(precious.join("file"), "years of work").unwrap();
+        // A link to a folder where a folder is, to a file where a file is.
+        let is_folder =
+            !place.contains('.') && !place.ends_with("lock") && !matches!(place, "index" | "format");
+        let target = if is_folder { precious.clone() } else { precious.join("file") };
+        let store = store_with_link(folder.path(), place, &target);
+        let before = contents(&precious);
+        let opened = store.open(&run()).map(|mut opened| {
+            let head = opened.writer.head();
+            let _ = opened.writer.append(head, &line(1), Durability::Synced);
+        });
+        let stored = store.put_blob(b"a blob", Durability::Synced);
+        let (checked, repaired) = (store.doctor().check(), store.doctor().repair());
+        assert_eq!(contents(&precious), before, "{place}");
+        if matches!(place, "runs/r/lock" | "runs/r/trace.ndjson" | "runs/r" | "runs") {
+            assert!(opened.is_err(), "{place}");
+        }
+        if matches!(place, "tmp" | "blobs") {
+            assert!(stored.unwrap_err().to_string().contains("symbolic link"), "{place}");
+        }
+        // Each is named, except the index, which a repair replaces.
+        let named = match checked {
+            Ok(report) => !report.findings.is_empty(),
+            Err(error) => error.to_string().contains("symbolic link"),
+        };
+        assert!(named || place == "format" && FileStore::open(store.folder()).is_err(), "{place}");
+        drop(repaired);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    store.create(new_run()).unwrap();
+    let journal = store.journal_path(&run());
+    fs::remove_file(&journal).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &journal,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let refused = store.open(&run()).unwrap_err().to_string();
+    assert!(refused.contains("a pipe or a device"), "{refused}");
+    assert!(store.journal_bytes(&run()).is_err());
+    assert!(!store.doctor().check().unwrap().findings.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_store_creates_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    store.create(new_run()).unwrap();
+    store.put_blob(b"a blob", Durability::Synced).unwrap();
+    store.list().unwrap();
+    for (path, _) in contents(store.folder()) {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{path}: {mode:o}");
+    }
 }

@@ -43,14 +43,13 @@ pub(super) fn trace_name() -> AttachmentName {
     AttachmentName::new(TRACE).expect("the name is plain")
 }
 
-fn folder(context: &Context) -> PathBuf {
-    context.folder.join("reviews")
-}
+/// The folder of the reviews in the folder of a store.
+const REVIEWS: &str = "reviews";
 
 impl ReviewStore {
     /// Opens the reviews, which must exist.
     pub(super) fn open(context: &Context) -> Result<Self, CliError> {
-        match FileStore::open(folder(context)) {
+        match FileStore::open_within(&context.folder, REVIEWS) {
             Ok(store) => Ok(Self { store }),
             Err(StoreError::NotAStore { path, .. }) if !path.exists() => {
                 let message = format!("{} holds no reviews", context.folder.display());
@@ -63,7 +62,7 @@ impl ReviewStore {
     /// Opens the reviews and creates their store if there is none.
     pub(super) fn open_or_new(context: &Context) -> Result<Self, CliError> {
         context.store_or_new()?;
-        Ok(Self { store: FileStore::open_or_create(folder(context))? })
+        Ok(Self { store: FileStore::open_or_create_within(&context.folder, REVIEWS)? })
     }
 
     /// Reads a review by its id or a prefix of it.
