@@ -13,10 +13,8 @@ pub enum Atom {
     Action,
     /// A category of actions.
     Category(ActionCategory),
-    /// A type of actions in the trace format.
+    /// A type of actions: of the trace format or of the policy packs.
     ActionType(ActionType),
-    /// A type of actions that the well-known policy packs add.
-    PackType,
     /// A type of artifacts: the action makes one, or is of a type called the same.
     ArtifactType(ArtifactType),
     /// An artifact type that only tools write.
@@ -51,7 +49,6 @@ impl Atom {
         fixed(name)
             .or_else(|| ActionCategory::from_word(name).map(Self::Category))
             .or_else(|| ActionType::from_word(name).map(Self::ActionType))
-            .or_else(|| PACK_TYPES.contains(&name).then_some(Self::PackType))
             .or_else(|| ArtifactType::from_word(name).map(Self::ArtifactType))
             .or_else(|| NamedCheck::from_name(name).map(Self::NamedCheck))
             .unwrap_or(if name.starts_with(|first: char| first.is_ascii_uppercase()) {
@@ -63,7 +60,7 @@ impl Atom {
 
     /// Returns whether the name is a type of actions or artifacts that may carry conditions: `Verify(proved)`.
     pub fn is_type(self) -> bool {
-        matches!(self, Self::ActionType(_) | Self::PackType | Self::ArtifactType(_) | Self::ToolArtifactType)
+        matches!(self, Self::ActionType(_) | Self::ArtifactType(_) | Self::ToolArtifactType)
     }
 }
 
@@ -84,19 +81,11 @@ fn fixed(name: &str) -> Option<Atom> {
         "start_event" => Atom::StartEvent,
         "end_event" => Atom::EndEvent,
         "TestResult" => Atom::ToolArtifactType,
+        // An approval is an artifact first; the atom holds of actions of that type too.
+        "UserApproval" => Atom::ArtifactType(ArtifactType::UserApproval),
         _ => return None,
     })
 }
-
-/// Action types of the well-known packs. `SourceCode` and `Plan` are artifact types too; as atoms they name
-/// actions.
-#[rustfmt::skip]
-const PACK_TYPES: &[&str] = &[
-    "GitPush", "Deploy", "ToolCall", "Retrieve", "Compute", "Draft", "Release", "Decision", "Output",
-    "Incident", "Recommendation", "Distribution", "Plan", "SystemRequirement", "HLR", "LLR", "SourceCode",
-    "Test", "Change", "ProblemReport", "DerivedRequirement", "CoverageAnalysis", "AccomplishmentSummary",
-    "StaticAnalysis", "Deviation", "ComplianceSummary", "Directive", "Finding",
-];
 
 /// The kind of value a function returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -221,11 +210,14 @@ pub(crate) const ACTION_LIST_FIELDS: &[&str] =
 
 #[cfg(test)]
 mod tests {
+    use hence_review::vocabulary::ActivityType;
+
     use super::*;
 
     #[test]
     fn a_name_that_is_both_an_action_and_an_artifact_type_names_actions() {
-        assert_eq!(Atom::of("SourceCode"), Atom::PackType);
+        assert_eq!(Atom::of("SourceCode"), Atom::ActionType(ActivityType::SourceCode.into()));
+        assert_eq!(Atom::of("UserApproval"), Atom::ArtifactType(ArtifactType::UserApproval));
         assert_eq!(Atom::of("Diff"), Atom::ArtifactType(ArtifactType::Diff));
         assert_eq!(Atom::of("Decompose"), Atom::of("StateSpaceAnalysis"));
     }

@@ -131,6 +131,7 @@ pub(crate) fn action_step(action: ActionType, payload: ActionPayload) -> ActionS
         ActionType::Activity(word) => ActionStep::Activity(word, payload),
         ActionType::Reasoning(word) => ActionStep::Reasoning(word, payload),
         ActionType::Governance(word) => ActionStep::Governance(word, payload),
+        ActionType::Custom(word) => ActionStep::Custom(word, payload),
         ActionType::Gateway(_) => ActionStep::Activity(ActivityType::RunCommand, payload),
     }
 }

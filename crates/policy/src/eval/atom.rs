@@ -27,7 +27,7 @@ impl<'t> ActionFacts<'t> {
             Atom::Action => true,
             Atom::Category(category) => self.action.text("category") == Some(category.as_str()),
             Atom::ActionType(action_type) => self.action_type == Some(action_type),
-            Atom::PackType | Atom::ForeignType => self.action.type_word() == name,
+            Atom::ForeignType => self.action.type_word() == name,
             Atom::ArtifactType(artifact_type) => self.makes(artifact_type),
             Atom::ToolArtifactType => self.is_or_makes_word(name),
             // An exit code of zero tells that a command ended, not that it succeeded, so `completed` needs the

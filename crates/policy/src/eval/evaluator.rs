@@ -196,7 +196,7 @@ impl<'t> Evaluator<'t> {
             _ if subject.is_empty() => Truth::Constant(false),
             Atom::Action => Truth::Constant(true),
             Atom::Custom => Truth::Varying(subject.texts().containing(word.as_str())),
-            Atom::PackType | Atom::ForeignType => {
+            Atom::ForeignType => {
                 let mut bits = Bits::filled(self.len(), false);
                 subject.of_type(word.as_str()).iter().for_each(|at| bits.set(*at));
                 Truth::Varying(bits)

@@ -117,18 +117,16 @@ fn settled(expr: &Expr) -> Option<bool> {
 
 /// Returns whether two operands cannot hold of one action: two types, two categories, φ and ¬φ.
 fn exclusive(operands: &[Expr]) -> bool {
-    let atoms: Vec<(&str, Atom)> = operands
+    let atoms: Vec<Atom> = operands
         .iter()
         .filter_map(|operand| match operand {
-            Expr::Atom(word) => Some((word.as_str(), Atom::of(word.as_str()))),
+            Expr::Atom(word) => Some(Atom::of(word.as_str())),
             _ => None,
         })
         .collect();
-    let clash = |(left_name, left): &(&str, Atom), (right_name, right): &(&str, Atom)| match (left, right) {
+    let clash = |left: &Atom, right: &Atom| match (left, right) {
         (Atom::ActionType(left), Atom::ActionType(right)) => left != right,
         (Atom::Category(left), Atom::Category(right)) => left != right,
-        (Atom::PackType, Atom::PackType) => left_name != right_name,
-        (Atom::PackType, Atom::ActionType(_)) | (Atom::ActionType(_), Atom::PackType) => true,
         _ => false,
     };
     atoms.iter().enumerate().any(|(at, atom)| atoms.iter().take(at).any(|earlier| clash(earlier, atom)))

@@ -146,7 +146,7 @@ fn uses_only_type(expr: &Expr) -> bool {
     match expr {
         Expr::Atom(word) => matches!(
             Atom::of(word.as_str()),
-            Atom::Action | Atom::Category(_) | Atom::ActionType(_) | Atom::PackType | Atom::StartEvent
+            Atom::Action | Atom::Category(_) | Atom::ActionType(_) | Atom::StartEvent
         ),
         Expr::Unary(Unary::Previously(Scope::All) | Unary::Historically(Scope::All), _)
         | Expr::Binary(Binary::SinceLast, ..) => true,

@@ -141,7 +141,7 @@ impl Mentions {
             Atom::Action | Atom::StartEvent | Atom::EndEvent => {}
             Atom::Category(category) => drop(self.categories.insert(category.to_string())),
             Atom::ActionType(known) => drop(self.types.insert(known.as_str().to_owned())),
-            Atom::PackType | Atom::ForeignType => drop(self.types.insert(name)),
+            Atom::ForeignType => drop(self.types.insert(name)),
             Atom::ArtifactType(known) => drop(self.artifact_types.insert(known.to_string())),
             Atom::ToolArtifactType => drop(self.artifact_types.insert(name)),
             Atom::Completed => drop(self.outcomes.insert("passed")),

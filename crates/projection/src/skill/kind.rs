@@ -109,12 +109,15 @@ pub(super) fn checks(kind: ActionType) -> bool {
                 | ActivityType::TypeCheck
                 | ActivityType::Lint
                 | ActivityType::ManualVerification
+                | ActivityType::Test
+                | ActivityType::StaticAnalysis
+                | ActivityType::CoverageAnalysis
         ),
         ActionType::Reasoning(word) => matches!(
             word,
             ReasoningType::Verify | ReasoningType::ConformanceCheck | ReasoningType::CoSimulate
         ),
-        ActionType::Gateway(_) | ActionType::Governance(_) => false,
+        ActionType::Gateway(_) | ActionType::Governance(_) | ActionType::Custom(_) => false,
     }
 }
 
@@ -138,8 +141,39 @@ pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, 
             A::RunTests | A::TypeCheck | A::Lint | A::ManualVerification => {
                 (ArtifactContent::CommandResult(payload()), Some("reasoning_result"))
             }
-            A::RunCommand | A::GitStatus | A::DeleteFile => (ArtifactContent::CommandResult(payload()), None),
+            A::SourceCode => (ArtifactContent::SourceCode, None),
+            A::Plan => (ArtifactContent::Plan, None),
+            // Requirements, reports and findings are documents; everything else was carried out.
+            A::Draft
+            | A::Output
+            | A::Recommendation
+            | A::SystemRequirement
+            | A::HighLevelRequirement
+            | A::LowLevelRequirement
+            | A::DerivedRequirement
+            | A::ProblemReport
+            | A::AccomplishmentSummary
+            | A::ComplianceSummary
+            | A::Directive
+            | A::Finding => (ArtifactContent::Documentation, None),
+            A::Retrieve => (ArtifactContent::SearchResults, None),
+            A::CoverageAnalysis | A::StaticAnalysis | A::Test => {
+                (ArtifactContent::CommandResult(payload()), Some("reasoning_result"))
+            }
+            A::RunCommand
+            | A::GitStatus
+            | A::DeleteFile
+            | A::GitPush
+            | A::Deploy
+            | A::ToolCall
+            | A::Compute
+            | A::Release
+            | A::Incident
+            | A::Distribution
+            | A::Change
+            | A::Deviation => (ArtifactContent::CommandResult(payload()), None),
         },
+        ActionType::Custom(_) => (ArtifactContent::CommandResult(payload()), None),
         ActionType::Gateway(_) => (ArtifactContent::UserApproval, None),
         ActionType::Reasoning(_) => (ArtifactContent::AnalysisNote, Some("reasoning_result")),
         ActionType::Governance(word) => match word {

@@ -4,13 +4,13 @@ use hence_canon::read::{Finding, Findings};
 use hence_canon::{Object, Value};
 
 use crate::vocabulary::{
-    ActionCategory, ActionType, ActivityType, Confidence, Determinism, EnvironmentKind, EvidenceType,
-    GatewayType, GovernanceType, MetaSource, MetaStatus, ProcedureKind, ReasoningType, ReproducibilityStatus,
-    ReproductionKind,
+    ActionCategory, ActionType, ActivityType, CUSTOM_TYPE_BYTES_MAX, Confidence, CustomType, Determinism,
+    EnvironmentKind, EvidenceType, GatewayType, GovernanceType, MetaSource, MetaStatus, ProcedureKind,
+    ReasoningType, ReproducibilityStatus, ReproductionKind,
 };
 
 use super::field::{
-    ActionId, ArtifactId, EnvironmentId, Field, MetaActionId, Number, ResidualId, Text, words_schema,
+    ActionId, ArtifactId, EnvironmentId, Field, MetaActionId, Number, ResidualId, Text, any_of, words_schema,
 };
 use super::record::{Definitions, Members, Reader, Writer, members, one, record};
 
@@ -122,6 +122,7 @@ pub enum ActionStep {
     Gateway(GatewayType, GatewayPayload),
     Reasoning(ReasoningType, ActionPayload),
     Governance(GovernanceType, ActionPayload),
+    Custom(CustomType, ActionPayload),
 }
 
 impl ActionStep {
@@ -132,6 +133,7 @@ impl ActionStep {
             Self::Gateway(word, _) => (*word).into(),
             Self::Reasoning(word, _) => (*word).into(),
             Self::Governance(word, _) => (*word).into(),
+            Self::Custom(word, _) => (*word).into(),
         }
     }
 }
@@ -150,9 +152,10 @@ pub struct Action {
 /// The type of an action as a member.
 impl Field for ActionType {
     fn decode(value: &Value) -> Result<Self, Findings> {
-        value.as_str().and_then(Self::from_word).ok_or_else(|| {
+        let custom = || value.as_str().and_then(CustomType::from_word).map(Self::Custom);
+        value.as_str().and_then(Self::from_word).or_else(custom).ok_or_else(|| {
             let found = value.as_str().map_or_else(|| value.kind().to_string(), |word| format!("{word:?}"));
-            one(Finding::other(format!("expected an action type of the specification, found {found}")))
+            one(Finding::other(format!("expected an action type, found {found}")))
         })
     }
 
@@ -162,7 +165,12 @@ impl Field for ActionType {
 
     fn schema(_: &mut Definitions) -> Value {
         let lists = [ActivityType::WORDS, GatewayType::WORDS, ReasoningType::WORDS, GovernanceType::WORDS];
-        words_schema(&lists.concat())
+        let custom = Object::from_iter([
+            ("type", Value::from("string")),
+            ("pattern", "^[A-Z][A-Za-z0-9]*$".into()),
+            ("maxLength", CUSTOM_TYPE_BYTES_MAX.into()),
+        ]);
+        any_of([words_schema(&lists.concat()), custom.into()])
     }
 
     #[cfg(test)]
@@ -191,6 +199,7 @@ fn read_step(reader: &mut Reader<'_>) -> Option<ActionStep> {
         ActionType::Gateway(word) => ActionStep::Gateway(word, GatewayPayload::read(reader)?),
         ActionType::Reasoning(word) => ActionStep::Reasoning(word, ActionPayload::read(reader)?),
         ActionType::Governance(word) => ActionStep::Governance(word, ActionPayload::read(reader)?),
+        ActionType::Custom(word) => ActionStep::Custom(word, ActionPayload::read(reader)?),
     })
 }
 
@@ -212,7 +221,8 @@ impl Field for Action {
             ActionStep::Gateway(_, payload) => payload.write(&mut writer),
             ActionStep::Activity(_, payload)
             | ActionStep::Reasoning(_, payload)
-            | ActionStep::Governance(_, payload) => payload.write(&mut writer),
+            | ActionStep::Governance(_, payload)
+            | ActionStep::Custom(_, payload) => payload.write(&mut writer),
         }
         Some(writer.finish(&self.extra))
     }
@@ -235,6 +245,7 @@ impl Field for Action {
             ActionType::Gateway(word) => ActionStep::Gateway(word, GatewayPayload::sample(source)),
             ActionType::Reasoning(word) => ActionStep::Reasoning(word, ActionPayload::sample(source)),
             ActionType::Governance(word) => ActionStep::Governance(word, ActionPayload::sample(source)),
+            ActionType::Custom(word) => ActionStep::Custom(word, ActionPayload::sample(source)),
         };
         Self { common, step, extra: source.extra() }
     }

@@ -47,7 +47,7 @@ impl<'a> Check<'a> {
         let mut vocabulary = BTreeSet::new();
         for action in self.trace.actions() {
             let members = Members::of(action.source());
-            let action_type = members.word.and_then(Value::as_str).and_then(ActionType::from_word);
+            let action_type = members.word.and_then(Value::as_str).and_then(ActionType::from_specified_word);
             let action =
                 Checked { members, action_type, at: Place::of("actions", action), subject: Subject(action) };
             self.action_type(&action, &mut vocabulary);

@@ -36,7 +36,7 @@ words! {
 }
 
 words! {
-    /// Types of the family `activity`.
+    /// Types of the family `activity`: those of the specification, then those of the policy packs.
     ActivityType, "activity type" {
         ReadFile = "ReadFile",
         SearchCode = "SearchCode",
@@ -62,16 +62,45 @@ words! {
         FormulatePlan = "FormulatePlan",
         DecomposeTask = "DecomposeTask",
         EstimateImpact = "EstimateImpact",
+        GitPush = "GitPush",
+        Deploy = "Deploy",
+        ToolCall = "ToolCall",
+        Retrieve = "Retrieve",
+        Compute = "Compute",
+        Draft = "Draft",
+        Release = "Release",
+        Output = "Output",
+        Incident = "Incident",
+        Recommendation = "Recommendation",
+        Distribution = "Distribution",
+        Plan = "Plan",
+        SystemRequirement = "SystemRequirement",
+        HighLevelRequirement = "HLR",
+        LowLevelRequirement = "LLR",
+        SourceCode = "SourceCode",
+        Test = "Test",
+        Change = "Change",
+        ProblemReport = "ProblemReport",
+        DerivedRequirement = "DerivedRequirement",
+        CoverageAnalysis = "CoverageAnalysis",
+        AccomplishmentSummary = "AccomplishmentSummary",
+        StaticAnalysis = "StaticAnalysis",
+        Deviation = "Deviation",
+        ComplianceSummary = "ComplianceSummary",
+        Directive = "Directive",
+        Finding = "Finding",
     }
 }
 
 words! {
-    /// Types of the family `gateway`.
+    /// Types of the family `gateway`: those of the specification, then those of the policy packs.
     GatewayType, "gateway type" {
         ExclusiveDecision = "ExclusiveDecision",
         ParallelSplit = "ParallelSplit",
         EventBasedDecision = "EventBasedDecision",
         LoopGateway = "LoopGateway",
+        Decision = "Decision",
+        UserApproval = "UserApproval",
     }
 }
 
@@ -102,71 +131,6 @@ words! {
         CreateSnapshot = "CreateSnapshot",
         RecordAudit = "RecordAudit",
         LinkTrace = "LinkTrace",
-    }
-}
-
-/// The type of an action, with the family it belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs, reason = "the variants are the families")]
-pub enum ActionType {
-    Activity(ActivityType),
-    Gateway(GatewayType),
-    Reasoning(ReasoningType),
-    Governance(GovernanceType),
-}
-
-impl ActionType {
-    /// Reads a type of any family.
-    pub fn from_word(word: &str) -> Option<Self> {
-        ActivityType::from_word(word)
-            .map(Self::Activity)
-            .or_else(|| GatewayType::from_word(word).map(Self::Gateway))
-            .or_else(|| ReasoningType::from_word(word).map(Self::Reasoning))
-            .or_else(|| GovernanceType::from_word(word).map(Self::Governance))
-    }
-
-    /// Returns the wire word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Activity(word) => word.as_str(),
-            Self::Gateway(word) => word.as_str(),
-            Self::Reasoning(word) => word.as_str(),
-            Self::Governance(word) => word.as_str(),
-        }
-    }
-
-    /// Returns the family.
-    pub const fn category(self) -> ActionCategory {
-        match self {
-            Self::Activity(_) => ActionCategory::Activity,
-            Self::Gateway(_) => ActionCategory::Gateway,
-            Self::Reasoning(_) => ActionCategory::Reasoning,
-            Self::Governance(_) => ActionCategory::Governance,
-        }
-    }
-}
-
-impl From<ActivityType> for ActionType {
-    fn from(word: ActivityType) -> Self {
-        Self::Activity(word)
-    }
-}
-
-impl From<GatewayType> for ActionType {
-    fn from(word: GatewayType) -> Self {
-        Self::Gateway(word)
-    }
-}
-
-impl From<ReasoningType> for ActionType {
-    fn from(word: ReasoningType) -> Self {
-        Self::Reasoning(word)
-    }
-}
-
-impl From<GovernanceType> for ActionType {
-    fn from(word: GovernanceType) -> Self {
-        Self::Governance(word)
     }
 }
 

@@ -4,14 +4,16 @@
 //! same thing), [`as_str`](ActionCategory::as_str) writes the current one.
 
 mod action;
+mod action_type;
 mod artifact;
 mod governance;
 mod word;
 
 pub use action::{
-    ActionCategory, ActionType, ActivityType, Confidence, Determinism, EventType, EvidenceType, GatewayType,
+    ActionCategory, ActivityType, Confidence, Determinism, EventType, EvidenceType, GatewayType,
     GovernanceType, MetaSource, MetaStatus, ReasoningType,
 };
+pub use action_type::{ActionType, ActionTypes, CUSTOM_TYPE_BYTES_MAX, CustomType, UnknownActionType};
 pub use artifact::{
     ArtifactType, CoSimulationStatus, ConformanceStatus, EnvironmentKind, FormalizationStatus, ProcedureKind,
     PropertyStatus, ReferenceGoalKind, ReproducibilityStatus, ReproductionKind, SatModelType,

@@ -36,16 +36,16 @@ impl Action {
         self.text("type").unwrap_or("")
     }
 
-    /// Returns the type, if the specification knows it.
+    /// Returns the type, if the vocabulary knows it.
     pub fn action_type(&self) -> Option<ActionType> {
         ActionType::from_word(self.type_word())
     }
 
-    /// Returns the category as written, or the one its type implies.
+    /// Returns the category as written, or the one its type implies by the specification.
     pub fn category(&self) -> Option<ActionCategory> {
         match self.text("category") {
             Some(word) => ActionCategory::from_word(word),
-            None => self.action_type().map(ActionType::category),
+            None => ActionType::from_specified_word(self.type_word()).map(ActionType::category),
         }
     }
 
@@ -110,7 +110,7 @@ entry! {
 }
 
 impl Evidence {
-    /// Returns the type, if the specification knows it.
+    /// Returns the type, if the vocabulary knows it.
     pub fn evidence_type(&self) -> Option<EvidenceType> {
         self.text("type").and_then(EvidenceType::from_word)
     }

@@ -162,7 +162,7 @@ fn action(expected: &Value, found: &Value) -> Result<(), String> {
         prose("/rationale", expected, found)?;
     }
     let word = at(expected, "/type");
-    match word.as_str().and_then(ActionType::from_word) {
+    match word.as_str().and_then(ActionType::from_specified_word) {
         Some(_) => same("/type", expected, found),
         None if at(found, "/execution/method") == word => Ok(()),
         None => Err(format!("/execution/method: expected {word}, found {}", at(found, "/execution/method"))),
