@@ -116,15 +116,18 @@ impl Output {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence run examples/vendor-choice.json --trace-id first-look\n         \
+#[command(after_help = "Example: hence run examples/vendor-choice.json --run-id first-look\n         \
     hence run examples/vendor-choice.json --policy records\n\n\
     Exit codes: 0 completed, 1 failed or blocked by a policy (E0603), 2 usage, 3 waiting, 4 store, 5 partial")]
 pub(crate) struct RunArgs {
     /// The file of a problem or a skill, or - for standard input
     pub(crate) problem: String,
-    /// The run's id [default: the problem's id, or the skill's id with a digest of its inputs]
-    #[arg(long, visible_alias = "run-id", value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) trace_id: Option<String>,
+    /// The run's id. A run that has it already is resumed, or shown when it has ended [default: a new run, named after the problem or the skill]
+    #[arg(long, alias = "trace-id", value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) run_id: Option<String>,
+    /// Start a new run even if --run-id names one that exists: its id gets the next free number
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// The time the run is created, as 2026-02-02T00:00:00Z [default: the problem's created_at; for a skill, now]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,

@@ -43,7 +43,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::NotAStore => "name another folder with --store, or use the version that wrote this one",
         Code::NoSuchRun => "`hence runs` lists the runs; --store names another folder",
         Code::Ambiguous => "give more of the id",
-        Code::Conflict => "choose another id with --trace-id; the stored run was not changed",
+        Code::Conflict => "choose another id with --run-id; the stored run was not changed",
         Code::InUse => "wait for it, or end that process; a lock ends with the process that holds it",
         Code::Damaged => {
             "`hence verify RUN` shows which records still hold; `hence doctor` checks the whole store"
@@ -113,7 +113,7 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
         ))),
         StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
             Some(Hint::made(format!(
-                "the stored run was not changed: `hence log {}` shows it, --trace-id gives this one another id",
+                "the stored run was not changed: `hence log {}` shows it, --run-id gives this one another id",
                 word(run.as_str())
             )))
         }
@@ -146,7 +146,6 @@ macro_rules! fixed {
 fixed! {
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";
-    OTHER_TRACE_ID = "choose another id with --trace-id";
     OTHER_CHILD_ID = "choose another id for the child's run";
     OTHER_ID_FOR_RUN = "choose another id for the run";
     LEAVE_IT_OUT = "leave it out";
@@ -259,6 +258,23 @@ pub(crate) fn raw_state(run: &str) -> Hint {
 /// The advice to continue a run.
 pub(crate) fn resume(run: &str) -> Hint {
     about("`hence resume ", run, "` continues it")
+}
+
+/// Returns the advice for a run that failed before.
+pub(crate) fn after_failure(run: &str) -> Hint {
+    Hint::made(format!(
+        "`hence why {}` shows the failure and what continues the run; --fresh starts another run",
+        word(run)
+    ))
+}
+
+/// Says that a new run was made next to one that has the name already.
+pub(crate) fn another_run(named: &str, made: &str) -> Hint {
+    Hint::made(format!(
+        "{} is a new run, because {named} exists; `--run-id {}` shows or resumes that one",
+        made,
+        word(named)
+    ))
 }
 
 /// The advice to continue a run after a fix.

@@ -102,6 +102,8 @@ pub(crate) enum Start {
     Now,
     /// Earlier; a torn append may have been cut from its journal.
     Earlier(Option<Cut>),
+    /// Earlier, and it had ended.
+    Ended(Option<Cut>),
 }
 
 /// The part of a report that all kinds of runs share.
@@ -121,8 +123,8 @@ pub(crate) struct RunEnd {
     pub(crate) head: String,
     /// The path of the journal.
     pub(crate) journal: String,
-    /// Whether the run had been started before and was resumed.
-    pub(crate) resumed: bool,
+    /// `created` by this command, `resumed`, or `already_ended`: then nothing was run.
+    pub(crate) start: &'static str,
     /// The unfinished append that was cut from the end of the journal.
     pub(crate) cut: Option<String>,
 }
@@ -156,12 +158,40 @@ impl RunDriver<'_> {
         policies: Option<&Value>,
         attachments: Vec<(AttachmentName, Vec<u8>)>,
     ) -> Result<Exit, CliError> {
-        let (run, header) = kind.program().and_then(Run::start).map_err(|error| stopped(self.id, error))?;
-        if begins_with(self.store, self.id, header.line()) {
+        let blobs = StoreBlobs(self.store);
+        let (run, first) = self.first_records(kind, policies, &blobs)?;
+        let header = first.journal.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        if begins_with(self.store, self.id, header) {
             return self.resume(kind);
         }
+        self.create(kind, run, first, attachments)
+    }
+
+    /// Starts a run and drives it; `None` when another run has the id. Two processes never get the same run.
+    pub(crate) fn start_new<K: Drivable>(
+        &self,
+        kind: &K,
+        policies: Option<&Value>,
+        attachments: &[(AttachmentName, Vec<u8>)],
+    ) -> Result<Option<Exit>, CliError> {
         let blobs = StoreBlobs(self.store);
-        let gate = guard::open(header.line(), kind.problem(), kind.projected(), &blobs)
+        let (run, first) = self.first_records(kind, policies, &blobs)?;
+        match self.store_first(first, attachments.to_vec()) {
+            Ok(writer) => self.drive(kind, run, writer, Start::Now).map(Some),
+            Err(StoreError::AlreadyCreated { .. } | StoreError::RunConflict { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes the first records of a run: its header and its policies.
+    fn first_records<'g, K: Drivable>(
+        &self,
+        kind: &'g K,
+        policies: Option<&Value>,
+        blobs: &'g StoreBlobs<'g>,
+    ) -> Result<(Run<'g, K::Program<'g>>, MemorySink), CliError> {
+        let (run, header) = kind.program().and_then(Run::start).map_err(|error| stopped(self.id, error))?;
+        let gate = guard::open(header.line(), kind.problem(), kind.projected(), blobs)
             .map_err(|error| guard::refused(self.id.as_str(), error))?;
         let mut run = run.with_gate(gate);
         let mut first = MemorySink { journal: header.line().to_vec(), ..MemorySink::default() };
@@ -170,7 +200,16 @@ impl RunDriver<'_> {
             run.install_policies(policies.unwrap_or(&Value::Null), &mut first)
                 .map_err(|error| stopped(self.id, error))?;
         }
-        self.create(kind, run, first, attachments)
+        Ok((run, first))
+    }
+
+    /// Says that a run had ended and what can be done with a failed one.
+    fn say_ended(&self, status: Status) {
+        let id = self.id;
+        self.context.say(format_args!("run {id}: already {status}; nothing was run again"));
+        if status == Status::Failed {
+            self.context.say(format_args!("{}", hint::after_failure(id.as_str())));
+        }
     }
 
     /// Prints what a fork shares, stores its first records and drives it.
@@ -197,14 +236,23 @@ impl RunDriver<'_> {
         first: MemorySink,
         attachments: Vec<(AttachmentName, Vec<u8>)>,
     ) -> Result<Exit, CliError> {
-        for blob in first.blobs.values() {
-            self.store.put_blob(blob, Durability::Synced)?;
-        }
-        match self.store.create(NewRun { id: self.id.clone(), attachments, lines: first.journal }) {
+        match self.store_first(first, attachments) {
             Ok(writer) => self.drive(kind, run, writer, Start::Now),
             Err(StoreError::AlreadyCreated { .. }) => self.resume(kind),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Stores the first records of a run, which must not exist.
+    fn store_first(
+        &self,
+        first: MemorySink,
+        attachments: Vec<(AttachmentName, Vec<u8>)>,
+    ) -> Result<Box<dyn RunWriter>, StoreError> {
+        for blob in first.blobs.values() {
+            self.store.put_blob(blob, Durability::Synced)?;
+        }
+        self.store.create(NewRun { id: self.id.clone(), attachments, lines: first.journal })
     }
 
     /// Resumes the run where its journal ends.
@@ -220,8 +268,8 @@ impl RunDriver<'_> {
         let (run, torn) = self.read_back(kind)?;
         if run.has_ended() && !torn {
             guard::refuse_amendment(id.as_str(), self.options.amended)?;
-            self.context.say(format_args!("run {id} had ended already; nothing was run again"));
-            return self.report(kind, &run, Vec::new(), Start::Earlier(None));
+            self.say_ended(run.state().status());
+            return self.report(kind, &run, Vec::new(), Start::Ended(None));
         }
         kind.check_resumable(&run)?;
         let opened = store.open(id)?;
@@ -230,10 +278,11 @@ impl RunDriver<'_> {
         }
         // Another process may have appended between the reading and the opening; now this one holds the lease.
         let run = if run.head() == opened.writer.head() { run } else { self.read_back(kind)?.0 };
-        let start = Start::Earlier(opened.cut);
         if run.has_ended() {
-            return self.report(kind, &run, Vec::new(), start);
+            self.say_ended(run.state().status());
+            return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut));
         }
+        let start = Start::Earlier(opened.cut);
         let (journal, blobs) = (store.journal_bytes(id)?, StoreBlobs(store));
         let gate = guard::open_and_observe(&journal, kind.problem(), kind.projected(), &blobs)
             .map_err(|error| guard::refused(id.as_str(), error))?;
@@ -335,9 +384,10 @@ impl RunDriver<'_> {
             Status::Failed => Exit::No,
             _ => Exit::Yes,
         };
-        let (resumed, cut) = match start {
-            Start::Now => (false, None),
-            Start::Earlier(cut) => (true, cut.as_ref().map(ToString::to_string)),
+        let (start, cut) = match start {
+            Start::Now => ("created", None),
+            Start::Earlier(cut) => ("resumed", cut),
+            Start::Ended(cut) => ("already_ended", cut),
         };
         let end = RunEnd {
             status,
@@ -346,8 +396,8 @@ impl RunDriver<'_> {
             records: run.head().records.get(),
             head: run.head().to_string(),
             journal: store.journal_path(id).display().to_string(),
-            resumed,
-            cut,
+            start,
+            cut: cut.as_ref().map(ToString::to_string),
         };
         let report = kind.report(run, end, &StoreBlobs(store))?;
         match self.copy {

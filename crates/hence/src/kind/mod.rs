@@ -2,6 +2,7 @@
 
 mod driver;
 mod fork;
+mod new_id;
 mod reason;
 mod skill;
 mod variables;

@@ -12,10 +12,11 @@ use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::is_same_result;
 use hence_state::{ProblemSpec, Profile, ProfileName};
-use hence_store::{AttachmentName, RunId};
+use hence_store::AttachmentName;
 
 use super::driver::Calls;
 use super::fork;
+use super::new_id::NewId;
 use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
@@ -49,17 +50,33 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result
     let Prepared { document, callees, attachments } =
         prepare(args, name, document, bytes, policies.as_ref())?;
     let mut request = Request::new(document, profile);
-    request.trace_id.clone_from(&args.trace_id);
     request.now.clone_from(&args.now);
     request.engine_version.clone_from(&args.engine_version);
     let engine = engine_with(callees.as_ref());
     let plan = engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
-    let id = RunId::new(plan.trace_id())
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_TRACE_ID))?;
+    let new_id = NewId::of_problem(args, plan.trace_id());
+    let mut run = PlannedRun { engine, callees, plan };
+    // An id that no run can have is refused before anything is stored.
     let store = context.store_or_new()?;
-    let options = DriveOptions::default();
-    let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
-    driver.start(&PlannedRun { engine, callees, plan }, policies.as_ref(), attachments)
+    let mut tried = 0;
+    loop {
+        let (id, number) = new_id.next(&store, tried)?;
+        request.trace_id = Some(id.as_str().to_owned());
+        run.plan = run.engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
+        let options = DriveOptions::default();
+        let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
+        if new_id.is_given() {
+            return driver.start(&run, policies.as_ref(), attachments);
+        }
+        if let Some(exit) = driver.start_new(&run, policies.as_ref(), &attachments)? {
+            if number > 1 {
+                let named = args.run_id.as_deref().unwrap_or_else(|| run.problem().id());
+                context.say(format_args!("{}", hint::another_run(named, id.as_str())));
+            }
+            return Ok(exit);
+        }
+        tried = number;
+    }
 }
 
 /// A problem with everything it pins, and the documents that are stored next to its journal.

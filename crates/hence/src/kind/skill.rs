@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hence_canon::{Canonical, Object, Value, parse};
+use hence_canon::{Canonical, Value, parse};
 use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
@@ -20,6 +20,7 @@ use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
 
 use super::driver::Calls;
+use super::new_id::NewId;
 use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
@@ -63,7 +64,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
     let store = context.store_or_new()?;
     let declared = library.declarations();
     let asked = NewSkillRun {
-        id: String::new(),
+        id: prepared.skill().id.to_string(),
         created_at: now(),
         capabilities: (!declared.is_empty()).then(|| declared.canonical().digest()),
         policies: policies.as_ref().map(|policies| Canonical::of(policies).digest()),
@@ -76,54 +77,47 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
         trust: args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default(),
         links: Links { nested: nested.pins(), max_depth: args.skill.max_depth, ..Links::default() },
     };
-    let asked = with_id_and_time(asked, args, &prepared, &source, &store)?;
-    let value = asked.problem(prepared.skill(), &source);
-    let problem = ProblemSpec::decode(&value, &Profile::STRICT)
-        .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))?;
-    let run = StoredSkillRun { problem: Arc::new(problem), prepared, source, library, nested };
-    let id = RunId::new(&asked.id)
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
-    let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline };
-    let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
-    driver.start(&run, policies.as_ref(), run.attachments(&value))
+    let new_id = NewId::of_skill(args, &prepared.skill().id);
+    let problem = Arc::new(problem_of(args, &asked, &prepared, &source)?);
+    let mut run = StoredSkillRun { problem, prepared, source, library, nested };
+    let mut tried = 0;
+    loop {
+        let (id, number) = new_id.next(&store, tried)?;
+        let created_at = match &args.now {
+            Some(text) => {
+                Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?
+            }
+            // The time of a stored run is used again; with another time it would be another problem.
+            None => stored_time(&store, &id).filter(|_| new_id.is_given()).unwrap_or_else(now),
+        };
+        let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, ..asked.clone() };
+        run.problem = Arc::new(problem_of(args, &asked, &run.prepared, &run.source)?);
+        let attachments = run.attachments(run.problem.canonical().value());
+        let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline };
+        let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
+        if new_id.is_given() {
+            return driver.start(&run, policies.as_ref(), attachments);
+        }
+        if let Some(exit) = driver.start_new(&run, policies.as_ref(), &attachments)? {
+            return Ok(exit);
+        }
+        tried = number;
+    }
 }
 
-/// Sets the id and the time of a new run. Without `--trace-id` the id is computed from the skill, its inputs and its
-/// settings, so that the same skill with the same inputs is the same run.
-fn with_id_and_time(
-    asked: NewSkillRun,
+/// Makes the problem of a new run.
+fn problem_of(
     args: &RunArgs,
+    asked: &NewSkillRun,
     prepared: &Prepared,
     source: &Canonical,
-    store: &FileStore,
-) -> Result<NewSkillRun, CliError> {
-    let id = args.trace_id.clone().unwrap_or_else(|| {
-        let mut what = vec![
-            ("skill", Value::from(source.digest())),
-            ("inputs", asked.inputs.clone().into()),
-            ("frame", asked.frame.clone().into()),
-            ("on_failure", format!("{:?}", asked.on_failure).into()),
-        ];
-        what.extend(asked.capabilities.map(|digest| ("capabilities", digest.into())));
-        what.extend(args.skill.trust.as_deref().map(|trust| ("trust", trust.into())));
-        if !asked.links.nested.is_empty() {
-            what.push(("nested", asked.links.nested.iter().map(|pin| pin.digest.to_string()).collect()));
-        }
-        what.extend(asked.links.max_depth.map(|depth| ("max_depth", u64::from(depth).into())));
-        what.extend(asked.policies.map(|digest| ("policies", digest.into())));
-        let digest = Canonical::of(&Object::from_iter(what).into()).digest();
-        format!("{}-{}", prepared.skill().id, digest.to_string().chars().take(8).collect::<String>())
-    });
-    let created_at = match &args.now {
-        Some(text) => Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?,
-        // The time of a stored run is used again; with another time it would be another problem.
-        None => stored_time(store, &id).unwrap_or(asked.created_at),
-    };
-    Ok(NewSkillRun { id, created_at, ..asked })
+) -> Result<ProblemSpec, CliError> {
+    ProblemSpec::decode(&asked.problem(prepared.skill(), source), &Profile::STRICT)
+        .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))
 }
 
-fn stored_time(store: &FileStore, id: &str) -> Option<Timestamp> {
-    let bytes = store.attachment(&RunId::new(id).ok()?, &problem_name()).ok()?;
+fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
+    let bytes = store.attachment(id, &problem_name()).ok()?;
     let problem = parse(&bytes).ok()?;
     Pinned::of_value(&problem)?;
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()

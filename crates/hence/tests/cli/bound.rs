@@ -144,7 +144,8 @@ fn other_capabilities_than_the_run_pins_are_refused() {
         assert_eq!(answer.code, 1);
         assert!(answer.stderr.contains("E0321"), "{}", answer.stderr);
     }
-    let again = world.ask(&["run", "problem.json", "--capabilities", "other.yaml"]);
+    let again =
+        world.ask(&["run", "problem.json", "--capabilities", "other.yaml", "--run-id", "checkout-errors"]);
     assert_eq!(again.code, 1, "{}", again.stderr);
 }
 

@@ -45,7 +45,7 @@ fn world(recovery: &str) -> World {
     world
 }
 
-const RUN: [&str; 4] = ["run", "problem.json", "--capabilities", "capabilities.yaml"];
+const RUN: [&str; 6] = ["run", "problem.json", "--capabilities", "capabilities.yaml", "--run-id", "r"];
 const CALLS: &str = ".hence/runs/r/calls.ndjson";
 
 fn effects(world: &World) -> BTreeMap<String, usize> {

@@ -44,7 +44,7 @@ fn a_declared_capability_is_called_once_however_often_its_run_is_read() {
     for arguments in [&["replay", "once"][..], &["verify", "once"], &["resume", "once"], &["state", "once"]] {
         assert_eq!(world.ask(arguments).code, 0, "{}", world.cli(arguments));
     }
-    assert_eq!(run(&world, "once")["resumed"], true);
+    assert_eq!(run(&world, "once")["start"], "already_ended");
     assert_eq!(calls(&world), 1);
     // The run pins a digest of the file.
     let problem: Value = serde_json::from_slice(&world.read(".hence/runs/once/problem.json")).unwrap();

@@ -183,7 +183,7 @@ fn a_fork_shares_earlier_steps_and_names_its_origin() {
     assert_eq!(json(&world, &["runs"])["runs"][0]["origin"], "r");
     // The same fork is the same run.
     let again = json(&world, &["fork", "r", "--from", "c", "--set", "/vars/b=10", "--run-id", "f"]);
-    assert_eq!((&again["resumed"], &again["outputs"]["n"]), (&true.into(), &11.into()));
+    assert_eq!((&again["start"], &again["outputs"]["n"]), (&"already_ended".into(), &11.into()));
     let input = json(&world, &["fork", "r", "--from", "a", "--set", "inputs.n=5"]);
     assert_eq!(input["outputs"]["n"], 8);
 }

@@ -8,6 +8,7 @@
     reason = "a test that cannot continue should stop"
 )]
 
+mod again;
 #[cfg(feature = "models")]
 mod bound;
 mod bound_effects;

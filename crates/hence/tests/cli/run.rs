@@ -40,7 +40,7 @@ fn json_contains_the_same_report() {
       "records": 14,
       "head": "<digest>:14",
       "journal": ".hence/runs/refund-42/trace.ndjson",
-      "resumed": false,
+      "start": "created",
       "cut": null
     }
     [exit 0]
@@ -73,7 +73,7 @@ fn arguments_reach_the_header() {
     let arguments = [
         "run",
         "problem.json",
-        "--trace-id",
+        "--run-id",
         "other",
         "--now",
         "2026-03-03T00:00:00Z",
@@ -108,9 +108,9 @@ fn invalid_arguments_are_listed_and_nothing_is_created() {
     For more information, try '--help'.
     [exit 2]
     "#);
-    assert_snapshot!(world.refused(&["run", "problem.json", "--trace-id", ""]), @r"
+    assert_snapshot!(world.refused(&["run", "problem.json", "--run-id", ""]), @r"
     --- stderr
-    error: a value is required for '--trace-id <ID>' but none was supplied
+    error: a value is required for '--run-id <ID>' but none was supplied
 
     For more information, try '--help'.
     [exit 2]
@@ -125,7 +125,10 @@ fn the_journal_can_be_copied_to_another_file() {
     let answer = world.ask(&["run", "problem.json", "--journal", "-"]);
     assert_eq!(answer.stdout, world.journal("refund-42"));
     assert!(answer.stderr.contains("status        completed"), "{}", answer.stderr);
-    assert_eq!(world.ask(&["run", "problem.json", "--journal", "copy.ndjson"]).code, 0);
+    assert_eq!(
+        world.ask(&["run", "problem.json", "--run-id", "refund-42", "--journal", "copy.ndjson"]).code,
+        0
+    );
     assert_eq!(world.read("copy.ndjson"), world.journal("refund-42"));
 }
 
@@ -149,10 +152,10 @@ fn a_copy_that_cannot_be_written_is_reported_and_the_run_stays_stored() {
 }
 
 #[test]
-fn the_same_problem_is_resumed_and_not_run_twice() {
+fn a_run_that_is_named_is_not_run_twice() {
     let world = World::with_run("refund-42");
     let before = world.stored();
-    assert_snapshot!(world.cli(&["run", "problem.json"]), @r"
+    assert_snapshot!(world.cli(&["run", "problem.json", "--run-id", "refund-42"]), @r"
     answer        Processed 1 task(s).
     verification  passed
     status        completed
@@ -160,7 +163,7 @@ fn the_same_problem_is_resumed_and_not_run_twice() {
     head          <digest>:14
     record        .hence/runs/refund-42/trace.ndjson
     --- stderr
-    run refund-42 had ended already; nothing was run again
+    run refund-42: already completed; nothing was run again
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["resume", "refund"]), @r"
@@ -171,7 +174,7 @@ fn the_same_problem_is_resumed_and_not_run_twice() {
     head          <digest>:14
     record        .hence/runs/refund-42/trace.ndjson
     --- stderr
-    run refund-42 had ended already; nothing was run again
+    run refund-42: already completed; nothing was run again
     [exit 0]
     ");
     assert_unchanged(&before, &world.stored());
@@ -183,20 +186,20 @@ fn another_problem_under_the_same_id_is_a_conflict() {
     let mut other = problem("refund-42");
     other["inputs"]["prompt"] = json!("Which other one?");
     world.write("other.json", other.to_string());
-    assert_snapshot!(world.refused(&["run", "other.json"]), @r"
+    assert_snapshot!(world.refused(&["run", "other.json", "--run-id", "refund-42"]), @r"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
-    hint: the stored run was not changed: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
+    hint: the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id; `hence explain E0204` says more
     [exit 1]
     ");
-    assert_snapshot!(world.refused(&["run", "other.json", "--json"]), @r#"
+    assert_snapshot!(world.refused(&["run", "other.json", "--trace-id", "refund-42", "--json"]), @r#"
     --- stderr
     {
       "error": {
         "code": "E0204",
         "message": "run refund-42 exists already with different content: journal differs",
         "findings": [],
-        "hint": "the stored run was not changed: `hence log refund-42` shows it, --trace-id gives this one another id"
+        "hint": "the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id"
       }
     }
     [exit 1]
@@ -208,8 +211,8 @@ fn the_same_problem_with_other_formatting_is_the_same_run() {
     let world = World::with_run("refund-42");
     let before = world.stored();
     world.write("pretty.json", serde_json::to_string_pretty(&problem("refund-42")).unwrap());
-    let answer = world.ask(&["run", "pretty.json", "--json"]);
-    assert!(answer.code == 0 && answer.json()["resumed"] == true, "{}", answer.stderr);
+    let answer = world.ask(&["run", "pretty.json", "--run-id", "refund-42", "--json"]);
+    assert!(answer.code == 0 && answer.json()["start"] == "already_ended", "{}", answer.stderr);
     assert_unchanged(&before, &world.stored());
 }
 
@@ -236,10 +239,10 @@ fn the_compat_profile_runs_replays_and_verifies() {
     for command in ["verify", "replay", "log", "state", "resume"] {
         assert_eq!(world.ask(&[command, "refund-42"]).code, 0, "{command}");
     }
-    assert_snapshot!(world.refused(&["run", "problem.json"]), @r"
+    assert_snapshot!(world.refused(&["run", "problem.json", "--run-id", "refund-42"]), @r"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
-    hint: the stored run was not changed: `hence log refund-42` shows it, --trace-id gives this one another id; `hence explain E0204` says more
+    hint: the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id; `hence explain E0204` says more
     [exit 1]
     ");
 }
@@ -299,7 +302,8 @@ fn an_interrupted_run_resumes_to_the_same_bytes() {
     ");
     assert_eq!(world.journal("refund-42"), whole);
     world.set_journal("refund-42", &half);
-    assert_eq!(world.ask(&["run", "problem.json"]).code, 0);
+    let answer = world.ask(&["run", "problem.json", "--run-id", "refund-42", "--json"]);
+    assert_eq!((answer.code, answer.json()["start"].as_str()), (0, Some("resumed")));
     assert_eq!(world.journal("refund-42"), whole);
 }
 

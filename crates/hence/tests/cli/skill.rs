@@ -36,7 +36,7 @@ fn json(world: &World, arguments: &[&str]) -> Value {
 fn the_triage_cites_every_error_line() {
     let world = triage();
     let report = json(&world, &["run", "skill.yaml", "--input", "log=@service.log", "--run-id", "triage"]);
-    assert_eq!((&report["resumed"], &report["status"]), (&true.into(), &"completed".into()));
+    assert_eq!((&report["start"], &report["status"]), (&"already_ended".into(), &"completed".into()));
     assert_eq!(report["outputs"]["services"][0], serde_json::json!({"key": "billing", "count": 3}));
     let text = report["outputs"]["report"].as_str().unwrap();
     assert!(text.starts_with("5 error lines. First failure: database at 2026-02-02T10:07:58Z"), "{text}");
