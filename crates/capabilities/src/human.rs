@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hence_canon::Value;
+use hence_canon::{JsonPointer, Object, Value};
+use hence_cognition::approval::{self, APPROVES, REJECTS};
 use hence_cognition::capability::CapabilitySpec;
 use hence_cognition::run::{CallError, Reply};
 use hence_cognition::skill::{Field, Need, TypeName};
@@ -14,9 +15,11 @@ use crate::refusal::Refusal;
 pub const HUMAN_ASK: &str = "human.ask";
 
 /// The inputs: name, type, need and description.
-const INPUTS: [(&str, &str, Need, &str); 6] = [
+const INPUTS: [(&str, &str, Need, &str); 8] = [
     ("question", "string", Need::Required, "What is asked"),
     ("options", "array", Need::Optional, "The only values that are answers"),
+    (APPROVES, "array", Need::Optional, "The answers that approve; no other answer does"),
+    (REJECTS, "array", Need::Optional, "The answers that reject"),
     (
         "type",
         "string",
@@ -61,6 +64,10 @@ fn sensible(input: &Value) -> Result<(), Refusal> {
     if input.get("options").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
         return Err(Refusal::input("`options` has at least one value, found none"));
     }
+    let declared = input.as_object().map(defects).unwrap_or_default();
+    if let Some((_, message)) = declared.into_iter().next() {
+        return Err(Refusal::input(message));
+    }
     if let Some(schema) = input.get("schema").filter(|schema| !schema.is_null()) {
         Schema::read(schema).map_err(|error| Refusal::input(format_args!("`schema`: {error}")))?;
     }
@@ -70,6 +77,25 @@ fn sensible(input: &Value) -> Result<(), Refusal> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Returns the defects of the fixed members of a question, each with its place: answers that are declared to approve or
+/// reject and that nobody can give.
+pub(crate) fn defects(given: &Object) -> Vec<(JsonPointer, String)> {
+    let mut found = approval::defects(given);
+    for member in [APPROVES, REJECTS] {
+        let answers = given.get(member).and_then(Value::as_array).unwrap_or_default();
+        for (index, answer) in answers.iter().enumerate() {
+            let place = JsonPointer::root().child(member).child(&index.to_string());
+            if found.iter().any(|(known, _)| *known == place) {
+                continue;
+            }
+            if let Err(refusal) = check_answer(&given.clone().into(), answer) {
+                found.push((place, format!("`{member}` has {answer}: {}", refusal.message)));
+            }
+        }
+    }
+    found
 }
 
 /// Checks an answer against the options, type and schema of its question.
@@ -112,6 +138,9 @@ mod tests {
             r#"{"question": "Go?", "options": []}"#,
             r#"{"question": "Go?", "type": "text"}"#,
             r#"{"question": "Go?", "schema": {"type": "text"}}"#,
+            r#"{"question": "Go?", "options": ["yes"], "approves": ["Yes"]}"#,
+            r#"{"question": "Go?", "type": "boolean", "approves": ["true"]}"#,
+            r#"{"question": "Go?", "approves": ["go"], "rejects": ["go"]}"#,
         ] {
             assert!(matches!(ask(&json(wrong)), Err(CallError::Failed { .. })), "{wrong}");
         }

@@ -126,6 +126,9 @@ impl Registry for Library {
     }
 
     fn input_mismatches(&self, id: &str, given: &Object) -> Vec<(JsonPointer, String)> {
+        if id == human::HUMAN_ASK {
+            return human::defects(given);
+        }
         let schema = self.declared.get(id).and_then(|declared| declared.input.as_ref());
         let Some(schema) = schema.filter(|_| !given.is_empty()) else { return Vec::new() };
         let found = schema.check(&given.clone().into()).into_iter();

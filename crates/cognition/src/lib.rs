@@ -9,6 +9,7 @@
 //! - [`schedule`]: the steps that may start, the result that is due, and the steps that a failure blocks.
 //! - [`run`]: a deterministic interpreter of skills whose outcomes fold into states.
 //! - [`lineage`]: the step that wrote a value, its sources, and everything that depends on it.
+//! - [`approval`]: the answers of a question that mean yes, and those that mean no.
 //! - [`capability`]: contracts, hints and safety rules of the capabilities that steps call.
 //! - [`secret`]: references that replace secret values.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
@@ -36,6 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod approval;
 pub mod capability;
 pub mod checkpoint;
 pub mod expression;

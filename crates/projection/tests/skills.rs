@@ -176,7 +176,11 @@ fn answers_of_people_are_gateways_and_unanswered_questions_are_gaps() {
     assert_eq!(at(&trace, "/actions/1/label"), "Ship it?".into());
     assert_eq!(at(&trace, "/actions/1/options/0/chosen"), true.into());
     assert_eq!(at(&trace, "/actions/1/options/1/rejected_because"), "a person chose yes: it is ready".into());
-    assert_eq!(at(&trace, "/artifacts/2/artifact_type"), "UserApproval".into());
+    assert_eq!(
+        at(&trace, "/artifacts/2/artifact_type"),
+        "UserInstruction".into(),
+        "nothing declares it a yes"
+    );
     assert_eq!(at(&trace, "/outcome/type"), "ProcessInterrupted".into());
     let residuals = case.residuals();
     assert!(residuals.contains(&("question-wait".to_owned(), "open_question".to_owned())), "{residuals:?}");

@@ -6,6 +6,7 @@ use hence_canon::{Object, Value};
 
 use super::invoke::{Caller, Stop, waiting};
 use super::{Call, CallError, CallPurpose, Note};
+use crate::approval::{APPROVES, REJECTS};
 use crate::capability::{Confirmation, Gate, OnDenied, RequiredTrust, Safety};
 use crate::failure::{ErrorClass, Failure};
 
@@ -14,6 +15,9 @@ const PERSON: &str = "human.ask";
 
 /// The answer that lets a call through.
 const YES: &str = "yes";
+
+/// The answer that refuses a call.
+const NO: &str = "no";
 
 impl Caller<'_, '_> {
     /// Checks trust and confirmation of a capability before anything is asked or called.
@@ -46,7 +50,9 @@ impl Caller<'_, '_> {
         self.stats.note_call(person.clone());
         let input = Object::from_iter([
             ("question", Value::from(question)),
-            ("options", Value::from(vec![YES, "no"])),
+            ("options", Value::from(vec![YES, NO])),
+            (APPROVES, Value::from(vec![YES])),
+            (REJECTS, Value::from(vec![NO])),
             ("context", about.clone()),
         ]);
         let call = Call {

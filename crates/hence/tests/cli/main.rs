@@ -9,6 +9,7 @@
 )]
 
 mod again;
+mod approvals;
 #[cfg(feature = "models")]
 mod bound;
 mod bound_effects;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
+use hence_cognition::approval::Stance;
 use hence_cognition::run::StepOutcome;
 use hence_cognition::skill::Step;
 use hence_cognition::state::StepStatus;
@@ -17,7 +18,7 @@ use hence_state::{Outcome, StepResult};
 
 use super::formal::{self, Around};
 use super::kind::{self, conclusion_unit, plan_unit};
-use super::{SKILL, SkillView, decision, gap};
+use super::{SKILL, SkillView, approval, decision, gap};
 use crate::artifacts::{NewArtifact, NewArtifacts, Succession, problem_artifact};
 use crate::delta::{Achieved, Facts, TraceDelta};
 use crate::run_info::{action_common, action_step, repeatability};
@@ -27,7 +28,10 @@ use crate::view::Context;
 /// Returns the delta of the header, which binds the run to its problem and its skill.
 pub(super) fn intake(view: &SkillView<'_>, context: &Context<'_>) -> TraceDelta {
     let run = context.run;
-    let problem = problem_artifact(run, context.next);
+    let mut problem = problem_artifact(run, context.next);
+    // Every step builds on the problem and the skill. With names, which are targets, all steps would share a target, and
+    // an approval of one would count for all.
+    problem.common.name = None;
     let skill = skill_artifact(view, context.next);
     let common = ActionCommon {
         outputs: vec![problem.common.artifact_id.clone(), skill.common.artifact_id.clone()],
@@ -65,7 +69,6 @@ fn skill_artifact(view: &SkillView<'_>, action: ActionId) -> Artifact {
         ("steps", skill.steps.len().into()),
     ]);
     let common = ArtifactCommon {
-        name: Some(format!("skill {}", skill.id).into()),
         format: Some("application/json".into()),
         producer_action_id: Some(action),
         content_ref: Some("skill.json".into()),
@@ -168,8 +171,11 @@ impl Call<'_> {
     fn action(&self, outcome: &StepOutcome, new: &mut NewArtifacts<'_>) -> Action {
         let run = self.context.run;
         let inputs = self.inputs(outcome);
-        let outputs: Vec<ArtifactId> =
-            outcome.produced.iter().map(|produced| new.make(self.new_artifact(produced, &inputs))).collect();
+        let outputs: Vec<ArtifactId> = outcome
+            .produced
+            .iter()
+            .map(|produced| new.make(self.new_artifact(outcome, produced, &inputs)))
+            .collect();
         let determinism = self.view.determinism(outcome);
         let common = ActionCommon {
             detail: self.detail(outcome),
@@ -177,27 +183,54 @@ impl Call<'_> {
             observations: outcome.notes.iter().map(|note| observation(&note.message)).collect(),
             execution: Some(self.execution(outcome, determinism)),
             reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
-            inputs: inputs.clone(),
+            inputs: self.with_approvals(inputs),
             outputs,
             ..action_common(self.id, &self.label(outcome), &self.rationale(outcome))
         };
-        let decided = Some(self.kind)
-            .filter(|kind| kind::asks_a_person(*kind))
-            .and_then(|kind| decision::of_person(&self.step.id, kind, outcome));
-        if let Some(decision) = decided {
-            let label = decision.label.as_str().into();
-            let mut action = decision.action(self.context, self.id, self.index, &self.step.id, &inputs);
-            action.common = ActionCommon { label, ..common };
-            return action;
+        if approval::is_question(self.kind) {
+            return self.answer(outcome, common);
         }
-        let request = Object::from_iter([
-            ("uses", Value::from(outcome.uses.clone())),
-            ("input_sha256", self.result.input_hash().into()),
-        ]);
+        let request = self.request(outcome);
         let summary = summary(outcome);
         let payload =
             ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
         Action { common, step: action_step(self.kind, payload), extra: Object::new() }
+    }
+
+    fn request(&self, outcome: &StepOutcome) -> Object {
+        Object::from_iter([
+            ("uses", Value::from(outcome.uses.clone())),
+            ("input_sha256", self.result.input_hash().into()),
+        ])
+    }
+
+    /// Returns the action of a question: an approval, a rejection, or a decision among what was offered.
+    fn answer(&self, outcome: &StepOutcome, common: ActionCommon) -> Action {
+        let agent = approval::people(outcome).map(|by| ("agent", Value::from(by)));
+        let extra: Object = agent.into_iter().collect();
+        let stance = approval::stance(self.step, outcome);
+        let is_choice = stance == Stance::Informed || matches!(self.kind, ActionType::Gateway(_));
+        let decided = is_choice.then(|| decision::of_person(&self.step.id, self.kind, outcome)).flatten();
+        if let Some(decision) = decided {
+            let label = decision.label.as_str().into();
+            let inputs = common.inputs.clone();
+            let mut action = decision.action(self.context, self.id, self.index, &self.step.id, &inputs);
+            action.common = ActionCommon { label, ..common };
+            action.extra = extra;
+            return action;
+        }
+        let request = self.request(outcome);
+        let request = approval::question_members(&outcome.input)
+            .into_iter()
+            .fold(request, |request, (key, value)| request.with(key, value));
+        let result = Some(approval::result(outcome, stance)).filter(|result| !result.is_empty());
+        let label = decision::question(&outcome.input).map_or(common.label.clone(), Into::into);
+        let payload = ActionPayload {
+            request: Some(request),
+            result,
+            result_summary: Some(answer_summary(outcome, stance).into()),
+        };
+        Action { common: ActionCommon { label, ..common }, step: action_step(self.kind, payload), extra }
     }
 
     /// Returns the artifacts the step read, also to decide. A step that reads nothing works on the skill itself.
@@ -208,8 +241,26 @@ impl Call<'_> {
         if inputs.is_empty() { vec![ArtifactId::new(SKILL)] } else { inputs }
     }
 
-    fn new_artifact(&self, produced: &Value, inputs: &[ArtifactId]) -> NewArtifact {
-        let (content, role) = self.content(produced, inputs);
+    /// Adds the approvals that the step waited for. Its results are not derived from them.
+    fn with_approvals(&self, mut inputs: Vec<ArtifactId>) -> Vec<ArtifactId> {
+        if !approval::is_question(self.kind) {
+            let approved = self.view.approvals_before(self.step);
+            let newest = approved.iter().filter_map(|id| self.context.artifacts.newest(id));
+            let new: Vec<ArtifactId> = newest.filter(|id| !inputs.contains(id)).cloned().collect();
+            inputs.extend(new);
+        }
+        inputs
+    }
+
+    fn new_artifact(&self, outcome: &StepOutcome, produced: &Value, inputs: &[ArtifactId]) -> NewArtifact {
+        let stance = match approval::is_question(self.kind) {
+            true => approval::stance(self.step, outcome),
+            false => Stance::Informed,
+        };
+        let (content, role) = match approval::is_question(self.kind) {
+            true => (approval::artifact(stance), None),
+            false => self.content(produced, inputs),
+        };
         let blob = self.result.outcome().output().and_then(|output| referenced(output.value()));
         let content_ref = match blob {
             Some(digest) => format!("blob:{digest}/produced"),
@@ -219,6 +270,10 @@ impl Call<'_> {
             ("sha256", Value::from(Canonical::of(produced).digest())),
             ("record", self.index.get().into()),
         ]);
+        let metadata = match stance.word() {
+            Some(word) => metadata.with("decision", word),
+            None => metadata,
+        };
         NewArtifact {
             key: self.step.id.clone(),
             name: self.step.id.clone(),
@@ -293,6 +348,13 @@ fn summary(outcome: &StepOutcome) -> String {
         (_, _, Some(produced)) => text::summary(produced),
         (status, ..) => status.as_str().to_owned(),
     }
+}
+
+/// Returns the answer to a question and its meaning, in a line.
+fn answer_summary(outcome: &StepOutcome, stance: Stance) -> String {
+    let Some(word) = stance.word() else { return summary(outcome) };
+    let by = approval::people(outcome).map(|by| format!(" by {by}")).unwrap_or_default();
+    text::shortened(&format!("{word}{by}: {}", summary(outcome)))
 }
 
 fn observation(statement: &str) -> Observation {

@@ -230,6 +230,11 @@ const ANSWER: &[&str] = &["answer", "choice", "decision", "selected", "value", "
 /// Members of an output that hold the reason.
 const REASON: &[&str] = &["reason", "because", "note", "comment"];
 
+/// Returns the answer in an output.
+pub(super) fn answer_in(produced: &Value) -> Option<&Value> {
+    first(produced, ANSWER)
+}
+
 /// Returns the question an input asks.
 pub(super) fn question(input: &Value) -> Option<String> {
     first(input, QUESTION).map(shown)
@@ -245,7 +250,7 @@ pub(super) fn offered(input: &Value) -> Vec<String> {
 /// Returns a person's answer as a decision among the offered options.
 pub(super) fn of_person(step: &str, kind: ActionType, outcome: &StepOutcome) -> Option<Decision> {
     let produced = outcome.produced.as_ref()?;
-    let answer = first(produced, ANSWER)?;
+    let answer = answer_in(produced)?;
     let because = first(produced, REASON).map(shown);
     let by = first(produced, &["by"]).map_or_else(|| "a person".to_owned(), shown);
     let answered = match answer {

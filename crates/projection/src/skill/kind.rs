@@ -9,7 +9,7 @@ use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_review::model::{ArtifactContent, MetaActionId};
 use hence_review::vocabulary::{ActionType, ActivityType, GovernanceType, ReasoningType};
 
-use super::SkillView;
+use super::{SkillView, approval};
 use crate::delta::{UnitHead, Units};
 use crate::text;
 
@@ -21,8 +21,19 @@ const REPORTED: &str = "action";
 const PERSON: &str = "human";
 
 impl SkillView<'_> {
-    /// Returns the action type of a step: from the skill, else from the report of its provider, else from the capability.
+    /// Returns the action type of a step. The answer to a question decides whether it is an approval.
     pub(super) fn kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
+        let kind = self.said_kind(step, outcome);
+        match outcome {
+            Some(outcome) if approval::is_question(kind) => {
+                approval::answered(kind, approval::stance(step, outcome))
+            }
+            _ => kind,
+        }
+    }
+
+    /// Returns the action type of a step: from the skill, else from the report of its provider, else from the capability.
+    fn said_kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
         let metadata = self.prepared.skill().metadata.get(ACTIONS_MEMBER);
         let said = |key: &str| metadata.and_then(|actions| actions.get(key)).and_then(word);
         let reported = outcome.and_then(|outcome| outcome.meta.get(REPORTED)).and_then(word);
@@ -133,7 +144,7 @@ pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, 
             A::EditFile | A::CreateFile | A::RenameFile => (ArtifactContent::SourceCode, None),
             A::GitDiff => (ArtifactContent::Diff, None),
             A::GitCommit => (ArtifactContent::Commit, None),
-            A::AskUser => (ArtifactContent::UserApproval, None),
+            A::AskUser => (ArtifactContent::UserInstruction, None),
             A::FormulatePlan | A::DecomposeTask => (ArtifactContent::Plan, None),
             A::AnalyzeCode | A::Explain | A::EstimateImpact | A::ReportProgress => {
                 (ArtifactContent::AnalysisNote, None)
@@ -174,11 +185,12 @@ pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, 
             | A::Deviation => (ArtifactContent::CommandResult(payload()), None),
         },
         ActionType::Custom(_) => (ArtifactContent::CommandResult(payload()), None),
-        ActionType::Gateway(_) => (ArtifactContent::UserApproval, None),
+        ActionType::Gateway(_) => (ArtifactContent::UserInstruction, None),
         ActionType::Reasoning(_) => (ArtifactContent::AnalysisNote, Some("reasoning_result")),
         ActionType::Governance(word) => match word {
+            // An approval is made of the answer that gives it.
             GovernanceType::RequestApproval | GovernanceType::Approve | GovernanceType::Reject => {
-                (ArtifactContent::UserApproval, None)
+                (ArtifactContent::UserInstruction, None)
             }
             _ => (ArtifactContent::AnalysisNote, Some("audit_evidence")),
         },

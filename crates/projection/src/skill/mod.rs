@@ -1,6 +1,7 @@
 //! Runs of skills: each outcome becomes the decisions around a call, the call, and its artifacts.
 
 mod action;
+mod approval;
 mod decision;
 mod formal;
 mod gap;
