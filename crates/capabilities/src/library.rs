@@ -26,6 +26,8 @@ pub struct Library {
     declared: Declarations,
     vault: Vault,
     skills: BTreeMap<Arc<str>, Arc<Skill>>,
+    /// Whether a replay may call declared capabilities that are deterministic.
+    replays_declared: bool,
     started: Instant,
 }
 
@@ -46,8 +48,16 @@ impl Library {
             declared,
             vault,
             skills: BTreeMap::new(),
+            replays_declared: false,
             started: Instant::now(),
         }
+    }
+
+    /// Lets a replay call declared capabilities that say they are deterministic. Whoever verifies a record runs the
+    /// programs of its author then, so only a user can allow it.
+    #[must_use]
+    pub fn with_declared_replayed(self) -> Self {
+        Self { replays_declared: true, ..self }
     }
 
     /// Adds skills that other skills may call as steps.
@@ -144,11 +154,20 @@ impl Registry for Library {
 
 impl Host for Library {
     fn determinism(&self, capability: &str) -> Determinism {
-        // A replay calls a capability again only if it is known to be pure.
         if self.built_in.contains_key(capability) {
             return Determinism::Deterministic;
         }
         self.declared.get(capability).map_or(Determinism::Recorded, |declared| declared.determinism)
+    }
+
+    fn is_recomputed(&self, capability: &str) -> bool {
+        match self.declared.get(capability) {
+            None => self.built_in.contains_key(capability),
+            Some(declared) => {
+                declared.determinism == Determinism::Deterministic
+                    && (declared.is_computed_here || self.replays_declared)
+            }
+        }
     }
 
     fn effect(&self, capability: &str) -> Effect {

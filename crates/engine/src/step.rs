@@ -17,10 +17,15 @@ pub trait Step: Send + Sync {
     /// Returns the key of the artifact that holds the output.
     fn artifact_key(&self) -> &str;
 
-    /// Returns whether a replay runs the step again or reads its result from the journal.
+    /// Returns whether the step is a function of its view alone.
     fn determinism(&self, problem: &ProblemSpec) -> Determinism {
         let _ = problem;
         Determinism::Deterministic
+    }
+
+    /// Returns whether a replay runs the step again; otherwise it reads the result from the journal.
+    fn is_recomputed(&self, problem: &ProblemSpec) -> bool {
+        self.determinism(problem) == Determinism::Deterministic
     }
 
     /// Returns the input of the step; its digest is recorded.

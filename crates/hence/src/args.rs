@@ -212,6 +212,10 @@ pub(crate) struct VerifyArgs {
     /// Stop at this level: bytes, chain, linked, spec, replay or anchored
     #[arg(long, default_value = "anchored", value_name = "LEVEL")]
     pub(crate) level: Level,
+    /// Call declared capabilities that are deterministic again, instead of reading their results; only for a run that
+    /// was made in this store
+    #[arg(long)]
+    pub(crate) execute: bool,
 }
 
 #[derive(ClapArgs)]
@@ -219,6 +223,10 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
+    /// Call declared capabilities that are deterministic again, instead of reading their results; only for a run that
+    /// was made in this store
+    #[arg(long)]
+    pub(crate) execute: bool,
     #[command(flatten)]
     pub(crate) capabilities: skill::CapabilitiesArgs,
 }

@@ -108,6 +108,10 @@ impl Callees for BoundCallees {
         Ok(self.library.determinism(capability))
     }
 
+    fn is_recomputed(&self, capability: &str) -> bool {
+        self.library.is_recomputed(capability)
+    }
+
     fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply> {
         let trouble = |message: &str| NoReply::Trouble(message.to_owned());
         let spec = self.library.capability(call.capability).ok_or(trouble("there is none of that id"))?;

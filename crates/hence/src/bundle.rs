@@ -21,6 +21,8 @@ pub(crate) const MANIFEST: &str = "bundle.json";
 pub(crate) const JOURNAL: &str = "trace.ndjson";
 /// The folder of large values.
 pub(crate) const BLOBS: &str = "blobs";
+/// The attachment that says that a run came from a bundle. It is not part of a bundle.
+pub(crate) const IMPORTED: &str = "imported";
 /// The only format so far.
 pub(crate) const FORMAT: &str = "hence-bundle/1";
 

@@ -150,6 +150,7 @@ fixed! {
     OTHER_ID_FOR_RUN = "choose another id for the run";
     LEAVE_IT_OUT = "leave it out";
     LEAVE_THEM_OUT = "leave them out";
+    LEAVE_EXECUTE_OUT = "leave --execute out: the results are then read from the record";
     LEAVE_CAPABILITIES_OUT = "leave --capabilities out";
     BIND_OR_LEAVE_CAPABILITIES_OUT =
         "name the capability of a step under `settings.bindings`, or leave --capabilities out";

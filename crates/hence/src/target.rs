@@ -144,6 +144,13 @@ impl Journal {
         }
     }
 
+    /// Returns whether the run was made in this store: it is in one, and no bundle brought it there.
+    pub(crate) fn was_made_here(&self) -> Result<bool, CliError> {
+        let Some(store) = &self.store else { return Ok(false) };
+        let id = find_run(store, &self.name)?;
+        Ok(!store.attachments(&id)?.iter().any(|name| name.as_str() == bundle::IMPORTED))
+    }
+
     /// Returns whether there is a problem that can be read.
     pub(crate) fn has_problem(&self) -> bool {
         self.problem.as_ref().is_some_and(|problem| problem.parsed.is_some())

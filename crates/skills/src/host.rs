@@ -22,8 +22,16 @@ pub enum Effect {
 ///
 /// A host is shared by the threads of a run; each executes its steps through a worker of its own.
 pub trait Host: Registry + Sync {
-    /// Returns whether a replay calls a capability again or reads its output from the journal.
+    /// Returns whether the same input always gives the same output.
     fn determinism(&self, capability: &str) -> Determinism;
+
+    /// Returns whether a replay may compute a capability again.
+    ///
+    /// A record may come from a stranger, and what it declares to be deterministic may be any program. A host answers
+    /// yes only for what it computes itself, or for what its user allowed by name.
+    fn is_recomputed(&self, capability: &str) -> bool {
+        self.determinism(capability) == Determinism::Deterministic
+    }
 
     /// Returns the effect of calling a capability. A capability that is not known to be pure acts.
     fn effect(&self, capability: &str) -> Effect {

@@ -403,7 +403,8 @@ impl<'a> Program for SkillProgram<'a> {
     ) -> Result<Option<StepOutcome>, RecordMismatch> {
         let outcome = recorded_outcome::read(result, blobs)?;
         let step = self.progress.skill().step(&outcome.step_id);
-        Ok(asks_the_world(&outcome, step, self.host).then_some(outcome))
+        let is_read = calls_any(&outcome, step, self.host, |id| !self.host.is_recomputed(id));
+        Ok(is_read.then_some(outcome))
     }
 
     fn replay<'g>(
@@ -449,12 +450,21 @@ impl From<RecordedOutcomeError> for RecordMismatch {
 }
 
 /// Returns whether executing a step again may give another outcome, because it calls something that is not
-/// deterministic. A replay reads such an outcome from the journal.
+/// deterministic.
+pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
+    calls_any(outcome, step, host, |id| host.determinism(id) == Determinism::Recorded)
+}
+
+/// Returns whether a step made or may have made a call of such a capability.
 ///
 /// A gate of a capability is not in the list of calls, and a gate that denies leaves no call at all. So the gates are
 /// read from the declarations of everything the step may call.
-pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
-    let is_recorded = |id: &str| host.determinism(id) == Determinism::Recorded;
+fn calls_any(
+    outcome: &StepOutcome,
+    step: Option<&Step>,
+    host: &dyn Host,
+    is_recorded: impl Fn(&str) -> bool,
+) -> bool {
     // A nested run is named by its own journal, which a replay does not write again.
     let has_nested = outcome.meta.contains_key(NESTED_RUNS_KEY);
     if has_nested || outcome.called.keys().any(|id| is_recorded(id)) {

@@ -41,8 +41,10 @@ pub struct Declared {
     pub description: Arc<str>,
     /// Contract, safety rules and hints, as plans and runs see them.
     pub spec: Arc<CapabilitySpec>,
-    /// Whether a replay calls the capability again.
+    /// Whether the same input always gives the same output.
     pub determinism: Determinism,
+    /// Whether its kind of provider computes the output in this process and has no effects, like rules.
+    pub is_computed_here: bool,
     /// The effects of a call.
     pub effects: Effects,
     /// The recovery of an undecided call, unless a step states another.
@@ -106,6 +108,7 @@ pub(super) fn read(
         description: description?,
         spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints, action }),
         determinism,
+        is_computed_here: usual == Effects::None,
         effects,
         recovery,
         input,

@@ -18,12 +18,16 @@ const AUDIT: &str = "Audit";
 
 /// The capabilities that bound steps can call.
 pub trait Callees: Send + Sync {
-    /// Returns whether a replay calls a capability again or reads its output from the journal.
+    /// Returns whether the same input always gives the same output.
     ///
     /// # Errors
     /// The reason why a step cannot be bound to it: it does not exist, its rules need a skill, or a secret
     /// is missing.
     fn find(&self, capability: &str) -> Result<Determinism, String>;
+
+    /// Returns whether a replay may compute a capability again. A record may come from a stranger, so only what the
+    /// callees compute themselves, or what the user allowed, is.
+    fn is_recomputed(&self, capability: &str) -> bool;
 
     /// Makes a call within its timeout.
     ///
@@ -78,7 +82,7 @@ pub(crate) enum Purpose {
     Running,
     /// To resume a run. A missing capability stops the run at the step that needs it.
     Resuming,
-    /// To read a journal. Only deterministic capabilities are called.
+    /// To read a journal. Only capabilities that a replay may compute again are called.
     Reading,
 }
 
@@ -129,15 +133,22 @@ fn bind_one(
         Some(callees) => callees.find(&binding.capability).map(|found| (found, callees.clone())),
         None => Err(format!("there is no capability `{}` at hand", binding.capability)),
     };
+    let is_recomputed = callees.is_some_and(|callees| callees.is_recomputed(&binding.capability));
     let (determinism, callees) = match (found, purpose) {
-        (Ok((Determinism::Recorded, _)), Purpose::Reading) => {
-            (Determinism::Recorded, Err("a record is read without calling anything".to_owned()))
+        (Ok((determinism, _)), Purpose::Reading) if !is_recomputed => {
+            (determinism, Err("a record is read without calling anything".to_owned()))
         }
         (Ok((determinism, callees)), _) => (determinism, Ok(callees)),
         (Err(reason), Purpose::Running) => return Err((Some("capability"), reason)),
         (Err(reason), Purpose::Resuming | Purpose::Reading) => (Determinism::Recorded, Err(reason)),
     };
-    *step = Arc::new(BoundStep { inner: step.clone(), binding: binding.clone(), determinism, callees });
+    *step = Arc::new(BoundStep {
+        inner: step.clone(),
+        binding: binding.clone(),
+        determinism,
+        is_recomputed: is_recomputed && determinism == Determinism::Deterministic,
+        callees,
+    });
     Ok(())
 }
 

@@ -17,6 +17,8 @@ pub(super) struct BoundStep {
     pub(super) inner: Arc<dyn Step>,
     pub(super) binding: Binding,
     pub(super) determinism: Determinism,
+    /// Whether a replay makes its call again.
+    pub(super) is_recomputed: bool,
     /// The capabilities it can call, or the reason why there are none.
     pub(super) callees: Result<Arc<dyn Callees>, String>,
 }
@@ -32,6 +34,10 @@ impl Step for BoundStep {
 
     fn determinism(&self, _: &ProblemSpec) -> Determinism {
         self.determinism
+    }
+
+    fn is_recomputed(&self, _: &ProblemSpec) -> bool {
+        self.is_recomputed
     }
 
     fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {

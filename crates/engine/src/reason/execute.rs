@@ -9,7 +9,7 @@ use crate::book::Book;
 use crate::gate::{Blocked, attempt};
 use crate::run::RunError;
 use crate::sink::Sink;
-use crate::step::{Attempt, Determinism, METRICS_KEY, Step, Stopped, View, object};
+use crate::step::{Attempt, METRICS_KEY, Step, Stopped, View, object};
 
 impl Reason {
     pub(super) fn execute(
@@ -64,7 +64,7 @@ impl Reason {
                 return Ok((object([]), RecordedResult::alone(outcome)));
             }
         };
-        if step.determinism(&self.plan.problem) == Determinism::Recorded
+        if !step.is_recomputed(&self.plan.problem)
             && let Some(recorded) = self.recorded.get(&book.next_index())
         {
             return Ok((input, recorded.clone()));

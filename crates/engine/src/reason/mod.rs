@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::program::{EarlyEnd, Program, RecordMismatch, RecordedStep};
 use crate::run::{Driven, Finished, Pause, Run, RunError, Waiting};
 use crate::sink::Sink;
-use crate::step::{Determinism, Step, Tally};
+use crate::step::{Step, Tally};
 
 /// The outcome of a step and the other members of its result, such as metrics.
 #[derive(Clone)]
@@ -308,9 +308,8 @@ impl Program for Reason {
 
     fn recorded(&self, result: &StepResult, _: &dyn Blobs) -> Result<Option<Self::Recorded>, RecordMismatch> {
         let step = self.plan.find_step(result.step());
-        let is_recorded =
-            step.is_some_and(|step| step.determinism(&self.plan.problem) == Determinism::Recorded);
-        Ok(is_recorded.then(|| RecordedResult::of(result)))
+        let is_read = step.is_some_and(|step| !step.is_recomputed(&self.plan.problem));
+        Ok(is_read.then(|| RecordedResult::of(result)))
     }
 
     fn replay<'g>(

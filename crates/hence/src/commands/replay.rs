@@ -56,7 +56,8 @@ impl Text for ReplayReport {
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_target(context, &args.run)?;
     let problem = journal.required_problem()?;
-    let run = kind::open(&journal, &args.capabilities.capabilities, Purpose::Read)?;
+    let run =
+        kind::open(&journal, &args.capabilities.capabilities, Purpose::of_reading(&journal, args.execute)?)?;
     let replay = kind::with_blobs(&journal, |blobs| {
         let open_gate = || guard::open_to_read(&journal, run.projection(), blobs);
         let evidence = Evidence {

@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
         journal.set_problem(input::read_file(path)?);
     }
     let problem = journal.parsed_problem()?;
-    let run = kind::open(&journal, &[], Purpose::Read)?;
+    let run = kind::open(&journal, &[], Purpose::of_reading(&journal, args.execute)?)?;
     let (report, links) = kind::with_blobs(&journal, |blobs| {
         let open_gate = || guard::open_to_read(&journal, run.projection(), blobs);
         let evidence = Evidence {

@@ -14,9 +14,11 @@ use hence_store::FileStore;
 
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
 
@@ -74,8 +76,29 @@ pub(crate) trait OpenRun {
 pub(crate) enum Purpose {
     /// Its journal is read. Missing capabilities do no harm.
     Read,
+    /// Its journal is read, and a replay may call declared capabilities that are deterministic: the user said so.
+    Execute,
     /// It may continue, so everything it calls must be available.
     Resume,
+}
+
+impl Purpose {
+    /// Returns the purpose of reading a journal, with `--execute` or without it.
+    ///
+    /// # Errors
+    /// [`CliError`] when a record that was not made in this store is to be executed: whoever wrote it chose the
+    /// programs.
+    pub(crate) fn of_reading(journal: &Journal, execute: bool) -> Result<Self, CliError> {
+        if !execute {
+            return Ok(Self::Read);
+        }
+        if journal.was_made_here()? {
+            return Ok(Self::Execute);
+        }
+        let message =
+            format!("{} was not made in this store, so nothing it declares is executed", journal.name);
+        Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_EXECUTE_OUT))
+    }
 }
 
 /// Opens the run of a journal. `files` are the capabilities files that the command line names.
@@ -86,6 +109,7 @@ pub(crate) fn open(
 ) -> Result<Box<dyn OpenRun>, CliError> {
     Ok(match journal.kind {
         RunKind::Skill => match StoredSkillRun::open(journal, files)? {
+            Some(run) if purpose == Purpose::Execute => Box::new(run.executing_declared()),
             Some(run) => Box::new(run),
             // The pin is malformed; the built-in program says what is wrong with it.
             None => Box::new(reason::ReasonRun::open(journal, files, purpose)?),

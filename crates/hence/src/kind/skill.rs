@@ -154,6 +154,11 @@ impl StoredSkillRun {
         Ok(Some(Self { problem: Arc::new(problem), prepared, source, library, nested }))
     }
 
+    /// Lets a replay call declared capabilities that say they are deterministic.
+    pub(super) fn executing_declared(self) -> Self {
+        Self { library: self.library.with_declared_replayed(), ..self }
+    }
+
     /// Opens the run of a journal, which must be a run of a skill.
     pub(crate) fn require(journal: &Journal) -> Result<Self, CliError> {
         Self::open(journal, &[])?.ok_or_else(|| {

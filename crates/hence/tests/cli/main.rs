@@ -21,6 +21,7 @@ mod concurrent_variables;
 mod document;
 mod effects;
 mod fixtures;
+mod foreign;
 mod forks;
 mod guard;
 mod guard_positions;

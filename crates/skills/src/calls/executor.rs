@@ -131,7 +131,9 @@ impl<'a> CallExecutor<'a> {
         let now = |reply| CallResult { reply, source: ReplySource::Call };
         let stopping = || now(Err(CallError::Waiting("the run is to stop".into())));
         let effect = self.host.effect(call.capability);
-        if effect == Effect::Pure {
+        if effect == Effect::Pure
+            && (self.outside == Outside::Open || self.host.is_recomputed(call.capability))
+        {
             return Ok(if self.is_stopping() { stopping() } else { now(make(call)) });
         }
         if self.outside == Outside::Closed {

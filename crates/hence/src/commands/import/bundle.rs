@@ -9,7 +9,7 @@ use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
 
-use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, referenced_blobs};
+use crate::bundle::{BLOBS, BundleFile, FORMAT, IMPORTED, JOURNAL, MANIFEST, Manifest, referenced_blobs};
 use crate::input;
 use crate::prelude::*;
 
@@ -70,14 +70,17 @@ pub(super) fn run(context: &Context, dir: &Path) -> Result<Exit, CliError> {
 
 /// Stores a checked bundle, and returns whether the store already had the run.
 fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
-    let Contents { journal, attachments, blobs } = contents;
+    let Contents { journal, mut attachments, blobs } = contents;
     let put_blobs =
         || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));
     let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
     // Large values come first: a run must not exist without the blobs its records refer to. If the run already exists,
     // the comparison comes first: a refused bundle changes nothing.
+    attachments.retain(|(name, _)| name.as_str() != IMPORTED);
     if !is_there {
         put_blobs()?;
+        let mark = AttachmentName::new(IMPORTED).expect("the name is plain");
+        attachments.push((mark, format!("{FORMAT}\n").into_bytes()));
     }
     match store.create(NewRun { id, attachments, lines: journal }) {
         Ok(_) => Ok(false),

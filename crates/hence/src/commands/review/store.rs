@@ -4,7 +4,6 @@
 //! it, with the trace as an attachment. Reviews are in `reviews/`, not among the runs, because a review may be about a
 //! trace of another store, and commands that list or verify runs must not meet it.
 
-
 use hence_canon::{Value, parse};
 use hence_journal::Head;
 use hence_review::model::ReviewEvent;
