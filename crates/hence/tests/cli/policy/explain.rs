@@ -15,10 +15,10 @@ fn explain_finds_a_trace_that_violates_a_policy_and_one_that_satisfies_all() {
     policy deploys-approved
       G(Deploy → P(Approve))
       violation: a shortest has 1 action
-        {"id":1,"type":"Deploy"}
+        {"category":"activity","id":1,"type":"Deploy"}
     together: a shortest has 4 actions
         {"category":"governance","id":1,"type":"Approve"}
-        {"id":2,"type":"Deploy"}
+        {"category":"activity","id":2,"type":"Deploy"}
         {"category":"activity","id":3,"result_summary":"passed","type":"RunTests"}
         {"category":"activity","id":4,"type":"GitCommit"}
     bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
@@ -44,12 +44,12 @@ fn explain_reports_contradicting_rules_and_the_limits_of_its_search() {
     policy --formula 1
       G(Deploy → P(Approve))
       violation: a shortest has 1 action
-        {"id":1,"type":"Deploy"}
+        {"category":"activity","id":1,"type":"Deploy"}
     policy --formula 2
       G(Deploy → ¬P(Approve))
       violation: a shortest has 2 actions
         {"category":"governance","id":1,"type":"Approve"}
-        {"id":2,"type":"Deploy"}
+        {"category":"activity","id":2,"type":"Deploy"}
     together: no trace of any length: they cannot all be satisfied once triggered
     bound: 24 actions in a trace, 4096 candidates for each, 20000 states, 1000000 steps; candidates come from the words in the formulas, applies_when is ignored
     [exit 1]
