@@ -68,12 +68,19 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
 fn redacted(result: Result<Reply, CallError>, redactor: &Redactor) -> Result<Reply, CallError> {
     match result {
         Ok(reply) => Ok(Reply { output: redactor.value(&reply.output), meta: redactor.object(&reply.meta) }),
-        Err(CallError::TimedOut(seconds)) => Err(CallError::TimedOut(seconds)),
-        Err(CallError::Waiting(message)) => Err(CallError::Waiting(redactor.text(&message).into())),
-        Err(CallError::Failed { class, message }) => {
-            let message = cut(redactor.text(&message));
-            Err(CallError::Failed { class: redactor.text(&class).into(), message: message.into() })
+        Err(error) => Err(redacted_error(&error, redactor)),
+    }
+}
+
+fn redacted_error(error: &CallError, redactor: &Redactor) -> CallError {
+    match error {
+        CallError::TimedOut(seconds) => CallError::TimedOut(*seconds),
+        CallError::Waiting(message) => CallError::Waiting(redactor.text(message).into()),
+        CallError::Failed { class, message } => {
+            let message = cut(redactor.text(message));
+            CallError::Failed { class: redactor.text(class).into(), message: message.into() }
         }
+        CallError::Undecided(cause) => redacted_error(cause, redactor).undecided(),
     }
 }
 

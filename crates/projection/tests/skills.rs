@@ -261,7 +261,7 @@ fn every_question_that_waits_is_an_open_question() {
             step: key.split('/').next().unwrap().into(),
             capability: "c".into(),
         },
-        question: Question { kind, input: parse(input.as_bytes()).unwrap() },
+        question: Question { kind, input: parse(input.as_bytes()).unwrap(), reason: None },
     };
     let lines: Vec<u8> = [
         question("each/items/0", QuestionKind::Value, r#"{"question": "First?", "who": "the owner"}"#),

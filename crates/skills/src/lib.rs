@@ -27,7 +27,7 @@ mod variables;
 
 pub use calls::{
     Answer, BadCallLog, CallExecutor, CallFn, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
-    EntryError, Question, QuestionKind, RefusedAnswer, ReplySource,
+    EntryError, Intent, Question, QuestionKind, RefusedAnswer, ReplySource,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin, is_same_result};

@@ -52,7 +52,7 @@ impl Events {
 }
 
 /// Capabilities: `act` changes the world, `look` reads it, `ask` asks a person, `flaky` acts and fails the first time,
-/// `echo` is pure.
+/// `lost` acts and never says so, `echo` is pure.
 #[derive(Default)]
 struct World {
     events: Events,
@@ -61,7 +61,9 @@ struct World {
 
 impl Registry for World {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        ["act", "look", "ask", "flaky", "echo"].contains(&id).then(|| Arc::new(CapabilitySpec::default()))
+        ["act", "look", "ask", "flaky", "lost", "echo"]
+            .contains(&id)
+            .then(|| Arc::new(CapabilitySpec::default()))
     }
 
     fn skill(&self, id: &str) -> Option<Arc<Skill>> {
@@ -96,6 +98,10 @@ impl support::World for World {
         match &**call.capability {
             "ask" => return Err(CallError::Waiting("who knows".into())),
             "act" => self.events.push(Event::Effect(call.idempotency_key())),
+            "lost" => {
+                self.events.push(Event::Effect(call.idempotency_key()));
+                return Err(CallError::TimedOut(call.timeout_seconds).undecided());
+            }
             "flaky" => {
                 self.events.push(Event::Effect(call.key()));
                 if call.attempt == 1 {
@@ -295,24 +301,8 @@ fn a_crash_at_every_point_with_recovery_ask_does_nothing_twice() {
     let mut undecided = 0;
     for count in 1..=whole.events.len() {
         let (disk, before) = Disk::after(&whole.events, count);
-        let mut all = before.clone();
-        let mut went = case.go(&disk);
-        all.extend(went.effects());
-        // The person who is asked looks outside: a call that did not happen is retried, a call that happened is not.
-        while went.status.is_none() {
-            let history = went.history();
-            let open: Vec<_> = history.undecided().cloned().collect();
-            assert!(!open.is_empty(), "behind {count} events");
-            let mut disk = went.disk.clone();
-            for call in open {
-                undecided += 1;
-                let happened = wanted_by(&disk, &call.key).iter().any(|name| all.contains(name));
-                let answer = if happened { done(&whole, &call.key) } else { Answer::Retry };
-                case.answer(&mut disk, &call.key, answer);
-            }
-            went = case.go(&disk);
-            all.extend(went.effects());
-        }
+        let (all, questions) = to_the_end(&case, &whole, &disk, before);
+        undecided += questions;
         let counts = counted(all);
         assert!(counts.values().all(|times| *times == 1), "behind {count} events: {counts:?}");
         assert!(counts.keys().all(|key| wanted.contains_key(key)));
@@ -320,11 +310,103 @@ fn a_crash_at_every_point_with_recovery_ask_does_nothing_twice() {
     assert!(undecided > 0);
 }
 
+/// Answers every question of a run truthfully, as often as it asks, and returns the effects of the whole.
+fn to_the_end(case: &Case, whole: &Went, disk: &Disk, before: Vec<String>) -> (Vec<String>, usize) {
+    let (mut all, mut questions) = (before, 0);
+    let mut went = case.go(disk);
+    all.extend(went.effects());
+    while went.status.is_none() {
+        let (open, mut disk) = (went.history(), went.disk.clone());
+        questions += answer_truthfully(case, whole, &open, &mut disk, &all);
+        went = case.go(&disk);
+        all.extend(went.effects());
+    }
+    (all, questions)
+}
+
+fn answer_truthfully(
+    case: &Case,
+    whole: &Went,
+    history: &CallHistory,
+    disk: &mut Disk,
+    all: &[String],
+) -> usize {
+    let open: Vec<_> = history.undecided().cloned().collect();
+    assert!(!open.is_empty(), "a run that waits asks something");
+    for call in &open {
+        let happened = wanted_by(disk, &call.key).iter().any(|name| all.contains(name));
+        let answer = if happened { done(whole, &call.key) } else { Answer::Retry };
+        case.answer(disk, &call.key, answer);
+    }
+    open.len()
+}
+
+#[test]
+fn a_crash_while_a_call_is_repeated_asks_again() {
+    let steps = r#"[
+        {"id": "first", "uses": "act", "input": {"v": 1}, "output": {"v": "vars.a"}, "config": {"recovery": "RECOVERY"}},
+        {"id": "each", "uses": "act", "input": {}, "output": {"item": "vars.items"}, "config": {"recovery": "RECOVERY", "foreach": {"items": "[1, 2]"}}}
+    ]"#;
+    let case = Case::new(steps, "ask");
+    let whole = case.go(&Disk::default());
+    let mut questions = 0;
+    for first in 1..=whole.events.len() {
+        let (disk, before) = Disk::after(&whole.events, first);
+        let went = case.go(&disk);
+        if went.status.is_some() {
+            continue;
+        }
+        let all: Vec<String> = before.into_iter().chain(went.effects()).collect();
+        let mut disk = went.disk.clone();
+        questions += answer_truthfully(&case, &whole, &went.history(), &mut disk, &all);
+        let second = case.go(&disk);
+        // The person has decided; the process that acts on it dies at every point, and so does the one after it.
+        for cut in 0..=second.events.len() {
+            let (more, effects) = Disk::after(&second.events, cut);
+            let disk = Disk {
+                journal: [&disk.journal[..], &more.journal].concat(),
+                lines: [&disk.lines[..], &more.lines].concat(),
+            };
+            let before: Vec<String> = all.iter().cloned().chain(effects).collect();
+            let (all, more) = to_the_end(&case, &whole, &disk, before);
+            questions += more;
+            let counts = counted(all);
+            assert!(
+                counts.len() == 3 && counts.values().all(|times| *times == 1),
+                "behind {first} events and {cut} more: {counts:?}"
+            );
+        }
+    }
+    assert!(questions > 10, "{questions}");
+}
+
+#[test]
+fn a_call_that_is_lost_while_it_is_made_follows_its_recovery_and_not_the_retry_rule() {
+    let steps = r#"[{"id": "pay", "uses": "lost", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "RECOVERY", "retry": {"max_attempts": 3, "backoff_seconds": 0}}}]"#;
+    let asked = Case::new(steps, "ask");
+    let mut went = asked.go(&Disk::default());
+    for round in 1..4 {
+        assert_eq!((went.status, went.effects().len()), (None, 1), "round {round}");
+        let history = went.history();
+        let (call, question) = history.questions().next().unwrap();
+        assert!(question.reason.as_deref().unwrap().contains("no reply within"), "{question:?}");
+        assert!(history.intent(&call.key).unwrap().input.is_some(), "the person sees the input");
+        asked.answer(&mut went.disk, &call.key.clone(), Answer::Retry);
+        went = asked.go(&went.disk);
+    }
+    let failed = Case::new(steps, "fail").go(&Disk::default());
+    assert_eq!((failed.status, failed.effects().len()), (Some(Status::Failed), 1));
+    assert!(String::from_utf8(failed.disk.journal).unwrap().contains("may have taken effect"));
+    // Whoever declares that the call may be repeated leaves how often to the retry rule.
+    let retried = Case::new(steps, "retry").go(&Disk::default());
+    assert_eq!((retried.status, retried.effects().len()), (Some(Status::Failed), 3));
+}
+
 /// Returns the names under which the effect of a call is counted.
 fn wanted_by(disk: &Disk, key: &str) -> Vec<String> {
     let lines = disk.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let intent = |line: &[u8]| match Entry::read(line).unwrap() {
-        Entry::Intent { call, idempotency_key, .. } if &*call.key == key => Some(idempotency_key.to_string()),
+        Entry::Intent { call, intent } if &*call.key == key => Some(intent.idempotency_key.to_string()),
         _ => None,
     };
     lines.filter_map(intent).chain([key.to_owned()]).collect()
@@ -359,11 +441,9 @@ fn pure_and_reading_calls_write_no_intents_and_every_act_is_durable_before_it_ha
     for event in &whole.events {
         match event {
             Event::Line(line) => {
-                if let Entry::Intent { call, idempotency_key, .. } =
-                    Entry::read(&line[..line.len() - 1]).unwrap()
-                {
+                if let Entry::Intent { call, intent } = Entry::read(&line[..line.len() - 1]).unwrap() {
                     assert!(!["look", "echo"].contains(&&*call.capability));
-                    intended.push((call.key.to_string(), idempotency_key.to_string()));
+                    intended.push((call.key.to_string(), intent.idempotency_key.to_string()));
                 }
             }
             Event::Effect(name) => {

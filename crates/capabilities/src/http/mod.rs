@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hence_canon::{Float, Object, Value};
-use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{CallError, Reply};
 
 use crate::client::header::{HeaderMap, HeaderName, RETRY_AFTER};
@@ -180,21 +179,18 @@ impl Http {
             }
             Err(ExchangeError::TimedOut) => {
                 let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
-                let timed_out = CallError::TimedOut(seconds);
-                if self.is_idempotent() {
-                    return Err(timed_out);
-                }
-                Err(failed(UNDECIDED, format!("{timed_out}; the request may have taken effect")))
+                Err(self.unless_repeatable(CallError::TimedOut(seconds)))
             }
         }
     }
 
     /// Returns the error of a request that was sent: undecided, unless the request can be repeated safely.
     fn after_sending(&self, class: &str, message: String) -> CallError {
-        if self.is_idempotent() {
-            return failed(class, message);
-        }
-        failed(UNDECIDED, format!("{class}: {message}; the request may have taken effect"))
+        self.unless_repeatable(failed(class, message))
+    }
+
+    fn unless_repeatable(&self, error: CallError) -> CallError {
+        if self.is_idempotent() { error } else { error.undecided() }
     }
 }
 

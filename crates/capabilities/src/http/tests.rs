@@ -128,6 +128,7 @@ fn class(result: Result<Value, CallError>) -> String {
     match result {
         Err(CallError::Failed { class, .. }) => class.to_string(),
         Err(CallError::TimedOut(_)) => "TimedOut".to_owned(),
+        Err(CallError::Undecided(_)) => "Undecided".to_owned(),
         other => panic!("expected a failure, found {other:?}"),
     }
 }

@@ -158,6 +158,17 @@ pub enum CallError {
         /// The message.
         message: Arc<str>,
     },
+    /// The call may have taken effect, and nobody can tell: no reply came after it was begun.
+    #[error("{0}; it may have taken effect")]
+    Undecided(Arc<CallError>),
+}
+
+impl CallError {
+    /// Returns this error as that of a call that was begun and may have taken effect.
+    #[must_use]
+    pub fn undecided(self) -> Self {
+        Self::Undecided(self.into())
+    }
 }
 
 /// The call that a run waits for.

@@ -8,7 +8,7 @@ use hence_canon::{Object, Value};
 use super::outcome::Note;
 use super::{Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, Task, Waiting};
 use crate::capability::{CapabilitySpec, breach};
-use crate::failure::{ErrorClass, Failure};
+use crate::failure::{ErrorClass, Failure, UNDECIDED};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
@@ -204,6 +204,10 @@ fn failure(id: &Arc<str>, error: &CallError) -> Failure {
     match error {
         CallError::TimedOut(_) => Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {error}")),
         CallError::Waiting(message) => Failure::new(ErrorClass::CapabilityExecution, message),
+        CallError::Undecided(_) => {
+            Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {error}"))
+                .because(Failure::new(ErrorClass::Other(UNDECIDED.into()), error))
+        }
         CallError::Failed { class, message } => {
             Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {message}"))
                 .because(Failure::new(ErrorClass::named(class), message))

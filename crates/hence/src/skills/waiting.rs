@@ -60,7 +60,8 @@ impl WaitingRow {
                 ("value", asked, value_commands(context, run, place, input))
             }
             QuestionKind::Undecided => {
-                let asked = format!("did `{}` happen?", call.capability);
+                let reason = question.reason.as_ref().map(|reason| format!(" {reason}")).unwrap_or_default();
+                let asked = format!("did `{}` happen?{reason}", call.capability);
                 ("undecided", asked, undecided_commands(context, run, place))
             }
         };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Float, Object, Value, parse};
+use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome};
 
 /// The name of a call in its run.
@@ -16,6 +17,17 @@ pub struct CallName {
     pub capability: Arc<str>,
 }
 
+/// What one attempt of a call that acts is about to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Intent {
+    /// The input of the call, with references in place of secrets. Logs of earlier versions hold only its digest.
+    pub input: Option<Value>,
+    /// The digest of the input.
+    pub input_sha256: Digest,
+    /// The key handed to the capability.
+    pub idempotency_key: Arc<str>,
+}
+
 /// A question to a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Question {
@@ -23,6 +35,8 @@ pub struct Question {
     pub kind: QuestionKind,
     /// The input of the call.
     pub input: Value,
+    /// Why nobody knows whether the call happened, if the process that made it lived to say so.
+    pub reason: Option<Arc<str>>,
 }
 
 /// The subject of a question.
@@ -50,14 +64,12 @@ pub enum Answer {
 /// One line of a call log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// A call is about to be made.
+    /// A call is about to be made. Each attempt has its own intent, also one that a person or a recovery repeats.
     Intent {
         /// The call.
         call: CallName,
-        /// The digest of its input.
-        input: Digest,
-        /// The key handed to the capability.
-        idempotency_key: Arc<str>,
+        /// What it is about to do.
+        intent: Intent,
     },
     /// The reply of a call.
     Reply {
@@ -128,6 +140,14 @@ impl CallName {
     }
 }
 
+impl Intent {
+    /// Returns the intent to call with an input, under a key.
+    pub fn new(input: &Value, idempotency_key: &str) -> Self {
+        let input_sha256 = Canonical::of(input).digest();
+        Self { input: Some(input.clone()), input_sha256, idempotency_key: idempotency_key.into() }
+    }
+}
+
 /// Returns the step of the outermost skill that a key begins with.
 fn top_step(key: &str) -> Arc<str> {
     let first = key.split('/').next().unwrap_or_default();
@@ -144,10 +164,11 @@ impl Entry {
 
     fn value(&self) -> Value {
         let (kind, mut members) = match self {
-            Self::Intent { call, input, idempotency_key } => {
+            Self::Intent { call, intent } => {
                 let mut members = call.members();
-                members.push(("input_sha256", (*input).into()));
-                members.push(("idempotency_key", idempotency_key.clone().into()));
+                members.extend(intent.input.clone().map(|input| ("input", input)));
+                members.push(("input_sha256", intent.input_sha256.into()));
+                members.push(("idempotency_key", intent.idempotency_key.clone().into()));
                 ("intent", members)
             }
             Self::Reply { call, reply } => {
@@ -163,6 +184,7 @@ impl Entry {
                 };
                 members.push(("about", about.into()));
                 members.push(("input", question.input.clone()));
+                members.extend(question.reason.clone().map(|reason| ("reason", reason.into())));
                 ("question", members)
             }
             Self::Answer { key, answer, by } => {
@@ -191,11 +213,7 @@ impl Entry {
         let value = parse(line)?;
         let place = Members(&value);
         Ok(match place.text("kind")?.as_ref() {
-            "intent" => Self::Intent {
-                call: place.call()?,
-                input: place.digest("input_sha256")?,
-                idempotency_key: place.text("idempotency_key")?,
-            },
+            "intent" => Self::Intent { call: place.call()?, intent: place.intent()? },
             "reply" => Self::Reply { call: place.call()?, reply: place.reply()? },
             "question" => Self::Question { call: place.call()?, question: place.question()? },
             "answer" => Self::Answer {
@@ -238,9 +256,12 @@ fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)>
         Err(CallError::Failed { class, message }) => {
             vec![("class", class.clone().into()), ("message", message.clone().into())]
         }
-        // Not written in practice: a call that waits is logged as a question.
+        // Not written in practice: a call that waits, or that nobody can decide, is logged as what follows from it.
         Err(CallError::Waiting(message)) => {
             vec![("class", "Waiting".into()), ("message", message.clone().into())]
+        }
+        Err(error @ CallError::Undecided(_)) => {
+            vec![("class", UNDECIDED.into()), ("message", error.to_string().into())]
         }
     }
 }
@@ -290,6 +311,15 @@ impl Members<'_> {
         Ok(Err(CallError::Failed { class: self.text("class")?, message: self.text("message")? }))
     }
 
+    fn intent(&self) -> Result<Intent, EntryError> {
+        let (input, input_sha256) = (self.0.get("input").cloned(), self.digest("input_sha256")?);
+        // Whoever decides about the call relies on the input that is shown.
+        if input.as_ref().is_some_and(|input| Canonical::of(input).digest() != input_sha256) {
+            return Err(missing("input", "the input that `input_sha256` names"));
+        }
+        Ok(Intent { input, input_sha256, idempotency_key: self.text("idempotency_key")? })
+    }
+
     fn question(&self) -> Result<Question, EntryError> {
         let kind = match self.text("about")?.as_ref() {
             "value" => QuestionKind::Value,
@@ -297,7 +327,8 @@ impl Members<'_> {
             _ => return Err(missing("about", "value or undecided")),
         };
         let input = self.0.get("input").cloned().ok_or_else(|| missing("input", "an input"))?;
-        Ok(Question { kind, input })
+        let reason = self.0.get("reason").and_then(Value::as_str).map(Arc::from);
+        Ok(Question { kind, input, reason })
     }
 
     fn answer(&self) -> Result<Answer, EntryError> {
@@ -326,7 +357,12 @@ mod tests {
     fn every_entry_reads_back_as_it_was_written() {
         let object = Object::from_iter([("x", 1)]);
         let entries = [
-            Entry::Intent { call: name(), input: Digest::of(b"x"), idempotency_key: "k".into() },
+            Entry::Intent { call: name(), intent: Intent::new(&object.clone().into(), "k") },
+            // As earlier versions wrote it.
+            Entry::Intent {
+                call: name(),
+                intent: Intent { input: None, input_sha256: Digest::of(b"x"), idempotency_key: "k".into() },
+            },
             Entry::Reply {
                 call: name(),
                 reply: Ok(Reply { output: object.clone().into(), meta: Object::new() }),
@@ -338,7 +374,11 @@ mod tests {
             },
             Entry::Question {
                 call: name(),
-                question: Question { kind: QuestionKind::Undecided, input: object.clone().into() },
+                question: Question {
+                    kind: QuestionKind::Undecided,
+                    input: object.clone().into(),
+                    reason: Some("no reply".into()),
+                },
             },
             Entry::Answer { key: "k".into(), answer: Answer::Value(Value::Null), by: Some("ada".into()) },
             Entry::Answer { key: "k".into(), answer: Answer::Done(object), by: None },
@@ -356,8 +396,11 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_entries_are_refused() {
-        for line in ["", "1", "{}", r#"{"kind":"other"}"#, r#"{"kind":"answer","key":"k","answer":"value"}"#]
-        {
+        let mut line = Entry::Intent { call: name(), intent: Intent::new(&Value::Null, "k") }.line();
+        line.pop();
+        let changed = String::from_utf8(line).unwrap().replace(r#""input":null"#, r#""input":1"#);
+        let no_value = r#"{"kind":"answer","key":"k","answer":"value"}"#;
+        for line in ["", "1", "{}", r#"{"kind":"other"}"#, no_value, &changed] {
             assert!(Entry::read(line.as_bytes()).is_err(), "{line}");
         }
     }

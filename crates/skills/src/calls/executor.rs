@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hence_canon::{Canonical, Float, Value};
+use hence_canon::{Float, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task};
@@ -10,7 +10,7 @@ use hence_cognition::skill::{Recovery, Skill};
 use hence_engine::SinkError;
 use hence_journal::Durability;
 
-use super::entry::{CallName, Entry, Question, QuestionKind};
+use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
 use super::history::CallStatus;
 use super::log::CallLog;
 use crate::child::{ChildRun, ChildRuns, Family};
@@ -143,14 +143,14 @@ impl<'a> CallExecutor<'a> {
         Ok(match self.log.status(&name.key) {
             Some(CallStatus::Replied(reply)) => CallResult { reply, source: ReplySource::Log },
             Some(CallStatus::Asked(question)) => now(Err(match question.kind {
-                QuestionKind::Undecided => undecided(call),
+                QuestionKind::Undecided => undecided(call, question.reason.as_deref()),
                 QuestionKind::Value => CallError::Waiting("no answer yet".into()),
             })),
             _ if self.is_stopping() => stopping(),
             Some(CallStatus::Begun) => now(self.recover_as(call, name, make)?),
-            Some(CallStatus::Again) => now(self.make(call, name, make)?),
-            None if effect == Effect::Acts => now(self.intend(call, name, make)?),
-            None => now(self.make(call, name, make)?),
+            // A call that a person repeats is an attempt like the first: a crash during it asks again.
+            Some(CallStatus::Again) | None if effect == Effect::Acts => now(self.intend(call, name, make)?),
+            Some(CallStatus::Again) | None => now(self.make(call, name, make)?),
         })
     }
 
@@ -173,10 +173,14 @@ impl<'a> CallExecutor<'a> {
         name: CallName,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        let reply = make(call);
+        let reply = match make(call) {
+            Err(CallError::Undecided(cause)) => return self.decide(call, name, &cause),
+            reply => reply,
+        };
         let (entry, durability) = match &reply {
             Err(CallError::Waiting(_)) => {
-                let question = Question { kind: QuestionKind::Value, input: call.input.clone() };
+                let question =
+                    Question { kind: QuestionKind::Value, input: call.input.clone(), reason: None };
                 (Entry::Question { call: name, question }, Durability::Synced)
             }
             // A reply that power loss destroys leaves the call undecided, which is safe; the next intent syncs it too.
@@ -193,12 +197,8 @@ impl<'a> CallExecutor<'a> {
         name: CallName,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        let entry = Entry::Intent {
-            call: name.clone(),
-            input: Canonical::of(call.input).digest(),
-            idempotency_key: call.idempotency_key().into(),
-        };
-        self.log.note(entry, Durability::Synced)?;
+        let intent = Intent::new(call.input, &call.idempotency_key());
+        self.log.note(Entry::Intent { call: name.clone(), intent }, Durability::Synced)?;
         self.make(call, name, make)
     }
 
@@ -210,24 +210,60 @@ impl<'a> CallExecutor<'a> {
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
         match self.recovery(call) {
-            Recovery::Retry => self.make(call, name, make),
-            Recovery::Ask => {
-                let question = Question { kind: QuestionKind::Undecided, input: call.input.clone() };
-                self.log.note(Entry::Question { call: name, question }, Durability::Synced)?;
-                Ok(Err(undecided(call)))
-            }
+            Recovery::Retry => self.intend(call, name, make),
+            Recovery::Ask => self.ask(call, name, None),
             Recovery::Fail => {
-                let message = "undecided after a crash, and its recovery is fail".into();
-                let reply = Err(CallError::Failed { class: UNDECIDED.into(), message });
-                self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
-                Ok(reply)
+                self.give_up(name, "undecided after a crash, and its recovery is fail".to_owned())
             }
         }
     }
+
+    /// Handles a call that was made and may have taken effect, as its recovery says.
+    ///
+    /// With recovery `retry` the call fails for its cause, and the step's retry rule repeats it if it may.
+    fn decide(
+        &self,
+        call: &Call<'_>,
+        name: CallName,
+        cause: &CallError,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        match self.recovery(call) {
+            Recovery::Retry => {
+                let reply = Err(cause.clone());
+                self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
+                Ok(reply)
+            }
+            Recovery::Ask => self.ask(call, name, Some(cause.to_string().into())),
+            Recovery::Fail => {
+                self.give_up(name, format!("{cause}; it may have taken effect, and its recovery is fail"))
+            }
+        }
+    }
+
+    /// Asks a person whether a call happened.
+    fn ask(
+        &self,
+        call: &Call<'_>,
+        name: CallName,
+        reason: Option<Arc<str>>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        let waiting = undecided(call, reason.as_deref());
+        let question = Question { kind: QuestionKind::Undecided, input: call.input.clone(), reason };
+        self.log.note(Entry::Question { call: name, question }, Durability::Synced)?;
+        Ok(Err(waiting))
+    }
+
+    /// Fails an undecided call.
+    fn give_up(&self, name: CallName, message: String) -> Result<Result<Reply, CallError>, SinkError> {
+        let reply = Err(CallError::Failed { class: UNDECIDED.into(), message: message.into() });
+        self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
+        Ok(reply)
+    }
 }
 
-fn undecided(call: &Call<'_>) -> CallError {
-    CallError::Waiting(format!("nobody knows whether `{}` happened", call.capability).into())
+fn undecided(call: &Call<'_>, reason: Option<&str>) -> CallError {
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    CallError::Waiting(format!("nobody knows whether `{}` happened{reason}", call.capability).into())
 }
 
 /// A worker whose calls go through an executor.

@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{CallError, Reply, StepOutcome};
 
-use super::entry::{Answer, CallName, Entry, EntryError, Question, QuestionKind};
+use super::entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind};
 
 /// The status of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,8 +25,17 @@ pub enum CallStatus {
 /// Everything that a call log says.
 #[derive(Clone, Debug, Default)]
 pub struct CallHistory {
-    calls: BTreeMap<Arc<str>, (CallName, CallStatus)>,
+    calls: BTreeMap<Arc<str>, LoggedCall>,
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
+}
+
+/// Everything that a call log says about one call.
+#[derive(Clone, Debug)]
+struct LoggedCall {
+    name: CallName,
+    /// The intent of its last attempt, until the reply is known.
+    intent: Option<Intent>,
+    status: CallStatus,
 }
 
 /// A call log that cannot be read.
@@ -80,34 +89,36 @@ impl CallHistory {
     /// Applies an entry. One that comes too late changes nothing: a known reply stays.
     pub(crate) fn apply(&mut self, entry: Entry) {
         match entry {
-            Entry::Intent { call, .. } => self.set_status(call, CallStatus::Begun),
-            Entry::Question { call, question } => self.set_status(call, CallStatus::Asked(question)),
-            Entry::Reply { call, reply } => self.set_status(call, CallStatus::Replied(reply)),
+            Entry::Intent { call, intent } => self.set_status(call, Some(intent), CallStatus::Begun),
+            Entry::Question { call, question } => self.set_status(call, None, CallStatus::Asked(question)),
+            Entry::Reply { call, reply } => self.set_status(call, None, CallStatus::Replied(reply)),
             Entry::Answer { key, answer, by } => {
                 if self.check(&key, &answer).is_ok()
-                    && let Some((_, status)) = self.calls.get_mut(&key)
+                    && let Some(name) = self.calls.get(&key).map(|call| call.name.clone())
                 {
-                    *status = settled(answer, by);
+                    self.set_status(name, None, settled(answer, by));
                 }
             }
             Entry::Outcome(outcome) => {
                 self.outcomes.insert(outcome.step_id.clone(), *outcome);
             }
             Entry::RolledBack => {
-                self.calls.retain(|_, (_, status)| is_undecided(status));
+                self.calls.retain(|_, call| is_undecided(&call.status));
                 self.outcomes.clear();
             }
             Entry::Blocked { step } => self.forget(|known| known == &*step),
         }
     }
 
-    fn set_status(&mut self, call: CallName, status: CallStatus) {
-        match self.calls.get(&call.key) {
-            Some((_, CallStatus::Replied(_))) => {}
-            _ => {
-                self.calls.insert(call.key.clone(), (call, status));
-            }
+    /// Sets the status of a call, unless its reply is known. Without a new intent the one before stays, up to the reply.
+    fn set_status(&mut self, name: CallName, intent: Option<Intent>, status: CallStatus) {
+        let known = self.calls.get_mut(&name.key);
+        if known.as_ref().is_some_and(|known| matches!(known.status, CallStatus::Replied(_))) {
+            return;
         }
+        let intent = intent.or_else(|| known.and_then(|known| known.intent.take()));
+        let intent = intent.filter(|_| !matches!(status, CallStatus::Replied(_)));
+        self.calls.insert(name.key.clone(), LoggedCall { name, intent, status });
     }
 
     /// Checks that a call waits for this kind of answer.
@@ -115,8 +126,9 @@ impl CallHistory {
     /// # Errors
     /// [`RefusedAnswer`] when none does.
     pub fn check(&self, key: &str, answer: &Answer) -> Result<(), RefusedAnswer> {
-        let (call, status) = self.calls.get(key).ok_or_else(|| RefusedAnswer::NotAsked(key.into()))?;
-        let key = call.key.clone();
+        let LoggedCall { name, status, .. } =
+            self.calls.get(key).ok_or_else(|| RefusedAnswer::NotAsked(key.into()))?;
+        let key = name.key.clone();
         let is_value = matches!(answer, Answer::Value(_));
         match status {
             CallStatus::Replied(_) | CallStatus::Again => Err(RefusedAnswer::Answered(key)),
@@ -134,12 +146,17 @@ impl CallHistory {
 
     /// Returns the status of a call.
     pub fn status(&self, key: &str) -> Option<&CallStatus> {
-        self.calls.get(key).map(|(_, status)| status)
+        self.calls.get(key).map(|call| &call.status)
+    }
+
+    /// Returns what the last attempt of a call was about to do, while its reply is not known.
+    pub fn intent(&self, key: &str) -> Option<&Intent> {
+        self.calls.get(key)?.intent.as_ref()
     }
 
     /// Iterates over the calls in the order of their keys.
     pub fn calls(&self) -> impl Iterator<Item = (&CallName, &CallStatus)> {
-        self.calls.values().map(|(call, status)| (call, status))
+        self.calls.values().map(|call| (&call.name, &call.status))
     }
 
     /// Iterates over the questions to people that are open.
@@ -160,13 +177,13 @@ impl CallHistory {
 
     /// Removes everything about steps that are recorded: only the record counts.
     pub fn forget(&mut self, is_recorded: impl Fn(&str) -> bool) {
-        self.calls.retain(|_, (call, _)| !is_recorded(&call.step));
+        self.calls.retain(|_, call| !is_recorded(&call.name.step));
         self.outcomes.retain(|step, _| !is_recorded(step));
     }
 
     /// Removes every call that is not open: only the record counts.
     pub fn keep_calls(&mut self, is_open: impl Fn(&CallName) -> bool) {
-        self.calls.retain(|_, (call, _)| is_open(call));
+        self.calls.retain(|_, call| is_open(&call.name));
     }
 
     pub(crate) fn outcomes(&self) -> &BTreeMap<Arc<str>, StepOutcome> {
@@ -199,7 +216,7 @@ fn settled(answer: Answer, by: Option<Arc<str>>) -> CallStatus {
         Answer::Retry => CallStatus::Again,
         Answer::Fail => {
             let who = by.as_str().map(|by| format!(" by {by}")).unwrap_or_default();
-            let message = format!("undecided after a crash, and given up{who}").into();
+            let message = format!("undecided, and given up{who}").into();
             CallStatus::Replied(Err(CallError::Failed { class: UNDECIDED.into(), message }))
         }
     }
@@ -207,8 +224,6 @@ fn settled(answer: Answer, by: Option<Arc<str>>) -> CallStatus {
 
 #[cfg(test)]
 mod tests {
-    use hence_canon::Digest;
-
     use super::*;
 
     fn call(key: &str) -> CallName {
@@ -218,12 +233,9 @@ mod tests {
     #[test]
     fn a_rollback_forgets_what_was_called_but_not_what_nobody_knows() {
         let reply = || Ok(Reply { output: Object::new().into(), meta: Object::new() });
-        let question = |kind| Question { kind, input: Object::new().into() };
-        let intent = |key: &str| Entry::Intent {
-            call: call(key),
-            input: Digest::of(b""),
-            idempotency_key: key.into(),
-        };
+        let question = |kind| Question { kind, input: Object::new().into(), reason: None };
+        let intent =
+            |key: &str| Entry::Intent { call: call(key), intent: Intent::new(&Object::new().into(), key) };
         let mut history = CallHistory::default();
         for entry in [
             intent("done"),
@@ -237,5 +249,28 @@ mod tests {
         }
         let left: Vec<&str> = history.calls().map(|(call, _)| &*call.key).collect();
         assert_eq!(left, ["begun", "undecided"]);
+    }
+
+    #[test]
+    fn a_repeated_call_is_undecided_again_and_shows_its_input_until_its_reply() {
+        let name = || call("pay");
+        let intent = |input: i64| Intent::new(&Object::from_iter([("amount", input)]).into(), "key");
+        let retry = || Entry::Answer { key: "pay".into(), answer: Answer::Retry, by: None };
+        let mut history = CallHistory::default();
+        for round in 0..3 {
+            history.apply(Entry::Intent { call: name(), intent: intent(round) });
+            assert_eq!(history.undecided().count(), 1, "round {round}");
+            assert_eq!(history.intent("pay"), Some(&intent(round)));
+            let question = Question { kind: QuestionKind::Undecided, input: Value::Null, reason: None };
+            history.apply(Entry::Question { call: name(), question });
+            assert_eq!(history.intent("pay"), Some(&intent(round)), "it is shown with the question");
+            history.apply(retry());
+            assert_eq!((history.status("pay"), history.undecided().count()), (Some(&CallStatus::Again), 0));
+        }
+        let reply = Ok(Reply { output: Object::new().into(), meta: Object::new() });
+        history.apply(Entry::Reply { call: name(), reply: reply.clone() });
+        history.apply(Entry::Intent { call: name(), intent: intent(9) });
+        assert_eq!(history.status("pay"), Some(&CallStatus::Replied(reply)), "a known reply stays");
+        assert_eq!(history.intent("pay"), None);
     }
 }

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | before the intent is durable | nothing | makes the call |
 //! | between intent and reply | an intent without a reply: *undecided* | follows the step's recovery |
+//! | while a repeated call is made | the new intent of that attempt: *undecided* | follows the step's recovery |
 //! | after the reply is logged | intent and reply | answers the call from the log |
 //! | after the step is recorded | lines that no longer count | reads the record only |
 
@@ -17,7 +18,7 @@ mod executor;
 mod history;
 mod log;
 
-pub use entry::{Answer, CallName, Entry, EntryError, Question, QuestionKind};
+pub use entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind};
 pub(crate) use executor::LoggedWorker;
 pub use executor::{CallExecutor, CallFn, CallResult, ReplySource};
 pub use history::{BadCallLog, CallHistory, CallStatus, RefusedAnswer};
