@@ -230,6 +230,21 @@ impl<'g> Book<'g> {
         Ok(Outcome::Success(blob::reference(&output)))
     }
 
+    /// Stores a large value that is recorded next to a result, and returns what the record holds: the value, or a
+    /// reference to it. A value that nests as deep as a record may is referenced too.
+    ///
+    /// # Errors
+    /// [`BookError::Sink`] when the value could not be stored.
+    pub fn store_value(&self, value: Canonical, sink: &mut dyn Sink) -> Result<Canonical, BookError> {
+        let is_inline = value.bytes().len() <= INLINE_VALUE_BYTES_MAX && value.depth() <= NESTING_MAX;
+        if is_inline || self.profile.large_values == LargeValueRule::Inline {
+            return Ok(value);
+        }
+        let index = self.next_index();
+        sink.put_blob(&value).map_err(|source| BookError::Sink { index, source })?;
+        Ok(blob::reference(&value))
+    }
+
     /// Applies a result and returns the step index before it. Nothing is appended yet.
     pub(crate) fn apply(&mut self, key: &str, result: &StepResult) -> Result<StepIndex, BookError> {
         let before = self.fold.state().step_index();

@@ -106,6 +106,7 @@ impl<'a> Projection<'a> {
         let mut residuals = conclusion.before.clone();
         residuals.extend(self.residuals.iter().cloned());
         residuals.extend(conclusion.after.iter().cloned());
+        residuals.extend(self.view.unrecorded(calls));
         if conclusion.ending == Ending::Unfinished {
             residuals.extend(self.view.questions(&self.run, calls));
         }

@@ -86,6 +86,11 @@ pub(crate) trait RunView {
         Vec::new()
     }
 
+    /// Returns the gaps of calls that were made for steps without a record, as far as the call log shows them.
+    fn unrecorded(&self, _: Option<&CallHistory>) -> Vec<Residual> {
+        Vec::new()
+    }
+
     /// Returns the related runs that the run's problem or outcomes name.
     fn links(&self) -> Vec<RunLink> {
         Vec::new()

@@ -146,7 +146,11 @@ fn failures_end_a_run_or_leave_gaps_and_blocked_steps_are_named() {
         "{:?}",
         on.residuals()
     );
-    assert!(at(&on.trace(), "/residuals").to_string().contains("1 steps of the skill did not run: c."));
+    assert!(
+        at(&on.trace(), "/residuals")
+            .to_string()
+            .contains("1 steps of the skill have no result on record: c.")
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ use hence_journal::{Durability, RecordIndex};
 use crate::calls::{CallExecutor, CallLog, Entry, LoggedWorker};
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun, acts};
+use crate::reach::may_act;
 use crate::stop::{NeverStop, Stop};
 
 /// The interval at which a waiting run checks whether it should stop.
@@ -39,7 +40,8 @@ impl Driver<'_> {
     /// Drives a run as far as it goes, and calls `observe` with each outcome once it is recorded.
     ///
     /// Thread timing never shows: outcomes are recorded in plan order, and a step sees only what was recorded before it
-    /// could start. While a step waits for an answer, no later outcome is recorded, but other steps are executed; their
+    /// could start. A step that may act starts only when every step before it in plan order is recorded; others run
+    /// ahead. While a step waits for an answer, no later outcome is recorded, but other steps are executed; their
     /// outcomes stay in the call log until they are due.
     ///
     /// # Errors
@@ -76,7 +78,8 @@ pub fn finish<'g, 'a>(
 /// The steps that were executed or may be, and are not recorded yet.
 struct Pending<'a> {
     ready: BTreeMap<Arc<str>, Executed>,
-    /// Steps that act: under policies they run only once everything before them is recorded.
+    /// Steps that may act: they run only once everything before them is recorded, so that no run ends with an effect
+    /// outside its record.
     held: BTreeMap<Arc<str>, &'a Step>,
     blocked: Option<Blocked>,
 }
@@ -117,6 +120,7 @@ pub(crate) fn drive<'g, 'a>(
         while until.is_none_or(|until| book.next_index() < until) {
             let room = if pending.blocked.is_some() { 0 } else { workers.get().saturating_sub(active) };
             let steps = pending.startable(program, book, calls, room, sink)?;
+            let is_idle = steps.is_empty() && active == 0;
             let memory = &program.progress().state().memory;
             if let ([only], 0) = (steps.as_slice(), active) {
                 // Nothing else can happen before it is done, so a thread would only take longer.
@@ -138,9 +142,11 @@ pub(crate) fn drive<'g, 'a>(
                     Ok(()) => program.outcomes().last().into_iter().for_each(&mut observe),
                     Err(blocked) => pending.blocked = Some(blocked),
                 }
-            } else if active == 0 {
+            } else if is_idle {
                 break;
-            } else if let Ok((step, outcome)) = receive.recv_timeout(STOP_POLL_INTERVAL) {
+            } else if active > 0
+                && let Ok((step, outcome)) = receive.recv_timeout(STOP_POLL_INTERVAL)
+            {
                 active -= 1;
                 pending.ready.insert(step, outcome);
             }
@@ -166,14 +172,13 @@ impl<'a> Pending<'a> {
         room: usize,
         sink: &mut dyn Sink,
     ) -> Result<Vec<&'a Step>, RunError> {
-        let has_policies = book.policy_state().is_pinned();
         let mut steps = Vec::new();
         while steps.len() < room
             && !calls.stop().is_wanted()
             && let Some(step) = program.progress().start()
         {
             match program.recorded_outcome(&step.id) {
-                _ if has_policies && acts(step, calls.host()) => {
+                _ if may_act(step, calls.host()) => {
                     self.held.insert(step.id.clone(), step);
                 }
                 Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
@@ -185,7 +190,9 @@ impl<'a> Pending<'a> {
         }
         let due = program.progress().due().map(|step| step.id.clone());
         if let Some(step) = due.and_then(|due| self.held.remove(&due)) {
-            self.blocked = program.precheck(book, step, sink)?;
+            if book.policy_state().is_pinned() && acts(step, calls.host()) {
+                self.blocked = program.precheck(book, step, sink)?;
+            }
             match program.recorded_outcome(&step.id) {
                 _ if self.blocked.is_some() => {}
                 Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
@@ -263,6 +270,7 @@ fn execute_step(
         run_id: request.run_id.clone(),
         path: "".into(),
         trace_id: request.trace_id.clone(),
+        made: Vec::new(),
     };
     execute(step, memory, &mut context)
 }

@@ -2,21 +2,9 @@
 
 use hence_cognition::capability::Registry;
 use hence_cognition::run::Capabilities;
+pub use hence_cognition::run::Effect;
 use hence_cognition::skill::Recovery;
 use hence_engine::Determinism;
-
-/// The effect of calling a capability.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
-    /// No effect, and the same input gives the same output. Such a call is never logged.
-    Pure,
-    /// It reads something that may change. Its reply is logged; calling again after a crash does no harm.
-    Reads,
-    /// It may change something outside the run. Its intent is on disk before the call is made.
-    Acts,
-    /// The call asks a person, who may take days to answer.
-    Asks,
-}
 
 /// A set of capabilities that steps can call.
 ///

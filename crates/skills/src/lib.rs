@@ -40,7 +40,7 @@ pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
 pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
-pub use reach::reaches_out;
+pub use reach::{may_act, reaches_out};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
 pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Object, Value};
 use hence_cognition::capability::ContractBreach;
 use hence_cognition::run::{
-    NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle,
+    LATENCY_KEY, NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle,
 };
 use hence_cognition::skill::{Flow, Step, Uses};
 use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
@@ -30,9 +30,6 @@ use crate::reach::{gates_of, may_call};
 use crate::recorded_outcome::{self, RecordedOutcome, RecordedOutcomeError};
 use crate::stop::NeverStop;
 use crate::variables::SkillVariables;
-
-/// The member of a provider's report that says how long a call took.
-const LATENCY_KEY: &str = "latency_ms";
 
 /// A skill at one position of a run.
 #[derive(Clone)]
@@ -218,6 +215,10 @@ impl<'a> SkillProgram<'a> {
         let settled = &proposed.outcome;
         let (recorded, value) = match RecordedOutcome::of(settled, self.pinned.on_failure) {
             RecordedOutcome::Output(output) => (book.store(output, sink)?, None),
+            // The calls of a failed step may be of any size.
+            RecordedOutcome::Ended(errors, value) if settled.lists_calls() => {
+                (Outcome::Failed(errors), Some(book.store_value(value, sink)?))
+            }
             RecordedOutcome::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
             RecordedOutcome::Skipped(value) => (Outcome::Skipped, Some(value)),
         };
@@ -490,6 +491,7 @@ fn possible_outcome(step: &Step) -> StepOutcome {
         meta: Object::new(),
         metrics: TraceMetrics::default(),
         called: BTreeMap::new(),
+        calls: Vec::new(),
         notes: Vec::new(),
         failure: None,
     }

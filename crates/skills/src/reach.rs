@@ -28,6 +28,25 @@ fn reaches(skill: &Skill, host: &dyn Host, seen: &mut BTreeSet<Arc<str>>) -> boo
     })
 }
 
+/// Returns whether executing a step may change something outside the run: through the capability it uses, a case of its
+/// router, a branch, a gate, or a step of a skill it nests.
+pub fn may_act(step: &Step, host: &dyn Host) -> bool {
+    step_acts(step, host, &mut BTreeSet::new())
+}
+
+fn step_acts(step: &Step, host: &dyn Host, seen: &mut BTreeSet<Arc<str>>) -> bool {
+    uses(step).into_iter().any(|uses| match uses {
+        Uses::Capability(id) => {
+            gates_of(&id, host).into_iter().chain([id]).any(|id| host.effect(&id) == Effect::Acts)
+        }
+        // Each nested skill is examined once. One that does not exist is not called either.
+        Uses::Skill(id) => {
+            let nested = if seen.insert(id.clone()) { host.skill(&id) } else { None };
+            nested.is_some_and(|nested| nested.steps.iter().any(|step| step_acts(step, host, seen)))
+        }
+    })
+}
+
 /// Returns every capability a step may call.
 pub(crate) fn may_call(step: &Step) -> Vec<Arc<str>> {
     let capability = |uses: Uses| match uses {

@@ -37,9 +37,9 @@ pub(crate) enum RecordedOutcome {
     /// The outcome is the output.
     Output(Canonical),
     /// The step ended the run.
-    Ended(Vec<StepError>, Value),
+    Ended(Vec<StepError>, Canonical),
     /// The step did nothing.
-    Skipped(Value),
+    Skipped(Canonical),
 }
 
 impl RecordedOutcome {
@@ -50,10 +50,10 @@ impl RecordedOutcome {
                 Some(failure) => StepError::new(failure.code().as_str(), failure.message.clone()),
                 None => StepError::new("step_failed", "the step failed without saying why"),
             };
-            return Self::Ended(vec![error.in_step(outcome.step_id.clone())], canonical.value().clone());
+            return Self::Ended(vec![error.in_step(outcome.step_id.clone())], canonical);
         }
         match outcome.status {
-            StepStatus::Skipped => Self::Skipped(canonical.value().clone()),
+            StepStatus::Skipped => Self::Skipped(canonical),
             _ => Self::Output(canonical),
         }
     }
@@ -65,11 +65,11 @@ pub(crate) fn result(
     input: &Value,
     times: (Timestamp, Timestamp),
     outcome: Outcome,
-    beside: Option<Value>,
+    beside: Option<Canonical>,
 ) -> StepResult {
     let made = StepResult::new(step.clone(), input, times.0, times.1, outcome);
     match beside {
-        Some(beside) => made.with_other(OUTCOME_KEY, beside),
+        Some(beside) => made.with_other(OUTCOME_KEY, beside.value().clone()),
         None => made,
     }
 }

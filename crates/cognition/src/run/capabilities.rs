@@ -30,10 +30,28 @@ pub trait Capabilities: Registry {
     /// Returns the seconds since the outermost run started.
     fn elapsed_seconds(&mut self) -> Float;
 
+    /// Returns the effect of calling a capability. The record of a step in trouble lists its calls that are not pure.
+    fn effect(&self, _capability: &str) -> Effect {
+        Effect::Pure
+    }
+
     /// Receives a nested run that has ended and returns a reference to it, for the outcome of its step.
     fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
         None
     }
+}
+
+/// The effect of calling a capability.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// No effect, and the same input gives the same output. Such a call is never logged.
+    Pure,
+    /// It reads something that may change. Its reply is logged; calling again after a crash does no harm.
+    Reads,
+    /// It may change something outside the run. Its intent is on disk before the call is made.
+    Acts,
+    /// The call asks a person, who may take days to answer.
+    Asks,
 }
 
 /// A call with everything around it, ready to be carried out.

@@ -9,7 +9,7 @@ use crate::capability::TrustLevel;
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{MergeStrategy, Target, set};
 use crate::run::progress::{begin_state, ended};
-use crate::run::{Capabilities, Prepared, Progress, RunFailure, StepOutcome, Waiting, execute};
+use crate::run::{Capabilities, MadeCall, Prepared, Progress, RunFailure, StepOutcome, Waiting, execute};
 use crate::schedule::FailureMode;
 use crate::skill::{Skill, Step};
 use crate::state::{ExecutionState, Frame, Memory, Names};
@@ -48,19 +48,19 @@ pub struct RunReport {
 
 /// Runs a skill to its end, or until it has to wait.
 pub fn run(skill: &Skill, request: RunRequest, capabilities: &mut dyn Capabilities) -> RunReport {
-    run_in(skill, &request, ([skill.id.clone()].into(), "".into()), capabilities)
+    run_in(skill, &request, ([skill.id.clone()].into(), "".into()), capabilities).0
 }
 
-/// Runs a skill at its place in a tree of runs.
+/// Runs a skill at its place in a tree of runs, and returns its report and the calls it made that are not pure.
 pub(super) fn run_in(
     skill: &Skill,
     request: &RunRequest,
     (lineage, path): (Names, Arc<str>),
     capabilities: &mut dyn Capabilities,
-) -> RunReport {
+) -> (RunReport, Vec<MadeCall>) {
     let refused = |class: ErrorClass, message: String| {
         let failure = RunFailure::of_run(Failure::new(class, message));
-        ended(begin_state(skill, request), Vec::new(), Some(failure))
+        (ended(begin_state(skill, request), Vec::new(), Some(failure)), Vec::new())
     };
     let prepared = match Prepared::of(skill, capabilities) {
         Ok(prepared) => prepared,
@@ -81,18 +81,19 @@ pub(super) fn run_in(
         run_id: request.run_id.clone(),
         path,
         trace_id: request.trace_id.clone(),
+        made: Vec::new(),
     };
     while let Some(step) = progress.start() {
         let outcome = match execute(step, &progress.state().memory, &mut context) {
             Ok(outcome) => outcome,
-            Err(waiting) => return progress.wait_for(waiting),
+            Err(waiting) => return (progress.wait_for(waiting), context.made),
         };
         // With one worker the step that was started is the step that is due.
         if progress.settle(outcome).is_err() {
             break;
         }
     }
-    progress.end()
+    (progress.end(), context.made)
 }
 
 /// The surroundings of a step: its place in a tree of runs, and the options.
@@ -111,6 +112,8 @@ pub struct Context<'a> {
     pub path: Arc<str>,
     /// The trace all runs of this tree share.
     pub trace_id: Option<Arc<str>>,
+    /// The calls that are not pure, of every step of a nested run so far.
+    pub made: Vec<MadeCall>,
 }
 
 impl Context<'_> {

@@ -11,6 +11,7 @@ use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
 use crate::run::capabilities::{key_part, nested_run_id};
 use crate::run::driver::run_in;
 use crate::run::invoke::{CallOutput, Caller, Stop};
+use crate::run::outcome::SCATTER_WINNER_KEY;
 use crate::run::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::skill::{
     Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, SourceExpression, Step, Uses,
@@ -88,7 +89,7 @@ impl Caller<'_, '_> {
             let first = wave * width;
             let inputs =
                 (first..).zip(chunk).map(|(index, item)| (uses, item_input(foreach, &base, index, item)));
-            let results = self.invoke_side_by_side(inputs.collect(), first as u64);
+            let results = all_answered(self.invoke_side_by_side(inputs.collect(), first as u64))?;
             for (index, result) in (first..).zip(results) {
                 match (result, foreach.on_error) {
                     (Ok(output), _) => {
@@ -142,6 +143,20 @@ impl Caller<'_, '_> {
     }
 }
 
+/// Returns the results of calls that were made side by side, or the first call that waits for an answer.
+///
+/// A failure comes after the answer: a step does not end while nobody knows what became of a call that was started.
+fn all_answered(results: Vec<Result<CallOutput, Stop>>) -> Result<Vec<Result<CallOutput, Stop>>, Stop> {
+    let mut answered = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Err(waiting @ Stop::Waiting(_)) => return Err(waiting),
+            other => answered.push(other),
+        }
+    }
+    Ok(answered)
+}
+
 /// Returns the input of one item's call.
 fn item_input(foreach: &Foreach, base: &Object, index: usize, item: &Value) -> Value {
     let input = base.with(foreach.item_name.clone(), item.clone());
@@ -192,7 +207,8 @@ impl Caller<'_, '_> {
         let mut succeeded: Vec<(Arc<str>, Object)> = Vec::new();
         let mut failed: Vec<(Arc<str>, Failure)> = Vec::new();
         let calls = scatter.branches.iter().map(|branch| (branch, input.clone())).collect();
-        for (branch, result) in scatter.branches.iter().zip(self.invoke_side_by_side(calls, 0)) {
+        let results = all_answered(self.invoke_side_by_side(calls, 0))?;
+        for (branch, result) in scatter.branches.iter().zip(results) {
             let name: Arc<str> = branch.to_string().into();
             match result {
                 Ok(output) => succeeded.push((name, output.output)),
@@ -214,7 +230,7 @@ impl Caller<'_, '_> {
         Ok(match scatter.merge {
             ScatterMerge::FirstSuccess => {
                 let (winner, output) = succeeded.into_iter().next().unwrap_or_default();
-                CallsResult::once(input, output, meta.with("scatter_winner", winner))
+                CallsResult::once(input, output, meta.with(SCATTER_WINNER_KEY, winner))
             }
             ScatterMerge::Collect => {
                 let meta = counted(meta, succeeded.len(), &failed);
@@ -291,7 +307,8 @@ impl Caller<'_, '_> {
         let CallPlace { path, iteration, item, .. } = &self.place;
         let (step, skill_id) = (key_part(&self.step.id), key_part(id));
         let path: Arc<str> = format!("{path}{step}/{iteration}.{item}/{skill_id}/{attempt}/").into();
-        let report = run_in(&skill, &request, (lineage.clone(), path), self.context.capabilities);
+        let (report, made) = run_in(&skill, &request, (lineage.clone(), path), self.context.capabilities);
+        self.stats.made.extend(made);
         if let Some(waiting) = report.waiting {
             return Err(Stop::Waiting(waiting));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
-use super::invoke::{Caller, Stop, waiting};
+use super::invoke::{Caller, Stop, carry_out, waiting};
 use super::{Call, CallError, CallPurpose, Note};
 use crate::approval::{APPROVES, REJECTS};
 use crate::capability::{Confirmation, Gate, OnDenied, RequiredTrust, Safety};
@@ -65,7 +65,7 @@ impl Caller<'_, '_> {
             attempt: self.questions,
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
-        match self.context.capabilities.call(&call) {
+        match carry_out(self.context, &mut self.stats, &call) {
             Ok(reply) if reply.output.get("value").and_then(Value::as_str) == Some(YES) => Ok(()),
             Ok(reply) => {
                 let by = reply.output.get("by").and_then(Value::as_str);
@@ -120,7 +120,7 @@ impl Caller<'_, '_> {
             attempt: 1,
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
-        match self.context.capabilities.call(&call) {
+        match carry_out(self.context, &mut self.stats, &call) {
             Ok(reply) => match reply.output {
                 Value::Object(answer) => Ok(answer),
                 other => Err(broken(format!("gate `{id}` answers with an object, found {}", other.kind()))),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
+use super::made::MadeCall;
 use super::outcome::Note;
 use super::{Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, Task, Waiting};
 use crate::capability::{CapabilitySpec, breach};
@@ -30,6 +31,8 @@ pub(super) struct CallStats {
     pub(super) called: BTreeMap<Arc<str>, u64>,
     /// The references to the runs that were nested.
     pub(super) nested: Vec<Value>,
+    /// The calls that are not pure, also those of nested runs.
+    pub(super) made: Vec<MadeCall>,
 }
 
 impl CallStats {
@@ -37,6 +40,7 @@ impl CallStats {
         self.metrics.add(other.metrics);
         self.notes.extend(other.notes);
         self.nested.extend(other.nested);
+        self.made.extend(other.made);
         for (capability, times) in other.called {
             *self.called.entry(capability).or_default() += times;
         }
@@ -126,7 +130,9 @@ impl<'a, 'c> Caller<'a, 'c> {
         let place = CallPlace { item, ..self.place.clone() };
         Box::new(move |capabilities| {
             let path = place.path.clone();
-            let mut context = Context { capabilities, options, skill_id, lineage, run_id, path, trace_id };
+            let made = Vec::new();
+            let mut context =
+                Context { capabilities, options, skill_id, lineage, run_id, path, trace_id, made };
             let mut caller =
                 Caller { step, context: &mut context, place, stats: CallStats::default(), questions: 0 };
             let result = caller.invoke(uses, &input);
@@ -180,7 +186,7 @@ impl<'a, 'c> Caller<'a, 'c> {
             attempt,
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
-        let Reply { output, meta } = match self.context.capabilities.call(&call) {
+        let Reply { output, meta } = match carry_out(self.context, &mut self.stats, &call) {
             Ok(reply) => reply,
             Err(CallError::Waiting(message)) => return Err(waiting(&call, message)),
             Err(error) => return Err(failure(id, &error).into()),
@@ -194,6 +200,17 @@ impl<'a, 'c> Caller<'a, 'c> {
             }
         }
     }
+}
+
+/// Carries out a call and notes it, unless it is pure.
+pub(super) fn carry_out(
+    context: &mut Context<'_>,
+    stats: &mut CallStats,
+    call: &Call<'_>,
+) -> Result<Reply, CallError> {
+    let reply = context.capabilities.call(call);
+    stats.made.extend(MadeCall::of(call, context.capabilities.effect(call.capability), &reply));
+    reply
 }
 
 pub(super) fn waiting(call: &Call<'_>, message: Arc<str>) -> Stop {

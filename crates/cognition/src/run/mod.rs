@@ -14,20 +14,22 @@ mod flow;
 mod fold;
 mod gate;
 mod invoke;
+mod made;
 mod outcome;
 mod prepared;
 mod progress;
 mod step;
 
 pub use capabilities::{
-    Call, CallError, CallPlace, CallPurpose, Capabilities, Invocation, NestedRun, Reply, Task, Waiting,
-    one_by_one,
+    Call, CallError, CallPlace, CallPurpose, Capabilities, Effect, Invocation, NestedRun, Reply, Task,
+    Waiting, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
     SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT, run,
 };
 pub use fold::{FoldError, Settled, settle};
+pub use made::{CallOutcome, LATENCY_KEY, MadeCall};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
 pub use progress::{Progress, RunFailure};

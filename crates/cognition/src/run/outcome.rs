@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{Canonical, JsonPointer, Object, ObjectWriter, Value};
 
+use super::{Effect, MadeCall};
 use crate::failure::{CAUSES_MAX, ErrorClass, Failure};
 use crate::state::{Names, StepStatus, TraceMetrics};
 
@@ -38,11 +39,17 @@ pub struct StepOutcome {
     pub metrics: TraceMetrics,
     /// The number of calls of each capability, gates left out.
     pub called: BTreeMap<Arc<str>, u64>,
+    /// The calls that are not pure, also those of nested runs. Only an outcome that
+    /// [lists its calls](Self::lists_calls) records them.
+    pub calls: Vec<MadeCall>,
     /// Notes for readers of the events.
     pub notes: Vec<Note>,
     /// The failure, if it failed.
     pub failure: Option<Failure>,
 }
+
+/// The member of `meta` that names the branch whose output was used.
+pub(super) const SCATTER_WINNER_KEY: &str = "scatter_winner";
 
 /// Something that happened while a step was executed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,6 +82,25 @@ impl StepOutcome {
     }
 }
 
+impl StepOutcome {
+    /// Returns whether the record lists the calls: where they do not follow from input and output.
+    ///
+    /// That is so when the step failed or was degraded, when a call failed, when a person decided what became of one,
+    /// and when the output of a branch that acted was not used.
+    pub fn lists_calls(&self) -> bool {
+        let is_unfinished = matches!(self.status, StepStatus::Failed | StepStatus::Degraded);
+        let has_unused = self.meta.contains_key(SCATTER_WINNER_KEY)
+            && self.calls.iter().filter(|call| call.effect == Effect::Acts).count() > 1;
+        !self.calls.is_empty()
+            && (is_unfinished || has_unused || self.calls.iter().any(MadeCall::had_trouble))
+    }
+
+    /// Returns the calls that the record lists.
+    pub fn listed_calls(&self) -> &[MadeCall] {
+        if self.lists_calls() { &self.calls } else { &[] }
+    }
+}
+
 /// The usual size of an outcome, in bytes.
 const OUTCOME_ROOM: usize = 448;
 
@@ -96,6 +122,9 @@ impl StepOutcome {
         let mut writer = ObjectWriter::with_capacity(OUTCOME_ROOM).object("called", |object| {
             self.called.iter().fold(object, |object, (id, times)| object.count(&**id, *times))
         });
+        if self.lists_calls() {
+            writer = writer.value("calls", &self.calls.iter().map(MadeCall::to_value).collect());
+        }
         // Most steps write what they produced, once; only others list their commits.
         if !matches!((self.commits.as_slice(), &self.produced), ([only], Some(produced)) if only == produced)
         {
@@ -155,6 +184,7 @@ impl StepOutcome {
             meta,
             metrics: reader.optional("metrics", metrics)?.unwrap_or_default(),
             called: reader.optional("called", called)?.unwrap_or_default(),
+            calls: reader.list("calls", MadeCall::from_value)?,
             notes: reader.list("notes", note)?,
             failure: reader.optional("failure", or_null(failure))?.flatten(),
         })

@@ -268,7 +268,9 @@ impl<'a> Progress<'a> {
             }
         }
         debug_assert!(outcome.status == StepStatus::Failed || outcome.failure.is_none());
-        self.outcomes.push(outcome);
+        // The outcome in memory is the one a journal gives back.
+        let calls = if outcome.lists_calls() { outcome.calls } else { Vec::new() };
+        self.outcomes.push(StepOutcome { calls, ..outcome });
         self.outcomes.last().expect("one was pushed on the line before")
     }
 }

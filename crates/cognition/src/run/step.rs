@@ -24,8 +24,12 @@ pub const NESTED_RUNS_KEY: &str = "nested_runs";
 pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
     let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let CallStats { metrics, mut notes, called, nested } = caller.stats;
-    let outcome = StepOutcome { metrics, called, ..blank(step) };
+    let CallStats { metrics, mut notes, called, nested, made } = caller.stats;
+    if !context.path.is_empty() {
+        // The step that nests this run lists its calls too.
+        context.made.extend(made.iter().cloned());
+    }
+    let outcome = StepOutcome { metrics, called, calls: made, ..blank(step) };
     let outcome = match attempt {
         Ok(Some(result)) => completed(outcome, result),
         Ok(None) => outcome.without_effect(StepStatus::Skipped),
@@ -57,6 +61,7 @@ pub(super) fn blank(step: &Step) -> StepOutcome {
         meta: Object::new(),
         metrics: TraceMetrics::default(),
         called: BTreeMap::new(),
+        calls: Vec::new(),
         notes: Vec::new(),
         failure: None,
     }

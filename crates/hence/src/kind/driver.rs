@@ -338,8 +338,9 @@ impl RunDriver<'_> {
         match driven.map_err(|error| stopped(id, error))? {
             Driven::Finished(run) => {
                 drop(log);
-                // Every call is recorded. If a crash happens before the log is removed, the log is ignored.
-                if has_log {
+                // A log whose every call is recorded is removed; if a crash happens before that, the log is ignored.
+                // One that holds the reply to a step that ran ahead of a failure stays: no record has it.
+                if has_log && skills::history(store, id)?.is_none_or(|history| history.is_empty()) {
                     sink.writer.detach(&calls_name())?;
                 }
                 self.report(kind, &run, Vec::new(), start)

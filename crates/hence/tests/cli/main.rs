@@ -38,6 +38,7 @@ mod people;
 mod pipe;
 mod policy;
 mod positions;
+mod recorded_effects;
 mod review;
 mod run;
 mod same_bytes;

@@ -113,14 +113,14 @@ fn verification(reason: &ReasonView, context: &Context<'_>, gaps: &mut Vec<Resid
     }
 }
 
-/// Returns the gaps that the end of the journal shows: steps that never ran, and a run that has not ended.
+/// Returns the gaps that the end of the journal shows: steps without a record, and a run that has not ended.
 pub(super) fn of_end(reason: &ReasonView, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
     let mut gaps = Vec::new();
     let steps = reason.outline.iter().map(|step| &step.name);
     let never: Vec<&str> =
         steps.filter(|name| !reason.executed.contains(*name)).map(|name| &**name).collect();
     if !never.is_empty() {
-        let statement = format!("These steps of the plan did not run: {}.", never.join(", "));
+        let statement = format!("These steps of the plan have no result on record: {}.", never.join(", "));
         gaps.push(not_run(statement, "Do not take the answer for more than the steps that ran."));
     }
     if *ending == Ending::Unfinished {

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::Value;
-use hence_cognition::run::StepOutcome;
+use hence_cognition::run::{Effect, StepOutcome};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
 use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
 use hence_review::vocabulary::ActionType;
 use hence_review::vocabulary::ResidualKind::{Assumption, Limitation, OpenQuestion, OutOfScope, Unverified};
 use hence_review::vocabulary::ResidualSeverity::{self, High, Low, Medium};
-use hence_skills::{CallHistory, CallName, Question, QuestionKind};
+use hence_skills::{CallHistory, CallName, CallStatus, Question, QuestionKind};
 
 use super::{SkillView, decision, kind};
 use crate::artifacts::PROBLEM;
@@ -49,6 +49,7 @@ pub(super) fn of_step(
         }
         _ => {}
     }
+    gaps.extend(executed(step, outcome, action));
     gaps.extend(limits(step, outcome, action));
     if let Some(unmet) = unmet(kind, outcome) {
         let statement = format!("The check {id} did not hold: {unmet}.");
@@ -59,6 +60,49 @@ pub(super) fn of_step(
         gaps.push(Residual { related_artifact_ids, ..found });
     }
     gaps.into_iter().map(|gap| gap.of_action(action)).collect()
+}
+
+/// Returns the gap of a step that gave nothing, or only a part, after calls that act: what they did is done.
+fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Residual> {
+    let acting = outcome.listed_calls().iter().filter(|call| call.effect == Effect::Acts);
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    acting.for_each(|call| *counts.entry((&*call.capability, call.outcome().as_str())).or_default() += 1);
+    if counts.is_empty() {
+        return None;
+    }
+    let calls: Vec<String> = counts
+        .iter()
+        .map(|((capability, status), times)| match *status {
+            "undecided" => format!("{capability} was called {times} times and its outcome is not known"),
+            status => format!("{capability} was called {times} times and {status}"),
+        })
+        .collect();
+    let statement = shortened(&format!("Step {} made calls that act: {}.", step.id, calls.join("; ")));
+    let check = "Look at the calls in the record of the step, and at what they changed.";
+    Some(gap(format!("executed-{action}"), Limitation, High, statement, check))
+}
+
+/// Returns the gap of calls that were made for steps without a record: these steps ran ahead of the one that ended or
+/// holds up the run.
+pub(super) fn unrecorded(view: &SkillView<'_>, calls: Option<&CallHistory>) -> Vec<Residual> {
+    let mut called: BTreeMap<&str, &str> = BTreeMap::new();
+    for (call, status) in calls.into_iter().flat_map(CallHistory::calls) {
+        let known = match status {
+            CallStatus::Replied(Ok(_)) => "replied",
+            CallStatus::Replied(Err(_)) => "failed",
+            CallStatus::Begun => "its outcome is not known",
+            CallStatus::Asked(_) | CallStatus::Again => continue,
+        };
+        if is_open(view, call) {
+            called.insert(&call.step, known);
+        }
+    }
+    let gap_of = |(step, known): (&str, &str)| {
+        let statement = format!("Step {step} was called and has no result on record: {known}.");
+        let check = "The call log next to the journal has what is known about its calls.";
+        gap(format!("called-{step}"), Limitation, Medium, statement, check).on(TargetPart::Trace)
+    };
+    called.into_iter().map(gap_of).collect()
 }
 
 /// Returns the gaps of loops that ended at their limit, of failed items and branches, and of gates that only warned.
@@ -221,14 +265,15 @@ fn unread(view: &SkillView<'_>, frame: &Frame) -> Vec<Residual> {
     gaps
 }
 
-/// Returns the gaps that the end of the journal shows: steps that never ran, and a run that has not ended.
+/// Returns the gaps that the end of the journal shows: steps without a record, and a run that has not ended.
 pub(super) fn of_end(view: &SkillView<'_>, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
     let mut gaps = Vec::new();
     let steps = view.skill().steps.iter().map(|step| &step.id);
     let never: Vec<&str> = steps.filter(|id| !view.seen.contains(*id)).map(|id| &**id).collect();
     if !never.is_empty() {
         let names = shortened(&never.join(", "));
-        let statement = format!("{} steps of the skill did not run: {names}.", never.len());
+        // A step that only reads may have run ahead of the one that ended the run.
+        let statement = format!("{} steps of the skill have no result on record: {names}.", never.len());
         gaps.push(not_run(statement, "Do not take the outputs for more than the steps that ran."));
     }
     if *ending == Ending::Unfinished {

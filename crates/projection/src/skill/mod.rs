@@ -306,6 +306,10 @@ impl RunView for SkillView<'_> {
         gap::questions(self, run, calls)
     }
 
+    fn unrecorded(&self, calls: Option<&CallHistory>) -> Vec<Residual> {
+        gap::unrecorded(self, calls)
+    }
+
     fn links(&self) -> Vec<RunLink> {
         let links = &self.pinned.links;
         let forked = links.origin.as_ref().map(|origin| RunLink {

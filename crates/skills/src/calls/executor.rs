@@ -331,6 +331,10 @@ impl Capabilities for LoggedWorker<'_> {
         self.worker.elapsed_seconds()
     }
 
+    fn effect(&self, capability: &str) -> Effect {
+        self.executor.host.effect(capability)
+    }
+
     fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {
         let executor = self.executor;
         let Nesting { children, family, .. } = executor.nesting.as_ref()?;

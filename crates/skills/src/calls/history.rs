@@ -175,6 +175,11 @@ impl CallHistory {
         })
     }
 
+    /// Returns whether nothing is known about any call.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.outcomes.is_empty()
+    }
+
     /// Removes everything about steps that are recorded: only the record counts.
     pub fn forget(&mut self, is_recorded: impl Fn(&str) -> bool) {
         self.calls.retain(|_, call| !is_recorded(&call.name.step));

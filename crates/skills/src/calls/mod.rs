@@ -3,7 +3,7 @@
 //! A step becomes a record as a whole, and only when it is due. Until then the lines next to the journal hold what
 //! happened: that a call is about to be made ([`Entry::Intent`]), its reply, questions to people and their answers, and
 //! outcomes that wait for an earlier step. None of it is part of the chain: once the step is recorded, only the record
-//! counts, and when the run ends the log is removed.
+//! counts, and when the run ends the log is removed, unless it holds a call of a step without a record.
 //!
 //! | the process dies | the log has | the resumed run |
 //! |---|---|---|

@@ -1,0 +1,234 @@
+//! The calls that a step made, as the record of a step in trouble lists them.
+
+use std::sync::Arc;
+
+use hence_canon::read::{self, Finding, Reader};
+use hence_canon::{Float, Object, Value};
+
+use super::{Call, CallError, Effect, Reply};
+use crate::failure::UNDECIDED;
+
+/// The member of a provider's report that says how long a call took. Wall-clock time enters no record.
+pub const LATENCY_KEY: &str = "latency_ms";
+
+/// The member of a reply's `meta` that says that a person decided the outcome of an undecided call.
+const DECIDED_KEY: &str = "decided";
+
+/// A call that is not pure, with its input and what became of it.
+///
+/// A step that completes records its input and its output, from which its calls follow. A step in trouble writes
+/// nothing, so its record lists the calls instead: what was executed outside never leaves the record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MadeCall {
+    /// The key of the call in its run: it names the step, the iteration and item, the purpose, the capability and the
+    /// attempt, below the calls of the runs around it.
+    pub key: Arc<str>,
+    /// The capability.
+    pub capability: Arc<str>,
+    /// The effect of calling it.
+    pub effect: Effect,
+    /// The iteration of a loop, from 0.
+    pub iteration: u64,
+    /// The item or branch, from 0.
+    pub item: u64,
+    /// The number of the attempt, from 1.
+    pub attempt: u64,
+    /// The key by which the capability recognises a repeated call.
+    pub idempotency_key: Arc<str>,
+    /// The input.
+    pub input: Value,
+    /// The reply, or the reason why there is none.
+    pub reply: Result<Reply, CallError>,
+}
+
+/// What is known about a call that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallOutcome {
+    /// It replied.
+    Replied,
+    /// It failed.
+    Failed,
+    /// Nobody knows whether it happened.
+    Undecided,
+}
+
+impl CallOutcome {
+    /// Returns the name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replied => "replied",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+impl Effect {
+    /// Returns the name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Reads => "reads",
+            Self::Acts => "acts",
+            Self::Asks => "asks",
+        }
+    }
+
+    fn find(name: &str) -> Option<Self> {
+        [Self::Pure, Self::Reads, Self::Acts, Self::Asks].into_iter().find(|effect| effect.as_str() == name)
+    }
+}
+
+impl MadeCall {
+    /// Notes a call; `None` for one that is pure, and for one that has no reply yet: its step has no outcome either.
+    pub(super) fn of(call: &Call<'_>, effect: Effect, reply: &Result<Reply, CallError>) -> Option<Self> {
+        if effect == Effect::Pure || matches!(reply, Err(CallError::Waiting(_))) {
+            return None;
+        }
+        Some(Self {
+            key: call.key().into(),
+            capability: call.capability.clone(),
+            effect,
+            iteration: call.place.iteration,
+            item: call.place.item,
+            attempt: call.attempt,
+            idempotency_key: call.idempotency_key().into(),
+            input: call.input.clone(),
+            reply: reply.clone().map(|reply| Reply { meta: reply.meta.without(LATENCY_KEY), ..reply }),
+        })
+    }
+
+    /// Returns what is known about the call. One that acts and gave no reply in time may have happened.
+    pub fn outcome(&self) -> CallOutcome {
+        match &self.reply {
+            Ok(_) => CallOutcome::Replied,
+            Err(CallError::Failed { class, .. }) if **class == *UNDECIDED => CallOutcome::Undecided,
+            Err(CallError::TimedOut(_)) if self.effect == Effect::Acts => CallOutcome::Undecided,
+            Err(_) => CallOutcome::Failed,
+        }
+    }
+
+    /// Returns whether the call failed, or a person had to say what became of it.
+    pub(super) fn had_trouble(&self) -> bool {
+        match &self.reply {
+            Ok(reply) => reply.meta.contains_key(DECIDED_KEY),
+            Err(_) => true,
+        }
+    }
+
+    /// Returns the person who decided what became of the call, where one did.
+    pub fn decided_by(&self) -> Option<&str> {
+        self.reply.as_ref().ok()?.meta.get("decided_by")?.as_str()
+    }
+
+    /// Returns the call as a record lists it.
+    pub fn to_value(&self) -> Value {
+        let mut members: Vec<(&str, Value)> = vec![
+            ("attempt", self.attempt.into()),
+            ("capability", self.capability.clone().into()),
+            ("effect", self.effect.as_str().into()),
+            ("idempotency_key", self.idempotency_key.clone().into()),
+            ("input", self.input.clone()),
+            ("item", self.item.into()),
+            ("iteration", self.iteration.into()),
+            ("key", self.key.clone().into()),
+            ("status", self.outcome().as_str().into()),
+        ];
+        match &self.reply {
+            Ok(reply) => {
+                members.push(("output", reply.output.clone()));
+                if !reply.meta.is_empty() {
+                    members.push(("meta", reply.meta.clone().into()));
+                }
+            }
+            Err(CallError::TimedOut(seconds)) => members.push(("timed_out_seconds", (*seconds).into())),
+            Err(CallError::Failed { class, message }) => {
+                let failure = [("class", class.clone()), ("message", message.clone())];
+                members.push(("failure", Object::from_iter(failure).into()));
+            }
+            // Not noted: a call that waits leaves its step without an outcome.
+            Err(CallError::Waiting(_)) => {}
+        }
+        members.into_iter().collect::<Object>().into()
+    }
+
+    /// Reads a call back.
+    ///
+    /// # Errors
+    /// [`Finding`] at the first member that is not what it should be.
+    pub(super) fn from_value(value: &Value) -> Result<Self, Finding> {
+        let mut reader = Reader::new(value)?;
+        let effect = reader.required("effect", |value| {
+            Effect::find(&read::text(value)?).ok_or_else(|| Finding::expected("reads, acts or asks", value))
+        })?;
+        let input = reader.required("input", |value| Ok(value.clone()))?;
+        let meta = reader.optional("meta", |value| read::object(value).cloned())?.unwrap_or_default();
+        let reply = match reader.value("output").cloned() {
+            Some(output) => Ok(Reply { output, meta }),
+            None => Err(error(&mut reader)?),
+        };
+        Ok(Self {
+            key: reader.text("key")?,
+            capability: reader.text("capability")?,
+            effect,
+            iteration: reader.count("iteration")?,
+            item: reader.count("item")?,
+            attempt: reader.count("attempt")?,
+            idempotency_key: reader.text("idempotency_key")?,
+            input,
+            reply,
+        })
+    }
+}
+
+fn error(reader: &mut Reader<'_>) -> Result<CallError, Finding> {
+    let seconds = |value: &Value| match value {
+        Value::Float(seconds) => Ok(*seconds),
+        Value::Int(seconds) => {
+            Float::new(seconds.to_f64_lossy()).map_err(|_| Finding::expected("a number of seconds", value))
+        }
+        other => Err(Finding::expected("a number of seconds", other)),
+    };
+    if let Some(seconds) = reader.optional("timed_out_seconds", seconds)? {
+        return Ok(CallError::TimedOut(seconds));
+    }
+    let mut failure = reader.object("failure")?;
+    Ok(CallError::Failed { class: failure.text("class")?, message: failure.text("message")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(reply: Result<Reply, CallError>) -> MadeCall {
+        MadeCall {
+            key: "mail/0.1/call/send/1".into(),
+            capability: "send".into(),
+            effect: Effect::Acts,
+            iteration: 0,
+            item: 1,
+            attempt: 1,
+            idempotency_key: "k".into(),
+            input: Object::from_iter([("to", "ada")]).into(),
+            reply,
+        }
+    }
+
+    #[test]
+    fn every_call_reads_back_as_it_was_listed() {
+        let meta = Object::from_iter([("decided", "done"), ("decided_by", "ada")]);
+        let failed = |class: &str| CallError::Failed { class: class.into(), message: "m".into() };
+        let calls = [
+            (made(Ok(Reply { output: Object::new().into(), meta })), CallOutcome::Replied),
+            (made(Err(failed("Refused"))), CallOutcome::Failed),
+            (made(Err(failed(UNDECIDED))), CallOutcome::Undecided),
+            (made(Err(CallError::TimedOut(Float::new(2.0).unwrap()))), CallOutcome::Undecided),
+            (made(Err(CallError::TimedOut(Float::new(0.5).unwrap()))), CallOutcome::Undecided),
+        ];
+        for (call, outcome) in calls {
+            let text = call.to_value().to_string();
+            let read = MadeCall::from_value(&hence_canon::parse(text.as_bytes()).unwrap()).unwrap();
+            assert_eq!((&read, read.outcome()), (&call, outcome), "{text}");
+        }
+    }
+}
