@@ -103,6 +103,7 @@ impl MadeCall {
         match &self.reply {
             Ok(_) => CallOutcome::Replied,
             Err(CallError::Failed { class, .. }) if **class == *UNDECIDED => CallOutcome::Undecided,
+            Err(CallError::Undecided(_)) => CallOutcome::Undecided,
             Err(CallError::TimedOut(_)) if self.effect == Effect::Acts => CallOutcome::Undecided,
             Err(_) => CallOutcome::Failed,
         }
@@ -144,6 +145,10 @@ impl MadeCall {
             Err(CallError::TimedOut(seconds)) => members.push(("timed_out_seconds", (*seconds).into())),
             Err(CallError::Failed { class, message }) => {
                 let failure = [("class", class.clone()), ("message", message.clone())];
+                members.push(("failure", Object::from_iter(failure).into()));
+            }
+            Err(error @ CallError::Undecided(_)) => {
+                let failure = [("class", UNDECIDED.to_owned()), ("message", error.to_string())];
                 members.push(("failure", Object::from_iter(failure).into()));
             }
             // Not noted: a call that waits leaves its step without an outcome.
