@@ -73,7 +73,7 @@ pub use model::Model;
 pub use outcome_key::{outcome_key, recorded_outcome_key};
 pub use plan::Plan;
 pub use policies::{DEFAULT_POLICY, RegisterError};
-pub use program::{EarlyEnd, Program, RecordMismatch, RecordedStep, RunKind};
+pub use program::{Program, RecordMismatch, RecordedStep, RunKind};
 pub use reason::{Event, Reason, ReasonSnapshot, RecordedResult};
 pub use recorded_state::StepOutline;
 pub use replay::{Difference, RecordedSteps, Replay, replay};

@@ -128,18 +128,6 @@ pub trait Program: Clone {
         until: Option<RecordIndex>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, Self>, RunError>;
-
-    /// Returns how a replay judges a journal that ends before the replay does.
-    fn early_end() -> EarlyEnd;
-}
-
-/// How a replay judges a journal that ends before the replay does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EarlyEnd {
-    /// The journal differs: nothing but the engine decides how far such a run goes.
-    Differs,
-    /// The journal is equal as far as it goes: the run may have been stopped, or may wait.
-    Equal,
 }
 
 /// A step record that is applied again.

@@ -12,7 +12,7 @@ use hence_state::{Profile, Timestamp};
 use crate::blob;
 use crate::book::{BookError, Mark};
 use crate::gate::{GateError, attempt, is_program_step, was_started};
-use crate::program::{EarlyEnd, Program};
+use crate::program::Program;
 use crate::run::{Driven, ResumeError, Run, RunError};
 use crate::sink::ReplaySink;
 use crate::verify::Evidence;
@@ -121,7 +121,8 @@ pub fn replay<P: Program>(program: P, evidence: &Evidence<'_>) -> Result<Replay,
         Err(error) => return Err(error),
     }
     let mut replayed = sink.into_journal();
-    if P::early_end() == EarlyEnd::Equal && journal.ends_with(b"\n") && replayed.starts_with(journal) {
+    // A run that was stopped, waits or was killed is unfinished, not different.
+    if journal.ends_with(b"\n") && replayed.starts_with(journal) {
         replayed.truncate(journal.len());
     }
     let steps = count_steps(&replayed);

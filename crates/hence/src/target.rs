@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hence_canon::Lenient;
 use hence_engine::RunKind;
-use hence_journal::{Chained, Lines, Record, RecordIndex};
+use hence_journal::{Chained, Header, Lines, Record, RecordIndex};
 use hence_state::{Profile, ProfileName};
 use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
 
@@ -124,12 +124,7 @@ impl Journal {
 
     /// Returns the profile the journal's header names; strict when there is no header.
     pub(crate) fn profile(&self) -> Profile {
-        let first = Lines::of(&self.bytes).get(RecordIndex::HEADER).unwrap_or_default();
-        let name = match Chained::decode_header(first) {
-            Ok((Chained { record: Record::Header(header), .. }, _)) => header.profile,
-            _ => ProfileName::Strict,
-        };
-        Profile::named(name)
+        Profile::named(header(&self.bytes).map_or(ProfileName::Strict, |header| header.profile))
     }
 
     /// Returns the problem, if there is one.
@@ -166,6 +161,20 @@ impl Journal {
             CliError::new(Code::NoSuchPlace, message).with_hint(hint::put_next_to_journal("problem", PROBLEM))
         })
     }
+}
+
+/// Returns the header of a journal, if it begins with one.
+fn header(journal: &[u8]) -> Option<Header> {
+    let first = Lines::of(journal).get(RecordIndex::HEADER).unwrap_or_default();
+    match Chained::decode_header(first) {
+        Ok((Chained { record: Record::Header(header), .. }, _)) => Some(header),
+        _ => None,
+    }
+}
+
+/// Returns the id that a journal's header gives its run, if that is not the id under which the store has it.
+pub(crate) fn other_name(run: &str, journal: &[u8]) -> Option<String> {
+    header(journal).filter(|header| *header.trace_id != *run).map(|header| header.trace_id.to_string())
 }
 
 /// Reads a document next to a journal's file, where an exported bundle has it; `None` when there is none.

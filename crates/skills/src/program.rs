@@ -12,9 +12,9 @@ use hence_cognition::run::{
 use hence_cognition::skill::{Flow, Step, Uses};
 use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
 use hence_engine::{
-    Blobs, Blocked, Book, BookStart, Determinism, Driven, ENGINE_VERSION, EarlyEnd, OUTPUTS_STEP,
-    POLICIES_STEP, Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt,
-    outcome_key, recorded_outcome_key, was_started,
+    Blobs, Blocked, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP, POLICIES_STEP,
+    Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt, outcome_key,
+    recorded_outcome_key, was_started,
 };
 use hence_journal::{Control, RecordIndex, Sealed};
 use hence_state::{
@@ -425,10 +425,6 @@ impl<'a> Program for SkillProgram<'a> {
         let calls = calls.closed().for_skill(skill, &NoChildRuns, program.family());
         run.parts().0.add_recorded(next);
         drive(run, &calls, NonZeroUsize::MIN, until, sink, |_| {})
-    }
-
-    fn early_end() -> EarlyEnd {
-        EarlyEnd::Equal
     }
 }
 

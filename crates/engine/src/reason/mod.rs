@@ -17,7 +17,7 @@ use crate::book::Book;
 use crate::cursor::Cursor;
 use crate::gate::{Blocked, POLICIES_STEP, Role, VERDICTS_STEP, attempt};
 use crate::plan::Plan;
-use crate::program::{EarlyEnd, Program, RecordMismatch, RecordedStep};
+use crate::program::{Program, RecordMismatch, RecordedStep};
 use crate::run::{Driven, Finished, Pause, Run, RunError, Waiting};
 use crate::sink::Sink;
 use crate::step::{Step, Tally};
@@ -332,10 +332,6 @@ impl Program for Reason {
             }
         }
         Ok(Driven::Finished(run))
-    }
-
-    fn early_end() -> EarlyEnd {
-        EarlyEnd::Differs
     }
 }
 

@@ -25,7 +25,7 @@ use crate::Request;
 use crate::blob::Blobs;
 use crate::book::{Book, BookError};
 use crate::plan::{self, Plan};
-use crate::program::{EarlyEnd, Program, RecordMismatch, RecordedStep};
+use crate::program::{Program, RecordMismatch, RecordedStep};
 use crate::replay::request_of_journal;
 use crate::run::{Driven, Pause, ResumeError, Run, RunError};
 use crate::sink::{Sink, SinkError};
@@ -182,10 +182,6 @@ impl Program for Variables {
             run.append(event, at, sink)?;
         }
         Ok(Driven::Paused(run, Pause::Stopped))
-    }
-
-    fn early_end() -> EarlyEnd {
-        EarlyEnd::Differs
     }
 }
 

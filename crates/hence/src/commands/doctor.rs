@@ -1,11 +1,18 @@
 //! `hence doctor`: checks the store and repairs it.
 
-use hence_store::{FileStore, Finding, Gravity, Store as _};
+use std::num::NonZeroUsize;
+
+use hence_journal::verify::{Outcome, check_chain};
+use hence_store::{Condition, FileStore, Finding, Gravity, Store as _, StoreError};
 
 use crate::args::DoctorArgs;
 use crate::bundle::referenced_blobs;
+use crate::commands::review::{REVIEWS, broken_reviews};
+use crate::interactive::SCOPES;
+use crate::kind::whole_records;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
+use crate::target::other_name;
 
 /// The result of a check or a repair of the store.
 #[derive(Serialize, JsonSchema)]
@@ -39,42 +46,86 @@ impl Text for DoctorReport {
     }
 }
 
-/// Lists large values that records refer to and the store does not have. The store itself cannot list them: to it,
-/// records are opaque bytes.
-fn missing_blobs(store: &FileStore) -> Result<Vec<String>, CliError> {
-    let mut missing = Vec::new();
+/// Checks what the store itself cannot, because records are opaque bytes to it: whether the chain of each journal holds,
+/// whether it is stored under its own id, and whether the large values its records refer to are there.
+fn check_records(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let mut found = Vec::new();
     for summary in store.list()? {
-        // An unreadable journal is already a finding.
-        let Ok(journal) = store.journal_bytes(&summary.run) else { continue };
-        for digest in referenced_blobs(&journal, &StoreBlobs(store)) {
+        let run = &summary.run;
+        // A damaged or unreadable journal is already a finding.
+        let (Ok(journal), false) =
+            (store.journal_bytes(run), matches!(summary.condition, Condition::Damaged(_)))
+        else {
+            continue;
+        };
+        let journal = whole_records(&journal);
+        if let Outcome::Broken(broken) = check_chain(journal, threads).outcome {
+            let reasons: Vec<String> = broken.reasons.iter().map(ToString::to_string).collect();
+            found.push(format!("run {run}: broken at record {}: {}", broken.line, reasons.join("; ")));
+        }
+        if let Some(named) = other_name(run.as_str(), journal) {
+            found.push(format!("run {run}: its journal is that of run {named}"));
+        }
+        for digest in referenced_blobs(journal, &StoreBlobs(store)) {
             if !store.has_blob(&digest)? {
-                missing.push(format!("run {}: blob {digest} is missing", summary.run));
+                found.push(format!("run {run}: blob {digest} is missing"));
             }
         }
     }
-    Ok(missing)
+    Ok(found)
+}
+
+/// Checks one store, or repairs it, and returns how grave the findings are. `records` checks its journals.
+fn examine(
+    store: &FileStore,
+    within: &str,
+    records: impl FnOnce(&FileStore) -> Result<Vec<String>, CliError>,
+    report: &mut DoctorReport,
+) -> Result<Gravity, CliError> {
+    let placed = |text: String| if within.is_empty() { text } else { format!("{within}: {text}") };
+    let findings = match (&mut report.runs, &mut report.blobs) {
+        (Some(runs), Some(blobs)) => {
+            let checked = store.doctor().check()?;
+            *runs += checked.runs;
+            *blobs += checked.blobs;
+            checked.findings
+        }
+        _ => {
+            let repaired = store.doctor().repair()?;
+            report.done.extend(repaired.done.iter().map(|done| placed(done.to_string())));
+            repaired.left
+        }
+    };
+    let gravity = findings.iter().map(Finding::gravity).max().unwrap_or(Gravity::Harmless);
+    report.findings.extend(findings.iter().map(|finding| placed(finding.to_string())));
+    // Listing runs repairs the index, so this comes after the check of the index.
+    let records = records(store)?;
+    let gravity = if records.is_empty() { gravity } else { Gravity::Damage };
+    report.findings.extend(records.into_iter().map(placed));
+    Ok(gravity)
+}
+
+/// Opens a store in the folder of a store, if there is one.
+fn open_within(store: &FileStore, name: &str) -> Result<Option<FileStore>, CliError> {
+    match FileStore::open_within(store.folder(), name) {
+        Ok(inner) => Ok(Some(inner)),
+        Err(StoreError::NotAStore { path, .. }) if !path.exists() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let gravest =
-        |findings: &[Finding]| findings.iter().map(Finding::gravity).max().unwrap_or(Gravity::Harmless);
-    let texts = |findings: &[Finding]| findings.iter().map(ToString::to_string).collect();
-    let (mut report, gravity) = if args.rebuild {
-        let repaired = store.doctor().repair()?;
-        let done = repaired.done.iter().map(ToString::to_string).collect();
-        let report = DoctorReport { runs: None, blobs: None, done, findings: texts(&repaired.left) };
-        (report, gravest(&repaired.left))
-    } else {
-        let found = store.doctor().check()?;
-        let (runs, blobs) = (Some(found.runs), Some(found.blobs));
-        let report = DoctorReport { runs, blobs, done: Vec::new(), findings: texts(&found.findings) };
-        (report, gravest(&found.findings))
-    };
-    // Listing runs repairs the index, so this comes after the check of the index.
-    let missing = missing_blobs(&store)?;
-    let gravity = if missing.is_empty() { gravity } else { Gravity::Damage };
-    report.findings.extend(missing);
+    let counted = (!args.rebuild).then_some(0);
+    let mut report = DoctorReport { runs: counted, blobs: counted, done: Vec::new(), findings: Vec::new() };
+    let mut gravity = examine(&store, "", check_records, &mut report)?;
+    if let Some(scopes) = open_within(&store, SCOPES)? {
+        gravity = gravity.max(examine(&scopes, SCOPES, check_records, &mut report)?);
+    }
+    if let Some(reviews) = open_within(&store, REVIEWS)? {
+        gravity = gravity.max(examine(&reviews, REVIEWS, broken_reviews, &mut report)?);
+    }
     context.print(&report)?;
     match gravity {
         Gravity::Harmless => return Ok(Exit::Yes),

@@ -10,6 +10,7 @@ mod store;
 
 use super::commands;
 use crate::args;
+pub(super) use store::{REVIEWS, broken_reviews};
 
 commands! { ReviewCommand {
     /// Open a review of a trace, or of a run written as a trace

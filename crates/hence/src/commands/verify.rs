@@ -11,7 +11,7 @@ use crate::args::VerifyArgs;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::skills::{LinkRow, linked_runs};
-use crate::target::Journal;
+use crate::target::{Journal, other_name};
 use crate::{guard, input};
 
 pub(crate) use report::VerifyReport;
@@ -33,7 +33,10 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             ..Evidence::of_journal(&journal.bytes, blobs)
         };
-        let links = if args.level >= Level::Spec { linked_runs(&journal, blobs) } else { Vec::new() };
+        let mut links = if args.level >= Level::Spec { linked_runs(&journal, blobs) } else { Vec::new() };
+        // A journal's file may have any name; a run is stored under the id its header gives it.
+        let stored = journal.store.as_ref().and_then(|_| other_name(&journal.name, &journal.bytes));
+        links.extend(stored.map(|named| LinkRow::of_another_run(&journal.name, named)));
         (run.verify(&evidence, args.level), links)
     });
     let shown = describe(&journal.name, &report, links);

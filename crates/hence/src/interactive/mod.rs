@@ -13,5 +13,5 @@ pub(crate) use loaded::Loaded;
 pub(crate) use position::Position;
 use session::whole_lines;
 pub(crate) use session::{Session, create};
-pub(crate) use shared_scopes::SharedScopes;
+pub(crate) use shared_scopes::{SCOPES, SharedScopes};
 pub(crate) use spills::spills_of;

@@ -15,7 +15,8 @@ use crate::target::Journal;
 /// The result of comparing a run with a linked run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkRow {
-    /// The relation of the other run to this one: `origin`, `nested` or `parent`.
+    /// The relation of the other run to this one: `origin`, `nested` or `parent`; or `name` when the store has the
+    /// journal of another run under this id.
     pub(crate) relation: &'static str,
     /// The other run, or the first of those a step nests.
     pub(crate) run: String,
@@ -25,6 +26,14 @@ pub(crate) struct LinkRow {
     pub(crate) verdict: &'static str,
     /// The compared parts, the difference, or the reason why nothing was compared.
     pub(crate) detail: String,
+}
+
+impl LinkRow {
+    /// Reports that the journal of another run is stored under this run's id.
+    pub(crate) fn of_another_run(run: &str, named: String) -> Self {
+        let detail = format!("the store has it under the id {run}, and its header names {named}");
+        row("name", named, 1, Found::Broken(detail))
+    }
 }
 
 enum Found {

@@ -324,3 +324,90 @@ fn a_recomputed_journal_holds_by_itself_and_fails_against_the_anchor() {
     ");
     assert_eq!(world.ask(&["verify", "refund-42", "--problem", "problem.json"]).code, 1);
 }
+
+/// Returns the first `count` records of a run's journal.
+fn first_records(world: &World, run: &str, count: usize) -> Vec<u8> {
+    world.journal(run).split_inclusive(|byte| *byte == b'\n').take(count).flatten().copied().collect()
+}
+
+#[test]
+fn an_earlier_head_is_an_anchor_up_to_its_record() {
+    let world = World::with_run("refund-42");
+    let head_at = |count: usize| {
+        let whole = world.journal("refund-42");
+        world.set_journal("refund-42", first_records(&world, "refund-42", count));
+        let head = world.head("refund-42");
+        world.set_journal("refund-42", whole);
+        head
+    };
+    for count in [1, 2, 9, 13] {
+        let shown = world.cli(&["verify", "refund-42", "--anchor", &head_at(count)]);
+        let wanted = format!("it holds up to record {}, which the head names", count - 1);
+        assert!(shown.contains(&wanted) && shown.contains("[exit 0]"), "{count}: {shown}");
+    }
+    // The same number of records with another hash is another run.
+    let other = World::with_run("refund-43");
+    other.set_journal("refund-43", first_records(&other, "refund-43", 9));
+    let shown = world.refused(&["verify", "refund-42", "--anchor", &other.head("refund-43")]);
+    assert!(shown.contains("head_mismatch"), "{shown}");
+}
+
+#[test]
+fn an_unfinished_run_of_a_problem_is_not_different() {
+    let world = World::with_run("refund-42");
+    for count in [1, 5, 13] {
+        world.set_journal("refund-42", first_records(&world, "refund-42", count));
+        let shown = world.cli(&["verify", "refund-42"]);
+        assert!(shown.contains("the run is unfinished") && shown.contains("[exit 0]"), "{shown}");
+        assert_eq!(world.ask(&["replay", "refund-42"]).code, 0);
+        assert_eq!(world.ask(&["resume", "refund-42"]).code, 0);
+    }
+}
+
+#[test]
+fn a_journal_under_the_id_of_another_run_is_named() {
+    let world = World::with_run("one");
+    world.run_problem(&problem("two"));
+    for (from, to) in [("one", "swap"), ("two", "one"), ("swap", "two")] {
+        let folder = |run: &str| world.path(format!(".hence/runs/{run}"));
+        std::fs::rename(folder(from), folder(to)).unwrap();
+    }
+    let shown = world.refused(&["verify", "one"]);
+    assert!(shown.contains("its header names two") && shown.contains("those of another run"), "{shown}");
+    let doctor = world.refused(&["doctor"]);
+    assert!(doctor.contains("run one: its journal is that of run two"), "{doctor}");
+    // A journal's file may have any name.
+    world.write("any-name.ndjson", world.journal("one"));
+    assert_eq!(world.ask(&["verify", "any-name.ndjson"]).code, 0);
+}
+
+#[test]
+fn the_doctor_finds_an_altered_record_in_every_store_of_the_folder() {
+    let world = World::with_run("refund-42");
+    let text = String::from_utf8(world.journal("refund-42")).unwrap();
+    world.set_journal("refund-42", text.replacen("\"status\":\"success\"", "\"status\":\"skipped\"", 1));
+    let shown = world.refused(&["doctor"]);
+    assert!(shown.contains("run refund-42: broken at record 1"), "{shown}");
+
+    let world = World::with_run("refund-42");
+    assert_eq!(world.ask(&["vars", "init", "v", "What?"]).code, 0);
+    assert_eq!(world.ask(&["vars", "set", "v", "shared", "1", "--scope", "global"]).code, 0);
+    assert_eq!(world.ask(&["trace", "export", "refund-42", "--out", "t.json"]).code, 0);
+    let opened = world.ask(&["review", "open", "t.json", "--author", "ada"]);
+    assert_eq!(opened.code, 0, "{}", opened.stderr);
+    assert_eq!(world.ask(&["doctor"]).code, 0, "{}", world.cli(&["doctor"]));
+    for store in ["scopes", "reviews"] {
+        let runs = world.path(format!(".hence/{store}/runs"));
+        let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+        let file = run.join("trace.ndjson");
+        let whole = std::fs::read(&file).unwrap();
+        let text = String::from_utf8(whole.clone()).unwrap();
+        let digit = text.rfind(|letter: char| letter.is_ascii_digit()).unwrap();
+        let mut altered = text.into_bytes();
+        altered[digit] = if altered[digit] == b'0' { b'1' } else { b'0' };
+        std::fs::write(&file, altered).unwrap();
+        let shown = world.refused(&["doctor"]);
+        assert!(shown.contains(&format!("found: {store}: ")), "{shown}");
+        std::fs::write(&file, whole).unwrap();
+    }
+}

@@ -8,8 +8,8 @@ use hence_state::ProblemSpec;
 use super::chain::{ChainCheck, check_bytes, check_chain};
 use super::levels::{Trusted, check_linked, check_spec};
 use super::{Break, Follower, Level, LevelReport, Outcome, Reason, ReasonCode, Report};
-use crate::Head;
 use crate::record::Header;
+use crate::{Head, Lines, RecordIndex};
 
 /// The program of a journal, as far as its verification needs it.
 pub trait Verifiable {
@@ -69,7 +69,7 @@ pub fn verify(
         levels.push(plain(Level::Replay, outcome));
     }
     levels.retain(|report| report.level <= checks.level);
-    levels.push(plain(Level::Anchored, anchored(checks.anchor, &chain)));
+    levels.push(anchored(journal, checks.anchor, &chain));
     Report { records: chain.records, head: chain.head, levels, completeness }
 }
 
@@ -77,17 +77,32 @@ fn plain(level: Level, outcome: Outcome) -> LevelReport {
     LevelReport { level, outcome, unchecked: Vec::new() }
 }
 
-fn anchored(anchor: Option<Head>, chain: &ChainCheck) -> Outcome {
-    match (anchor, chain.head) {
-        (None, _) => Outcome::NotChecked("no head kept elsewhere was given".to_owned()),
-        (Some(_), None) => chain.outcome.clone(),
-        (Some(anchor), Some(head)) if anchor == head => Outcome::Holds,
-        (Some(anchor), Some(head)) => {
-            let count = (anchor.records != head.records)
-                .then(|| Reason::mismatch(ReasonCode::RecordCountMismatch, anchor.records, head.records));
-            let hash = Reason::unless_equal(ReasonCode::HeadMismatch, anchor.hash, head.hash);
-            let line = head.records.get().min(anchor.records.get()).saturating_sub(1);
-            Outcome::Broken(Break { line, reasons: count.into_iter().chain(hash).collect() })
-        }
+/// Compares a journal with a head that was stored elsewhere. A journal that has grown since then still holds up to it.
+fn anchored(journal: &[u8], anchor: Option<Head>, chain: &ChainCheck) -> LevelReport {
+    let level = Level::Anchored;
+    let Some(anchor) = anchor else {
+        return plain(level, Outcome::NotChecked("no head kept elsewhere was given".to_owned()));
+    };
+    let Some(head) = chain.head else { return plain(level, chain.outcome.clone()) };
+    if anchor == head {
+        return plain(level, Outcome::Holds);
     }
+    let (named, found) = (anchor.records.get(), head.records.get());
+    let last = RecordIndex::new(named.saturating_sub(1));
+    // The chain holds, so the journal up to the named record is one that ends there.
+    let end = Lines::of(journal).offset(RecordIndex::new(named));
+    let then = end.and_then(|end| crate::read_tail(journal.get(..end)?).ok());
+    if named < found && then.is_some_and(|tail| tail.head == anchor) {
+        let added = found - named;
+        let records = if added == 1 { "record was" } else { "records were" };
+        let note =
+            format!("it holds up to record {last}, which the head names; {added} {records} added since");
+        return LevelReport { level, outcome: Outcome::Holds, unchecked: vec![note] };
+    }
+    let count = (named > found)
+        .then(|| Reason::mismatch(ReasonCode::RecordCountMismatch, anchor.records, head.records));
+    let there = then.map_or(head.hash, |tail| tail.head.hash);
+    let hash = Reason::unless_equal(ReasonCode::HeadMismatch, anchor.hash, there);
+    let line = found.min(named).saturating_sub(1);
+    plain(level, Outcome::Broken(Break { line, reasons: count.into_iter().chain(hash).collect() }))
 }

@@ -13,6 +13,7 @@ use hence_review::review_log::{
 };
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _, StoreError};
 
+use crate::kind::whole_records;
 use crate::prelude::*;
 
 /// The attachment that holds the trace under review.
@@ -42,7 +43,21 @@ pub(super) fn trace_name() -> AttachmentName {
 }
 
 /// The folder of the reviews in the folder of a store.
-const REVIEWS: &str = "reviews";
+pub(in crate::commands) const REVIEWS: &str = "reviews";
+
+/// Lists the reviews that do not hold.
+pub(in crate::commands) fn broken_reviews(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let mut found = Vec::new();
+    for summary in store.list()? {
+        let id = &summary.run;
+        // An unreadable journal is already a finding.
+        let Ok(journal) = store.journal_bytes(id) else { continue };
+        let trace = store.attachment(id, &trace_name()).ok().and_then(|bytes| parse(&bytes).ok());
+        let read = read_review(whole_records(&journal), &trace.unwrap_or_default());
+        found.extend(read.broken.map(|broken| format!("review {id} does not hold: {broken}")));
+    }
+    Ok(found)
+}
 
 impl ReviewStore {
     /// Opens the reviews, which must exist.

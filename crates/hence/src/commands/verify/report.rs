@@ -112,6 +112,9 @@ impl VerifyReport {
             (false, _) if self.broken("anchored") => {
                 format!("{records} records hold, and they are not the ones the head names")
             }
+            (false, _) if self.links.iter().any(|link| link.relation == "name") => {
+                format!("{records} records hold, and they are those of another run")
+            }
             (false, _) => {
                 format!("{records} records hold, and a run they are linked to is not the one they name")
             }
@@ -160,7 +163,8 @@ impl LevelRow {
     /// Returns the reasons in lines, or a reference to a lower level with the same reasons.
     fn details<'a>(&self, mut before: impl Iterator<Item = &'a Self>) -> Vec<String> {
         let Some(line) = self.line.filter(|_| self.verdict == "broken") else {
-            let why = if self.verdict == "not_checked" { self.unchecked.join("; ") } else { String::new() };
+            let is_shown = self.verdict == "not_checked" || self.level == "anchored";
+            let why = if is_shown { self.unchecked.join("; ") } else { String::new() };
             return vec![escape(&why)];
         };
         let is_same = |row: &&Self| row.line == self.line && row.reasons == self.reasons;
