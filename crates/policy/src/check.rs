@@ -8,15 +8,15 @@ use crate::lint::Finding;
 use crate::policy::Policy;
 use crate::verdict::{Verdict, judge};
 
-/// The verdicts that fail a check, besides failed policies of severity error, which always do.
+/// The verdicts that fail a check, besides failed and undecided policies of severity error, which always do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum FailOn {
     /// No others.
     #[default]
     Error,
-    /// Also failed policies of severity warning.
+    /// Also failed and undecided policies of severity warning.
     Warning,
-    /// Also policies without a verdict.
+    /// Also undecided policies of any severity.
     Unknown,
 }
 
@@ -45,6 +45,8 @@ pub struct Report {
 pub struct Summary {
     /// Policies that applied and were satisfied.
     pub proven: usize,
+    /// Policies that hold only because nothing they speak of occurs.
+    pub absent: usize,
     /// Policies that were violated.
     pub failed: usize,
     /// Policies that did not apply to this trace.
@@ -112,6 +114,7 @@ impl Report {
         let mut summary = Summary::default();
         for verdict in &self.verdicts {
             *match verdict.status {
+                EvaluationStatus::Passed if verdict.absent => &mut summary.absent,
                 EvaluationStatus::Passed => &mut summary.proven,
                 EvaluationStatus::Failed => &mut summary.failed,
                 EvaluationStatus::NotApplicable => &mut summary.vacuous,
@@ -123,16 +126,18 @@ impl Report {
         summary
     }
 
-    /// Returns whether the trace passes.
+    /// Returns whether the trace passes. Who writes a trace can make a rule undecidable, so an undecided policy counts
+    /// like a violated one of its severity.
     pub fn passes(&self, fail_on: FailOn) -> bool {
         let broken_policy = self.findings.iter().any(|(_, finding)| finding.is_error());
         let blocked = self.verdicts.iter().any(|verdict| match verdict.status {
-            EvaluationStatus::Failed => match verdict.severity {
+            EvaluationStatus::Failed | EvaluationStatus::Unknown => match verdict.severity {
                 PolicySeverity::Error => true,
                 PolicySeverity::Warning => fail_on >= FailOn::Warning,
-                PolicySeverity::Info => false,
+                PolicySeverity::Info => {
+                    verdict.status == EvaluationStatus::Unknown && fail_on >= FailOn::Unknown
+                }
             },
-            EvaluationStatus::Unknown => fail_on >= FailOn::Unknown,
             EvaluationStatus::Passed | EvaluationStatus::NotApplicable => false,
         });
         !broken_policy && !blocked && self.defect.is_none()
@@ -152,11 +157,11 @@ impl Report {
         trace.with("policy_evaluations", records)
     }
 
-    /// Returns the report as JSON.
+    /// Returns the report as JSON, in the form that journals record: what holds by absence is among the proven there.
     pub fn to_value(&self) -> Value {
         let summary = self.summary();
         let counts: Object = [
-            ("proven", summary.proven),
+            ("proven", summary.proven + summary.absent),
             ("failed", summary.failed),
             ("vacuous", summary.vacuous),
             ("unknown", summary.unknown),
@@ -198,12 +203,24 @@ impl std::fmt::Display for Verdict {
             (EvaluationStatus::Failed, PolicySeverity::Error) => "FAIL",
             (EvaluationStatus::Failed, PolicySeverity::Warning) => "WARN",
             (EvaluationStatus::Failed, PolicySeverity::Info) => "INFO",
+            (EvaluationStatus::Passed, _) if self.absent => "absent",
             (EvaluationStatus::Passed, _) => "pass",
             (EvaluationStatus::NotApplicable, _) => "n/a ",
+            (EvaluationStatus::Unknown, PolicySeverity::Error) => "FAIL",
             (EvaluationStatus::Unknown, _) => "????",
         };
         write!(out, "{word} {}", self.policy_id)?;
+        if self.policy_name != self.policy_id.as_str() {
+            write!(out, " ({})", self.policy_name)?;
+        }
+        if self.status == EvaluationStatus::Unknown {
+            out.write_str(": undecided")?;
+        }
+        if !self.heuristic_words.is_empty() && self.status != EvaluationStatus::NotApplicable {
+            write!(out, " [guessed from words: {}]", self.heuristic_words.join(", "))?;
+        }
         match self.note() {
+            None if self.absent => out.write_str(": nothing in the trace is what it speaks of"),
             Some(note) => write!(out, ": {note}"),
             None => Ok(()),
         }

@@ -24,11 +24,11 @@ pub(crate) enum VerdictFormat {
 /// The verdicts that fail a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum FailOnArg {
-    /// Failed policies of severity error
+    /// Failed and undecided policies of severity error
     Error,
     /// Those of severity warning too
     Warning,
-    /// Policies without a verdict too
+    /// Undecided policies of any severity too
     Unknown,
 }
 
@@ -54,14 +54,16 @@ impl FailOnArg {
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence policy check trace.json --policy engineering --policy rules.toml\n\n\
-    A run is checked by its trace: hence policy check vendor-choice --policy records\n\n\
+    A run is checked by its trace: hence policy check vendor-choice --policy records\n\
+    A trace can be checked by its own policies: hence policy check trace.json\n\n\
     Exit codes: 0 passes, 1 does not, 2 usage; the same in every format")]
 pub(crate) struct PolicyCheckArgs {
     /// Traces as JSON or YAML, - for standard input, or runs
     #[arg(required = true, value_name = "TRACE|RUN")]
     pub(crate) traces: Vec<String>,
-    /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated
-    #[arg(long = "policy", required = true, value_name = "FILE|PACK")]
+    /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated [default: the policies that each
+    /// trace carries]
+    #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
     /// Use only the policy or pack with this id; may be repeated [default: all loaded policies]
     #[arg(long, value_name = "ID")]

@@ -1,9 +1,9 @@
 //! Atoms evaluated at one action.
 
-use hence_canon::Value;
 use hence_review::vocabulary::{ActionType, ArtifactType, EventType, ReasoningType};
 use hence_review::wire::{Action, Event, ReasoningSlot, Trace};
 
+use super::ending::Ending;
 use super::subject::{needle, searched_text};
 use crate::formula::{Expr, Word};
 use crate::vocabulary::Atom;
@@ -30,14 +30,8 @@ impl<'t> ActionFacts<'t> {
             Atom::ForeignType => self.action.type_word() == name,
             Atom::ArtifactType(artifact_type) => self.makes(artifact_type),
             Atom::ToolArtifactType => self.is_or_makes_word(name),
-            // An exit code of zero tells that a command ended, not that it succeeded, so `completed` needs the
-            // summary too; a stated failure overrules any summary.
-            Atom::Completed => {
-                self.ended_well() != Some(false) && self.summary_contains(&["pass", "completed"])
-            }
-            Atom::Failed => {
-                self.ended_well().map_or_else(|| self.summary_contains(&["fail"]), |ended_well| !ended_well)
-            }
+            Atom::Completed => self.ending().is_some_and(|ending| ending.well),
+            Atom::Failed => self.ending().is_some_and(|ending| !ending.well),
             Atom::Verification(status) => {
                 self.status_in(ReasoningSlot::VerificationResult) == Some(status.as_str())
             }
@@ -79,21 +73,9 @@ impl<'t> ActionFacts<'t> {
         self.trace.reasoning_payload(self.action, slot)?.get("status")?.as_str()
     }
 
-    /// Returns whether the action ended well, if exit codes or a result status state it.
-    fn ended_well(&self) -> Option<bool> {
-        let codes = self.action.items("evidence").iter().filter_map(|item| item.get("exit_code")?.as_i64());
-        let by_code = codes.fold(None, |well: Option<bool>, code| Some(well.unwrap_or(true) && code == 0));
-        let status = || self.action.object("result")?.get("status").and_then(Value::as_str);
-        by_code.or_else(|| match status()?.to_lowercase().as_str() {
-            "completed" | "passed" | "success" | "succeeded" | "ok" => Some(true),
-            "failed" | "failure" | "error" => Some(false),
-            _ => None,
-        })
-    }
-
-    fn summary_contains(&self, words: &[&str]) -> bool {
-        let summary = self.action.result_summary().unwrap_or("").to_lowercase();
-        words.iter().any(|word| summary.contains(word))
+    /// Returns how the action ended, if anything says it.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        super::ending::of(self.action)
     }
 
     fn is_high_stakes(&self) -> bool {

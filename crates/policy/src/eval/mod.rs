@@ -6,16 +6,19 @@
 
 mod atom;
 mod datum;
+mod ending;
 mod evaluator;
 mod predicate;
 #[cfg(test)]
 mod reference;
 mod subject;
+mod summary_words;
 mod term;
 mod truth;
 
 pub(crate) use atom::ActionFacts;
 pub(crate) use datum::Datum;
+pub(crate) use ending::Basis;
 pub(crate) use evaluator::{Decided, Evaluator, any_word};
 pub use evaluator::{EVALUATION_STEPS_MAX, Undecided};
 pub use subject::{Subject, TraceDefect};

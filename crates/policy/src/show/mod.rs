@@ -20,7 +20,7 @@ pub fn github(report: &Report, file: &str) -> String {
     };
     for verdict in &report.verdicts {
         let kind = match (verdict.status, verdict.severity) {
-            (EvaluationStatus::Failed, PolicySeverity::Error) => "error",
+            (EvaluationStatus::Failed | EvaluationStatus::Unknown, PolicySeverity::Error) => "error",
             (EvaluationStatus::Failed, PolicySeverity::Info) => "notice",
             (EvaluationStatus::Failed | EvaluationStatus::Unknown, _) => "warning",
             (EvaluationStatus::Passed | EvaluationStatus::NotApplicable, _) => continue,

@@ -2,9 +2,10 @@
 
 use hence_review::vocabulary::EvaluationStatus;
 
+use super::absence::holds_by_absence;
 use super::explain::{Explanation, explain_failure};
 use super::{Verdict, Witnesses};
-use crate::eval::{Decided, Evaluator, Truth, any_word};
+use crate::eval::{Basis, Decided, Evaluator, Truth, any_word};
 use crate::formula::{Expr, Quantifier, Unary};
 use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};
@@ -17,8 +18,10 @@ const ELEMENTS_NAMED_MAX: usize = 1000;
 pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
     let mut verdict = Verdict {
         policy_id: policy.id().clone(),
+        policy_name: policy.name().to_owned(),
         severity: policy.severity(),
         status: EvaluationStatus::Unknown,
+        absent: false,
         checked_at_action_id: evaluator.subject().highest_action_id(),
         evidence: Witnesses::default(),
         violating: Witnesses::default(),
@@ -46,6 +49,9 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
     }
     verdict.heuristic_words = heuristic_words(rule);
     evaluator.renew();
+    if let Ok(guessed) = endings_read_from_words(rule.expr(), evaluator) {
+        verdict.heuristic_words.extend(guessed);
+    }
     if let Err(undecided) = decide(rule, evaluator, &mut verdict) {
         verdict.status = EvaluationStatus::Unknown;
         verdict.reason = Some(undecided.to_string());
@@ -77,6 +83,46 @@ fn heuristic_words(rule: &Rule) -> Vec<String> {
     words
 }
 
+/// Returns `completed` and `failed`, if the rule asks for them where only the words of a summary answer.
+fn endings_read_from_words(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Decided<Vec<String>> {
+    let mut guessed = Vec::new();
+    for name in ["completed", "failed"] {
+        if is_atom(expr, name) && is_guessed(expr, name, evaluator)? {
+            guessed.push(name.to_owned());
+        }
+    }
+    Ok(guessed)
+}
+
+/// Returns whether `name` is asked of an action whose ending only the words of its summary tell. In a conjunction, only
+/// actions that satisfy the other parts are asked: `RunTests ∧ completed` asks about tests.
+fn is_guessed(expr: &Expr, name: &str, evaluator: &mut Evaluator<'_>) -> Decided<bool> {
+    let is_name = |part: &Expr| matches!(part, Expr::Atom(word) if word.as_str() == name);
+    let asked = match expr {
+        Expr::And(parts) if parts.iter().any(is_name) => {
+            let mut asked = Truth::Constant(true);
+            for part in parts.iter().filter(|part| matches!(part, Expr::Atom(_)) && !is_name(part)) {
+                asked = asked.and(&*evaluator.truth(part)?);
+            }
+            asked
+        }
+        _ if is_name(expr) => Truth::Constant(true),
+        _ => {
+            for part in expr.parts() {
+                if is_atom(part, name) && is_guessed(part, name, evaluator)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+    };
+    let guessed = |at: &usize| {
+        let ending = evaluator.facts(*at).and_then(|facts| facts.ending());
+        asked.at(*at) && ending.is_some_and(|ending| ending.basis == Basis::Words)
+    };
+    Ok((0..evaluator.len()).find(guessed).is_some())
+}
+
 /// Returns whether a name is used as an atom: a name used as a value is not searched for in texts.
 fn is_atom(expr: &Expr, name: &str) -> bool {
     match expr {
@@ -106,6 +152,7 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
         Expr::Unary(Unary::Globally, body) => add_positions(body, evaluator, verdict)?,
         _ => add_elements(expr, 0, !holds, evaluator, verdict)?,
     }
+    verdict.absent = verdict.status == EvaluationStatus::Passed && holds_by_absence(expr, evaluator)?;
     if !holds {
         verdict.explanation = Some(explain_failure(expr, evaluator)?);
     }

@@ -1,5 +1,6 @@
 //! Verdicts: the status of a policy on a trace, with witnesses and an explanation.
 
+mod absence;
 mod explain;
 mod judge;
 
@@ -20,10 +21,14 @@ use crate::policy::PolicyId;
 pub struct Verdict {
     /// The policy.
     pub policy_id: PolicyId,
+    /// The name of the policy; its id if it has no other.
+    pub policy_name: String,
     /// The severity of a failure.
     pub severity: PolicySeverity,
     /// The status.
     pub status: EvaluationStatus,
+    /// Whether the policy passed only because nothing it speaks of occurs in the trace.
+    pub absent: bool,
     /// The highest action id of the trace.
     pub checked_at_action_id: Option<i64>,
     /// The parts of the trace that satisfied the policy where it applied.

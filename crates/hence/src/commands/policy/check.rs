@@ -29,7 +29,7 @@ pub(crate) struct CheckReport {
     passes: bool,
     /// The least that fails the check: error, warning or unknown.
     fail_on: &'static str,
-    /// The number of policies checked on each trace.
+    /// The number of policies checked; those that traces carry themselves are counted for each trace.
     policies: usize,
     /// The verdicts of all traces, counted.
     summary: Counts,
@@ -100,10 +100,11 @@ impl TraceReport {
     }
 
     fn text(&self) -> String {
-        let outcome = match (self.passes, self.summary.proven) {
-            (false, _) => "does not pass",
-            (true, 0) => "passes, nothing proven",
-            (true, _) => "passes",
+        let outcome = match (self.passes, self.summary.proven, self.summary.absent) {
+            (false, ..) => "does not pass",
+            (true, 0, 0) => "passes, nothing proven",
+            (true, 0, _) => "passes, nothing proven: no rule was exercised",
+            (true, ..) => "passes",
         };
         let mut text = format!("{}: {outcome}\n", escape(&self.file));
         if let Some(defect) = &self.defect {
@@ -156,8 +157,8 @@ fn with_policies(trace: &Object, policies: &[&Policy]) -> Object {
 }
 
 pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, CliError> {
-    let set = source::load(&args.policies)?;
-    let policies = source::choose(&set, &args.only)?;
+    let named = if args.policies.is_empty() { None } else { Some(source::load(&args.policies)?) };
+    let mut counted = 0;
     if args.into.is_some() && args.traces.len() > 1 {
         let message = format!("--into takes one trace, found {}", args.traces.len());
         return Err(CliError::new(Code::File, message).with_hint(hint::CHECK_ONE_BY_ONE));
@@ -165,6 +166,10 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
     let mut checked = Vec::new();
     for name in &args.traces {
         let trace = source::read_trace_or_run(context, name)?;
+        let own = if named.is_none() { Some(source::of_trace(name, &trace)?) } else { None };
+        let Some(set) = named.as_ref().or(own.as_ref()) else { continue };
+        let policies = source::choose(set, &args.only)?;
+        counted = if named.is_some() { policies.len() } else { counted + policies.len() };
         let report = check(&trace, policies.iter().copied(), Options::default());
         if let (Some(path), Some(trace)) = (&args.into, trace.as_object()) {
             let recorded = report.record_gaps_into(&with_policies(trace, &policies));
@@ -174,7 +179,7 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         let residuals = if args.residuals { report.residuals() } else { Vec::new() };
         checked.push(Checked { file: input::shown_name(name).to_owned(), report, residuals });
     }
-    let report = CheckReport::of(&checked, policies.len(), args.fail_on);
+    let report = CheckReport::of(&checked, counted, args.fail_on);
     match args.format {
         None => context.print(&report)?,
         Some(VerdictFormat::Text) => context.print_as_text(&report)?,
@@ -190,7 +195,7 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         }
     }
     if report.summary.is_vacuous() {
-        context.say("note: nothing was proven; no policy applied to the traces");
+        context.say("note: nothing was proven; nothing in the traces is what the policies speak of");
     }
     Ok(if report.passes { Exit::Yes } else { Exit::No })
 }
@@ -200,6 +205,8 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
 struct Counts {
     /// Policies that applied and were satisfied.
     proven: usize,
+    /// Policies that hold only because nothing they speak of occurs.
+    absent: usize,
     /// Policies that were violated.
     failed: usize,
     /// Policies that did not apply to the trace.
@@ -212,11 +219,11 @@ struct Counts {
 
 impl Counts {
     fn of(summary: Summary) -> Self {
-        let Summary { proven, failed, vacuous, unknown, heuristic } = summary;
-        Self { proven, failed, vacuous, unknown, heuristic }
+        let Summary { proven, absent, failed, vacuous, unknown, heuristic } = summary;
+        Self { proven, absent, failed, vacuous, unknown, heuristic }
     }
 
-    /// Returns whether no policy applied.
+    /// Returns whether no policy was exercised.
     const fn is_vacuous(self) -> bool {
         self.proven + self.failed + self.unknown == 0
     }
@@ -224,6 +231,7 @@ impl Counts {
     fn plus(self, other: Self) -> Self {
         Self {
             proven: self.proven + other.proven,
+            absent: self.absent + other.absent,
             failed: self.failed + other.failed,
             vacuous: self.vacuous + other.vacuous,
             unknown: self.unknown + other.unknown,
@@ -234,8 +242,11 @@ impl Counts {
 
 impl std::fmt::Display for Counts {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { proven, failed, vacuous, unknown, heuristic } = self;
-        write!(out, "{proven} proven, {failed} failed, {vacuous} vacuous, {unknown} unknown")?;
+        let Self { proven, absent, failed, vacuous, unknown, heuristic } = self;
+        write!(
+            out,
+            "{proven} proven, {absent} absent, {failed} failed, {vacuous} vacuous, {unknown} unknown"
+        )?;
         match heuristic {
             0 => Ok(()),
             _ => write!(out, "; {heuristic} rest on words looked for in texts"),
@@ -248,10 +259,14 @@ impl std::fmt::Display for Counts {
 struct VerdictReport {
     /// The policy.
     policy_id: String,
+    /// The name of the policy.
+    name: String,
     /// The severity of a failure: info, warning or error.
     severity: &'static str,
     /// passed, failed, not_applicable or unknown. Only passed is compliance.
     status: &'static str,
+    /// Whether it passed only because nothing it speaks of occurs in the trace.
+    absent: bool,
     /// The explanation or reason, in a sentence.
     note: Option<String>,
     /// The explanation of a failure, step by step, outermost first.
@@ -308,8 +323,10 @@ impl VerdictReport {
         let steps = verdict.explanation.iter().flat_map(|explanation| &explanation.steps);
         Self {
             policy_id: verdict.policy_id.to_string(),
+            name: verdict.policy_name.clone(),
             severity: verdict.severity.as_str(),
             status: verdict.status.as_str(),
+            absent: verdict.absent,
             note: verdict.note(),
             explanation: steps.map(StepReport::of).collect(),
             violating: WitnessReport::of(&verdict.violating),
@@ -329,8 +346,9 @@ impl VerdictReport {
         let order = match self.status {
             "failed" => 0,
             "unknown" => 1,
-            "passed" => 2,
-            _ => 3,
+            "passed" if !self.absent => 2,
+            "passed" => 3,
+            _ => 4,
         };
         (order, &self.line)
     }

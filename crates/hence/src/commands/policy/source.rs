@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hence_canon::{Value, parse};
+use hence_canon::{Object, Value, parse};
 use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
 
 use crate::commands::trace::export::exported;
@@ -33,6 +33,20 @@ impl Notation {
 pub(crate) fn load(names: &[String]) -> Result<PolicySet, CliError> {
     let documents: Result<Vec<Document>, CliError> = names.iter().map(|name| document(name)).collect();
     PolicySet::load(&documents?).map_err(refused)
+}
+
+/// Returns the policies that a trace carries.
+pub(super) fn of_trace(name: &str, trace: &Value) -> Result<PolicySet, CliError> {
+    let shown = input::shown_name(name);
+    let own = trace.get("policies").and_then(Value::as_array).filter(|own| !own.is_empty());
+    let Some(own) = own else {
+        let message = format!("{shown} carries no policies of its own, and no --policy is given");
+        return Err(
+            CliError::new(Code::Policies, message).with_hint(hint::packs(BUILT_IN.map(|(pack, _)| pack)))
+        );
+    };
+    let value = Object::from_iter([("policies", own.iter().cloned().collect::<Value>())]).into();
+    PolicySet::load(&[Document { name: shown.to_owned(), value }]).map_err(refused)
 }
 
 /// Loads policies; all built-in packs when none is named.

@@ -66,12 +66,8 @@ fn policies_that_cannot_be_loaded_are_refused_with_their_place() {
     ");
     assert_snapshot!(world.refused(&["policy", "check", "kept.yaml"]), @r"
     --- stderr
-    error: the following required arguments were not provided:
-      --policy <FILE|PACK>
-
-    Usage: hence policy check --policy <FILE|PACK> <TRACE|RUN>...
-
-    For more information, try '--help'.
+    error[E0601]: kept.yaml carries no policies of its own, and no --policy is given
+    hint: name a file, or one of the built-in packs: engineering, reasoning, data-flow, oversight, budgets, records; `hence explain E0601` says more
     [exit 2]
     ");
 }
