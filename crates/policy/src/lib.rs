@@ -11,6 +11,7 @@
 //!   failure, the shortest chain of facts that makes it one. A rule that was never triggered is
 //!   `not_applicable`, never compliance; a formula that cannot be decided is `unknown`, never true.
 //! - [`monitor`] returns, before an action is admitted, the policies it would violate.
+//! - [`foresight`] returns the policies that an action violates before it is carried out, whatever its result.
 //! - [`search`] finds a shortest trace that violates a formula, or one that satisfies several.
 //! - [`Report::residuals`] turns failed and undecided policies into declared gaps.
 //! - [`show`] writes reports for code scanning, build servers and workflow logs.
@@ -42,6 +43,7 @@
 
 mod check;
 pub mod eval;
+pub mod foresight;
 pub mod formula;
 pub mod lint;
 pub mod monitor;

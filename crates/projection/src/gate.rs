@@ -1,15 +1,17 @@
 //! Policies at the gate of a run: each step is judged before it is recorded, by the actions it would become.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_canon::{Digest, Object, Value};
+use hence_canon::{Canonical, Digest, Object, Value};
 use hence_engine::{Blobs, FinalVerdict, Gate, GateError, Judgement};
 use hence_journal::{ActivePath, Control, Head, Header, Record, RecordCount, RecordIndex};
+use hence_policy::foresight::foresee;
 use hence_policy::monitor::{Monitor, Violation};
 use hence_policy::policy::Policy;
 use hence_policy::verdict::Verdict;
 use hence_policy::{Options, check};
-use hence_review::model::{Action, Artifact, encode};
+use hence_review::model::{Action, ActionStep, Artifact, encode};
 use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult, Timestamp};
 
@@ -19,7 +21,19 @@ use crate::projection::Projection;
 use crate::view::Program;
 
 /// Members of an action that are known only after it was carried out.
-const UNKNOWN_BEFORE: [&str; 5] = ["inputs", "outputs", "result", "result_summary", "evidence"];
+const UNKNOWN_BEFORE: [&str; 6] =
+    ["detail", "evidence", "observations", "reproducibility", "result", "result_summary"];
+
+/// Members of an artifact that are known before the action that makes it: its type, its name and its sources.
+const KNOWN_BEFORE: [&str; 7] = [
+    "artifact_id",
+    "artifact_role",
+    "artifact_type",
+    "derived_from",
+    "name",
+    "producer_action_id",
+    "revision",
+];
 
 /// A gate that projects each step into actions and asks a policy monitor about them.
 ///
@@ -37,6 +51,17 @@ pub struct PolicyGate<'a> {
     last: RecordIndex,
     /// The error after which the gate blocks every result.
     fault: Option<String>,
+    /// The calls of the step that is due that the policies have let through.
+    foreseen: Foreseen,
+}
+
+/// The calls that were judged before a record, so that a loop over many items with equal calls is judged once.
+#[derive(Default)]
+struct Foreseen {
+    /// The trace before the step.
+    trace: Option<Object>,
+    /// The digests of the calls.
+    passed: BTreeSet<Digest>,
 }
 
 impl<'a> PolicyGate<'a> {
@@ -63,6 +88,7 @@ impl<'a> PolicyGate<'a> {
             pending: None,
             last,
             fault: None,
+            foreseen: Foreseen::default(),
         })
     }
 
@@ -163,6 +189,7 @@ impl<'a> PolicyGate<'a> {
 
 impl Gate for PolicyGate<'_> {
     fn set_policies(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError> {
+        self.foreseen = Foreseen::default();
         let before = self.installed.clone();
         self.installed.push(index, read_policies(policies)?);
         match self.replayed_monitor() {
@@ -198,18 +225,32 @@ impl Gate for PolicyGate<'_> {
         let mut judgement = Judgement::default();
         // A step that cannot be projected yet is judged when its result exists.
         let Ok(delta) = self.projection.preview_step(index, result) else { return judgement };
-        let Some(action) = delta.actions.first() else { return judgement };
-        let action = UNKNOWN_BEFORE.iter().fold(object(action), |action, key| action.without(key));
-        let Ok(offer) = self.monitor.propose(&action, &[]) else { return judgement };
-        for violation in offer.violations().iter().filter(|violation| violation.is_certain) {
-            judgement.blocks.extend(block(violation));
-            judgement.remarks.push(remark(violation));
+        let Some(proposed) = Proposed::of(&delta) else { return judgement };
+        let digest = proposed.digest();
+        if self.foreseen.passed.contains(&digest) {
+            return judgement;
+        }
+        let trace = self.foreseen.trace.take().unwrap_or_else(|| self.trace());
+        let proposed = proposed.after(&trace);
+        self.foreseen.trace = Some(trace);
+        match foresee(&proposed.into(), self.policies(), Options::default()) {
+            Ok(violations) => {
+                judgement.blocks.extend(violations.iter().filter_map(block));
+                judgement.remarks.extend(violations.iter().map(remark));
+            }
+            Err(defect) => {
+                judgement.blocks.push(blocking(&format!("the step cannot be judged: {defect}")));
+            }
+        }
+        if judgement.blocks.is_empty() {
+            self.foreseen.passed.insert(digest);
         }
         judgement
     }
 
     fn observe(&mut self, index: RecordIndex, record: &Record) {
         self.last = index;
+        self.foreseen = Foreseen::default();
         match self.pending.take() {
             Some((judged, delta)) if judged == index => self.apply(delta),
             _ => self.observe_unjudged(index, record),
@@ -230,6 +271,48 @@ impl Gate for PolicyGate<'_> {
             self.fault.as_deref().map(|fault| blocking(&format!("the run cannot be judged: {fault}"))),
         );
         FinalVerdict { blocks, verdicts: report.to_value() }
+    }
+}
+
+/// The actions and artifacts of a step before it is executed: the last action is the call, without its result.
+struct Proposed {
+    actions: Vec<Object>,
+    artifacts: Vec<Object>,
+}
+
+impl Proposed {
+    fn of(delta: &TraceDelta) -> Option<Self> {
+        let is_decision = |action: &Action| matches!(action.step, ActionStep::Gateway(..));
+        let called = delta.actions.iter().rposition(|action| !is_decision(action));
+        let called = called.or(delta.actions.len().checked_sub(1))?;
+        let call = delta.actions.get(called)?;
+        let mut actions: Vec<Object> = delta.actions.iter().take(called).map(object).collect();
+        actions.push(UNKNOWN_BEFORE.iter().fold(object(call), |action, key| action.without(key)));
+        let artifacts = delta.artifacts.iter().map(|artifact| {
+            let whole = object(artifact);
+            if artifact.common.producer_action_id != Some(call.common.id) {
+                return whole;
+            }
+            let known = whole.iter().filter(|(key, _)| KNOWN_BEFORE.contains(&&***key));
+            known.map(|(key, value)| (key.clone(), value.clone())).collect()
+        });
+        Some(Self { actions, artifacts: artifacts.collect() })
+    }
+
+    fn digest(&self) -> Digest {
+        let parts: [Value; 2] =
+            [self.actions.iter().cloned().collect(), self.artifacts.iter().cloned().collect()];
+        Canonical::of(&parts.into_iter().collect()).digest()
+    }
+
+    /// Returns a trace with these actions and artifacts at its end.
+    fn after(self, trace: &Object) -> Object {
+        let extended = |key: &str, more: Vec<Object>| -> Value {
+            let known = trace.get(key).and_then(Value::as_array).unwrap_or_default().iter().cloned();
+            known.chain(more.into_iter().map(Value::from)).collect()
+        };
+        let actions = extended("actions", self.actions);
+        trace.with("actions", actions).with("artifacts", extended("artifacts", self.artifacts))
     }
 }
 

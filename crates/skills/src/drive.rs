@@ -14,7 +14,7 @@ use hence_journal::{Durability, RecordIndex};
 
 use crate::calls::{CallExecutor, CallLog, Entry, LoggedWorker};
 use crate::child::{ChildRuns, NoChildRuns};
-use crate::program::{SkillProgram, SkillRun, acts};
+use crate::program::{SkillProgram, SkillRun};
 use crate::reach::may_act;
 use crate::stop::{NeverStop, Stop};
 
@@ -190,7 +190,7 @@ impl<'a> Pending<'a> {
         }
         let due = program.progress().due().map(|step| step.id.clone());
         if let Some(step) = due.and_then(|due| self.held.remove(&due)) {
-            if book.policy_state().is_pinned() && acts(step, calls.host()) {
+            if book.policy_state().is_pinned() && !program.was_executed(&step.id, book.next_index()) {
                 self.blocked = program.precheck(book, step, sink)?;
             }
             match program.recorded_outcome(&step.id) {

@@ -1,16 +1,17 @@
 //! The program of skills: applies outcomes in plan order and makes each one a record before the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Object, Value};
+use hence_canon::{Canonical, Value};
 use hence_cognition::capability::ContractBreach;
 use hence_cognition::run::{
-    LATENCY_KEY, NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome, settle,
+    LATENCY_KEY, NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome,
+    possible_outcomes, settle,
 };
-use hence_cognition::skill::{Flow, Step, Uses};
-use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus, TraceMetrics};
+use hence_cognition::skill::Step;
+use hence_cognition::state::{ExecutionState, Memory};
 use hence_engine::{
     Blobs, Blocked, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP, POLICIES_STEP,
     Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt, outcome_key,
@@ -24,7 +25,7 @@ use hence_state::{
 use crate::calls::{CallExecutor, CallLog};
 use crate::child::{Family, NoChildRuns};
 use crate::drive::drive;
-use crate::host::{Effect, Host};
+use crate::host::Host;
 use crate::pinned::{InvalidFrame, Pinned};
 use crate::reach::{gates_of, may_call};
 use crate::recorded_outcome::{self, RecordedOutcome, RecordedOutcomeError};
@@ -47,6 +48,8 @@ pub struct SkillProgram<'a> {
     blocked: Option<StepOutcome>,
     /// The number of rollbacks so far.
     rollbacks: u64,
+    /// In a replay, the records of steps that the journal says were executed.
+    executed: Option<BTreeSet<RecordIndex>>,
 }
 
 /// A run of a skill.
@@ -109,6 +112,7 @@ impl<'a> SkillProgram<'a> {
             variables,
             blocked: None,
             rollbacks: 0,
+            executed: None,
         })
     }
 
@@ -166,6 +170,14 @@ impl<'a> SkillProgram<'a> {
 
     pub(crate) fn recorded_outcome(&self, step: &str) -> Option<&StepOutcome> {
         self.recorded.get(step)
+    }
+
+    /// Returns whether a step was executed before, so that holding it back is too late. In a replay the journal says so.
+    pub(crate) fn was_executed(&self, step: &str, index: RecordIndex) -> bool {
+        match &self.executed {
+            Some(executed) => executed.contains(&index),
+            None => self.recorded.contains_key(step),
+        }
     }
 
     pub(crate) fn read_outcomes_from(&mut self, outcomes: BTreeMap<Arc<str>, StepOutcome>) {
@@ -289,18 +301,20 @@ impl<'a> SkillProgram<'a> {
         Ok(())
     }
 
-    /// Asks whether a step that acts may be executed, now that everything before it is recorded.
+    /// Asks whether a step that acts may be executed, now that everything before it is recorded: the policies judge every
+    /// call it is about to make, with its input.
     pub(crate) fn precheck(
         &mut self,
         book: &mut Book<'_>,
         step: &Step,
         sink: &mut dyn Sink,
     ) -> Result<Option<Blocked>, RunError> {
-        let possible = possible_outcome(step).canonical();
         let times = book.next_times()?;
-        let outcome = Outcome::Success(possible);
-        let result = recorded_outcome::result(&step.id, &Value::Null, times, outcome, None);
-        Ok(book.precheck(result, sink)?)
+        let possible = possible_outcomes(step, &self.progress.state().memory).into_iter().map(|outcome| {
+            let outcome = Outcome::Success(outcome.canonical());
+            recorded_outcome::result(&step.id, &Value::Null, times.clone(), outcome, None)
+        });
+        Ok(book.precheck(possible.collect(), sink)?)
     }
 
     /// Ends the run: reports which declared outputs are missing, or completes it.
@@ -424,6 +438,7 @@ impl<'a> Program for SkillProgram<'a> {
         let calls = CallExecutor::new(host, &log, &NeverStop);
         let calls = calls.closed().for_skill(skill, &NoChildRuns, program.family());
         run.parts().0.add_recorded(next);
+        run.parts().0.executed = Some(recorded.keys().copied().collect());
         drive(run, &calls, NonZeroUsize::MIN, until, sink, |_| {})
     }
 }
@@ -471,40 +486,6 @@ fn calls_any(
     gates.any(|gate| is_recorded(&gate))
 }
 
-/// Returns a successful outcome of a step with nothing in it, for a check before the step is executed.
-fn possible_outcome(step: &Step) -> StepOutcome {
-    StepOutcome {
-        step_id: step.id.clone(),
-        uses: step.uses.to_string().into(),
-        status: StepStatus::Completed,
-        input: Object::new().into(),
-        produced: Some(Object::new().into()),
-        commits: Vec::new(),
-        wired: None,
-        reads: Names::default(),
-        control_reads: Names::default(),
-        writes: Names::default(),
-        meta: Object::new(),
-        metrics: TraceMetrics::default(),
-        called: BTreeMap::new(),
-        calls: Vec::new(),
-        notes: Vec::new(),
-        failure: None,
-    }
-}
-
-/// Returns whether a step acts by a single call that is known before it is made. Under policies such a step is executed
-/// only once everything before it is recorded and the policies were asked.
-pub(crate) fn acts(step: &Step, host: &dyn Host) -> bool {
-    let control = &step.control;
-    let is_plain =
-        control.condition.is_none() && control.router.is_none() && matches!(control.flow, Flow::Once);
-    match &step.uses {
-        Uses::Capability(id) => is_plain && host.effect(id) == Effect::Acts,
-        Uses::Skill(_) => false,
-    }
-}
-
 /// Returns the violations that block a result.
 fn blocking(book: &Book<'_>, result: &StepResult) -> Option<Vec<StepError>> {
     match result.outcome() {
@@ -531,19 +512,4 @@ fn check_pin(problem: &ProblemSpec, prepared: &Prepared, source: &Canonical) -> 
         return Err(SkillError::ReservedStep(step.id.clone()));
     }
     Ok(pinned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_possible_outcome_reads_back() {
-        let document = r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
-            "steps": [{"id": "a", "uses": "b", "output": {"v": "vars.v"}}]}"#;
-        let skill =
-            hence_cognition::skill::Skill::read(&hence_canon::parse(document.as_bytes()).unwrap()).skill;
-        let possible = possible_outcome(skill.unwrap().steps.first().unwrap());
-        assert_eq!(StepOutcome::from_value(&possible.to_value()).unwrap(), possible);
-    }
 }

@@ -158,7 +158,7 @@ fn all_answered(results: Vec<Result<CallOutput, Stop>>) -> Result<Vec<Result<Cal
 }
 
 /// Returns the input of one item's call.
-fn item_input(foreach: &Foreach, base: &Object, index: usize, item: &Value) -> Value {
+pub(super) fn item_input(foreach: &Foreach, base: &Object, index: usize, item: &Value) -> Value {
     let input = base.with(foreach.item_name.clone(), item.clone());
     match &foreach.index_name {
         Some(name) => input.with(name.clone(), index).into(),

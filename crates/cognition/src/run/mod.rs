@@ -17,6 +17,7 @@ mod invoke;
 mod made;
 mod outcome;
 mod prepared;
+mod preview;
 mod progress;
 mod step;
 
@@ -32,6 +33,7 @@ pub use fold::{FoldError, Settled, settle};
 pub use made::{CallOutcome, LATENCY_KEY, MadeCall};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
+pub use preview::possible_outcomes;
 pub use progress::{Progress, RunFailure};
 pub use step::{NESTED_RUNS_KEY, execute};
 

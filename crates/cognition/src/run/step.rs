@@ -117,7 +117,7 @@ fn flow(
 }
 
 /// Returns what a step calls, and the case that chose it.
-fn route(step: &Step, memory: &Memory) -> Result<(Uses, Option<Arc<str>>), Failure> {
+pub(super) fn route(step: &Step, memory: &Memory) -> Result<(Uses, Option<Arc<str>>), Failure> {
     let Some(router) = &step.control.router else { return Ok((step.uses.clone(), None)) };
     let value = evaluate(router.on(), memory)?;
     match router.route(&value) {

@@ -57,24 +57,24 @@ impl Book<'_> {
         Ok(gate::block(result, judgement))
     }
 
-    /// Asks whether a step may be executed, and records the block when no result of it could pass. `result` is one it might
-    /// give.
+    /// Asks whether a step may be executed, and records the block when no result of it could pass. `results` are ones it
+    /// might give, one for each of its calls; a single call that may not be made holds the step back.
     ///
     /// # Errors
     /// [`BookError`]; what was appended before stays.
     pub fn precheck(
         &mut self,
-        result: StepResult,
+        results: Vec<StepResult>,
         sink: &mut dyn Sink,
     ) -> Result<Option<Blocked>, BookError> {
         let index = self.next_index();
         let Some(gate) = self.gate.as_mut().filter(|_| self.policy_state.is_pinned()) else {
             return Ok(None);
         };
-        let judgement = gate.precheck(index, &result);
-        if judgement.blocks.is_empty() {
+        let mut judged = results.into_iter().map(|result| (gate.precheck(index, &result), result));
+        let Some((judgement, result)) = judged.find(|(judgement, _)| !judgement.blocks.is_empty()) else {
             return Ok(None);
-        }
+        };
         let (step, errors) = (result.step().clone(), judgement.blocks.clone());
         let index = self.record(&step, gate::block_unstarted(result, judgement), sink)?;
         Ok(Some(Blocked { index, step, errors }))

@@ -68,8 +68,9 @@ pub trait Gate {
     /// Judges a result before it becomes record `index`. Nothing changes.
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
 
-    /// Judges a step before it is executed, by a result it might give. Only violations that no result could avoid count
-    /// here; the rest is judged when the result exists. Nothing changes.
+    /// Judges a step before it is executed, by a result it might give: its type, its input and everything it reads are
+    /// known. Only violations that no result could avoid count here; the rest is judged when the result exists. Nothing
+    /// changes.
     fn precheck(&mut self, _index: RecordIndex, _result: &StepResult) -> Judgement {
         Judgement::default()
     }

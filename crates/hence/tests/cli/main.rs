@@ -36,6 +36,7 @@ mod linked;
 mod llm;
 mod people;
 mod pipe;
+mod policies_hold_back;
 mod policy;
 mod positions;
 mod recorded_effects;

@@ -18,6 +18,7 @@ mod watch;
 pub use ledger::ProposalError;
 pub use program::NotMonitorable;
 pub(crate) use program::{check_present, is_timeless};
+pub(crate) use proposal::explain;
 pub use proposal::{Proposal, Violation};
 
 use hence_canon::Object;

@@ -20,8 +20,6 @@ pub struct Violation {
     pub severity: PolicySeverity,
     /// The trigger of the policy and the missing fact.
     pub explanation: Explanation,
-    /// Whether the type of the action alone violates the policy, whatever the action does.
-    pub is_certain: bool,
 }
 
 /// A proposed action with the policies it would violate. Nothing has changed yet; dropping the proposal leaves the
@@ -73,27 +71,25 @@ fn violation(monitor: &Monitor, watch: &WatchedPolicy, delta: &Delta, values: &V
         action_type: action.type_word().to_owned(),
     });
     let mut found = Vec::new();
-    explain(monitor, watch.expr(), values, &mut found);
+    explain(watch.expr(), &mut |part| monitor.program.value_of(part, values), &mut found);
     let steps = found.into_iter().map(|found| Step { action: action.clone(), found }).collect();
     Violation {
         policy_id: watch.id().clone(),
         severity: watch.severity(),
         explanation: Explanation { steps },
-        is_certain: watch.is_certain(),
     }
 }
 
-/// Adds the facts that decide, from the outermost operator down.
-fn explain(monitor: &Monitor, expr: &Expr, values: &Values, found: &mut Vec<String>) {
-    let value = |part: &Expr| monitor.program.value_of(part, values);
+/// Adds the facts that decide, from the outermost operator down. `value` returns the value of a part, if it has one.
+pub(crate) fn explain(expr: &Expr, value: &mut dyn FnMut(&Expr) -> Option<bool>, found: &mut Vec<String>) {
     match expr {
-        Expr::Unary(Unary::Globally, body) => explain(monitor, body, values, found),
+        Expr::Unary(Unary::Globally, body) => explain(body, value, found),
         Expr::Implies(trigger, demand) if value(trigger) == Some(true) => {
             found.push(format!("`{trigger}` holds"));
-            explain(monitor, demand, values, found);
+            explain(demand, value, found);
         }
         Expr::And(parts) => match parts.iter().find(|part| value(part) == Some(false)) {
-            Some(part) => explain(monitor, part, values, found),
+            Some(part) => explain(part, value, found),
             None => found.push(format!("`{expr}` does not hold")),
         },
         Expr::Unary(Unary::Previously(_), inner) => {

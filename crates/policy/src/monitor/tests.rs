@@ -102,24 +102,6 @@ fn taken_ids_are_refused() {
     ));
 }
 
-#[test]
-fn a_violation_decided_by_the_type_alone_is_certain() {
-    let certain = |formula: &str| {
-        let policies = [policy("p", formula)];
-        let mut monitor = start(&policies);
-        let action = object(r#"{"id": 1, "type": "GitCommit", "category": "activity"}"#);
-        let proposal = monitor.propose(&action, &[]).unwrap();
-        proposal.violations().first().map(|violation| violation.is_certain)
-    };
-    assert_eq!(certain("G(GitCommit → P(RunTests ∧ completed))"), Some(true));
-    assert_eq!(certain("G(GitCommit → ((RunTests ∧ completed) S_last EditFile))"), Some(true));
-    assert_eq!(certain("count(GitCommit) ≤ 0"), Some(true));
-    assert_eq!(certain("G(GitCommit → completed)"), Some(false));
-    assert_eq!(certain("G(GitCommit → P_chain(RunTests))"), Some(false));
-    assert_eq!(certain("G(GitCommit → reviewed)"), Some(false));
-    assert_eq!(certain("G(RunTests → completed)"), None);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 

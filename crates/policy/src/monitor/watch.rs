@@ -5,10 +5,9 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 
 use super::program::{NotMonitorable, PartId, Program, Values};
 use crate::eval::{Evaluator, SinceReading, Subject};
-use crate::formula::{Binary, Comparison, Expr, Scope, Unary};
+use crate::formula::{Comparison, Expr, Unary};
 use crate::named_check::NamedCheck;
 use crate::policy::{Policy, PolicyId, Selector};
-use crate::vocabulary::Atom;
 
 /// A demand of a policy on the actions of a trace.
 #[derive(Debug)]
@@ -27,8 +26,6 @@ pub(super) struct WatchedPolicy {
     id: PolicyId,
     severity: PolicySeverity,
     expr: Expr,
-    /// Whether the type of an action alone decides whether the action violates the policy.
-    is_certain: bool,
     demands: Vec<Demand>,
     selector: Option<Selector>,
     /// Whether the selector matched; true from the start without a selector.
@@ -60,7 +57,6 @@ impl WatchedPolicy {
             id: policy.id().clone(),
             severity: policy.severity(),
             expr: rule.expr().clone(),
-            is_certain: selector.is_none() && uses_only_type(rule.expr()),
             demands,
             selected: selector.is_none(),
             selector,
@@ -78,10 +74,6 @@ impl WatchedPolicy {
 
     pub(super) fn severity(&self) -> PolicySeverity {
         self.severity
-    }
-
-    pub(super) fn is_certain(&self) -> bool {
-        self.is_certain
     }
 
     pub(super) fn expr(&self) -> &Expr {
@@ -137,30 +129,6 @@ impl WatchedPolicy {
             }
         }
         self.started = true;
-    }
-}
-
-/// Returns whether a formula uses only the type of the present action. The past is settled; the outputs, target and
-/// sources of an action are known only once it was carried out.
-fn uses_only_type(expr: &Expr) -> bool {
-    match expr {
-        Expr::Atom(word) => matches!(
-            Atom::of(word.as_str()),
-            Atom::Action | Atom::Category(_) | Atom::ActionType(_) | Atom::StartEvent
-        ),
-        Expr::Unary(Unary::Previously(Scope::All) | Unary::Historically(Scope::All), _)
-        | Expr::Binary(Binary::SinceLast, ..) => true,
-        // One reading of `S` looks at the present too.
-        Expr::Constant(_)
-        | Expr::Not(_)
-        | Expr::And(_)
-        | Expr::Or(_)
-        | Expr::Implies(..)
-        | Expr::Iff(..)
-        | Expr::Count { .. }
-        | Expr::Unary(Unary::Globally | Unary::Finally, _)
-        | Expr::Binary(Binary::Since, ..) => expr.parts().all(uses_only_type),
-        _ => false,
     }
 }
 

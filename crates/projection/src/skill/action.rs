@@ -131,7 +131,10 @@ pub(super) fn outcome_delta(
         actions.push(decide(decision, actions.len(), &control_inputs));
     }
     let mut new = NewArtifacts::after(context.artifacts);
-    let is_shown = outcome.status != StepStatus::Skipped || actions.is_empty();
+    // A step without a call is not an action, if a decision says why: it was skipped, or its loop had no items.
+    let has_no_items = outcome.meta.get("foreach_count").and_then(Value::as_u64) == Some(0);
+    let is_made = outcome.status != StepStatus::Skipped && !(has_no_items && outcome.called.is_empty());
+    let is_shown = is_made || actions.is_empty();
     if is_shown {
         let id = context.action(actions.len());
         let call = Call { view, context, index, result, step, kind, id };

@@ -71,7 +71,10 @@ fn word(value: &Value) -> Option<ActionType> {
 /// Returns the callees of a step: those it called, or those it may call if there is no outcome.
 pub(super) fn called(step: &Step, outcome: Option<&StepOutcome>) -> Vec<Uses> {
     if let Flow::Scatter(scatter) = &step.control.flow {
-        return scatter.branches.clone();
+        let is_called =
+            |uses: &&Uses| outcome.is_none_or(|outcome| outcome.called.contains_key(&*uses.to_string()));
+        let called: Vec<Uses> = scatter.branches.iter().filter(is_called).cloned().collect();
+        return if called.is_empty() { scatter.branches.clone() } else { called };
     }
     match &step.control.router {
         None => vec![step.uses.clone()],

@@ -1,0 +1,166 @@
+//! `hence run --policy engineering` holds deeds back: what would violate a policy is not executed. A file that every
+//! deed writes shows whether it happened.
+
+use hence_testkit::cli::World;
+
+use crate::guard::json;
+
+const HEAD: &str = "\
+id: work
+version: 1.0.0
+name: Work
+description: Work under rules
+inputs: {}
+outputs: {}
+capabilities: capabilities.yaml
+steps:
+";
+
+/// Every deed leaves its input in a file of its own.
+const CAPABILITIES: &str = r#"
+capabilities:
+  tests.run:
+    description: Run the tests
+    action: RunTests
+    effects: reads
+    provider: {kind: command, command: [/bin/sh, -c, "cat >/dev/null; cat tests.json"]}
+  git.commit:
+    description: Commit the change
+    action: GitCommit
+    provider: {kind: command, command: [/bin/sh, -c, "cat >> committed; echo '{\"status\":\"done\"}'"]}
+  bucket.delete:
+    description: Delete a bucket
+    action: DeleteFile
+    provider: {kind: command, command: [/bin/sh, -c, "cat >> deleted; echo '{\"status\":\"done\"}'"]}
+  notes.write:
+    description: Write a note
+    action: CreateFile
+    provider: {kind: command, command: [/bin/sh, -c, "cat >> written; echo '{\"status\":\"done\"}'"]}
+"#;
+
+fn world(steps: &str) -> World {
+    let world = World::new();
+    world.write("work.yaml", format!("{HEAD}{steps}")).write("capabilities.yaml", CAPABILITIES);
+    world
+}
+
+fn run(world: &World) -> i32 {
+    world.ask(&["run", "work.yaml", "--run-id", "r", "--policy", "engineering"]).code
+}
+
+/// Asserts that the run was blocked, that nothing happened, and that the record says so.
+fn assert_held_back(world: &World, deed: &str, policy: &str) {
+    assert!(!world.path(deed).exists(), "{deed}: {}", String::from_utf8_lossy(&world.read(deed)));
+    let why = json(world, &["why", "r"]);
+    assert_eq!(why["standing"], "blocked", "{why}");
+    assert!(why["says"].as_str().unwrap().contains(policy), "{why}");
+    for command in ["verify", "replay"] {
+        assert_eq!(world.ask(&[command, "r"]).code, 0, "{}", world.cli(&[command, "r"]));
+    }
+}
+
+const DELETE: &str = "  - {id: delete, uses: bucket.delete, input: {path: data/prod}";
+
+#[test]
+fn an_unapproved_deletion_is_not_executed_whatever_the_form_of_its_step() {
+    for rest in [
+        "}\n",
+        ", config: {condition: \"1 == 1\"}}\n",
+        ", config: {foreach: {items: \"['a', 'b']\", as: path}}}\n",
+        ", config: {foreach: {items: \"['a', 'b']\", as: path, parallel: 2}}}\n",
+        ", config: {while: {condition: \"1 == 2\"}}}\n",
+        ", config: {retry: {max_attempts: 2}}}\n",
+    ] {
+        let world = world(&format!("{DELETE}{rest}"));
+        assert_eq!(run(&world), 1, "{rest}");
+        assert_held_back(&world, "deleted", "destructive-actions-confirmed");
+    }
+    let routed = "  - {id: a, uses: text.join, input: {parts: [x]}, output: {text: vars.t}}\n  \
+                  - {id: delete, uses: notes.write, input: {path: p}, config: {router: {on: vars.t, cases: {x: bucket.delete}}}}\n";
+    let scattered = "  - {id: delete, uses: notes.write, input: {path: p}, config: {scatter: {capabilities: [notes.write, bucket.delete]}}}\n";
+    for steps in [routed, scattered] {
+        let world = world(steps);
+        assert_eq!(run(&world), 1, "{steps}");
+        assert_held_back(&world, "deleted", "destructive-actions-confirmed");
+        assert!(!world.path("written").exists(), "the other branch was held back with it");
+    }
+}
+
+#[test]
+fn a_deletion_that_is_not_due_blocks_nothing() {
+    let before = "  - {id: a, uses: text.join, input: {parts: [x]}, output: {text: vars.t}}\n";
+    for rest in
+        [", config: {condition: \"vars.t == 'y'\"}}\n", ", config: {foreach: {items: \"[]\", as: path}}}\n"]
+    {
+        let world = world(&format!("{before}{DELETE}{rest}"));
+        assert_eq!(run(&world), 0, "{rest}");
+        assert!(!world.path("deleted").exists());
+    }
+}
+
+fn asked(rest: &str) -> String {
+    format!(
+        "  - id: approve\n    uses: human.ask\n    \
+         input: {{question: \"Delete it?\", options: [\"yes\", \"no\"], approves: [\"yes\"], rejects: [\"no\"]}}\n    \
+         output: {{value: vars.answer}}\n{rest}"
+    )
+}
+
+#[test]
+fn a_yes_lets_the_deletion_through_and_a_no_does_not() {
+    let plain = asked(&format!("{DELETE}}}\n"));
+    let between = format!("  - {{id: note, uses: text.join, input: {{parts: [x]}}}}\n{DELETE}");
+    let read = asked(&format!("{between}, config: {{condition: \"vars.answer != 'later'\"}}}}\n"));
+    let named = asked(&format!("{between}, config: {{depends_on: [approve]}}}}\n"));
+    for steps in [plain, read, named] {
+        for (answer, code) in [("yes", 0), ("no", 1)] {
+            let world = world(&steps);
+            assert_eq!(run(&world), 3, "{steps}");
+            let given = world.ask(&["answer", "r", "approve", "--value", answer, "--by", "eve", "--resume"]);
+            assert_eq!(given.code, code, "{steps} {answer}: {}", given.stderr);
+            if answer == "yes" {
+                assert!(world.path("deleted").exists());
+            } else {
+                assert_held_back(&world, "deleted", "destructive-actions-confirmed");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_approval_of_something_else_and_an_answer_without_a_declaration_approve_nothing() {
+    let two = asked(&format!(
+        "  - id: other\n    uses: human.ask\n    input: {{question: \"Publish?\", approves: [\"yes\"], rejects: [\"no\"]}}\n{DELETE}}}\n"
+    ));
+    let world = self::world(&two);
+    assert_eq!(run(&world), 3);
+    assert_eq!(world.ask(&["answer", "r", "approve", "--value", "no", "--resume"]).code, 3);
+    assert_eq!(world.ask(&["answer", "r", "other", "--value", "\"yes\"", "--resume"]).code, 1);
+    assert_held_back(&world, "deleted", "destructive-actions-confirmed");
+    let undeclared = asked(&format!("{DELETE}}}\n")).replace(", approves: [\"yes\"], rejects: [\"no\"]", "");
+    let world = self::world(&undeclared);
+    assert_eq!(run(&world), 3);
+    assert_eq!(world.ask(&["answer", "r", "approve", "--value", "yes", "--resume"]).code, 1);
+    assert_held_back(&world, "deleted", "destructive-actions-confirmed");
+}
+
+const COMMIT: &str = "  - {id: tests, uses: tests.run, output: {summary: vars.summary}}\n  \
+                      - {id: commit, uses: git.commit, input: {message: done}}\n";
+
+#[test]
+fn a_commit_after_failing_tests_is_not_executed_and_passing_tests_let_it_through() {
+    for (tests, code) in [(r#"{"summary": "5 passed"}"#, 0), (r#"{"summary": "2 failed"}"#, 1)] {
+        let world = world(COMMIT);
+        world.write("tests.json", tests);
+        assert_eq!(run(&world), code, "{tests}");
+        if code == 0 {
+            assert!(world.path("committed").exists());
+        } else {
+            assert_held_back(&world, "committed", "tests-pass-before-commit");
+        }
+    }
+    let untested = COMMIT.lines().skip(1).collect::<String>() + "\n";
+    let world = world(&untested);
+    assert_eq!(run(&world), 1);
+    assert_held_back(&world, "committed", "tests-pass-before-commit");
+}
