@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use hence_review::vocabulary::{ActionType, ActivityType, ArtifactType};
-use hence_review::wire::Artifact;
+use hence_review::wire::{Action, Artifact};
 
 use crate::eval::Subject;
 use crate::formula::{Expr, Formula};
@@ -240,7 +240,11 @@ fn check_files(subject: &Subject) -> Outcome {
             outcome.faults.push(format!("`{path}` was changed, and `files_modified` does not list it"));
         }
     }
-    for path in declared.difference(&changed) {
+    // A renamed file may be declared as modified, and need not be.
+    let renames = |action: &&Action| action.action_type() == Some(ActivityType::RenameFile.into());
+    let renamed: BTreeSet<&str> =
+        trace.actions().iter().filter(renames).flat_map(|action| action.file_refs()).collect();
+    for path in declared.difference(&changed).filter(|path| !renamed.contains(*path)) {
         outcome.faults.push(format!("`files_modified` lists `{path}`, which no action changed"));
     }
     outcome

@@ -11,7 +11,8 @@ use super::text::base_name;
 /// Makes artifacts from actions, in their order.
 #[derive(Default)]
 pub(super) struct ArtifactBuilder {
-    pub(super) artifacts: Vec<Value>,
+    artifacts: Vec<Value>,
+    instructions: Vec<Value>,
     /// The newest version of each file.
     versions: BTreeMap<String, String>,
     /// Files edited since the last commit, in the order of their first edit, and as a set for lookups.
@@ -19,10 +20,16 @@ pub(super) struct ArtifactBuilder {
     working_set: BTreeSet<String>,
 }
 
-/// The file an action touched, and its new name if it was renamed.
+/// What an action touched: the file, and its new name if it was renamed.
 pub(super) struct Touched<'a> {
     pub(super) file: Option<&'a str>,
     pub(super) renamed_to: Option<&'a str>,
+    /// Whether the action had its effect.
+    pub(super) happened: bool,
+    /// Whether it ran at all.
+    pub(super) ran: bool,
+    /// Whether the text it wrote holds a secret, if the log has the text.
+    pub(super) contains_secret: Option<bool>,
 }
 
 /// The artifacts an action consumed and produced.
@@ -44,8 +51,15 @@ impl ArtifactBuilder {
     ) -> Exchange {
         let file = touched.file;
         let ActionType::Activity(activity) = action_type else { return Exchange::default() };
+        // A failed test run has a result; whatever else failed, or did not run, made nothing.
+        let made = if activity == ActivityType::RunTests { touched.ran } else { touched.happened };
+        if !made {
+            return Exchange::default();
+        }
         match (activity, file) {
-            (ActivityType::EditFile | ActivityType::CreateFile, Some(file)) => self.version(action_id, file),
+            (ActivityType::EditFile | ActivityType::CreateFile, Some(file)) => {
+                self.version(action_id, file, touched.contains_secret)
+            }
             (ActivityType::RenameFile, Some(file)) => match touched.renamed_to {
                 Some(to) => self.rename(action_id, file, to),
                 None => Exchange::default(),
@@ -67,9 +81,12 @@ impl ArtifactBuilder {
         }
     }
 
-    fn version(&mut self, action_id: usize, file: &str) -> Exchange {
+    fn version(&mut self, action_id: usize, file: &str, contains_secret: Option<bool>) -> Exchange {
         let previous: Vec<String> = self.versions.get(file).cloned().into_iter().collect();
         let id = self.add(action_id, ArtifactType::SourceCode, base_name(file), &previous, None);
+        if let (Some(found), Some(Value::Object(artifact))) = (contains_secret, self.artifacts.last_mut()) {
+            *artifact = artifact.with("metadata", Object::from_iter([("contains_secret", found)]));
+        }
         self.versions.insert(file.to_owned(), id.clone());
         if self.working_set.insert(file.to_owned()) {
             self.working_order.push(file.to_owned());
@@ -103,6 +120,24 @@ impl ArtifactBuilder {
 
     fn working_versions(&self) -> Vec<String> {
         self.working_order.iter().filter_map(|file| self.versions.get(file).cloned()).collect()
+    }
+
+    /// Adds what the user asked for.
+    pub(super) fn add_instruction(&mut self, number: usize, name: String, text: String, at: Option<&str>) {
+        let mut artifact = vec![
+            ("artifact_id", Value::from(format!("instruction{number}"))),
+            ("artifact_type", ArtifactType::UserInstruction.into()),
+            ("name", name.into()),
+            ("summary", text.into()),
+        ];
+        artifact.extend(at.map(|at| ("metadata", Object::from_iter([("timestamp", at)]).into())));
+        self.instructions.push(Object::from_iter(artifact).into());
+    }
+
+    /// Returns all artifacts: what was made, then what was asked for.
+    pub(super) fn finish(mut self) -> Value {
+        self.artifacts.append(&mut self.instructions);
+        self.artifacts.into()
     }
 
     fn add(

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use hence_canon::{Digest, Object, Value};
 
-use crate::vocabulary::{ActionCategory, ActionType, EvidenceType, GatewayType, MetaStatus};
+use crate::vocabulary::{ActionCategory, ActionType, ActivityType, EvidenceType, GatewayType, MetaStatus};
 
 use super::artifacts::{ArtifactBuilder, Touched};
-use super::session::{ActionEvent, Decision, Ending, Event, Session, WHOLE_TEXT_CHARS_MAX};
-use super::text::{relative, shorten};
+use super::session::{
+    ActionEvent, Decision, Ending, Event, Repeatable, Session, Status, WHOLE_TEXT_CHARS_MAX,
+};
+use super::text::{relative, shorten, shorten_values};
 use super::units::{Unit, units};
 use super::{Format, Surroundings};
 
@@ -30,6 +32,7 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
         home: surroundings.home.clone(),
     };
     let mut artifacts = ArtifactBuilder::default();
+    let model = session.model.as_deref();
     let actions: Vec<Built> = session
         .events
         .iter()
@@ -38,21 +41,29 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
             _ => None,
         })
         .enumerate()
-        .map(|(place, action)| build(action, place + 1, &surroundings, &mut artifacts))
+        .map(|(place, action)| build(action, place + 1, model, &surroundings, &mut artifacts))
         .collect();
-    let units = units(&session.events, |place| {
-        actions.get(place).map(|built| built.rationale.clone()).unwrap_or_default()
+    let units = units(&session.events, &session.delegated, |place| {
+        let words =
+            |built: &Built| if built.rationale.is_empty() { &built.label } else { &built.rationale }.clone();
+        actions.get(place).map(words).unwrap_or_default()
     });
-    let directive = session.events.iter().find_map(|event| match event {
-        Event::Directive(text) => Some(text.as_str()),
+    let directives = session.events.iter().filter_map(|event| match event {
+        Event::Directive { text, at } => Some((text.as_str(), at.as_deref())),
         _ => None,
     });
+    for (index, (text, at)) in directives.clone().enumerate() {
+        let (name, summary) = (shorten(text, LABEL_CHARS_MAX), shorten(text, RATIONALE_CHARS_MAX));
+        artifacts.add_instruction(index + 1, name, summary, at);
+    }
+    let directive = directives.map(|(text, _)| text).next();
     let files: BTreeSet<&str> =
         actions.iter().flat_map(|built| built.edited.iter().map(String::as_str)).collect();
     let files: Value = files.into_iter().collect();
     let meta_actions =
         units.iter().enumerate().map(|(index, unit)| unit_value(index, unit, &actions)).collect();
-    let counts = (actions.len(), units.len());
+    let metrics = [("total_actions", Value::from(actions.len())), ("meta_action_count", units.len().into())];
+    let metrics: Object = metrics.into_iter().chain(session.total.members()).collect();
     let mut trace = vec![
         ("trace_id", Value::from(trace_id(&session, format, digest))),
         ("spec_version", "1.6".into()),
@@ -69,9 +80,9 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
         ("actions", actions_with_units(actions, &units)),
         ("meta_actions", meta_actions),
         ("outcome", outcome(&session)),
-        ("artifacts", artifacts.artifacts.into()),
+        ("artifacts", artifacts.finish()),
         ("reproducibility", reproducibility()),
-        ("metrics", Object::from_iter([("total_actions", counts.0), ("meta_action_count", counts.1)]).into()),
+        ("metrics", metrics.into()),
     ]);
     Object::from_iter(trace).into()
 }
@@ -118,6 +129,7 @@ type Members = Vec<(&'static str, Value)>;
 /// An action of the trace, before it is assigned to a unit.
 struct Built {
     members: Members,
+    label: String,
     rationale: String,
     edited: Vec<String>,
     outputs: Vec<String>,
@@ -126,23 +138,30 @@ struct Built {
 fn build(
     event: &ActionEvent,
     id: usize,
+    model: Option<&str>,
     surroundings: &Surroundings,
     artifacts: &mut ArtifactBuilder,
 ) -> Built {
     let file = event.file.as_deref().map(|file| relative(file, surroundings));
     let label = label(event, file.as_deref());
-    let rationale = match event.rationale.as_deref().filter(|text| !text.trim().is_empty()) {
-        Some(text) => shorten(text, RATIONALE_CHARS_MAX),
-        None => format!("({})", event.action_type.as_str()),
-    };
+    // An agent that wrote no reason gave none; validation says so.
+    let rationale = shorten(event.rationale.as_deref().unwrap_or(""), RATIONALE_CHARS_MAX);
     let result = event.outcome.as_ref().and_then(|outcome| {
         let text = shorten(&outcome.text, RESULT_CHARS_MAX);
+        // A line of several commands failed as a whole; only the one that failed says so.
+        let failed = outcome.failed && (event.part.is_none() || !event.happened());
         // A tool without output has no result to show, unless it failed.
-        let has_result = !text.is_empty() || outcome.failed;
-        has_result.then(|| if outcome.failed { format!("ERROR: {text}") } else { text })
+        let has_result = !text.is_empty() || failed;
+        has_result.then(|| if failed { format!("ERROR: {text}") } else { text })
     });
     let renamed = event.renamed_to.as_deref().map(|file| relative(file, surroundings));
-    let touched = Touched { file: file.as_deref(), renamed_to: renamed.as_deref() };
+    let touched = Touched {
+        file: file.as_deref(),
+        renamed_to: renamed.as_deref(),
+        happened: event.happened(),
+        ran: !matches!(event.status, Some(Status::Refused | Status::Cancelled)),
+        contains_secret: event.contains_secret,
+    };
     let exchange = artifacts.add_action(event.action_type, id, &touched, &label, result.as_deref());
     let decided = event.decision.as_ref().map(|decision| decided(decision, event));
     let (type_word, category) = match &decided {
@@ -157,33 +176,49 @@ fn build(
         ("rationale", rationale.as_str().into()),
         ("inputs", exchange.inputs.iter().map(String::as_str).collect()),
         ("outputs", exchange.outputs.iter().map(String::as_str).collect()),
-        ("evidence", evidence(event, file.as_deref())),
+        ("evidence", evidence(event, file.as_deref(), renamed.as_deref(), surroundings)),
     ];
+    let is_decision = decided.is_some();
     match (&event.command, decided) {
         // The answer to a question matters more than the tool that asked.
         (_, Some((_, members_of_decision))) => members.extend(members_of_decision),
-        (Some(command), None) => members.extend(of_command(command, result.as_deref())),
-        (None, None) if matches!(event.action_type, ActionType::Reasoning(_)) => {
-            members.push(("execution", Object::from_iter([("tool", event.tool.as_str())]).into()));
-        }
+        (Some(command), None) => members.extend(of_command(event, command, result.as_deref())),
         (None, None) => {}
     }
-    if event.decision.is_none() {
+    let execution = execution(event, model);
+    if !execution.is_empty() && !is_decision {
+        members.push(("execution", Object::from_iter(execution).into()));
+    }
+    if !is_decision {
+        members.extend(request(event, file.as_deref()).map(|request| ("request", request)));
+        members.extend(outcome_of(event).map(|outcome| ("result", outcome)));
         members.extend(result.map(|result| ("result_summary", result.into())));
+    }
+    if !event.tags.is_empty() {
+        members.push(("tags", event.tags.iter().copied().collect()));
+    }
+    if let Some(note) = &event.note {
+        let observation = Object::from_iter([
+            ("statement", shorten(note, RATIONALE_CHARS_MAX)),
+            ("confidence", "low".to_owned()),
+        ]);
+        members.push(("observations", vec![observation].into()));
     }
     for (key, text) in [("agent", &event.agent), ("timestamp", &event.at)] {
         members.extend(text.as_deref().map(|text| (key, text.into())));
     }
-    let edited = file.filter(|_| event.edits()).into_iter().chain(renamed).collect();
-    Built { members, rationale, edited, outputs: exchange.outputs }
+    let edited = file.into_iter().chain(renamed).filter(|_| event.edits() && event.happened()).collect();
+    Built { members, label, rationale, edited, outputs: exchange.outputs }
 }
 
 fn label(event: &ActionEvent, file: Option<&str>) -> String {
     let question = event.decision.as_ref().map(|decision| decision.question.as_str());
+    let part = event.part.as_ref().map(|part| part.label.as_str());
     let candidates = [
         question,
+        part,
         event.description.as_deref(),
-        file,
+        file.filter(|_| event.command.is_none()),
         event.command.as_deref(),
         event.query.as_deref(),
         Some(event.tool.as_str()),
@@ -192,17 +227,28 @@ fn label(event: &ActionEvent, file: Option<&str>) -> String {
     shorten(first.unwrap_or_else(|| event.action_type.as_str()), LABEL_CHARS_MAX)
 }
 
-fn evidence(event: &ActionEvent, file: Option<&str>) -> Value {
+fn evidence(
+    event: &ActionEvent,
+    file: Option<&str>,
+    renamed: Option<&str>,
+    surroundings: &Surroundings,
+) -> Value {
     let mut found = Vec::new();
-    if let Some(file) = file {
+    let mut add = |file: &str| {
         found.push(Object::from_iter([("type", Value::from(EvidenceType::FileRef)), ("ref", file.into())]));
+    };
+    // A file that was to be changed and was not is no evidence of a change; `request.path` names it.
+    if event.happened() || !event.edits() {
+        file.into_iter().chain(renamed).for_each(&mut add);
+        event.more_files.iter().for_each(|file| add(&relative(file, surroundings)));
     }
     if let Some(command) = event.command.as_deref().filter(|_| event.outcome.is_some()) {
         let mut output = Object::from_iter([
             ("type", Value::from(EvidenceType::CommandOutput)),
             ("ref", shorten(command, DETAIL_CHARS_MAX).into()),
         ]);
-        if let Some(code) = event.outcome.as_ref().and_then(|outcome| outcome.exit_code) {
+        let code = event.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+        if let Some(code) = code.filter(|_| event.owns_exit_code) {
             output = output.with("exit_code", code);
         }
         found.push(output);
@@ -210,30 +256,89 @@ fn evidence(event: &ActionEvent, file: Option<&str>) -> Value {
     found.into_iter().collect()
 }
 
-fn of_command(command: &str, result: Option<&str>) -> Members {
-    let execution = Object::from_iter([("tool", "shell"), ("determinism", "deterministic")]);
-    let mut members =
-        vec![("detail", Value::from(shorten(command, DETAIL_CHARS_MAX))), ("execution", execution.into())];
+/// The tool, what it cost and how long it took, as far as the log says.
+fn execution(event: &ActionEvent, model: Option<&str>) -> Members {
+    let mut members: Members = Vec::new();
+    if event.command.is_some() {
+        members.push(("tool", "shell".into()));
+        // The same files give the same answer; a test may still depend on more than files.
+        let looks = event.repeatable == Repeatable::Yes && event.action_type != ActivityType::RunTests.into();
+        members.extend(looks.then_some(("determinism", "deterministic".into())));
+    } else if matches!(event.action_type, ActionType::Reasoning(_))
+        || event.action_type == ActivityType::ToolCall.into()
+    {
+        members.push(("tool", event.tool.as_str().into()));
+    }
+    members.extend(event.method.map(|method| ("method", method.into())));
+    // A call of several parts took its time once.
+    let duration = event.outcome.as_ref().and_then(|outcome| outcome.duration_ms);
+    members
+        .extend(duration.filter(|_| event.part.is_none()).map(|duration| ("duration_ms", duration.into())));
+    members.extend(event.usage.iter().flat_map(super::usage::Usage::members));
+    let other = event.model.as_deref().filter(|found| model.is_some_and(|model| model != *found));
+    members.extend(other.map(|model| ("model", model.into())));
+    members
+}
+
+/// What was asked for, secrets removed.
+fn request(event: &ActionEvent, file: Option<&str>) -> Option<Value> {
+    let mut members: Members =
+        event.request.iter().map(|(key, value)| (*key, shorten_values(value, RATIONALE_CHARS_MAX))).collect();
+    let names_no_evidence = event.edits() && !event.happened();
+    members.extend(file.filter(|_| names_no_evidence).map(|file| ("path", file.into())));
+    (!members.is_empty()).then(|| Object::from_iter(members).into())
+}
+
+/// How the action ended, if the log shows it.
+fn outcome_of(event: &ActionEvent) -> Option<Value> {
+    let status = event.status?;
+    let mut members: Members = vec![("status", status.as_str().into())];
+    let outcome = event.outcome.as_ref();
+    let code = outcome.and_then(|outcome| outcome.exit_code).filter(|_| event.owns_exit_code);
+    members.extend(code.map(|code| ("exit_code", code.into())));
+    if !event.happened()
+        && let Some(outcome) = outcome.filter(|outcome| !outcome.text.trim().is_empty())
+    {
+        members.push(("error", shorten(&outcome.text, RATIONALE_CHARS_MAX).into()));
+    }
+    Some(Object::from_iter(members).into())
+}
+
+fn of_command(event: &ActionEvent, command: &str, result: Option<&str>) -> Members {
+    let mut members = vec![("detail", Value::from(shorten(command, DETAIL_CHARS_MAX)))];
     // A command that is not stored whole cannot be run again.
     if command.chars().count() > WHOLE_TEXT_CHARS_MAX {
         return members;
     }
-    let clean = super::redact::redact(command);
+    let clean = super::redact::redact(event.part.as_ref().map_or(command, |part| part.again.as_str()));
     let procedure = Object::from_iter([("kind", "command"), ("command", clean.as_str())]);
+    let (status, kind) = match event.repeatable {
+        Repeatable::Yes => ("reproducible", "tool_reexecution"),
+        Repeatable::Unknown => ("partially_reproducible", "tool_reexecution"),
+        Repeatable::No => ("not_reproducible", "not_reproducible"),
+    };
     let mut reproducibility = vec![
-        ("status", Value::from("reproducible")),
-        ("reproduction_kind", "tool_reexecution".into()),
+        ("status", Value::from(status)),
+        ("reproduction_kind", kind.into()),
         ("procedure", procedure.into()),
     ];
     let expected = result.map(|result| Object::from_iter([("result_summary", result)]));
     reproducibility.extend(expected.map(|expected| ("expected_output", expected.into())));
+    let limitation = match event.repeatable {
+        Repeatable::Yes => None,
+        Repeatable::Unknown => Some("nobody knows what else this command changes"),
+        Repeatable::No => Some("running it again would change something again"),
+    };
+    reproducibility.extend(limitation.map(|text| ("limitations", vec![text].into())));
     members.push(("reproducibility", Object::from_iter(reproducibility).into()));
     members
 }
 
 /// Describes a question to the user as a gateway: its options, the chosen one, and the answer in words.
 fn decided(decision: &Decision, event: &ActionEvent) -> (GatewayType, Members) {
-    let answer = event.outcome.as_ref().map_or("", |outcome| outcome.text.trim());
+    // A question that was refused or failed has no answer.
+    let answered = event.outcome.as_ref().filter(|outcome| !outcome.failed);
+    let answer = answered.map_or("", |outcome| outcome.text.trim());
     let is_chosen = |option: &String| !answer.is_empty() && answer.contains(option.as_str());
     let mut options: Vec<(&str, bool)> =
         decision.options.iter().map(|option| (option.as_str(), is_chosen(option))).collect();

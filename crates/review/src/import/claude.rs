@@ -5,7 +5,9 @@ use hence_canon::Value;
 use crate::vocabulary::{ActivityType, GatewayType};
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Decision, Ending, Event, Reading, Session, TaskStatus, ToolOutcome};
+use super::redact::holds_secret;
+use super::session::{ActionEvent, Decision, Ending, Event, Session, Status, TaskStatus, ToolOutcome};
+use super::usage::{Cost, Usage, millis_of_seconds};
 
 /// Tools that only steer the agent.
 #[rustfmt::skip]
@@ -16,36 +18,63 @@ const STEERING: &[&str] = &[
 /// The beginning of the message that the log has when the user stops the agent.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
+/// The words before what a user wrote when refusing a call.
+const REFUSED_WITH_WORDS: &str = "the user said:";
+
 /// Reads one row of a log.
 pub(super) fn row(session: &mut Session, row: &Value) {
     let word = |key: &str| row.text(key);
     Session::set_once(&mut session.id, word("sessionId"));
     Session::set_once(&mut session.started_at, word("timestamp"));
     Session::set_once(&mut session.working_directory, word("cwd"));
-    let content = row.get("message").and_then(|message| message.get("content")).unwrap_or(&Value::Null);
     // A log of a sub-agent alone is that agent's own session.
     let is_marked = row.flag("isSidechain");
     session.has_main_chain |= !is_marked && matches!(word("type"), Some("user" | "assistant"));
-    let is_side_chain = is_marked && session.has_main_chain;
-    let is_injected = ["isMeta", "isCompactSummary"].iter().any(|key| row.flag(key));
+    let agent = (is_marked && session.has_main_chain).then(|| sub_agent(session, row));
     match word("type") {
-        Some("user") => user(session, content, is_side_chain || is_injected),
-        Some("assistant") => {
-            let model = row.get("message").and_then(|message| message.get("model")).and_then(Value::as_str);
-            Session::set_once(&mut session.model, model);
-            let agent = is_side_chain.then(|| word("agentId").unwrap_or("sub-agent"));
-            assistant(session, content, agent, word("timestamp"));
+        Some("user") => user(session, row, agent.as_deref()),
+        Some("assistant") => assistant(session, row, agent.as_deref()),
+        // What the user writes while the agent works is queued.
+        Some("attachment") => {
+            let attachment = row.member("attachment");
+            if attachment.text("type") == Some("queued_command") && agent.is_none() {
+                session.directive(&block_text(attachment.member("prompt")), word("timestamp"));
+            }
         }
         _ => {}
     }
 }
 
-fn user(session: &mut Session, content: &Value, no_directive: bool) {
+/// Returns the name of the sub-agent that a row belongs to: its id, or else the chain of rows it is part of.
+fn sub_agent(session: &mut Session, row: &Value) -> String {
+    let known = row.text("parentUuid").and_then(|parent| session.chains.get(parent).cloned());
+    let name = row.text("agentId").map(str::to_owned).or(known).unwrap_or_else(|| {
+        let begins = row.text("uuid").is_some() && row.text("parentUuid").is_none();
+        let count = session.chains.values().collect::<std::collections::BTreeSet<_>>().len();
+        if begins && count > 0 { format!("sub-agent {}", count + 1) } else { "sub-agent".to_owned() }
+    });
+    if let Some(id) = row.text("uuid") {
+        session.chains.insert(id.to_owned(), name.clone());
+    }
+    name
+}
+
+fn user(session: &mut Session, row: &Value, agent: Option<&str>) {
+    let content = row.get("message").and_then(|message| message.get("content")).unwrap_or(&Value::Null);
+    let at = row.text("timestamp");
+    let is_injected =
+        ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"].iter().any(|key| row.flag(key));
     let message = |session: &mut Session, text: &str| {
-        if text.starts_with(INTERRUPTED) {
+        if let Some(agent) = agent {
+            // The first message of a sub-agent is the task it was given.
+            let task = session.prompts.get(text.trim()).cloned();
+            if let Some(task) = task {
+                session.delegated.entry(agent.to_owned()).or_insert(task);
+            }
+        } else if text.starts_with(INTERRUPTED) {
             session.ending = Ending::Interrupted;
-        } else if !no_directive {
-            session.directive(text);
+        } else if !is_injected {
+            session.directive(text, at);
         }
     };
     if let Some(text) = content.as_str() {
@@ -54,18 +83,43 @@ fn user(session: &mut Session, content: &Value, no_directive: bool) {
     for block in content.as_array().unwrap_or(&[]) {
         match block.text("type") {
             Some("text") => message(session, block.text("text").unwrap_or("")),
-            Some("tool_result") => {
-                let text = block_text(block.member("content"));
-                let failed = block.flag("is_error");
-                let outcome = ToolOutcome { failed, ..ToolOutcome::of_text(&text) };
-                session.outcome(block.text("tool_use_id").unwrap_or(""), outcome);
-            }
+            Some("tool_result") => result(session, row, block, agent),
             _ => {}
         }
     }
 }
 
-fn assistant(session: &mut Session, content: &Value, agent: Option<&str>, at: Option<&str>) {
+fn result(session: &mut Session, row: &Value, block: &Value, agent: Option<&str>) {
+    let text = block_text(block.member("content"));
+    let details = row.member("toolUseResult");
+    let mut outcome = ToolOutcome::of_text(&text).with_error(block.flag("is_error"));
+    if details.flag("interrupted") && !outcome.failed {
+        outcome.failed = true;
+        outcome.stopped = Some(Status::Cancelled);
+    }
+    let millis = |key: &str| details.get(key).and_then(Value::as_i64);
+    let millis = millis("durationMs").or_else(|| millis("totalDurationMs"));
+    outcome.duration_ms = millis.or_else(|| {
+        let seconds = details.get("durationSeconds").filter(|seconds| seconds.as_str().is_none())?;
+        millis_of_seconds(&seconds.to_string())
+    });
+    let words = text.split_once(REFUSED_WITH_WORDS).filter(|_| outcome.stopped == Some(Status::Refused));
+    let words = words.map(|(_, words)| words.trim().to_owned());
+    session.outcome(block.text("tool_use_id").unwrap_or(""), outcome);
+    if let (Some(words), None) = (words, agent) {
+        session.directive(&words, row.text("timestamp"));
+    }
+}
+
+fn assistant(session: &mut Session, row: &Value, agent: Option<&str>) {
+    let message = row.member("message");
+    let (id, model) = (message.text("id"), message.text("model").filter(|model| *model != "<synthetic>"));
+    if agent.is_none() {
+        Session::set_once(&mut session.model, model);
+    }
+    session.message(agent, id);
+    session.begin_counting();
+    let content = message.member("content");
     let blocks = content.as_array().unwrap_or(&[]);
     let is = |block: &Value, kind: &str| block.text("type") == Some(kind);
     let before: Vec<&Value> = blocks.iter().take_while(|block| !is(block, "tool_use")).collect();
@@ -75,20 +129,36 @@ fn assistant(session: &mut Session, content: &Value, agent: Option<&str>, at: Op
         texts.collect::<Vec<_>>().join("\n")
     };
     let reply = joined("text", "text");
-    session.reasoning(if reply.trim().is_empty() { joined("thinking", "thinking") } else { reply }.as_str());
+    if reply.trim().is_empty() {
+        session.thought(agent, &joined("thinking", "thinking"));
+    } else {
+        session.reasoning(agent, &reply);
+    }
     if let Some(text) = content.as_str() {
-        session.reasoning(text);
+        session.reasoning(agent, text);
     }
     for block in blocks.iter().filter(|block| is(block, "tool_use")) {
         let name = block.text("name").unwrap_or("");
         let input = block.member("input");
-        let call = block.text("id");
         if !plan(session, name, input) && !STEERING.contains(&name) {
             let mut event = tool(name, input);
+            if event.action_type == ActivityType::DecomposeTask.into()
+                && let (Some(prompt), Some(task)) = (input.text("prompt"), &event.description)
+            {
+                session.prompts.insert(prompt.trim().to_owned(), task.clone());
+            }
             event.agent = agent.map(str::to_owned);
-            event.at = at.map(str::to_owned);
-            session.action(event, call);
+            event.at = row.text("timestamp").map(str::to_owned);
+            event.model = model.map(str::to_owned);
+            session.action(event, block.text("id"));
         }
+    }
+    let mut usage = Usage::of(message.member("usage"));
+    if let Some(cost) = row.get("costUSD").and_then(Cost::of) {
+        usage.get_or_insert_default().cost = Some(cost);
+    }
+    if let Some(usage) = usage {
+        session.used(id, usage);
     }
 }
 
@@ -118,7 +188,7 @@ fn plan(session: &mut Session, name: &str, input: &Value) -> bool {
 fn tool(name: &str, input: &Value) -> ActionEvent {
     let word = |key: &str| input.text(key);
     if let ("Bash", Some(command)) = (name, word("command")) {
-        let mut event = ActionEvent::of_command(name, command, Reading::Plain);
+        let mut event = ActionEvent::of_command(name, command);
         event.description = word("description").map(str::to_owned);
         return event;
     }
@@ -134,13 +204,31 @@ fn tool(name: &str, input: &Value) -> ActionEvent {
         "WebSearch" => ActivityType::SearchWeb,
         "WebFetch" => ActivityType::ReadDocumentation,
         "Task" | "Agent" => ActivityType::DecomposeTask,
-        _ => ActivityType::RunCommand,
+        "Bash" | "PowerShell" => ActivityType::RunCommand,
+        _ => ActivityType::ToolCall,
     };
-    let mut event = ActionEvent::new(activity, name);
+    let mut event = match activity {
+        ActivityType::ToolCall => ActionEvent::of_unknown_tool(name, input),
+        activity => ActionEvent::new(activity, name),
+    };
     event.file = input.first_text(&["file_path", "notebook_path"]).map(str::to_owned);
     event.description = word("description").map(str::to_owned);
     event.query = input.first_text(&["pattern", "query", "url", "path", "prompt"]).map(str::to_owned);
+    event.contains_secret = written(name, input);
     event
+}
+
+/// Returns whether the text that an edit writes holds a secret. Only a whole file can be said to hold none.
+fn written(name: &str, input: &Value) -> Option<bool> {
+    match name {
+        "Write" => input.text("content").map(holds_secret),
+        "Edit" | "MultiEdit" | "NotebookEdit" => {
+            let edits = input.list("edits").iter().filter_map(|edit| edit.text("new_string"));
+            let texts = input.first_text(&["new_string", "new_source"]).into_iter().chain(edits);
+            texts.into_iter().any(holds_secret).then_some(true)
+        }
+        _ => None,
+    }
 }
 
 fn question(name: &str, input: &Value) -> ActionEvent {

@@ -2,10 +2,14 @@
 
 use hence_canon::{Value, parse};
 
+use crate::shell::{Script, Stage};
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Ending, Reading, Session, ToolOutcome};
+use super::redact::holds_secret;
+use super::session::{ActionEvent, Ending, Session, ToolOutcome};
+use super::text::shell_word;
+use super::usage::{Usage, millis_of_seconds};
 
 /// Reads one row of a log.
 pub(super) fn row(session: &mut Session, row: &Value) {
@@ -27,7 +31,11 @@ pub(super) fn row(session: &mut Session, row: &Value) {
             Session::set_once(&mut session.working_directory, text("cwd"));
         }
         "response_item" => item(session, payload, word("timestamp")),
-        // Event messages repeat the items, except for the end of a turn.
+        // Event messages repeat the items, except for the end of a turn and the tokens.
+        "event_msg" if text("type") == Some("token_count") => {
+            let usage = payload.member("info").get("last_token_usage").and_then(Usage::of);
+            usage.into_iter().for_each(|usage| session.used_since(usage));
+        }
         "event_msg" if text("type") == Some("turn_aborted") => session.ending = Ending::Interrupted,
         "event_msg" if text("type") == Some("error") => session.ending = Ending::Aborted,
         _ => {}
@@ -41,12 +49,12 @@ fn item(session: &mut Session, item: &Value, at: Option<&str>) {
         Some("message") => {
             let text = block_text(item.member("content"));
             match word("role") {
-                Some("user") if !is_injected(&text) => session.directive(&text),
-                Some("assistant") => session.reasoning(&text),
+                Some("user") => session.directive(&text, at),
+                Some("assistant") => session.reasoning(None, &text),
                 _ => {}
             }
         }
-        Some("reasoning") => session.reasoning(&block_text(item.member("summary"))),
+        Some("reasoning") => session.thought(None, &block_text(item.member("summary"))),
         Some("function_call") => {
             let arguments = parse(word("arguments").unwrap_or("").as_bytes()).unwrap_or_default();
             called(session, word("name").unwrap_or(""), &arguments, call, at);
@@ -73,21 +81,6 @@ fn item(session: &mut Session, item: &Value, at: Option<&str>) {
     }
 }
 
-/// Returns whether a message is context added by the program, which begins with a tag.
-fn is_injected(text: &str) -> bool {
-    let text = text.trim_start();
-    [
-        "<environment_context",
-        "<user_instructions",
-        "<permissions",
-        "<turn_aborted",
-        "<INSTRUCTIONS",
-        "# AGENTS.md",
-    ]
-    .iter()
-    .any(|tag| text.starts_with(tag))
-}
-
 fn called(session: &mut Session, name: &str, arguments: &Value, call: Option<&str>, at: Option<&str>) {
     if name == "update_plan" {
         return session.whole_plan(arguments.list("plan"), &["step"]);
@@ -96,10 +89,9 @@ fn called(session: &mut Session, name: &str, arguments: &Value, call: Option<&st
     for event in &mut events {
         event.at = at.map(str::to_owned);
     }
-    // A patch can touch several files; its result belongs to the last of them.
-    let last = events.len().saturating_sub(1);
-    for (index, event) in events.into_iter().enumerate() {
-        session.action(event, call.filter(|_| index == last));
+    // A patch can touch several files; its result is that of each.
+    for event in events {
+        session.action(event, call);
     }
 }
 
@@ -108,9 +100,13 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
     let command = command_of(arguments);
     match (name, command) {
         ("apply_patch", _) => patch(arguments.as_str().or_else(|| word("input")).unwrap_or("")),
-        (_, Some(command)) if command.contains("*** Begin Patch") => patch(&command),
-        ("shell" | "exec_command" | "shell_command" | "local_shell", Some(command)) => {
-            vec![ActionEvent::of_command(name, &command, Reading::Close)]
+        ("shell" | "exec_command" | "shell_command" | "local_shell" | "container.exec", Some(command)) => {
+            if let Some(text) = patch_in(&command) {
+                return patch(&text);
+            }
+            let mut event = ActionEvent::of_command(name, &command);
+            event.folder = arguments.first_text(&["workdir", "working_directory", "cwd"]).map(str::to_owned);
+            vec![event]
         }
         ("view_image" | "read" | "read_file", _) => {
             let mut event = ActionEvent::new(ActivityType::ReadFile, name);
@@ -122,7 +118,7 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
             event.description = word("message").or_else(|| word("prompt")).map(str::to_owned);
             vec![event]
         }
-        _ => vec![ActionEvent::new(ActivityType::RunCommand, name)],
+        _ => vec![ActionEvent::of_unknown_tool(name, arguments)],
     }
 }
 
@@ -133,9 +129,30 @@ fn command_of(arguments: &Value) -> Option<String> {
         return Some(text.to_owned());
     }
     let words: Vec<&str> = command.as_array()?.iter().filter_map(Value::as_str).collect();
+    let is_shell = |program: &str| matches!(program.rsplit('/').next(), Some("bash" | "sh" | "zsh"));
     Some(match words.as_slice() {
-        ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", "-lc" | "-c", script] => (*script).to_owned(),
-        words => words.join(" "),
+        [shell, option, script] if is_shell(shell) && option.starts_with('-') && option.contains('c') => {
+            (*script).to_owned()
+        }
+        // The words have been split already: what they hold is no syntax.
+        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+    })
+}
+
+/// Returns the patch that a command line applies with Codex's own command.
+fn patch_in(line: &str) -> Option<String> {
+    if !line.contains("*** Begin Patch") {
+        return None;
+    }
+    let script = Script::read(line);
+    script.items.iter().flat_map(|item| &item.stages).find_map(|stage| match stage {
+        Stage::Command(command) => {
+            let program = command.words.first()?;
+            matches!(program.text.as_str(), "apply_patch" | "applypatch").then_some(())?;
+            let body = command.redirects.iter().find_map(|redirect| redirect.body.clone());
+            body.or_else(|| command.words.get(1).map(|word| word.text.clone()))
+        }
+        Stage::Group(..) => None,
     })
 }
 
@@ -158,6 +175,16 @@ fn patch(text: &str) -> Vec<ActionEvent> {
             event.action_type = ActivityType::RenameFile.into();
             event.description = Some(format!("{} → {}", event.file.as_deref().unwrap_or(""), path.trim()));
             event.renamed_to = Some(path.trim().to_owned()).filter(|path| !path.is_empty());
+        } else if let (Some(added), Some(event)) = (line.strip_prefix('+'), events.last_mut()) {
+            // Only a file that the patch makes is there as a whole.
+            let is_new = event.action_type == ActivityType::CreateFile.into();
+            match holds_secret(added) {
+                true => event.contains_secret = Some(true),
+                false if is_new => {
+                    event.contains_secret.get_or_insert(false);
+                }
+                false => {}
+            }
         }
     }
     if events.is_empty() {
@@ -180,10 +207,37 @@ fn outcome(output: &Value) -> ToolOutcome {
         }
         other => block_text(other),
     };
-    let metadata =
-        value.get("metadata").and_then(|metadata| metadata.get("exit_code")).and_then(Value::as_i64);
-    let outcome = ToolOutcome::of_text(&text);
-    let exit_code = metadata.or(outcome.exit_code);
+    let metadata = value.member("metadata");
+    let mut outcome = ToolOutcome::of_text(&text);
+    outcome.exit_code = metadata.get("exit_code").and_then(Value::as_i64).or(outcome.exit_code);
+    let seconds = metadata.get("duration_seconds").map(ToString::to_string);
+    outcome.duration_ms = seconds.and_then(|seconds| millis_of_seconds(&seconds)).or(outcome.duration_ms);
     let refused = value.get("success").and_then(Value::as_bool) == Some(false);
-    ToolOutcome { failed: refused || exit_code.is_some_and(|code| code != 0), exit_code, ..outcome }
+    // Without an exit code, the words of the program itself say that nothing ran.
+    let begins = |words: &&str| text.trim_start().starts_with(*words);
+    let failed = match outcome.exit_code {
+        Some(code) => code != 0,
+        None => NOT_RUN.iter().any(begins),
+    };
+    outcome.with_error(refused || failed)
 }
+
+/// Beginnings of outputs of calls that did not run, or did not change anything.
+const NOT_RUN: &[&str] = &[
+    "apply_patch verification failed",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "rejected by user",
+    "aborted by user",
+    "aborted",
+    "command rejected by user",
+    "failed to parse function arguments",
+    "failed to parse exec arguments",
+    "unsupported call",
+    "unsupported custom tool call",
+    "execution error",
+    "exec_command failed",
+    "Failed to apply patch",
+    "failed in sandbox",
+    "user cancelled",
+];

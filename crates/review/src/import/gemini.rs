@@ -7,7 +7,9 @@ use hence_canon::Value;
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Ending, Reading, Session, ToolOutcome};
+use super::redact::holds_secret;
+use super::session::{ActionEvent, Ending, Session, Status, ToolOutcome};
+use super::usage::Usage;
 use super::{Format, ImportError};
 
 pub(super) fn read(document: &Value) -> Result<Session, ImportError> {
@@ -22,7 +24,7 @@ pub(super) fn read(document: &Value) -> Result<Session, ImportError> {
         let word = |key: &str| message.text(key);
         let content = block_text(message.member("content"));
         match word("type") {
-            Some("user") => session.directive(&content),
+            Some("user") => session.directive(&content, word("timestamp")),
             Some("gemini") => {
                 Session::set_once(&mut session.model, word("model"));
                 answer(&mut session, message, &content);
@@ -40,8 +42,11 @@ fn answer(session: &mut Session, message: &Value, content: &str) {
         thought.get("description").or_else(|| thought.get("subject"))?.as_str().map(str::to_owned)
     };
     let thoughts: Vec<String> = thoughts.iter().filter_map(thought).collect();
-    session
-        .reasoning(if content.trim().is_empty() { thoughts.join("\n") } else { content.to_owned() }.as_str());
+    // The text of a message explains the calls of that message alone.
+    session.forget(None);
+    session.begin_counting();
+    session.thought(None, &thoughts.join("\n"));
+    session.reasoning(None, content);
     for call in message.list("toolCalls") {
         let name = call.text("name").unwrap_or("");
         let arguments = call.member("args");
@@ -51,16 +56,21 @@ fn answer(session: &mut Session, message: &Value, content: &str) {
         }
         let mut event = tool(name, arguments);
         event.at = call.text("timestamp").map(str::to_owned);
+        event.model = message.text("model").map(str::to_owned);
         event.outcome = Some(outcome(call));
         session.action(event, None);
+    }
+    if let Some(usage) = Usage::of(message.member("tokens")) {
+        session.used(None, usage);
     }
 }
 
 fn tool(name: &str, arguments: &Value) -> ActionEvent {
     let word = |keys: &[&str]| arguments.first_text(keys).map(str::to_owned);
     if let ("run_shell_command", Some(command)) = (name, word(&["command"])) {
-        let mut event = ActionEvent::of_command(name, &command, Reading::Close);
+        let mut event = ActionEvent::of_command(name, &command);
         event.description = word(&["description"]);
+        event.folder = word(&["dir_path", "directory"]);
         return event;
     }
     let kind = match name {
@@ -71,22 +81,45 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
         "search_file_content" | "grep" => ActivityType::SearchCode,
         "google_web_search" => ActivityType::SearchWeb,
         "web_fetch" => ActivityType::ReadDocumentation,
-        _ => ActivityType::RunCommand,
+        "run_shell_command" => ActivityType::RunCommand,
+        _ => ActivityType::ToolCall,
     };
-    let mut event = ActionEvent::new(kind, name);
+    let mut event = match kind {
+        ActivityType::ToolCall => ActionEvent::of_unknown_tool(name, arguments),
+        kind => ActionEvent::new(kind, name),
+    };
+    event.contains_secret = match name {
+        "write_file" => arguments.text("content").map(holds_secret),
+        "replace" => arguments.text("new_string").filter(|text| holds_secret(text)).map(|_| true),
+        _ => None,
+    };
     event.file = word(&["file_path", "absolute_path"]);
     event.query = word(&["pattern", "query", "path", "prompt", "url"]);
     event
 }
 
 fn outcome(call: &Value) -> ToolOutcome {
+    let response = result_text(call.member("result"));
     let text = match call.text("resultDisplay") {
         Some(text) => text.into(),
-        None => result_text(call.member("result")),
+        None => response.clone(),
     };
-    let status = call.text("status");
-    let failed = matches!(status, Some("error" | "cancelled"));
-    ToolOutcome { failed, ..ToolOutcome::of_text(&text) }
+    let mut outcome = ToolOutcome::of_text(&text);
+    // The shell tool writes the exit code after the output, and reports success whatever it is.
+    let code =
+        response.lines().rev().find_map(|line| line.trim().strip_prefix("Exit Code: ")?.trim().parse().ok());
+    outcome.exit_code = code.or(outcome.exit_code);
+    match call.text("status") {
+        Some("cancelled" | "canceled") => {
+            outcome.failed = true;
+            outcome.stopped = Some(Status::Cancelled);
+            outcome
+        }
+        status => {
+            let failed = status == Some("error") || outcome.exit_code.is_some_and(|code| code != 0);
+            outcome.with_error(failed)
+        }
+    }
 }
 
 /// Returns the text of a result, which is a text or a list of function responses.

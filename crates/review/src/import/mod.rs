@@ -11,9 +11,12 @@ mod artifacts;
 mod build;
 mod claude;
 mod codex;
+mod command;
 mod detect;
+mod expand;
 mod gemini;
 mod importer;
+mod instruction;
 mod json;
 mod langfuse;
 mod lines;
@@ -25,6 +28,7 @@ mod session;
 mod span;
 mod text;
 mod units;
+mod usage;
 
 use hence_canon::{ParseError, Value};
 

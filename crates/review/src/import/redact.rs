@@ -42,6 +42,11 @@ pub(super) fn redact(text: &str) -> String {
     clean
 }
 
+/// Returns whether a text holds something that would be replaced.
+pub(super) fn holds_secret(text: &str) -> bool {
+    redact(text) != text
+}
+
 /// Redacts a text word by word.
 #[derive(Default)]
 pub(super) struct Redactor {

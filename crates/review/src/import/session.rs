@@ -1,4 +1,4 @@
-//! A session of any agent, and the meaning of the commands in it.
+//! A session of any agent, filled by the adapters row by row.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,12 @@ use hence_canon::Value;
 
 use crate::vocabulary::{ActionType, ActivityType};
 
+use super::command::Signs;
+use super::expand;
+use super::instruction;
 use super::json::JsonExt;
 use super::text::collapse_to;
+use super::usage::Usage;
 
 /// The characters stored of a result or a rationale: a little more than a trace ever shows.
 const TEXT_CHARS_MAX: usize = 600;
@@ -18,7 +22,7 @@ pub(super) const WHOLE_TEXT_CHARS_MAX: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub(super) enum Event {
     /// The user asked for something.
-    Directive(String),
+    Directive { text: String, at: Option<String> },
     /// The agent noted a task.
     TaskCreated(String),
     /// The agent changed the status of a task, named by its number from 1.
@@ -47,6 +51,29 @@ impl TaskStatus {
     }
 }
 
+hence_canon::words! {
+    /// How an action ended, as the trace writes it.
+    pub(super) enum Status {
+        Completed = "completed",
+        Failed = "failed",
+        /// Somebody or some rule did not let it happen.
+        Refused = "refused",
+        /// It was stopped before its end.
+        Cancelled = "cancelled",
+        /// It ran, or may have run, and the log does not show how it ended.
+        Unknown = "unknown",
+    }
+}
+
+/// Whether running a command again can show the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Repeatable {
+    /// It only looks or checks.
+    Yes,
+    No,
+    Unknown,
+}
+
 /// One action of the agent.
 #[derive(Clone, Debug)]
 pub(super) struct ActionEvent {
@@ -58,13 +85,41 @@ pub(super) struct ActionEvent {
     pub(super) file: Option<String>,
     /// The file it became, when it was moved.
     pub(super) renamed_to: Option<String>,
+    /// More files it looked at.
+    pub(super) more_files: Vec<String>,
     pub(super) command: Option<String>,
+    /// The folder the command ran in, as the log names it.
+    pub(super) folder: Option<String>,
     pub(super) query: Option<String>,
     pub(super) decision: Option<Decision>,
     pub(super) outcome: Option<ToolOutcome>,
     /// The name of the sub-agent that acted.
     pub(super) agent: Option<String>,
     pub(super) at: Option<String>,
+    /// The arguments of the tool, or the program and its arguments.
+    pub(super) request: Vec<(&'static str, Value)>,
+    pub(super) tags: Vec<&'static str>,
+    /// The word for a command that has no action type of its own.
+    pub(super) method: Option<&'static str>,
+    pub(super) status: Option<Status>,
+    /// Whether the exit code of the call is that of this action.
+    pub(super) owns_exit_code: bool,
+    pub(super) repeatable: Repeatable,
+    /// The text of one command of a line of several, and the command that would run it again.
+    pub(super) part: Option<PartText>,
+    /// What the log does not show about it.
+    pub(super) note: Option<String>,
+    /// Whether the text it wrote holds a secret; `None` when the log does not have the text.
+    pub(super) contains_secret: Option<bool>,
+    pub(super) usage: Option<Usage>,
+    pub(super) model: Option<String>,
+}
+
+/// One command of a line of several.
+#[derive(Clone, Debug)]
+pub(super) struct PartText {
+    pub(super) label: String,
+    pub(super) again: String,
 }
 
 /// A question to the user.
@@ -78,14 +133,88 @@ pub(super) struct Decision {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolOutcome {
     pub(super) text: String,
+    /// Whether the tool reported an error, or did not run.
     pub(super) failed: bool,
+    /// Why it did not run or did not end: [`Status::Refused`] or [`Status::Cancelled`].
+    pub(super) stopped: Option<Status>,
     pub(super) exit_code: Option<i64>,
+    pub(super) duration_ms: Option<i64>,
+    pub(super) signs: Signs,
 }
 
 impl ToolOutcome {
     /// Reads the text of a result: the part a trace can show, and the exit code in it.
     pub(super) fn of_text(text: &str) -> Self {
-        Self { text: collapse_to(text, TEXT_CHARS_MAX), failed: false, exit_code: exit_code(text) }
+        Self {
+            text: collapse_to(text, TEXT_CHARS_MAX),
+            exit_code: exit_code(text),
+            duration_ms: wall_time(text),
+            signs: Signs::of(text),
+            ..Self::default()
+        }
+    }
+
+    /// Adds whether the tool reported an error; texts that programs write for refusals then count as such.
+    pub(super) fn with_error(mut self, failed: bool) -> Self {
+        self.stopped = if failed { stopped(&self.text) } else { None };
+        self.failed = failed;
+        self
+    }
+
+    /// Returns how the action ended, if all of the call was that action.
+    pub(super) fn status(&self) -> Status {
+        match self.stopped {
+            Some(stopped) => stopped,
+            None if self.failed => Status::Failed,
+            None => Status::Completed,
+        }
+    }
+}
+
+/// Texts of results of calls that the user or a rule did not allow.
+const REFUSED: &[&str] = &[
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "User rejected tool use",
+    "Permission to use ",
+    "Claude requested permissions to ",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "rejected by user",
+    "command rejected by user",
+    "User denied",
+    "user denied",
+    "Tool execution denied",
+    "Operation blocked by hook",
+    "PreToolUse:",
+    "This command requires approval",
+];
+
+/// Texts of results of calls that were stopped.
+const CANCELLED: &[&str] = &[
+    "[Request interrupted by user",
+    "aborted by user",
+    "Operation aborted",
+    "Command aborted",
+    "Request was aborted",
+    "User cancelled",
+    "User canceled",
+    "[Operation Cancelled]",
+    "Error: The user cancelled",
+    "Interrupted by user",
+    "command aborted by user",
+];
+
+/// Returns whether the beginning of a failed result says that the call was refused or cancelled.
+fn stopped(text: &str) -> Option<Status> {
+    let beginning: String = text.chars().take(200).collect();
+    let begins = |words: &&&str| beginning.trim_start_matches(['"', '<', '(']).starts_with(**words);
+    if REFUSED.iter().any(|words| begins(&words)) {
+        Some(Status::Refused)
+    } else if CANCELLED.iter().any(|words| begins(&words)) {
+        Some(Status::Cancelled)
+    } else {
+        None
     }
 }
 
@@ -98,19 +227,39 @@ impl ActionEvent {
             description: None,
             file: None,
             renamed_to: None,
+            more_files: Vec::new(),
             command: None,
+            folder: None,
             query: None,
             decision: None,
             outcome: None,
             agent: None,
             at: None,
+            request: Vec::new(),
+            tags: Vec::new(),
+            method: None,
+            status: None,
+            owns_exit_code: true,
+            repeatable: Repeatable::Unknown,
+            part: None,
+            note: None,
+            contains_secret: None,
+            usage: None,
+            model: None,
         }
     }
 
-    /// Makes an action that ran a command, of the type the command implies.
-    pub(super) fn of_command(tool: &str, command: &str, reading: Reading) -> Self {
-        let mut event = Self::new(type_of(command, reading), tool);
+    /// Makes an action that ran a command; what the command did is read when its result is known.
+    pub(super) fn of_command(tool: &str, command: &str) -> Self {
+        let mut event = Self::new(ActivityType::RunCommand, tool);
         event.command = Some(command.chars().take(WHOLE_TEXT_CHARS_MAX + 1).collect());
+        event
+    }
+
+    /// Makes a call of a tool that no list knows, with its arguments.
+    pub(super) fn of_unknown_tool(tool: &str, arguments: &Value) -> Self {
+        let mut event = Self::new(ActivityType::ToolCall, tool);
+        event.request = vec![("tool", tool.into()), ("arguments", arguments.clone())];
         event
     }
 
@@ -125,6 +274,11 @@ impl ActionEvent {
             )
         )
     }
+
+    /// Returns whether the action had its effect, as far as the log shows.
+    pub(super) fn happened(&self) -> bool {
+        !matches!(self.status, Some(Status::Failed | Status::Refused | Status::Cancelled))
+    }
 }
 
 /// The end of a session.
@@ -136,6 +290,17 @@ pub(super) enum Ending {
     Interrupted,
     /// It ended with an error.
     Aborted,
+}
+
+/// The text one agent wrote last, which explains the calls it makes with it.
+#[derive(Default)]
+struct Voice {
+    text: Option<String>,
+    is_thought: bool,
+    /// The id of the message, if the log has one.
+    message: Option<String>,
+    /// Whether a result came after the text, so that it explains no further call.
+    answered: bool,
 }
 
 /// A session under construction, filled by the adapters.
@@ -150,9 +315,22 @@ pub(super) struct Session {
     pub(super) ending: Ending,
     /// Whether the log has a message of the main agent.
     pub(super) has_main_chain: bool,
+    /// The tokens and the cost of all messages.
+    pub(super) total: Usage,
+    /// The sub-agents, by the ids of their rows.
+    pub(super) chains: BTreeMap<String, String>,
+    /// The descriptions of tasks given to sub-agents, by prompt.
+    pub(super) prompts: BTreeMap<String, String>,
+    /// The tasks of sub-agents, by agent.
+    pub(super) delegated: BTreeMap<String, String>,
     /// Whether the user has asked for something.
     begun: bool,
-    calls: BTreeMap<String, usize>,
+    voices: BTreeMap<Option<String>, Voice>,
+    calls: BTreeMap<String, Vec<usize>>,
+    /// What each message used, and the place of its first action.
+    messages: BTreeMap<String, (Usage, Option<usize>)>,
+    /// The place of the first action since tokens were last counted.
+    uncounted: Option<usize>,
     /// The entries of a plan that is always written whole, with their numbers from 1.
     plan: BTreeMap<String, usize>,
 }
@@ -164,46 +342,117 @@ impl Session {
         }
     }
 
-    pub(super) fn directive(&mut self, text: &str) {
-        if !text.trim().is_empty() {
-            let is_first = !std::mem::replace(&mut self.begun, true);
-            let text = text.trim();
-            let text = if is_first {
-                text.chars().take(WHOLE_TEXT_CHARS_MAX).collect()
-            } else {
-                collapse_to(text, TEXT_CHARS_MAX)
-            };
-            self.events.push(Event::Directive(text));
-            self.ending = Ending::Completed;
-        }
+    /// Adds what the user wrote; what the program added to it, or wrote in its place, is left out.
+    pub(super) fn directive(&mut self, text: &str, at: Option<&str>) {
+        let Some(text) = instruction::written_by_user(text) else { return };
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        let text = if is_first {
+            text.chars().take(WHOLE_TEXT_CHARS_MAX).collect()
+        } else {
+            collapse_to(&text, TEXT_CHARS_MAX)
+        };
+        self.events.push(Event::Directive { text, at: at.map(str::to_owned) });
+        self.ending = Ending::Completed;
+        self.voices.clear();
     }
 
-    pub(super) fn reasoning(&mut self, text: &str) {
-        if !text.trim().is_empty() {
-            self.last_reasoning = Some(collapse_to(text, TEXT_CHARS_MAX));
+    /// Begins a message of an agent. A text explains calls of its own message, and of the next one if no result and no
+    /// user came between.
+    pub(super) fn message(&mut self, agent: Option<&str>, message: Option<&str>) {
+        let voice = self.voices.entry(agent.map(str::to_owned)).or_default();
+        let is_same = message.is_some() && voice.message.as_deref() == message;
+        if !is_same && voice.answered {
+            *voice = Voice::default();
         }
+        voice.message = message.map(str::to_owned);
+        voice.answered = false;
     }
 
-    /// Adds an action with the reasoning before it; `call` is how its result will name it.
+    /// Forgets what an agent wrote, which explains no further call.
+    pub(super) fn forget(&mut self, agent: Option<&str>) {
+        self.voices.remove(&agent.map(str::to_owned));
+    }
+
+    /// Adds a text that the agent wrote for the user.
+    pub(super) fn reasoning(&mut self, agent: Option<&str>, text: &str) {
+        self.heard(agent, text, false);
+    }
+
+    /// Adds a text that the agent wrote for itself.
+    pub(super) fn thought(&mut self, agent: Option<&str>, text: &str) {
+        self.heard(agent, text, true);
+    }
+
+    fn heard(&mut self, agent: Option<&str>, text: &str, is_thought: bool) {
+        if text.trim().is_empty() {
+            return;
+        }
+        let text = collapse_to(text, TEXT_CHARS_MAX);
+        if agent.is_none() {
+            self.last_reasoning = Some(text.clone());
+        }
+        let voice = self.voices.entry(agent.map(str::to_owned)).or_default();
+        let keeps = is_thought && !voice.is_thought && voice.text.is_some() && !voice.answered;
+        if !keeps {
+            voice.text = Some(text);
+            voice.is_thought = is_thought;
+        }
+        voice.answered = false;
+    }
+
+    /// Adds an action with the text that its agent wrote for it; `call` is how its result will name it.
     pub(super) fn action(&mut self, mut event: ActionEvent, call: Option<&str>) {
-        event.rationale = event.rationale.or_else(|| self.last_reasoning.clone());
+        let voice = self.voices.get(&event.agent).filter(|voice| !voice.answered);
+        event.rationale = event.rationale.or_else(|| voice?.text.clone());
+        let message = voice.and_then(|voice| voice.message.clone());
         event.description = event.description.map(|text| collapse_to(&text, TEXT_CHARS_MAX));
         event.query = event.query.map(|text| collapse_to(&text, TEXT_CHARS_MAX));
         // A path or a command that is blank names nothing.
         event.file = event.file.filter(|file| !file.trim().is_empty());
         event.command = event.command.filter(|command| !command.trim().is_empty());
+        let place = self.events.len();
         if let Some(call) = call {
-            self.calls.insert(call.to_owned(), self.events.len());
+            self.calls.entry(call.to_owned()).or_default().push(place);
         }
+        if let Some(message) = message {
+            self.messages.entry(message).or_default().1.get_or_insert(place);
+        }
+        self.uncounted.get_or_insert(place);
         self.events.push(Event::Action(Box::new(event)));
     }
 
-    /// Adds a result to its call.
+    /// Adds a result to its call, and to each action that the call became.
     pub(super) fn outcome(&mut self, call: &str, outcome: ToolOutcome) {
-        let place = self.calls.get(call).copied();
-        if let Some(Event::Action(event)) = place.and_then(|place| self.events.get_mut(place)) {
-            event.outcome = Some(outcome);
+        for place in self.calls.get(call).into_iter().flatten() {
+            if let Some(Event::Action(event)) = self.events.get_mut(*place) {
+                if let Some(voice) = self.voices.get_mut(&event.agent) {
+                    voice.answered = true;
+                }
+                event.outcome = Some(outcome.clone());
+            }
         }
+    }
+
+    /// Notes what a message used. A log may repeat it on every row of the message; the largest counts.
+    pub(super) fn used(&mut self, message: Option<&str>, usage: Usage) {
+        match message {
+            Some(message) => self.messages.entry(message.to_owned()).or_default().0.raise_to(&usage),
+            None => self.used_since(usage),
+        }
+    }
+
+    /// Notes what was used since the last such note; it is that of the first action since then.
+    pub(super) fn used_since(&mut self, usage: Usage) {
+        self.total.add(&usage);
+        let place = self.uncounted.take();
+        if let Some(Event::Action(event)) = place.and_then(|place| self.events.get_mut(place)) {
+            event.usage.get_or_insert_default().add(&usage);
+        }
+    }
+
+    /// Forgets which actions have not been counted.
+    pub(super) fn begin_counting(&mut self) {
+        self.uncounted = None;
     }
 
     /// Reads a plan that the agent always writes whole: new entries are created, the others moved. The first of the
@@ -228,7 +477,7 @@ impl Session {
         }
     }
 
-    /// Marks the session as interrupted when its last action has no result.
+    /// Ends the session: marks it as interrupted when its last action has no result, and reads what its commands did.
     pub(super) fn close(mut self) -> Self {
         let last = self.events.iter().rev().find_map(|event| match event {
             Event::Action(action) => Some(action),
@@ -240,57 +489,51 @@ impl Session {
         {
             self.ending = Ending::Interrupted;
         }
+        for (usage, place) in std::mem::take(&mut self.messages).into_values() {
+            self.total.add(&usage);
+            if let Some(Event::Action(event)) = place.and_then(|place| self.events.get_mut(place)) {
+                event.usage.get_or_insert_default().add(&usage);
+            }
+        }
+        let folder = self.working_directory.clone();
+        let events = std::mem::take(&mut self.events);
+        for event in events {
+            match event {
+                Event::Action(action) => {
+                    let actions = expand::actions(*action, folder.as_deref());
+                    self.events.extend(actions.into_iter().map(|action| Event::Action(Box::new(action))));
+                }
+                other => self.events.push(other),
+            }
+        }
         self
     }
 }
 
-/// Parts of a command line that run tests, for the logs of all agents.
-const TESTS: &[&str] = &["pytest", "npm test", "go test", "cargo test", "unittest"];
-/// More such parts, for the logs of agents whose commands are read more closely.
-#[rustfmt::skip]
-const MORE_TESTS: &[&str] = &[
-    "vitest", "jest", "npm run test", "yarn test", "pnpm test", "cargo nextest", "mvn test", "gradle test",
-    "gradlew test", "dotnet test", "make test", "make check", "ctest", "rspec", "phpunit", "tox",
-];
+/// The lines at the beginning of an output in which tools write about the run itself.
+const HEADER_LINES: usize = 8;
 
-/// The test runners that are recognised in a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reading {
-    /// Those common to all agents.
-    Plain,
-    /// Those, and `vitest`.
-    WithVitest,
-    /// All known ones.
-    Close,
+/// Returns the lines in which a tool writes about the run, which come before the output itself.
+fn header(output: &str) -> impl Iterator<Item = &str> {
+    output.lines().take(HEADER_LINES).map(str::trim).take_while(|line| *line != "Output:")
 }
 
-/// Returns the type of action of a command line.
-fn type_of(command: &str, reading: Reading) -> ActivityType {
-    let has = |words: &[&str]| words.iter().any(|word| command.contains(word));
-    if command.contains("git commit") {
-        ActivityType::GitCommit
-    } else if command.contains("git diff") {
-        ActivityType::GitDiff
-    } else if command.contains("git status") {
-        ActivityType::GitStatus
-    } else if has(TESTS)
-        || (reading == Reading::WithVitest && command.contains("vitest"))
-        || (reading == Reading::Close && has(MORE_TESTS))
-    {
-        ActivityType::RunTests
-    } else {
-        ActivityType::RunCommand
-    }
+fn begins(line: &str, words: &str) -> bool {
+    line.as_bytes().get(..words.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(words.as_bytes()))
 }
 
 /// Returns the exit code that some tools write at the beginning of their output.
 fn exit_code(output: &str) -> Option<i64> {
-    let begins = |line: &&str, words: &str| {
-        line.as_bytes().get(..words.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(words.as_bytes()))
-    };
     let line =
-        output.lines().find(|line| begins(line, "exit code") || begins(line, "process exited with code"))?;
+        header(output).find(|line| begins(line, "exit code") || begins(line, "process exited with code"))?;
     line.split(|letter: char| !letter.is_ascii_digit() && letter != '-').find_map(|word| word.parse().ok())
+}
+
+/// Returns the milliseconds of `Wall time: 1.25 seconds`.
+fn wall_time(output: &str) -> Option<i64> {
+    let line = header(output).find(|line| begins(line, "wall time:"))?;
+    let seconds = line.split_once(':')?.1.trim().split(' ').next()?;
+    super::usage::millis_of_seconds(seconds)
 }
 
 #[cfg(test)]
@@ -298,26 +541,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_imply_their_type() {
-        for (command, kind) in [
-            ("git commit -m x", ActivityType::GitCommit),
-            ("git diff | head", ActivityType::GitDiff),
-            ("git status", ActivityType::GitStatus),
-            ("python -m unittest", ActivityType::RunTests),
-            ("make all", ActivityType::RunCommand),
-        ] {
-            assert_eq!(type_of(command, Reading::Plain), kind, "{command}");
-        }
-        let vitest = |reading| type_of("npx vitest run", reading);
-        assert_eq!(vitest(Reading::Plain), ActivityType::RunCommand);
-        assert_eq!(vitest(Reading::WithVitest), ActivityType::RunTests);
-        assert_eq!(vitest(Reading::Close), ActivityType::RunTests);
-    }
-
-    #[test]
-    fn exit_codes_are_found() {
+    fn exit_codes_are_found_where_tools_write_them() {
         assert_eq!(exit_code("Exit code: 3\nboom"), Some(3));
         assert_eq!(exit_code("x\nPROCESS exited with code 0\n"), Some(0));
         assert_eq!(exit_code("done"), None);
+        assert_eq!(exit_code("Output:\nexit code 9 means that"), None);
+        assert_eq!(exit_code(&format!("{}exit code 9", "line\n".repeat(20))), None);
+        assert_eq!(wall_time("Exit code: 0\nWall time: 1.25 seconds\nOutput:\nx"), Some(1250));
+    }
+
+    #[test]
+    fn refusals_and_stops_are_told_from_failures() {
+        let status = |text: &str| ToolOutcome::of_text(text).with_error(true).status();
+        assert_eq!(
+            status("The user doesn't want to proceed with this tool use. The tool use was rejected"),
+            Status::Refused
+        );
+        assert_eq!(status("exec command rejected by user"), Status::Refused);
+        assert_eq!(status("Permission to use Bash with command rm -rf x has been denied."), Status::Refused);
+        assert_eq!(status("[Request interrupted by user for tool use]"), Status::Cancelled);
+        assert_eq!(status("FAILED: request rejected by user service"), Status::Failed);
+        assert_eq!(ToolOutcome::of_text("rejected by user").with_error(false).status(), Status::Completed);
     }
 }

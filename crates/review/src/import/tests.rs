@@ -289,6 +289,7 @@ fn a_document_at_the_limit_is_read_and_a_larger_one_refused_with_the_limit_named
 }
 
 mod any_log;
+mod truth;
 
 #[test]
 fn a_log_without_a_single_line_that_can_be_read_is_none() {

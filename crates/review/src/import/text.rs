@@ -1,5 +1,7 @@
 //! Shortening texts and paths.
 
+use hence_canon::{Object, Value};
+
 use super::Surroundings;
 use super::redact::{KEY_BEGINS, KEY_NAMED, Redactor};
 
@@ -38,6 +40,19 @@ pub(super) fn shorten(text: &str, chars_max: usize) -> String {
     short
 }
 
+/// Shortens every text in a value, and redacts it.
+pub(super) fn shorten_values(value: &Value, chars_max: usize) -> Value {
+    match value {
+        Value::String(text) => shorten(text, chars_max).into(),
+        Value::Array(items) => items.iter().map(|item| shorten_values(item, chars_max)).collect(),
+        Value::Object(object) => {
+            let members = object.iter().map(|(key, value)| (key.clone(), shorten_values(value, chars_max)));
+            members.collect::<Object>().into()
+        }
+        other => other.clone(),
+    }
+}
+
 fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -60,6 +75,13 @@ pub(super) fn collapse_to(text: &str, chars_max: usize) -> String {
         }
     }
     found
+}
+
+/// Writes a text so that a shell reads it as one word.
+pub(super) fn shell_word(text: &str) -> String {
+    let is_plain = !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-~+=:,@%^".contains(&byte));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Makes a path relative to the project, or to the home folder, or leaves it.

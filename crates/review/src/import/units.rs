@@ -1,5 +1,7 @@
 //! Units of intent: consecutive actions of the same task, or of the same turn.
 
+use std::collections::BTreeMap;
+
 use crate::vocabulary::{ActivityType, MetaSource};
 
 use super::session::{ActionEvent, Event, TaskStatus};
@@ -33,17 +35,21 @@ const ACKNOWLEDGEMENTS: &[&str] = &[
 enum Key {
     Task(usize),
     Turn(usize),
-    /// The task of a sub-agent, or else its name.
-    Agent(String),
+    /// A sub-agent and its task, or else its name.
+    Agent {
+        agent: String,
+        task: String,
+    },
 }
 
 /// The groups of consecutive actions of a session, and the tasks and turns they belong to.
-#[derive(Default)]
 struct Grouped<'a> {
+    /// The tasks of sub-agents, by agent.
+    delegated: &'a BTreeMap<String, String>,
     /// Each task the agent noted, and whether it was completed.
     tasks: Vec<(String, bool)>,
     turns: Vec<&'a str>,
-    /// The task in progress.
+    /// The task in progress. An instruction of the user ends it, unless the agent takes it up again.
     active: Option<usize>,
     /// The task of the last sub-agent.
     asked: Option<String>,
@@ -53,11 +59,24 @@ struct Grouped<'a> {
 }
 
 impl<'a> Grouped<'a> {
-    fn of(events: &'a [Event]) -> Self {
-        let mut grouped = Self::default();
+    fn of(events: &'a [Event], delegated: &'a BTreeMap<String, String>) -> Self {
+        let mut grouped = Self {
+            delegated,
+            tasks: Vec::new(),
+            turns: Vec::new(),
+            active: None,
+            asked: None,
+            groups: Vec::new(),
+            actions: 0,
+        };
         for event in events {
             match event {
-                Event::Directive(text) => grouped.turns.push(text),
+                Event::Directive { text, .. } => {
+                    grouped.turns.push(text);
+                    if describes_intent(text) {
+                        grouped.active = None;
+                    }
+                }
                 Event::TaskCreated(subject) => grouped.tasks.push((subject.clone(), false)),
                 Event::TaskMoved { task, status } => grouped.moved(*task, *status),
                 Event::Action(action) => grouped.acted(action),
@@ -81,7 +100,10 @@ impl<'a> Grouped<'a> {
 
     fn acted(&mut self, action: &ActionEvent) {
         let key = match &action.agent {
-            Some(agent) => Key::Agent(self.asked.clone().unwrap_or_else(|| agent.clone())),
+            Some(agent) => {
+                let task = self.delegated.get(agent).or(self.asked.as_ref()).unwrap_or(agent);
+                Key::Agent { agent: agent.clone(), task: task.clone() }
+            }
             None => self.active.map_or(Key::Turn(self.turns.len()), Key::Task),
         };
         if action.agent.is_none() && action.action_type == ActivityType::DecomposeTask.into() {
@@ -98,7 +120,7 @@ impl<'a> Grouped<'a> {
     fn parents(&self) -> Vec<Option<usize>> {
         let mut last = None;
         let parent = |(index, (key, _)): (usize, &(Key, Vec<usize>))| match key {
-            Key::Agent(_) => last,
+            Key::Agent { .. } => last,
             Key::Task(_) | Key::Turn(_) => {
                 last = Some(index);
                 None
@@ -108,14 +130,18 @@ impl<'a> Grouped<'a> {
     }
 }
 
-/// Groups the actions of a session; `rationale_of` returns the rationale of an action by its index.
-pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) -> Vec<Unit> {
-    let mut grouped = Grouped::of(events);
+/// Groups the actions of a session; `words_of` returns the rationale of an action by its index, or else its label.
+pub(super) fn units(
+    events: &[Event],
+    delegated: &BTreeMap<String, String>,
+    words_of: impl Fn(usize) -> String,
+) -> Vec<Unit> {
+    let mut grouped = Grouped::of(events, delegated);
     let parents = grouped.parents();
     let groups = std::mem::take(&mut grouped.groups);
     let unit = |((key, actions), parent): ((Key, Vec<usize>), Option<usize>)| {
         let (title, intent, source, completed) = match key {
-            Key::Agent(asked) => (asked.clone(), asked, MetaSource::PlanDeclared, None),
+            Key::Agent { task, .. } => (task.clone(), task, MetaSource::PlanDeclared, None),
             Key::Task(index) => {
                 let (subject, completed) = grouped.tasks.get(index).cloned().unwrap_or_default();
                 let title = shorten(&subject, TITLE_CHARS_MAX);
@@ -124,7 +150,7 @@ pub(super) fn units(events: &[Event], rationale_of: impl Fn(usize) -> String) ->
             Key::Turn(count) => {
                 let turn = count.checked_sub(1).and_then(|index| grouped.turns.get(index));
                 let directive = turn.copied().unwrap_or("");
-                let first = actions.first().map(|place| rationale_of(*place)).unwrap_or_default();
+                let first = actions.first().map(|place| words_of(*place)).unwrap_or_default();
                 let title = if describes_intent(directive) { directive.to_owned() } else { first };
                 (title, directive.to_owned(), MetaSource::TurnSegmented, None)
             }

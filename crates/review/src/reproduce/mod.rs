@@ -5,9 +5,8 @@
 //! and an unknown program is never run without asking.
 
 mod program;
-mod shell;
 
-pub use shell::{Pipeline, ShellRefusal, Simple, parse_pipeline};
+pub use crate::shell::{Pipeline, ShellRefusal, Simple, parse_pipeline};
 
 use hence_canon::Value;
 

@@ -1,7 +1,7 @@
 //! The programs that are listed, and how their arguments are judged.
 
 use super::CommandClass;
-use super::shell::Simple;
+use crate::shell::Simple;
 
 use CommandClass::{Caution, Safe, Unknown, Unsafe};
 

@@ -187,8 +187,12 @@ impl<'a> Check<'a> {
             }
             match object.get("ref") {
                 Some(Value::String(path)) => {
-                    if changes && evidence_type == Some(EvidenceType::FileRef) {
-                        self.files.intern(path);
+                    if evidence_type == Some(EvidenceType::FileRef) {
+                        if changes {
+                            self.files.intern(path);
+                        } else if action.action_type == Some(ActivityType::RenameFile.into()) {
+                            self.renamed_files.intern(path);
+                        }
                     }
                 }
                 _ => {

@@ -60,6 +60,8 @@ pub(super) struct Check<'a> {
     pub(super) known: Known<'a>,
     /// The files that actions changed.
     pub(super) files: Interner,
+    /// The files that actions renamed, under both names. They may be declared as modified, and need not be.
+    pub(super) renamed_files: Interner,
     /// The place of the finding about them among all findings.
     pub(super) files_place: usize,
     /// The unit each action names.
@@ -88,6 +90,7 @@ impl<'a> Check<'a> {
             version,
             known: Known::of(trace),
             files: Interner::default(),
+            renamed_files: Interner::default(),
             files_place: 0,
             named_units: Vec::with_capacity(trace.actions().len()),
             artifact_facts: Vec::with_capacity(trace.artifacts().len()),

@@ -194,7 +194,9 @@ impl Check<'_> {
     /// Compares the files that actions changed with the declared ones. The finding comes before those of actions.
     pub(super) fn files_modified(&mut self) {
         let files = std::mem::take(&mut self.files);
-        let declared: BTreeSet<&str> = self.trace.files_modified().collect();
+        let renamed = std::mem::take(&mut self.renamed_files);
+        let counts = |path: &&str| files.find(path).is_some() || renamed.find(path).is_none();
+        let declared: BTreeSet<&str> = self.trace.files_modified().filter(counts).collect();
         if declared.len() == files.len() && declared.iter().all(|path| files.find(path).is_some()) {
             return;
         }

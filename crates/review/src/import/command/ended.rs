@@ -1,0 +1,75 @@
+//! What the output of a command line shows about its parts.
+
+/// Signs in an output that a part of the line ran, and how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Signs {
+    /// `[main 1a2b3c4] subject`.
+    pub(in super::super) committed: bool,
+    /// Git said that there was nothing to commit, or that a hook or an error stopped it.
+    pub(in super::super) commit_failed: bool,
+    pub(in super::super) push_failed: bool,
+    pub(in super::super) tests_failed: bool,
+    pub(in super::super) tests_passed: bool,
+}
+
+/// Beginnings of lines by which git says that it did not commit.
+const COMMIT_FAILED: &[&str] = &[
+    "nothing to commit",
+    "nothing added to commit",
+    "no changes added to commit",
+    "Aborting commit",
+    "error: pathspec",
+    "error: Committing is not possible",
+    "fatal: not a git repository",
+    "husky - pre-commit hook exited",
+    "husky - commit-msg hook exited",
+];
+
+/// Beginnings of lines by which git says that it did not push.
+const PUSH_FAILED: &[&str] =
+    &["error: failed to push", "! [rejected]", "! [remote rejected]", "remote: error:"];
+
+impl Signs {
+    /// Looks for signs in a whole output.
+    pub(in super::super) fn of(output: &str) -> Self {
+        let mut signs = Self::default();
+        for line in output.lines().map(str::trim_start) {
+            let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+            signs.committed |= is_commit_line(line);
+            signs.commit_failed |= begins(COMMIT_FAILED);
+            signs.push_failed |= begins(PUSH_FAILED);
+            let counted = |word: &str| count_before(line, word);
+            signs.tests_failed |= counted("failed").is_some_and(|count| count > 0)
+                || counted("failing").is_some_and(|count| count > 0)
+                || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"]);
+            signs.tests_passed |= counted("passed").is_some_and(|count| count > 0)
+                || counted("passing").is_some_and(|count| count > 0)
+                || begins(&["test result: ok", "ok \t", "ok  \t", "PASS"]);
+        }
+        signs.tests_passed &= !signs.tests_failed;
+        signs.commit_failed &= !signs.committed;
+        signs
+    }
+}
+
+/// Returns whether git wrote this line after a commit: `[main 1a2b3c4] subject`.
+fn is_commit_line(line: &str) -> bool {
+    let Some((inside, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) else {
+        return false;
+    };
+    let last = inside.split(' ').next_back().unwrap_or("");
+    let is_hash = (3..=40).contains(&last.len()) && last.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash && inside.contains(' ') && rest.starts_with(' ')
+}
+
+/// Returns the number before a word: 3 in `2 passed, 3 failed`.
+fn count_before(line: &str, word: &str) -> Option<u64> {
+    let mut before = "";
+    for found in line.split(|letter: char| !letter.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        if found == word {
+            return before.parse().ok();
+        }
+        before = found;
+    }
+    None
+}

@@ -1,0 +1,818 @@
+//! Programs by name: tests, checks, packages, builds, deployments.
+
+use crate::shell::Word;
+
+use super::files::FolderPath;
+use super::{Class, Deed, files, git};
+
+/// Programs that only prepare, show or filter something.
+#[rustfmt::skip]
+const NEUTRAL: &[&str] = &[
+    ":", ".", "[", "[[", "alias", "basename", "cd", "clear", "column", "cut", "date", "declare", "dirname", "echo", "exit",
+    "export", "expr", "false", "fold", "hostname", "local", "mkdir", "paste", "popd", "printenv", "printf", "pushd",
+    "read", "readonly", "realpath", "return", "rev", "seq", "set", "shift", "shopt", "sleep", "sort", "source", "test", "tr",
+    "trap", "true", "tput", "type", "ulimit", "umask", "uname", "uniq", "unset", "wait", "which", "whoami",
+];
+
+/// Test runners that do nothing else.
+#[rustfmt::skip]
+const TESTS: &[&str] = &[
+    "ava", "bats", "behave", "behat", "busted", "codecept", "ctest", "cucumber", "gotestsum", "green", "jasmine", "jest",
+    "karma", "kaocha", "mocha", "nose2", "nosetests", "nox", "pest", "phpspec", "phpunit", "prove", "py.test", "pytest", "robot", "rspec",
+    "stestr", "tap", "testem", "tox", "unittest", "uvu", "vitest", "wtr", "xctest", "zunit", "trial", "ginkgo", "slather", "testcafe",
+    "nightwatch", "jest-cli", "react-scripts-test",
+];
+
+/// Linters, and programs that check the form of files.
+#[rustfmt::skip]
+const LINT: &[&str] = &[
+    "actionlint", "ansible-lint", "bandit", "buf-lint", "checkstyle", "clang-tidy", "clippy-driver", "cmakelint", "codespell", "commitlint",
+    "cppcheck", "cpplint", "detekt", "djlint", "eslint", "eslint_d", "flake8", "golangci-lint", "golint", "hadolint",
+    "hlint", "htmlhint", "jshint", "jslint", "ktlint", "lint-staged", "luacheck", "markdownlint", "markdownlint-cli2", "oxlint", "phpcs", "pre-commit",
+    "pycodestyle", "pydocstyle", "pyflakes", "pylint", "revive", "rubocop", "selene", "semgrep", "shellcheck", "standard", "standardrb",
+    "staticcheck", "stylelint", "swiftlint", "tflint", "tslint", "typos", "vale", "vulture", "xo", "yamllint", "gosec", "reek",
+];
+
+/// Type checkers.
+#[rustfmt::skip]
+const TYPES: &[&str] = &[
+    "basedpyright", "dialyzer", "dmypy", "mypy", "phpstan", "psalm", "pyre", "pyright", "pytype", "svelte-check", "tsc", "tsd", "vue-tsc", "zuban",
+];
+
+/// Options with which a test runner runs no test.
+#[rustfmt::skip]
+const NO_TESTS: &[&str] = &[
+    "--collect-only", "--co", "--fixtures", "--help", "--list", "--listTests", "--list-tests", "--markers", "--no-run",
+    "--showConfig", "--version", "-V", "-h", "--init", "--setup-plan", "--dry-run", "-N", "--print-labels", "--clearCache",
+];
+
+/// Returns the name of a program without its folder, its version and its extension.
+pub(super) fn name_of(program: &str) -> String {
+    let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let base = [".exe", ".cmd", ".bat"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
+    let versioned = ["python", "pip", "pytest", "ruby", "perl", "php", "node"].iter().find(|name| {
+        base.strip_prefix(**name).is_some_and(|rest| {
+            let rest = rest.strip_prefix('-').unwrap_or(rest);
+            rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        })
+    });
+    versioned.map_or_else(|| base.to_owned(), |name| (*name).to_owned())
+}
+
+/// Classifies a program with its arguments.
+pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
+    let Some((program, arguments)) = words.split_first() else { return Deed::Neutral.into() };
+    let name = name_of(&program.text);
+    if name == "git" {
+        return git::classify(arguments, folder);
+    }
+    // The name of a file program may also be a script of the project.
+    let is_path =
+        program.text.contains('/') && !program.text.starts_with('/') && !program.text.contains("/bin/");
+    if !is_path && let Some(class) = files::classify(&name, arguments, folder) {
+        return class;
+    }
+    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+    by_name(&name, &texts).into()
+}
+
+fn by_name(name: &str, arguments: &[&str]) -> Deed {
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    let asks = has(&["--help", "--version"]) || arguments == ["-h"] || arguments == ["-V"];
+    if asks && !NEUTRAL.contains(&name) {
+        return Deed::Other;
+    }
+    let is_dry = has(&["--dry-run", "--dryrun", "--check-only"])
+        || arguments
+            .iter()
+            .any(|argument| argument.starts_with("--dry-run=") && !argument.ends_with("=none"));
+    let deed = match name {
+        _ if NEUTRAL.contains(&name) => Deed::Neutral,
+        _ if TESTS.contains(&name) => tests(arguments),
+        _ if LINT.contains(&name) => Deed::Lint,
+        _ if TYPES.contains(&name) => Deed::Types,
+        _ => by_command(name, arguments),
+    };
+    let acts = matches!(deed, Deed::Deploy | Deed::Release | Deed::Install | Deed::Destroy);
+    if acts && is_dry { Deed::Other } else { deed }
+}
+
+/// A test runner runs tests unless an option says otherwise.
+fn tests(arguments: &[&str]) -> Deed {
+    let lists = arguments
+        .iter()
+        .take_while(|argument| **argument != "--")
+        .any(|argument| NO_TESTS.contains(argument));
+    if lists { Deed::Other } else { Deed::Tests }
+}
+
+/// The arguments that are no options. Some programs take options with a value before their command.
+fn operands_of<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
+    let with_value: &[&str] = match name {
+        "kubectl" | "oc" | "k" | "helm" => {
+            &["-n", "--namespace", "--context", "--kubeconfig", "--kube-context", "-f", "-l"]
+        }
+        "docker" | "podman" | "nerdctl" => &["--context", "-H", "--host", "-c", "--config", "-t", "-f"],
+        "aws" => &["--profile", "--region", "--output", "--endpoint-url"],
+        "gcloud" | "az" => {
+            &["--project", "--account", "--region", "--zone", "--subscription", "-g", "--resource-group"]
+        }
+        "cargo" => &["--manifest-path", "--config", "-C", "-Z", "--target-dir", "--color"],
+        "go" => &["-C"],
+        "npx" | "gh" => &["-R", "--repo"],
+        "pdm" | "hatch" | "rye" | "pixi" => &["-p", "--project", "-e", "--env", "--environment"],
+        "mvn" | "mvnw" | "gradle" | "gradlew" => &["-f", "--file", "-p", "-pl", "-P", "--tests", "-b", "-s"],
+        "dotnet" | "vercel" | "netlify" | "fly" | "flyctl" | "firebase" | "wrangler" => &[
+            "-a",
+            "--app",
+            "-c",
+            "--config",
+            "--token",
+            "-t",
+            "--scope",
+            "--project",
+            "-P",
+            "--env",
+            "-e",
+            "--filter",
+            "-v",
+        ],
+        "xcodebuild" => &["-scheme", "-project", "-workspace", "-destination", "-configuration", "-sdk"],
+        _ => &[],
+    };
+    let mut found = Vec::new();
+    let mut rest = arguments.iter().copied();
+    while let Some(argument) = rest.next() {
+        if with_value.contains(&argument) {
+            rest.next();
+        } else if !argument.starts_with(['-', '+']) {
+            found.push(argument);
+        }
+    }
+    found
+}
+
+/// Programs whose first argument says what they do.
+fn by_command(name: &str, arguments: &[&str]) -> Deed {
+    let operands = operands_of(name, arguments);
+    let command = operands.first().copied().unwrap_or("");
+    let second = operands.get(1).copied().unwrap_or("");
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match name {
+        "python" | "pypy" | "pypy3" => python(arguments),
+        // They run a task of the project, or any program.
+        "hatch" | "pdm" | "rye" | "pixi" | "poe" if command == "run" || name == "poe" => {
+            let rest = if name == "poe" { operands.as_slice() } else { operands.get(1..).unwrap_or(&[]) };
+            match rest.split_first() {
+                Some((task, arguments)) => match by_task(task) {
+                    Deed::Other => by_name(&name_of(task), arguments),
+                    deed => deed,
+                },
+                None => Deed::Other,
+            }
+        }
+        "node" if has(&["--test"]) => Deed::Tests,
+        "node" | "ruby" | "php" | "perl" | "tsx" | "ts-node" => {
+            of_script_file(command, operands.get(1..).unwrap_or(&[]))
+        }
+        "cargo" => cargo(command, second, arguments),
+        "go" => go(command, arguments),
+        "npm" | "yarn" | "pnpm" | "bun" | "cnpm" | "ni" | "nr" => node_packages(name, &operands, arguments),
+        "deno" => match command {
+            "test" => tests(arguments),
+            "lint" => Deed::Lint,
+            "check" => Deed::Types,
+            "fmt" if has(&["--check"]) => Deed::Lint,
+            "fmt" => Deed::Format,
+            "task" => by_task(second),
+            "install" | "add" => Deed::Install,
+            "publish" => Deed::Release,
+            _ => Deed::Other,
+        },
+        "make" | "gmake" | "just" | "task" | "rake" | "invoke" | "inv" | "ninja" | "mage" | "grunt"
+        | "gulp" | "doit" | "nmake" => recipes(name, arguments),
+        "mvn" | "mvnw" => maven(&operands, arguments),
+        "gradle" | "gradlew" => gradle(&operands, arguments),
+        "sbt" | "lein" | "clj" | "clojure" | "mill" | "ant" | "bazel" | "bazelisk" | "buck" | "buck2"
+        | "pants" | "stack" | "cabal" | "dune" | "zig" | "swift" | "flutter" | "dart" | "meson" | "gleam"
+        | "rebar3" | "vapor" | "crystal" | "forge" | "hardhat" | "truffle" | "anchor" | "nx" | "turbo"
+        | "lerna" | "rush" | "moon" | "ng" | "cypress" | "playwright" | "xcodebuild" | "composer"
+        | "rails" | "bin/rails" | "artisan" | "symfony" | "hatch" | "nimble" | "shards" | "melos"
+        | "earthly" | "dagger" | "ros2" | "colcon" | "scons" | "wp-scripts" => {
+            builders(name, &operands, arguments)
+        }
+        "mix" => match command {
+            "test" | "espec" => tests(arguments),
+            "credo" => Deed::Lint,
+            "dialyzer" => Deed::Types,
+            "format" if has(&["--check-formatted"]) => Deed::Lint,
+            "format" => Deed::Format,
+            "deps.get" => Deed::Install,
+            "compile" => Deed::Build,
+            "hex.publish" => Deed::Release,
+            _ => Deed::Other,
+        },
+        "dotnet" => match (command, second) {
+            ("test" | "vstest", _) => tests(arguments),
+            ("format", _) if has(&["--verify-no-changes"]) => Deed::Lint,
+            ("format", _) => Deed::Format,
+            ("nuget", "push") => Deed::Release,
+            ("add" | "restore" | "tool", _) => Deed::Install,
+            ("build" | "publish" | "pack", _) => Deed::Build,
+            _ => Deed::Other,
+        },
+        "ruff" | "black" | "isort" | "yapf" | "autopep8" | "prettier" | "rustfmt" | "gofmt" | "goimports"
+        | "gofumpt" | "clang-format" | "dprint" | "biome" | "rome" | "taplo" | "nixfmt" | "stylua"
+        | "shfmt" | "php-cs-fixer" | "pint" | "sqlfluff" | "swift-format" | "ormolu" | "fourmolu" | "buf"
+        | "cmake-format" | "docformatter" | "black-primer" => formatter(name, command, arguments),
+        "ty" | "srb" | "steep" | "flow" | "astro" | "pyrefly" => match command {
+            "check" | "tc" | "typecheck" | "" => Deed::Types,
+            _ => Deed::Other,
+        },
+        _ => packages_and_services(name, &operands, arguments),
+    }
+}
+
+fn python(arguments: &[&str]) -> Deed {
+    let mut rest = arguments;
+    while let Some((first, after)) = rest.split_first() {
+        match *first {
+            "-m" => {
+                let Some((module, arguments)) = after.split_first() else { return Deed::Other };
+                return match *module {
+                    "pip" | "ensurepip" | "uv" | "poetry" | "pipenv" | "conda" => {
+                        by_name(module.trim_start_matches("ensure"), arguments)
+                    }
+                    "coverage" => coverage(arguments),
+                    "build" => Deed::Build,
+                    "venv" | "json.tool" | "http.server" => Deed::Other,
+                    "django" => managed(arguments),
+                    "twine" | "flit" => packages_and_services(module, arguments, arguments),
+                    "test" | "doctest" => Deed::Tests,
+                    module => by_name(module, arguments),
+                };
+            }
+            "-c" => return Deed::Other,
+            "-W" | "-X" => rest = after.get(1..).unwrap_or(&[]),
+            option if option.starts_with('-') => rest = after,
+            file => return of_script_file(file, after),
+        }
+    }
+    Deed::Other
+}
+
+fn coverage(arguments: &[&str]) -> Deed {
+    match arguments {
+        ["run", rest @ ..] => python(rest),
+        _ => Deed::Other,
+    }
+}
+
+/// A script of the project, by its name: `manage.py test`, `scripts/run_tests.sh`.
+fn of_script_file(file: &str, arguments: &[&str]) -> Deed {
+    match name_of(file).as_str() {
+        "manage.py" => managed(arguments),
+        "setup.py" => match arguments.first() {
+            Some(&"test") => Deed::Tests,
+            Some(&("install" | "develop")) => Deed::Install,
+            Some(&"upload") => Deed::Release,
+            Some(&("build" | "sdist" | "bdist_wheel")) => Deed::Build,
+            _ => Deed::Other,
+        },
+        "runtests.py" => Deed::Tests,
+        "artisan" => builders("artisan", arguments, arguments),
+        name if file.ends_with(".phar")
+            || file.contains("vendor/bin/")
+            || file.contains("node_modules/.bin/") =>
+        {
+            by_name(name.trim_end_matches(".phar"), arguments)
+        }
+        name => by_script_name(name),
+    }
+}
+
+fn managed(arguments: &[&str]) -> Deed {
+    if arguments.first() == Some(&"test") { Deed::Tests } else { Deed::Other }
+}
+
+/// A script whose whole name says that it tests, lints or deploys.
+fn by_script_name(name: &str) -> Deed {
+    let (stem, is_script) = match name.rsplit_once('.') {
+        Some((stem, "sh" | "bash" | "py" | "js" | "mjs" | "ts" | "rb" | "ps1")) => (stem, true),
+        Some(_) => return Deed::Other,
+        None => (name, false),
+    };
+    match stem.to_lowercase().replace('-', "_").as_str() {
+        "test" | "tests" if !is_script && name == "test" => Deed::Neutral,
+        "test" | "tests" | "run_tests" | "run_test" | "runtests" | "test_all" | "run_all_tests"
+        | "ci_test" => Deed::Tests,
+        "lint" | "run_lint" | "run_linter" => Deed::Lint,
+        "typecheck" | "type_check" => Deed::Types,
+        "deploy" => Deed::Deploy,
+        "release" | "publish" => Deed::Release,
+        "build" => Deed::Build,
+        _ => Deed::Other,
+    }
+}
+
+fn cargo(command: &str, second: &str, arguments: &[&str]) -> Deed {
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match command {
+        "test" | "t" | "llvm-cov" | "tarpaulin" | "mutants" | "hack-test" | "careful" => tests(arguments),
+        "nextest" if matches!(second, "run" | "r") => tests(arguments),
+        "clippy" | "deny" | "audit" | "machete" | "udeps" => Deed::Lint,
+        "check" | "c" => Deed::Types,
+        "fmt" if has(&["--check", "-c"]) => Deed::Lint,
+        "fmt" | "fix" => Deed::Format,
+        "add" | "install" | "update" | "remove" | "fetch" | "binstall" => Deed::Install,
+        "build" | "b" | "doc" | "rustc" => Deed::Build,
+        "publish" => Deed::Release,
+        "release" if has(&["--execute", "-x"]) => Deed::Release,
+        "yank" => Deed::Destroy,
+        // `cargo hack test`, `cargo +nightly miri test` and others run another command of cargo.
+        "hack" | "miri" | "xtask" | "make" | "all-features" | "zigbuild" => by_task(second),
+        _ => Deed::Other,
+    }
+}
+
+fn go(command: &str, arguments: &[&str]) -> Deed {
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match command {
+        "test" if has(&["-c", "-list", "--list"]) => Deed::Other,
+        "test" => tests(arguments),
+        "vet" => Deed::Lint,
+        "fmt" => Deed::Format,
+        "get" | "install" => Deed::Install,
+        "mod" => Deed::Install,
+        "build" => Deed::Build,
+        _ => Deed::Other,
+    }
+}
+
+fn node_packages(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
+    // The workspace or folder may come first: `pnpm --filter web test`, `yarn workspace web test`.
+    let with_value = ["--filter", "-F", "-w", "--workspace", "--prefix", "-C", "--dir", "--cwd"];
+    let mut plain: Vec<&str> = Vec::new();
+    let mut rest = arguments.iter().copied();
+    while let Some(argument) = rest.next() {
+        if with_value.contains(&argument) {
+            rest.next();
+        } else if argument == "--" {
+            break;
+        } else if !argument.starts_with('-') {
+            plain.push(argument);
+        }
+    }
+    let plain = match plain.as_slice() {
+        ["workspace", _, rest @ ..] | ["workspaces", "foreach", rest @ ..] => rest,
+        rest => rest,
+    };
+    match plain {
+        [] if name == "yarn" || name == "ni" => Deed::Install,
+        [] => Deed::Other,
+        ["run" | "run-script" | "rum" | "urn", script, ..] => by_task(script),
+        ["run" | "run-script"] => Deed::Other,
+        [script, ..] if name == "nr" => by_task(script),
+        ["test" | "t" | "tst" | "it" | "cit" | "install-test", ..] => tests(operands),
+        [
+            "install" | "i" | "ci" | "add" | "up" | "update" | "upgrade" | "remove" | "uninstall" | "rm"
+            | "link" | "dedupe",
+            ..,
+        ] => Deed::Install,
+        ["publish", ..] | ["npm", "publish", ..] => Deed::Release,
+        ["unpublish" | "deprecate", ..] => Deed::Destroy,
+        [
+            "audit" | "outdated" | "ls" | "list" | "view" | "info" | "why" | "config" | "version" | "init"
+            | "create" | "login" | "whoami",
+            ..,
+        ] => Deed::Other,
+        ["build", ..] => Deed::Build,
+        [script, ..] if name == "npm" => by_task(script),
+        // yarn, pnpm and bun also run scripts and programs by their plain names.
+        [script, rest @ ..] => match by_task(script) {
+            Deed::Other => by_name(script, rest),
+            deed => deed,
+        },
+    }
+}
+
+/// A task that a project defines, by its name: `test:unit`, `lint`, `type-check`.
+fn by_task(task: &str) -> Deed {
+    let first = task
+        .split([':', '/'])
+        .next()
+        .unwrap_or(task)
+        .trim_start_matches('@')
+        .to_lowercase()
+        .replace('_', "-");
+    let last = task.rsplit([':', '/']).next().unwrap_or(task).to_lowercase().replace('_', "-");
+    let is = |words: &[&str]| words.contains(&first.as_str()) || words.contains(&last.as_str());
+    if is(&[
+        "test",
+        "tests",
+        "unit",
+        "e2e",
+        "spec",
+        "specs",
+        "jest",
+        "vitest",
+        "pytest",
+        "unit-test",
+        "unit-tests",
+        "integration-test",
+        "integration-tests",
+        "coverage",
+        "test-all",
+        "test-unit",
+        "test-ci",
+        "nextest",
+    ]) || first.starts_with("test-")
+    {
+        Deed::Tests
+    } else if is(&[
+        "lint",
+        "eslint",
+        "ruff",
+        "clippy",
+        "format-check",
+        "fmt-check",
+        "check-format",
+        "lint-check",
+        "stylelint",
+    ]) || first.starts_with("lint-")
+    {
+        Deed::Lint
+    } else if is(&[
+        "typecheck",
+        "type-check",
+        "types",
+        "check-types",
+        "tsc",
+        "mypy",
+        "ts",
+        "pyright",
+        "types-check",
+    ]) {
+        Deed::Types
+    } else if is(&["format", "fmt", "prettier", "fix"]) {
+        Deed::Format
+    } else if is(&["build", "compile", "bundle"]) {
+        Deed::Build
+    } else if is(&["deploy"]) || first.starts_with("deploy-") {
+        Deed::Deploy
+    } else if is(&["release", "publish"]) {
+        Deed::Release
+    } else if is(&["install", "setup", "bootstrap"]) {
+        Deed::Install
+    } else {
+        Deed::Other
+    }
+}
+
+/// The recipes of a `make`, of which the most telling counts.
+fn recipes(name: &str, arguments: &[&str]) -> Deed {
+    let with_value: &[&str] = &[
+        "-C",
+        "-f",
+        "-j",
+        "-I",
+        "-o",
+        "-W",
+        "--directory",
+        "--file",
+        "--makefile",
+        "--justfile",
+        "-t",
+        "-d",
+    ];
+    if arguments.iter().any(|argument| {
+        matches!(
+            *argument,
+            "-n" | "--dry-run" | "--just-print" | "--recon" | "--list" | "-l" | "-T" | "--tasks"
+        )
+    }) {
+        return Deed::Other;
+    }
+    let mut targets = Vec::new();
+    let mut rest = arguments.iter().copied().peekable();
+    while let Some(argument) = rest.next() {
+        // `make -j 4 test`: only a number is the value of -j.
+        let takes = with_value.contains(&argument)
+            && (argument != "-j"
+                || rest.peek().is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit())));
+        if takes {
+            rest.next();
+        } else if !argument.starts_with('-') && !argument.contains('=') {
+            targets.push(argument);
+        }
+    }
+    let is_make = matches!(name, "make" | "gmake" | "ninja" | "just" | "nmake" | "mage");
+    let deed = |target: &&str| match *target {
+        "check" if is_make => Deed::Tests,
+        "spec" | "default" if name == "rake" => Deed::Tests,
+        "clean" | "distclean" | "mrproper" => Deed::Other,
+        target => by_task(target),
+    };
+    let found = targets.iter().map(deed).find(|deed| *deed != Deed::Other);
+    found.unwrap_or(if targets.is_empty() && is_make && name != "just" { Deed::Build } else { Deed::Other })
+}
+
+fn maven(operands: &[&str], arguments: &[&str]) -> Deed {
+    let skips = arguments.iter().any(|argument| {
+        matches!(
+            *argument,
+            "-DskipTests" | "-DskipTests=true" | "-Dmaven.test.skip" | "-Dmaven.test.skip=true"
+        )
+    });
+    let has = |goals: &[&str]| operands.iter().any(|goal| goals.contains(goal));
+    if has(&["deploy", "release:perform", "release:prepare"]) {
+        Deed::Release
+    } else if has(&["test", "verify", "integration-test", "surefire:test", "failsafe:verify"]) && !skips {
+        Deed::Tests
+    } else if operands.iter().any(|goal| {
+        goal.starts_with("checkstyle:")
+            || goal.starts_with("spotbugs:")
+            || goal.starts_with("pmd:")
+            || *goal == "spotless:check"
+    }) {
+        Deed::Lint
+    } else if has(&["compile", "package", "install", "test", "verify", "test-compile"]) {
+        Deed::Build
+    } else {
+        Deed::Other
+    }
+}
+
+fn gradle(operands: &[&str], arguments: &[&str]) -> Deed {
+    if arguments.iter().any(|argument| matches!(*argument, "--dry-run" | "-m")) {
+        return Deed::Other;
+    }
+    let task = |operand: &&str| {
+        let task = operand.rsplit(':').next().unwrap_or(operand).to_lowercase();
+        match task.as_str() {
+            "check" => Deed::Tests,
+            task if task == "test" || task.ends_with("test") || task.ends_with("tests") => Deed::Tests,
+            task if task.contains("lint")
+                || task.starts_with("detekt")
+                || task.starts_with("checkstyle")
+                || task == "spotlesscheck" =>
+            {
+                Deed::Lint
+            }
+            task if task.starts_with("publish") => Deed::Release,
+            task if task.starts_with("assemble")
+                || task.starts_with("compile")
+                || task == "build"
+                || task == "jar" =>
+            {
+                Deed::Build
+            }
+            task => by_task(task),
+        }
+    };
+    operands.iter().map(task).find(|deed| *deed != Deed::Other).unwrap_or(Deed::Other)
+}
+
+fn builders(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
+    let command = operands.first().copied().unwrap_or("");
+    let second = operands.get(1).copied().unwrap_or("");
+    match (name, command) {
+        (
+            "stack" | "cabal" | "dune" | "zig" | "swift" | "flutter" | "dart" | "meson" | "gleam" | "crystal"
+            | "forge" | "hardhat" | "truffle" | "anchor" | "rush" | "ng" | "bazel" | "bazelisk" | "buck"
+            | "buck2" | "pants" | "sbt" | "lein" | "mill" | "ant" | "moon" | "rails" | "artisan" | "hatch"
+            | "nimble" | "composer" | "playwright" | "melos" | "colcon" | "symfony",
+            "test" | "tests" | "test:unit" | "spec" | "runtest",
+        ) => tests(arguments),
+        ("sbt", command) if command.starts_with("test") || command.ends_with("/test") => Deed::Tests,
+        ("rebar3", "eunit" | "ct" | "proper") | ("cypress", "run") | ("wp-scripts", "test-unit-js") => {
+            Deed::Tests
+        }
+        ("clj" | "clojure", _) if arguments.iter().any(|argument| argument.contains(":test")) => Deed::Tests,
+        ("zig", "build") if second == "test" => Deed::Tests,
+        ("xcodebuild", _) if operands.contains(&"test") || operands.contains(&"test-without-building") => {
+            Deed::Tests
+        }
+        ("nx" | "turbo" | "lerna" | "moon" | "melos", "run" | "run-many" | "affected" | "exec") => {
+            let target = arguments.iter().find_map(|argument| argument.strip_prefix("--target="));
+            by_task(target.unwrap_or(second))
+        }
+        ("nx" | "turbo" | "ng" | "earthly", command) if !command.is_empty() => {
+            by_task(command.trim_start_matches('+'))
+        }
+        ("composer", "run" | "run-script") => by_task(second),
+        ("composer", "require" | "install" | "update")
+        | ("flutter" | "dart", "pub")
+        | ("shards" | "nimble", "install") => Deed::Install,
+        ("lerna" | "hatch" | "rush", "publish") | ("melos", "publish") => Deed::Release,
+        ("flutter" | "dart", "analyze") => Deed::Lint,
+        (_, "lint") => Deed::Lint,
+        (_, "build" | "compile" | "assemble") => Deed::Build,
+        (_, "deploy") => Deed::Deploy,
+        ("composer", command) => by_task(command),
+        _ => Deed::Other,
+    }
+}
+
+/// Programs that check or rewrite the form of files.
+fn formatter(name: &str, command: &str, arguments: &[&str]) -> Deed {
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    let only_checks =
+        has(&["--check", "--check-only", "--diff", "--dry-run", "--list-different", "--verify", "--lint"])
+            || arguments.iter().any(|argument| {
+                matches!(*argument, "-l" | "-c" | "-d")
+                    && matches!(name, "prettier" | "gofmt" | "goimports" | "gofumpt" | "shfmt" | "isort")
+            });
+    match (name, command) {
+        ("ruff", "check" | "")
+        | ("biome" | "rome", "lint" | "check" | "ci")
+        | ("buf", "lint")
+        | ("sqlfluff", "lint")
+        | ("dprint", "check")
+        | ("taplo", "lint") => Deed::Lint,
+        // Older versions of ruff check the paths they are given.
+        ("ruff", command)
+            if !matches!(
+                command,
+                "format" | "rule" | "config" | "clean" | "version" | "linter" | "server"
+            ) =>
+        {
+            Deed::Lint
+        }
+        ("ruff", "rule" | "config" | "clean" | "version" | "linter" | "server") => Deed::Other,
+        ("buf", "push") => Deed::Release,
+        ("buf", _) => Deed::Other,
+        _ if only_checks => Deed::Lint,
+        _ => Deed::Format,
+    }
+}
+
+/// Package managers, releases, deployments and services.
+fn packages_and_services(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
+    let command = operands.first().copied().unwrap_or("");
+    let second = operands.get(1).copied().unwrap_or("");
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match (name, command) {
+        (
+            "pip" | "pipx" | "gem" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "brew" | "choco" | "winget"
+            | "conda" | "mamba" | "snap" | "port" | "zypper" | "rustup" | "nvm" | "pyenv" | "rbenv" | "asdf"
+            | "mise" | "cpan" | "cpanm" | "luarocks" | "opam" | "pod" | "bundle" | "vcpkg" | "conan"
+            | "pacman" | "nix-env" | "go-get" | "pdm" | "rye" | "poetry" | "pipenv" | "uv" | "pixi",
+            _,
+        ) if is_install(name, command, second, arguments) => Deed::Install,
+        ("gem", "push")
+        | ("pod", "trunk")
+        | ("luarocks", "upload")
+        | ("poetry" | "uv" | "pdm" | "flit" | "rye" | "maturin", "publish") => Deed::Release,
+        ("twine", "upload") | ("gh", "release")
+            if name == "twine" || matches!(second, "create" | "upload" | "edit") =>
+        {
+            Deed::Release
+        }
+        ("gh", "release") if second == "delete" => Deed::Destroy,
+        ("gh", "repo") if second == "delete" => Deed::Destroy,
+        ("glab", "release") if second == "create" => Deed::Release,
+        ("gh" | "glab", "workflow")
+            if second == "run" && operands.iter().any(|word| word.contains("deploy")) =>
+        {
+            Deed::Deploy
+        }
+        ("docker" | "podman" | "nerdctl" | "helm" | "oras" | "crane" | "skopeo", "push" | "copy") => {
+            Deed::Release
+        }
+        ("docker" | "podman", "image") if second == "push" => Deed::Release,
+        ("docker" | "podman", "build" | "buildx") => {
+            if has(&["--push"]) {
+                Deed::Release
+            } else {
+                Deed::Build
+            }
+        }
+        ("docker" | "podman", "stack") if second == "deploy" => Deed::Deploy,
+        ("docker" | "podman", "rm" | "rmi") => Deed::Destroy,
+        ("docker" | "podman", "system" | "volume" | "image" | "container" | "network")
+            if matches!(second, "prune" | "rm") =>
+        {
+            Deed::Destroy
+        }
+        ("goreleaser", "release") | ("semantic-release" | "release-it" | "standard-version" | "np", _) => {
+            Deed::Release
+        }
+        ("changeset" | "vsce" | "ovsx", "publish") => Deed::Release,
+        ("kubectl" | "oc" | "k", "delete" | "drain")
+        | ("helm", "uninstall" | "delete")
+        | ("terraform" | "tofu" | "pulumi" | "cdk" | "terragrunt", "destroy") => Deed::Destroy,
+        ("kubectl" | "oc" | "k", "apply" | "create" | "replace" | "patch" | "rollout" | "scale" | "set") => {
+            if command == "rollout" && matches!(second, "status" | "history") {
+                Deed::Other
+            } else {
+                Deed::Deploy
+            }
+        }
+        ("helm", "install" | "upgrade" | "rollback")
+        | ("terraform" | "tofu" | "terragrunt", "apply")
+        | ("pulumi", "up" | "update") => Deed::Deploy,
+        ("terraform" | "tofu", "fmt") if has(&["-check", "--check"]) => Deed::Lint,
+        ("terraform" | "tofu", "validate") => Deed::Lint,
+        (
+            "cdk" | "serverless" | "sls" | "sam" | "netlify" | "fly" | "flyctl" | "firebase" | "wrangler"
+            | "eb" | "copilot" | "chalice" | "zappa" | "kamal" | "now" | "surge" | "dokku" | "cf" | "ampx"
+            | "waypoint" | "mrsk" | "render" | "gigalixir" | "shuttle" | "spin" | "modal",
+            "deploy" | "publish" | "push",
+        ) => Deed::Deploy,
+        ("vercel", "" | "deploy") => Deed::Deploy,
+        ("vercel", "rm" | "remove") => Deed::Destroy,
+        ("railway", "up")
+        | ("skaffold", "run" | "deploy")
+        | ("nomad", "job")
+        | ("amplify", "push" | "publish")
+        | ("heroku", "container:release") => Deed::Deploy,
+        ("argocd", "app") if second == "sync" => Deed::Deploy,
+        ("ansible-playbook", _) if !has(&["--check", "-C", "--syntax-check"]) => Deed::Deploy,
+        ("cap", _) if operands.iter().any(|word| *word == "deploy" || word.starts_with("deploy:")) => {
+            Deed::Deploy
+        }
+        ("gcloud", "app" | "run" | "functions" | "deploy" | "beta") if operands.contains(&"deploy") => {
+            Deed::Deploy
+        }
+        ("gcloud" | "az", _) if operands.contains(&"delete") => Deed::Destroy,
+        ("az", _)
+            if operands.contains(&"deploy")
+                || operands.contains(&"deployment") && operands.contains(&"create") =>
+        {
+            Deed::Deploy
+        }
+        ("aws", service) => aws(service, second),
+        ("cmake", _) if has(&["--target=test", "test"]) && arguments.first() == Some(&"--build") => {
+            Deed::Tests
+        }
+        ("cmake", _) if arguments.first() == Some(&"--build") => Deed::Build,
+        (
+            "gcc" | "g++" | "clang" | "clang++" | "cc" | "rustc" | "javac" | "webpack" | "rollup" | "esbuild"
+            | "parcel",
+            _,
+        ) => Deed::Build,
+        ("vite" | "next" | "nuxt" | "astro" | "hugo" | "mkdocs" | "wasm-pack", "build") => Deed::Build,
+        ("next", "lint") | ("react-scripts", "lint") => Deed::Lint,
+        (
+            "react-scripts" | "vue-cli-service" | "wasm-pack" | "aegir" | "craco" | "meteor" | "ember"
+            | "stencil" | "expo",
+            "test" | "test:unit",
+        ) => tests(arguments),
+        ("dropdb", _) | ("mkfs", _) => Deed::Destroy,
+        ("psql" | "mysql" | "sqlite3" | "mongo" | "mongosh" | "redis-cli", _) if drops(arguments) => {
+            Deed::Destroy
+        }
+        (name, _) => by_script_name(name),
+    }
+}
+
+fn is_install(name: &str, command: &str, second: &str, arguments: &[&str]) -> bool {
+    let plain = matches!(
+        command,
+        "install" | "add" | "sync" | "update" | "upgrade" | "reinstall" | "in" | "uninstall" | "remove"
+    );
+    match name {
+        "uv" if command == "pip" => matches!(second, "install" | "sync" | "uninstall"),
+        "uv" | "rye" | "mise" if command == "tool" => second == "install",
+        "poetry" | "pdm" if matches!(command, "update" | "lock") => true,
+        "pacman" => arguments.iter().any(|argument| argument.starts_with("-S")),
+        "rustup" if matches!(command, "component" | "target" | "toolchain") => {
+            matches!(second, "add" | "install")
+        }
+        "nix-env" => arguments.iter().any(|argument| argument.starts_with("-i")),
+        "cpan" | "cpanm" => true,
+        _ => plain,
+    }
+}
+
+fn aws(service: &str, command: &str) -> Deed {
+    match (service, command) {
+        ("s3", "rm" | "rb") => Deed::Destroy,
+        ("cloudformation", "deploy" | "create-stack" | "update-stack")
+        | ("lambda", "update-function-code" | "create-function")
+        | ("ecs", "update-service")
+        | ("deploy", "create-deployment")
+        | ("s3", "sync") => Deed::Deploy,
+        (_, command) if command.starts_with("delete-") || command.starts_with("terminate-") => Deed::Destroy,
+        _ => Deed::Other,
+    }
+}
+
+/// Returns whether a statement given to a database removes tables or rows of all kinds.
+fn drops(arguments: &[&str]) -> bool {
+    arguments.iter().any(|argument| {
+        let text = argument.to_lowercase();
+        [
+            "drop table",
+            "drop database",
+            "drop schema",
+            "truncate table",
+            "flushall",
+            "dropdatabase",
+            "delete from",
+        ]
+        .iter()
+        .any(|words| text.contains(words))
+    })
+}

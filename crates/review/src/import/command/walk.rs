@@ -1,0 +1,386 @@
+//! The parts of a command line, with what is known of each.
+
+use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, Stage, Word};
+
+use super::files::{FolderPath, written};
+use super::wrapper::{Unwrapped, unwrap};
+use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, program};
+
+/// The scripts inside of scripts that are read.
+const DEPTH_MAX: usize = 8;
+/// The parts of one line that are told apart.
+const PARTS_MAX: usize = 200;
+
+/// Returns the parts of a command line in the order in which they ran.
+///
+/// `folder` is the one the line ran in, relative to the log's; `signs` are those in its output.
+pub(in super::super) fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> {
+    let mut walk = Walk {
+        parts: Vec::new(),
+        folder: FolderPath::Known(folder.to_owned()),
+        entered: None,
+        stops_at_failure: false,
+        pipes_fail: false,
+        signs,
+        depth: 0,
+    };
+    walk.script(&Script::read(line), line, end, Ran::Yes);
+    walk.parts
+}
+
+struct Walk {
+    parts: Vec<Part>,
+    folder: FolderPath,
+    /// The folder the line entered, as written.
+    entered: Option<String>,
+    /// `set -e`.
+    stops_at_failure: bool,
+    /// `set -o pipefail`.
+    pipes_fail: bool,
+    signs: Signs,
+    depth: usize,
+}
+
+impl Walk {
+    fn script(&mut self, script: &Script, text: &str, end: LineEnd, ran: Ran) {
+        if self.depth >= DEPTH_MAX {
+            return;
+        }
+        self.depth += 1;
+        let lists = lists(&script.items);
+        let count = lists.len();
+        for (index, list) in lists.into_iter().enumerate() {
+            let is_last = index + 1 == count;
+            let shown = match end {
+                LineEnd::Absent => LineEnd::Absent,
+                // What runs in the background ends later than the line.
+                _ if list.iter().any(|item| item.in_background || item.negated) => LineEnd::Hidden,
+                end if is_last => end,
+                LineEnd::Well if self.stops_at_failure => LineEnd::Well,
+                _ => LineEnd::Hidden,
+            };
+            self.list(list, text, shown, ran);
+        }
+        self.depth -= 1;
+    }
+
+    /// Walks pipelines joined by `&&` and `||`.
+    fn list(&mut self, list: &[Item], text: &str, end: LineEnd, ran: Ran) {
+        let fates = self.fates(list, end);
+        for (item, (item_ran, ended)) in list.iter().zip(fates) {
+            let guarded = match item.guard {
+                Guard::Branch => Ran::Maybe,
+                Guard::None | Guard::Condition | Guard::Loop => Ran::Yes,
+            };
+            let ended = if item.guard == Guard::None { ended } else { Ended::Unknown };
+            self.pipeline(item, text, ran.max(item_ran).max(guarded), ended);
+        }
+    }
+
+    /// Says for each pipeline of a list whether it ran and how it ended.
+    fn fates(&self, list: &[Item], end: LineEnd) -> Vec<(Ran, Ended)> {
+        let joined_by = |join: Join| list.iter().skip(1).all(|item| item.join == join);
+        let deeds: Vec<Vec<Deed>> = list.iter().map(|item| self.deeds(item)).collect();
+        let harmless = |deeds: &Vec<Deed>| deeds.iter().all(|deed| *deed == Deed::Neutral);
+        match end {
+            LineEnd::Well if joined_by(Join::And) => vec![(Ran::Yes, Ended::Well); list.len()],
+            LineEnd::Absent if joined_by(Join::And) => vec![(Ran::Yes, Ended::Unknown); list.len()],
+            LineEnd::Badly if joined_by(Join::And) => self.fates_of_failed(&deeds),
+            // With `||` alone, the whole fails only when each fails.
+            LineEnd::Badly if joined_by(Join::Or) => vec![(Ran::Yes, Ended::Badly); list.len()],
+            _ => {
+                let mut ran = Ran::Yes;
+                let mut fates = Vec::new();
+                for (item, deeds) in list.iter().zip(&deeds) {
+                    if item.join == Join::Or && !fates.is_empty() {
+                        ran = Ran::Maybe;
+                    }
+                    fates.push((ran, Ended::Unknown));
+                    // Commands that only prepare something are taken to succeed.
+                    if !harmless(deeds) {
+                        ran = Ran::Maybe;
+                    }
+                }
+                fates
+            }
+        }
+    }
+
+    /// A list joined by `&&` that failed: one of its pipelines failed, and those after it did not run.
+    fn fates_of_failed(&self, deeds: &[Vec<Deed>]) -> Vec<(Ran, Ended)> {
+        let has = |index: usize, deed: Deed| deeds.get(index).is_some_and(|found| found.contains(&deed));
+        let only = |deed: Deed| {
+            let mut places = (0..deeds.len()).filter(|index| has(*index, deed));
+            places.next().filter(|_| places.next().is_none())
+        };
+        let mut failed = None;
+        // Everything up to here succeeded.
+        let mut done =
+            deeds.iter().take_while(|deeds| deeds.iter().all(|deed| *deed == Deed::Neutral)).count();
+        if let Some(place) = only(Deed::Tests) {
+            if self.signs.tests_failed {
+                failed = Some(place);
+            } else if self.signs.tests_passed && place + 1 < deeds.len() {
+                done = done.max(place + 1);
+            }
+        }
+        if let Some(place) = only(Deed::Commit) {
+            if self.signs.committed {
+                done = done.max(place + 1);
+            } else if self.signs.commit_failed {
+                failed = failed.or(Some(place));
+            }
+        }
+        if let Some(place) = only(Deed::Push).filter(|_| self.signs.push_failed) {
+            failed = failed.or(Some(place));
+        }
+        let last = deeds.len().saturating_sub(1);
+        // When all but the last are known to have succeeded, the last failed.
+        let failed = failed.or((done >= last).then_some(last));
+        let fate = |index: usize| match failed {
+            Some(failed) if index < failed => (Ran::Yes, Ended::Well),
+            Some(failed) if index == failed => (Ran::Yes, Ended::Badly),
+            Some(_) => (Ran::No, Ended::NotDone),
+            None if index < done => (Ran::Yes, Ended::Well),
+            None if index == done => (Ran::Yes, Ended::Unknown),
+            None if index == last => (Ran::Maybe, Ended::NotDone),
+            None => (Ran::Maybe, Ended::Unknown),
+        };
+        (0..deeds.len()).map(fate).collect()
+    }
+
+    /// The deeds of a pipeline, to see whether it can fail and what its output shows.
+    fn deeds(&self, item: &Item) -> Vec<Deed> {
+        let mut found = Vec::new();
+        for stage in &item.stages {
+            match stage {
+                Stage::Group(script, _) => {
+                    found.extend(script.items.iter().flat_map(|item| self.deeds(item)))
+                }
+                Stage::Command(command) => found.push(match unwrap(&command.words) {
+                    Unwrapped::Program(words) | Unwrapped::MoreOperands(words) => {
+                        program::classify(words, &self.folder).deed
+                    }
+                    Unwrapped::Script(script) => {
+                        let inner = Script::read(&script.text);
+                        let inner = inner.items.iter().filter(|_| self.depth < DEPTH_MAX);
+                        let known = inner.flat_map(|item| item.stages.iter()).find_map(|stage| match stage {
+                            Stage::Command(command) => {
+                                let deed = program::classify(&command.words, &self.folder).deed;
+                                deed.is_known().then_some(deed)
+                            }
+                            Stage::Group(..) => None,
+                        });
+                        known.unwrap_or(Deed::Other)
+                    }
+                }),
+            }
+        }
+        found
+    }
+
+    fn pipeline(&mut self, item: &Item, text: &str, ran: Ran, ended: Ended) {
+        let first = self.parts.len();
+        let count = item.stages.len();
+        for (index, stage) in item.stages.iter().enumerate() {
+            let is_last = index + 1 == count;
+            // Only the end of the last stage is seen, unless `pipefail` is set.
+            let ended = match ended {
+                _ if is_last => ended,
+                Ended::Well if self.pipes_fail => Ended::Well,
+                Ended::NotDone => Ended::NotDone,
+                _ => Ended::Unknown,
+            };
+            match stage {
+                Stage::Command(command) => self.command(command, text, index > 0, ran, ended),
+                Stage::Group(script, redirects) => {
+                    self.redirects(redirects, None, ran, ended, "");
+                    let end = match ended {
+                        Ended::Well => LineEnd::Well,
+                        Ended::Badly => LineEnd::Badly,
+                        Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
+                    };
+                    let outside = (self.folder.clone(), self.entered.clone());
+                    self.script(script, text, end, ran);
+                    (self.folder, self.entered) = outside;
+                }
+            }
+        }
+        // All stages start together: a file that is written while tests run is no change after the tests.
+        let is_plain = item.stages.iter().all(|stage| matches!(stage, Stage::Command(_)));
+        if let Some(new) = self.parts.get_mut(first..).filter(|_| count > 1 && is_plain) {
+            let is_beside = |part: &Part| match part.words.first() {
+                None => true,
+                Some(program) => matches!(program::name_of(program).as_str(), "tee" | "sponge"),
+            };
+            new.sort_by_key(|part| !is_beside(part));
+        }
+    }
+
+    fn command(&mut self, command: &Command, text: &str, reads_pipe: bool, ran: Ran, ended: Ended) {
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        let words = command.assignments.iter().chain(&command.words).chain(targets);
+        for tokens in words.flat_map(|word| &word.inner) {
+            self.script(&Script::of_tokens(tokens, text), text, LineEnd::Hidden, ran);
+        }
+        let unwrapped = unwrap(&command.words);
+        let (words, more) = match unwrapped {
+            Unwrapped::Program(words) => (words, false),
+            Unwrapped::MoreOperands(words) => (words, true),
+            Unwrapped::Script(script) => {
+                self.redirects(&command.redirects, None, ran, ended, &command.source);
+                let end = match ended {
+                    Ended::Well => LineEnd::Well,
+                    Ended::Badly => LineEnd::Badly,
+                    Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
+                };
+                let outside = (self.folder.clone(), self.entered.clone());
+                self.script(&Script::read(&script.text), &script.text, end, ran);
+                (self.folder, self.entered) = outside;
+                return;
+            }
+        };
+        self.redirects(&command.redirects, Some(words), ran, ended, &command.source);
+        self.settings(words);
+        // A shell without a script runs the lines it is given.
+        let is_shell = words
+            .first()
+            .is_some_and(|word| matches!(program::name_of(&word.text).as_str(), "bash" | "sh" | "zsh"));
+        if let (true, Some(body)) = (is_shell && words.len() < 3, here_document(&command.redirects)) {
+            return self.script(&Script::read(body), body, LineEnd::Hidden, ran);
+        }
+        let mut class = if more {
+            // The operands that nobody wrote down are files, as a rule.
+            let unwritten = Word { text: "{}".to_owned(), expands: true, ..Word::default() };
+            let words: Vec<Word> = words.iter().cloned().chain([unwritten]).collect();
+            program::classify(&words, &self.folder)
+        } else {
+            program::classify(words, &self.folder)
+        };
+        // A program in a pipe that reads what it is given is a filter.
+        if reads_pipe && !more && matches!(class.deed, Deed::Read | Deed::Search | Deed::List) {
+            class = Deed::Neutral.into();
+        }
+        self.push(class, words, None, ran, ended, &command.source);
+    }
+
+    /// Notes what `cd` and `set` change for the rest of the line.
+    fn settings(&mut self, words: &[Word]) {
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        match texts.as_slice() {
+            ["cd" | "pushd", ..] => {
+                let target = words.iter().skip(1).find(|word| !word.text.starts_with('-'));
+                self.folder = target.map_or(FolderPath::Unknown, |word| self.folder.enter(word));
+                self.entered = match &self.folder {
+                    FolderPath::Known(path) => Some(path.clone()),
+                    FolderPath::Unknown => None,
+                };
+            }
+            ["set", options @ ..] => {
+                let short = |flag: char| {
+                    options.iter().any(|option| {
+                        option
+                            .strip_prefix('-')
+                            .is_some_and(|flags| !flags.starts_with('-') && flags.contains(flag))
+                    })
+                };
+                self.stops_at_failure |= short('e') || options.contains(&"errexit");
+                self.pipes_fail |= options.contains(&"pipefail");
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the files that redirections write.
+    fn redirects(
+        &mut self,
+        redirects: &[Redirect],
+        words: Option<&[Word]>,
+        ran: Ran,
+        ended: Ended,
+        source: &str,
+    ) {
+        for redirect in redirects {
+            let deed = match redirect.kind {
+                RedirectKind::Write => Deed::Create,
+                RedirectKind::Append => Deed::Edit,
+                RedirectKind::Read | RedirectKind::HereDocument | RedirectKind::Duplicate => continue,
+            };
+            let target = &redirect.target;
+            let path = (!target.expands && !target.needs_shell && !target.text.is_empty())
+                .then(|| self.folder.join(&target.text))
+                .flatten();
+            let class = written(deed, path.into_iter().map(NamedFile::at).collect());
+            if class.deed == Deed::Neutral {
+                continue;
+            }
+            // The file is opened, and so changed, even when the program then fails.
+            let ended = if ended == Ended::Badly { Ended::Unknown } else { ended };
+            let content = here_document(redirects).map(str::to_owned).or_else(|| printed(words?));
+            self.push(class, &[], content, ran, ended, source);
+        }
+    }
+
+    fn push(
+        &mut self,
+        class: Class,
+        words: &[Word],
+        content: Option<String>,
+        ran: Ran,
+        ended: Ended,
+        source: &str,
+    ) {
+        if self.parts.len() >= PARTS_MAX {
+            return;
+        }
+        let Class { deed, files, force, is_destructive } = class;
+        let ended = match deed {
+            // What git printed is known even where the exit code is not.
+            Deed::Commit if ended == Ended::Unknown && self.signs.committed => Ended::Well,
+            Deed::Commit if matches!(ended, Ended::Unknown | Ended::Well) && self.signs.commit_failed => {
+                Ended::Badly
+            }
+            Deed::Push if ended == Ended::Unknown && self.signs.push_failed => Ended::Badly,
+            _ => ended,
+        };
+        let ran =
+            if deed == Deed::Commit && self.signs.committed && ended == Ended::Well { Ran::Yes } else { ran };
+        self.parts.push(Part {
+            deed,
+            files,
+            words: words.iter().map(|word| word.text.clone()).collect(),
+            force,
+            is_destructive,
+            source: source.to_owned(),
+            folder: self.entered.clone(),
+            content,
+            ran,
+            ended,
+        });
+    }
+}
+
+/// Splits pipelines where neither `&&` nor `||` joins them.
+fn lists(items: &[Item]) -> Vec<&[Item]> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for (index, item) in items.iter().enumerate() {
+        if index > start && item.join == Join::Then {
+            found.extend(items.get(start..index));
+            start = index;
+        }
+    }
+    found.extend(items.get(start..).filter(|list| !list.is_empty()));
+    found
+}
+
+fn here_document(redirects: &[Redirect]) -> Option<&str> {
+    redirects.iter().find_map(|redirect| redirect.body.as_deref())
+}
+
+/// Returns what `echo` or `printf` writes.
+fn printed(words: &[Word]) -> Option<String> {
+    let (program, arguments) = words.split_first()?;
+    let prints = matches!(program.text.as_str(), "echo" | "printf");
+    prints.then(|| arguments.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
+}

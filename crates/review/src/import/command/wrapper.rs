@@ -1,0 +1,224 @@
+//! Programs that only run another program.
+
+use crate::shell::Word;
+
+use super::program::name_of;
+
+/// What a command runs in the end.
+pub(super) enum Unwrapped<'a> {
+    /// A program with its arguments.
+    Program(&'a [Word]),
+    /// A script in one of its arguments.
+    Script(&'a Word),
+    /// A program that also gets operands nobody wrote down, as with `xargs`.
+    MoreOperands(&'a [Word]),
+}
+
+/// Removes the programs that only run another one.
+pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
+    let mut more = false;
+    // Each round removes at least one word.
+    while let Some((first, rest)) = words.split_first() {
+        let name = name_of(&first.text);
+        let next = match name.as_str() {
+            "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => match script_of_shell(rest) {
+                Shell::Script(script) => return Unwrapped::Script(script),
+                Shell::File(file) => Some(file),
+                Shell::Input => None,
+            },
+            "eval" => match rest.first() {
+                Some(script) => return Unwrapped::Script(script),
+                None => None,
+            },
+            "su" | "runuser" | "script" | "nix-shell" => {
+                match after_option(rest, &["-c", "--command", "--run"]) {
+                    Some(script) => return Unwrapped::Script(script),
+                    None => None,
+                }
+            }
+            "xargs" | "parallel" => {
+                more = true;
+                Some(operands(
+                    rest,
+                    &["-I", "-n", "-P", "-L", "-d", "-s", "-a", "-E", "-j", "--max-args", "--max-procs"],
+                ))
+            }
+            _ => plain_wrapper(&name, rest),
+        };
+        match next {
+            Some(next) if !next.is_empty() && next.len() < words.len() => words = next,
+            _ => break,
+        }
+    }
+    if more { Unwrapped::MoreOperands(words) } else { Unwrapped::Program(words) }
+}
+
+/// Returns what follows a program that runs the rest of its arguments.
+fn plain_wrapper<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
+    let first = rest.first().map_or("", |word| word.text.as_str());
+    Some(match name {
+        "sudo" | "doas" => operands(rest, &["-u", "-g", "-h", "-p", "-C", "-T", "-U", "--user", "--group"]),
+        "env" => without_assignments(operands(rest, &["-u", "-C", "-S", "--unset", "--chdir"])),
+        "time" | "nohup" | "command" | "exec" | "builtin" | "setsid" | "unbuffer" | "caffeinate"
+        | "noglob" | "then" | "do" => operands(rest, &["-f", "-o", "-a"]),
+        "nice" | "ionice" => operands(rest, &["-n", "-c", "-p"]),
+        "stdbuf" => operands(rest, &["-i", "-o", "-e"]),
+        "timeout" | "gtimeout" => operands(rest, &["-k", "-s", "--kill-after", "--signal"]).get(1..)?,
+        "xvfb-run" | "dotenv" | "dotenvx" | "chronic" | "faketime" | "rtk" => {
+            operands(rest, &["-s", "-f", "-e"])
+        }
+        "npx" | "bunx" | "pnpx" | "uvx" | "pipx" if !matches!(first, "install" | "upgrade") => {
+            let rest = if name == "pipx" && first == "run" { rest.get(1..)? } else { rest };
+            match after_option(rest, &["-c", "--call"]) {
+                Some(_) => return None,
+                None => operands(rest, &["-p", "--package", "--from", "--with", "--python"]),
+            }
+        }
+        "npm" | "pnpm" | "yarn" | "bun" if matches!(first, "exec" | "x" | "dlx") => {
+            operands(rest.get(1..)?, &["--package", "-p"])
+        }
+        "uv" | "poetry" | "pipenv" | "op" | "doppler" | "infisical" | "conda" | "mamba" | "micromamba"
+            if first == "run" =>
+        {
+            operands(
+                rest.get(1..)?,
+                &[
+                    "--with",
+                    "--extra",
+                    "--group",
+                    "--python",
+                    "-p",
+                    "--env-file",
+                    "--package",
+                    "--project",
+                    "--directory",
+                    "-n",
+                    "--name",
+                    "-e",
+                    "--env",
+                ],
+            )
+        }
+        "bundle" | "mise" | "rtx" | "asdf" | "opam" | "pyenv" | "rbenv" | "nodenv"
+            if matches!(first, "exec" | "x") =>
+        {
+            let rest = operands(rest.get(1..)?, &[]);
+            let apart = rest.iter().position(|word| word.text == "--");
+            apart.map_or(rest, |apart| rest.get(apart + 1..).unwrap_or(&[]))
+        }
+        "direnv" if first == "exec" => rest.get(2..)?,
+        "coverage" if first == "run" => {
+            let rest = rest.get(1..)?;
+            // `coverage run -m pytest` runs a module.
+            match rest.iter().position(|word| word.text == "-m") {
+                Some(place) => rest.get(place + 1..)?,
+                None => operands(rest, &["--source", "--omit", "--include", "--rcfile"]),
+            }
+        }
+        "docker" | "podman" | "nerdctl" | "docker-compose" | "kubectl" => in_container(name, rest)?,
+        _ => return None,
+    })
+}
+
+/// Returns the command run inside of a container.
+fn in_container<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
+    let options = &[
+        "-e",
+        "--env",
+        "-u",
+        "--user",
+        "-w",
+        "--workdir",
+        "-v",
+        "--volume",
+        "--name",
+        "--network",
+        "-p",
+        "--publish",
+        "--entrypoint",
+        "-f",
+        "--file",
+        "--env-file",
+        "--mount",
+        "--platform",
+        "-n",
+        "--namespace",
+        "-c",
+        "--container",
+        "--profile",
+        "--project-name",
+        "-m",
+        "--memory",
+        "--cpus",
+        "--index",
+    ];
+    let rest = operands(rest, options);
+    let (first, rest) = rest.split_first()?;
+    match (name, first.text.as_str()) {
+        ("docker" | "podman" | "nerdctl", "compose") => in_container("docker-compose", rest),
+        (_, "exec") | ("docker" | "podman" | "nerdctl" | "docker-compose", "run") => {
+            let rest = operands(rest, options).get(1..)?;
+            Some(if rest.first().is_some_and(|word| word.text == "--") { rest.get(1..)? } else { rest })
+        }
+        _ => None,
+    }
+}
+
+enum Shell<'a> {
+    Script(&'a Word),
+    /// A file of commands, with its arguments.
+    File(&'a [Word]),
+    Input,
+}
+
+fn script_of_shell(rest: &[Word]) -> Shell<'_> {
+    for (index, word) in rest.iter().enumerate() {
+        match word.text.as_str() {
+            "-o" | "-O" | "+o" | "--rcfile" | "--init-file" => {}
+            option if option.starts_with("--") => {}
+            option if option.starts_with('-') && option.contains('c') => {
+                // `-o pipefail` may come between the option and its script.
+                let script = rest.get(index + 1..).unwrap_or(&[]);
+                return match script.first() {
+                    Some(next) if next.text.starts_with('-') => {
+                        script.get(2).map_or(Shell::Input, Shell::Script)
+                    }
+                    Some(next) => Shell::Script(next),
+                    None => Shell::Input,
+                };
+            }
+            option if option.starts_with('-') => {}
+            _ if index > 0
+                && matches!(rest.get(index - 1).map(|word| word.text.as_str()), Some("-o" | "-O" | "+o")) => {
+            }
+            _ => return Shell::File(rest.get(index..).unwrap_or(&[])),
+        }
+    }
+    Shell::Input
+}
+
+/// Returns the word after one of some options.
+fn after_option<'a>(words: &'a [Word], options: &[&str]) -> Option<&'a Word> {
+    let place = words.iter().position(|word| options.contains(&word.text.as_str()))?;
+    words.get(place + 1)
+}
+
+/// Passes over the options at the beginning; those in `with_value` take the next word.
+fn operands<'a>(mut words: &'a [Word], with_value: &[&str]) -> &'a [Word] {
+    while let Some((first, rest)) = words.split_first() {
+        let text = first.text.as_str();
+        if text == "--" {
+            return rest;
+        }
+        if !text.starts_with('-') || text == "-" {
+            return words;
+        }
+        words = if with_value.contains(&text) { rest.get(1..).unwrap_or(&[]) } else { rest };
+    }
+    words
+}
+
+fn without_assignments(words: &[Word]) -> &[Word] {
+    let place = words.iter().position(|word| word.equals.is_none_or(|equals| equals == 0));
+    place.and_then(|place| words.get(place..)).unwrap_or(&[])
+}

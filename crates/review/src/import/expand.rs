@@ -1,0 +1,207 @@
+//! A call of a log → the actions it was: a command line can do several things.
+
+use hence_canon::Value;
+
+use crate::vocabulary::{ActionType, ActivityType};
+
+use super::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, parts};
+use super::redact::holds_secret;
+use super::session::{ActionEvent, PartText, Repeatable, Status};
+use super::text::{collapse_to, shell_word};
+
+/// The arguments of one program that are kept, and the characters of each.
+const ARGUMENTS_MAX: usize = 64;
+const ARGUMENT_CHARS_MAX: usize = 400;
+
+/// Returns the actions of one call, with their states; `project` is the folder of the session.
+pub(super) fn actions(mut event: ActionEvent, project: Option<&str>) -> Vec<ActionEvent> {
+    let Some(command) = event.command.clone().filter(|_| event.decision.is_none()) else {
+        event.status = event.outcome.as_ref().map(super::session::ToolOutcome::status);
+        return vec![event];
+    };
+    let stopped = event.outcome.as_ref().and_then(|outcome| outcome.stopped);
+    let end = match &event.outcome {
+        None => LineEnd::Absent,
+        Some(_) if stopped.is_some() => LineEnd::Absent,
+        Some(outcome) if outcome.failed => LineEnd::Badly,
+        Some(_) => LineEnd::Well,
+    };
+    let signs = event.outcome.as_ref().map(|outcome| outcome.signs).unwrap_or_default();
+    let folder = folder(event.folder.as_deref(), project);
+    let found = parts(&command, &folder, end, signs);
+    let line = Line { event, command, end, stopped };
+    line.actions(&found)
+}
+
+/// Returns the folder of a call relative to that of the session.
+fn folder(folder: Option<&str>, project: Option<&str>) -> String {
+    let Some(folder) = folder else { return String::new() };
+    let inside = project.and_then(|project| folder.strip_prefix(project.trim_end_matches('/')));
+    match inside {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => rest.trim_matches('/').to_owned(),
+        _ => folder.to_owned(),
+    }
+}
+
+/// A command line with its result.
+struct Line {
+    event: ActionEvent,
+    command: String,
+    end: LineEnd,
+    /// Whether the whole call was refused or cancelled.
+    stopped: Option<Status>,
+}
+
+impl Line {
+    fn actions(self, found: &[Part]) -> Vec<ActionEvent> {
+        let can_have_happened = |part: &&Part| part.ran != Ran::No && part.ended != Ended::NotDone;
+        let known = || found.iter().filter(|part| part.deed.is_known());
+        let shown = merged(known().filter(can_have_happened));
+        let not_done: Vec<&str> =
+            known().filter(|part| !can_have_happened(part)).map(|part| part.source.as_str()).collect();
+        let count: usize = shown.iter().map(|part| targets(part).len()).sum();
+        let mut actions: Vec<ActionEvent> = Vec::new();
+        for part in &shown {
+            for target in targets(part) {
+                actions.push(self.of_part(part, target, count > 1));
+            }
+        }
+        if actions.is_empty() {
+            actions.push(self.whole(found));
+        }
+        if let (Some(last), false) = (actions.last_mut(), not_done.is_empty()) {
+            let rest = not_done.join("`, `");
+            last.note =
+                Some(format!("did not run, or failed, because the line ended with an error: `{rest}`"));
+        }
+        if let Some(first) = actions.first_mut() {
+            first.usage = self.event.usage.clone();
+        }
+        actions
+    }
+
+    /// The line as one command of no known kind.
+    fn whole(&self, found: &[Part]) -> ActionEvent {
+        let mut event = self.event.clone();
+        event.status = self.stopped.or(match self.end {
+            LineEnd::Well => Some(Status::Completed),
+            LineEnd::Badly => Some(Status::Failed),
+            LineEnd::Absent | LineEnd::Hidden => None,
+        });
+        let mut programs = found.iter().filter(|part| part.deed == Deed::Other);
+        if let (Some(only), None) = (programs.next(), programs.next()) {
+            event.request = request(only);
+        }
+        event.usage = None;
+        event
+    }
+
+    fn of_part(&self, part: &Part, target: Option<&NamedFile>, is_one_of_several: bool) -> ActionEvent {
+        let mut event = self.event.clone();
+        event.action_type = action_type(part.deed);
+        event.usage = None;
+        event.status = self.stopped.or(match (self.end, part.ended) {
+            (LineEnd::Absent, _) => None,
+            (_, Ended::Well) => Some(Status::Completed),
+            (_, Ended::Badly | Ended::NotDone) => Some(Status::Failed),
+            (_, Ended::Unknown) => Some(Status::Unknown),
+        });
+        event.owns_exit_code = matches!(part.ended, Ended::Well | Ended::Badly);
+        event.method = part.deed.method();
+        event.repeatable = if part.deed.only_looks() { Repeatable::Yes } else { Repeatable::No };
+        event.request = request(part);
+        if part.is_destructive {
+            event.tags.push("destructive");
+        }
+        if let Some(file) = target {
+            event.file = Some(file.path.clone());
+            event.renamed_to = file.renamed_to.clone();
+        } else if matches!(part.deed, Deed::Read) {
+            let mut files = part.files.iter().map(|file| file.path.clone());
+            event.file = files.next();
+            event.more_files = files.collect();
+        }
+        event.contains_secret = part.content.as_deref().map(holds_secret);
+        if is_one_of_several {
+            let again = match &part.folder {
+                Some(folder) if !folder.is_empty() => format!("cd {} && {}", shell_word(folder), part.source),
+                _ => part.source.clone(),
+            };
+            event.part = Some(PartText { label: part.source.clone(), again });
+            event.command = Some(self.command.clone());
+        }
+        if part.ran == Ran::Maybe {
+            event.status = event.status.map(|_| Status::Unknown);
+            event.note = Some("whether it ran depends on something that the log does not show".to_owned());
+        }
+        event
+    }
+}
+
+/// One action per file that is changed; otherwise one for all.
+fn targets(part: &Part) -> Vec<Option<&NamedFile>> {
+    let changes = matches!(part.deed, Deed::Edit | Deed::Create | Deed::Delete | Deed::Rename);
+    if changes && !part.files.is_empty() { part.files.iter().map(Some).collect() } else { vec![None] }
+}
+
+/// Joins neighbours of the same kind: two runs of tests in one line are one action, the files of two reads one list.
+fn merged<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<Part> {
+    let mut found: Vec<Part> = Vec::new();
+    for part in parts {
+        let joins = found.last().is_some_and(|last| {
+            let changes = matches!(part.deed, Deed::Edit | Deed::Create | Deed::Delete | Deed::Rename);
+            last.deed == part.deed && !changes && last.force == part.force && last.ran == part.ran
+        });
+        match found.last_mut().filter(|_| joins) {
+            Some(last) => {
+                last.files.extend(part.files.iter().cloned());
+                last.source = format!("{}; {}", last.source, part.source);
+                last.is_destructive |= part.is_destructive;
+                last.ended = match (last.ended, part.ended) {
+                    (Ended::Badly, _) | (_, Ended::Badly) => Ended::Badly,
+                    (Ended::Well, Ended::Well) => Ended::Well,
+                    _ => Ended::Unknown,
+                };
+            }
+            None => found.push(part.clone()),
+        }
+    }
+    found
+}
+
+fn action_type(deed: Deed) -> ActionType {
+    let activity = match deed {
+        Deed::Tests => ActivityType::RunTests,
+        Deed::Lint => ActivityType::Lint,
+        Deed::Types => ActivityType::TypeCheck,
+        Deed::Status => ActivityType::GitStatus,
+        Deed::Diff => ActivityType::GitDiff,
+        Deed::Commit => ActivityType::GitCommit,
+        Deed::Push => ActivityType::GitPush,
+        Deed::Edit => ActivityType::EditFile,
+        Deed::Create => ActivityType::CreateFile,
+        Deed::Delete => ActivityType::DeleteFile,
+        Deed::Rename => ActivityType::RenameFile,
+        Deed::Read => ActivityType::ReadFile,
+        Deed::Search => ActivityType::SearchCode,
+        Deed::List => ActivityType::ExploreDirectory,
+        Deed::Deploy => ActivityType::Deploy,
+        Deed::Release => ActivityType::Release,
+        Deed::Install | Deed::Build | Deed::Format | Deed::Destroy | Deed::Other | Deed::Neutral => {
+            ActivityType::RunCommand
+        }
+    };
+    activity.into()
+}
+
+/// The program, its arguments, and whether a push overwrites.
+fn request(part: &Part) -> Vec<(&'static str, Value)> {
+    let Some((program, arguments)) = part.words.split_first() else { return Vec::new() };
+    let arguments = arguments.iter().take(ARGUMENTS_MAX);
+    let arguments: Value = arguments.map(|argument| collapse_to(argument, ARGUMENT_CHARS_MAX)).collect();
+    let mut members = vec![("program", Value::from(program.as_str())), ("arguments", arguments)];
+    if part.deed == Deed::Push {
+        members.push(("force", part.force.into()));
+    }
+    members
+}
