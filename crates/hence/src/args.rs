@@ -202,12 +202,16 @@ pub(crate) struct StateArgs {
 #[command(after_help = "Example: hence verify trace.ndjson --problem problem.json --anchor HASH:COUNT")]
 pub(crate) struct VerifyArgs {
     /// A run, a prefix of its id, or the file of a journal
-    pub(crate) target: String,
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) target: Option<String>,
+    /// Verify every run of the store
+    #[arg(long)]
+    pub(crate) all: bool,
     /// The problem the journal should belong to [default: the run's own]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
     pub(crate) problem: Option<PathBuf>,
     /// A head stored elsewhere, as `hence run` printed it
-    #[arg(long, value_name = "HASH:COUNT")]
+    #[arg(long, value_name = "HASH:COUNT", conflicts_with = "all")]
     pub(crate) anchor: Option<Head>,
     /// Stop at this level: bytes, chain, linked, spec, replay or anchored
     #[arg(long, default_value = "anchored", value_name = "LEVEL")]

@@ -219,7 +219,7 @@ fn a_journal_that_is_missing_is_damage() {
 fn a_missing_problem_stops_only_the_commands_that_need_it() {
     let world = World::with_run("refund-42");
     std::fs::remove_file(world.path(".hence/runs/refund-42/problem.json")).unwrap();
-    assert_eq!(world.ask(&["verify", "refund-42"]).code, 0);
+    assert_eq!(world.ask(&["verify", "refund-42"]).code, 1);
     assert_eq!(world.ask(&["log", "refund-42"]).code, 0);
     assert_snapshot!(world.refused(&["replay", "refund-42"]), @r"
     --- stderr

@@ -83,6 +83,7 @@ fn a_whole_run_holds_at_every_level_that_needs_no_anchor() {
         }
       ],
       "links": [],
+      "blobs": [],
       "not_shown": [
         "that nothing was cut from the end: a shorter chain is a valid chain; only a head kept elsewhere shows it",
         "that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept elsewhere or a signature shows it",
@@ -410,4 +411,82 @@ fn the_doctor_finds_an_altered_record_in_every_store_of_the_folder() {
         assert!(shown.contains(&format!("found: {store}: ")), "{shown}");
         std::fs::write(&file, whole).unwrap();
     }
+}
+
+#[test]
+fn a_stored_run_without_a_document_that_it_pins_does_not_hold() {
+    let world = World::with_run("refund-42");
+    std::fs::remove_file(world.path(".hence/runs/refund-42/problem.json")).unwrap();
+    let shown = world.refused(&["verify", "refund-42"]);
+    for row in ["chain     holds", "spec      broken", "replay    broken", "its problem is missing"] {
+        assert!(shown.contains(row), "{row}: {shown}");
+    }
+    // A journal's file alone is judged as far as it goes.
+    world.write("alone.ndjson", world.journal("refund-42"));
+    assert_eq!(world.ask(&["verify", "alone.ndjson"]).code, 0);
+
+    let world = World::new();
+    world.write(
+        "caps.yaml",
+        "capabilities: {c.c: {description: d, provider: {kind: command, command: [/bin/echo, '{}']}}}",
+    );
+    world.write(
+        "s.yaml",
+        "id: s\nversion: 1.0.0\nname: S\ndescription: D\ncapabilities: caps.yaml\ninputs: {}\noutputs: {}\nsteps:\n  - {id: a, uses: c.c}\n",
+    );
+    assert_eq!(world.ask(&["run", "s.yaml", "--run-id", "s"]).code, 0);
+    assert_eq!(world.ask(&["verify", "s"]).code, 0);
+    for document in ["skill.json", "capabilities.json", "problem.json"] {
+        let path = world.path(format!(".hence/runs/s/{document}"));
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        for altered in [None, Some("{}")] {
+            if let Some(altered) = altered {
+                std::fs::write(&path, altered).unwrap();
+            }
+            let shown = world.refused(&["verify", "s"]);
+            for row in ["chain     holds", "spec      broken", "[exit 1]"] {
+                assert!(shown.contains(row), "{document} {altered:?}: {shown}");
+            }
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
+}
+
+#[test]
+fn large_values_are_part_of_what_is_verified() {
+    let world = World::new();
+    world.write("large.txt", "x".repeat(20_000));
+    assert_eq!(world.ask(&["vars", "init", "v", "What?"]).code, 0);
+    assert_eq!(world.ask(&["vars", "set", "v", "big", "@large.txt"]).code, 0);
+    assert_eq!(world.ask(&["verify", "v"]).code, 0, "{}", world.cli(&["verify", "v"]));
+    let shelf = std::fs::read_dir(world.path(".hence/blobs")).unwrap().next().unwrap().unwrap().path();
+    let blob = std::fs::read_dir(shelf).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&blob, "another text").unwrap();
+    let shown = world.refused(&["verify", "v"]);
+    assert!(shown.contains("altered, and a record refers to it"), "{shown}");
+    std::fs::remove_file(&blob).unwrap();
+    let shown = world.refused(&["verify", "v"]);
+    assert!(shown.contains("missing, and a record refers to it"), "{shown}");
+}
+
+#[test]
+fn every_run_of_a_store_is_verified_at_once() {
+    let world = World::with_run("one");
+    world.run_problem(&problem("two"));
+    assert_snapshot!(world.cli(&["verify", "--all"]), @r"
+    2 of 2 runs hold, 28 records
+    [exit 0]
+    ");
+    let text = String::from_utf8(world.journal("two")).unwrap();
+    world.set_journal("two", text.replacen("\"status\":\"success\"", "\"status\":\"skipped\"", 1));
+    assert_snapshot!(world.refused(&["verify", "--all"]), @r"
+    1 of 2 runs hold, 28 records
+      two  broken at record 1 of 14
+    --- stderr
+    hint: `hence verify two` shows where the journal first breaks
+    [exit 1]
+    ");
+    assert_eq!(world.ask(&["verify"]).code, 2);
+    assert_eq!(world.ask(&["verify", "one", "--all"]).code, 2);
 }

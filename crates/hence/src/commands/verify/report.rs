@@ -22,8 +22,55 @@ pub(crate) struct VerifyReport {
     pub(super) levels: Vec<LevelRow>,
     /// The runs it is linked to, and whether they match the links in its records.
     pub(super) links: Vec<LinkRow>,
+    /// The large values that its records refer to and that are missing or altered, from level spec on.
+    pub(super) blobs: Vec<BlobRow>,
     /// The properties that the performed checks cannot show.
     pub(super) not_shown: Vec<&'static str>,
+}
+
+/// The result of verifying every run of a store.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VerifyAllReport {
+    /// Whether every run holds.
+    pub(super) holds: bool,
+    /// The number of runs.
+    pub(super) runs: u64,
+    /// The number of their records.
+    pub(super) records: u64,
+    /// The runs that do not hold.
+    pub(super) broken: Vec<BrokenRun>,
+}
+
+/// A run that does not hold.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BrokenRun {
+    /// The run.
+    pub(super) run: String,
+    /// The verdict in one line.
+    pub(super) verdict: String,
+}
+
+impl Text for VerifyAllReport {
+    fn text(&self) -> String {
+        let held = self.runs - self.broken.len() as u64;
+        let mut text = format!("{held} of {} runs hold, {} records\n", self.runs, self.records);
+        let rows: Vec<_> = self
+            .broken
+            .iter()
+            .map(|broken| [format!("  {}", escape(&broken.run)), escape(&broken.verdict)])
+            .collect();
+        text.push_str(&columns(&rows));
+        text
+    }
+}
+
+/// A large value that is not what a record refers to.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BlobRow {
+    /// The digest by which a record refers to it.
+    pub(super) sha256: String,
+    /// `missing` or `altered`.
+    pub(super) verdict: &'static str,
 }
 
 /// The result of one level.
@@ -80,6 +127,9 @@ impl Text for VerifyReport {
                 text.push_str(&format!("  {}: not checked: {}\n", row.level, escape(unchecked)));
             }
         }
+        for blob in &self.blobs {
+            text.push_str(&format!("blob {}: {}, and a record refers to it\n", blob.sha256, blob.verdict));
+        }
         text.push_str(&self.linked());
         if let Some(head) = &self.head {
             text.push_str(&format!("head {head}\n"));
@@ -100,7 +150,8 @@ impl VerifyReport {
         self.levels.iter().any(|row| row.level == level && row.verdict == "broken")
     }
 
-    fn verdict(&self) -> String {
+    /// Returns the verdict in one line.
+    pub(super) fn verdict(&self) -> String {
         let records = self.records;
         match (self.holds, self.intact) {
             (true, _) => format!("{records} records hold"),
@@ -111,6 +162,9 @@ impl VerifyReport {
             }
             (false, _) if self.broken("anchored") => {
                 format!("{records} records hold, and they are not the ones the head names")
+            }
+            (false, _) if !self.blobs.is_empty() => {
+                format!("{records} records hold, and values they refer to are missing or altered")
             }
             (false, _) if self.links.iter().any(|link| link.relation == "name") => {
                 format!("{records} records hold, and they are those of another run")
