@@ -5,10 +5,12 @@
 //! allows.
 
 use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Certificate, Client};
 pub use reqwest::{Method, StatusCode, Url, header};
 
@@ -125,7 +127,9 @@ impl HttpClient {
         // A crypto provider that is already installed works as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
-        let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
+        // A name of this machine is never looked up: another machine must not answer for it.
+        let builder =
+            if is_loopback(url) { builder.no_proxy().dns_resolver(Arc::new(Loopback)) } else { builder };
         let builder = match &self.ca_file {
             None => builder,
             Some(file) => builder.tls_certs_merge(read_certificates(file)?),
@@ -203,9 +207,24 @@ pub fn block_on<T>(timeout: Duration, future: impl Future<Output = T>) -> std::i
 /// Returns whether a URL leads to this machine, so that nothing on a network can read or redirect the request.
 pub fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(|host| {
-        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        let name = host.strip_suffix('.').unwrap_or(host);
+        match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            Ok(address) => address.to_canonical().is_loopback(),
+            Err(_) => name == "localhost" || name.ends_with(".localhost"),
+        }
     })
+}
+
+/// The addresses of this machine, for every name.
+struct Loopback;
+
+impl Resolve for Loopback {
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        // The port is that of the URL.
+        let addresses = addresses.map(|address| SocketAddr::new(address, 0));
+        Box::pin(std::future::ready(Ok(Box::new(addresses.into_iter()) as Addrs)))
+    }
 }
 
 fn read_certificates(file: &Path) -> Result<Vec<Certificate>, TransportError> {
@@ -243,11 +262,27 @@ mod tests {
     #[test]
     fn loopback_is_this_machine_and_nothing_that_looks_like_it() {
         let local = |url: &str| is_loopback(&Url::parse(url).unwrap());
-        for url in ["http://localhost/", "http://127.0.0.1:8080/v1", "https://127.9.9.9/", "http://[::1]:1/"]
-        {
+        for url in [
+            "http://localhost/",
+            "http://LOCALHOST:8080/",
+            "http://localhost./",
+            "http://api.localhost:8080/v1",
+            "http://127.0.0.1:8080/v1",
+            "http://127.1/",
+            "http://2130706433/",
+            "https://127.9.9.9/",
+            "http://[::1]:1/",
+            "http://[::ffff:127.0.0.1]/",
+        ] {
             assert!(local(url), "{url}");
         }
-        for url in ["http://localhost.example.org/", "http://10.0.0.1/", "http://127.0.0.1.example.org/"] {
+        for url in [
+            "http://localhost.example.org/",
+            "http://notlocalhost/",
+            "http://10.0.0.1/",
+            "http://127.0.0.1.example.org/",
+            "http://[::2]/",
+        ] {
             assert!(!local(url), "{url}");
         }
     }

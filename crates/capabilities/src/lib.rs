@@ -39,6 +39,7 @@ mod library;
 mod number;
 mod order;
 mod outside;
+pub mod process;
 mod provider;
 mod refusal;
 pub mod registry;

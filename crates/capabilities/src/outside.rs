@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hence_cognition::failure::INPUT_REFUSED;
 use hence_cognition::run::{Call, CallError, Reply};
 use hence_cognition::secret::INPUT_PREFIX;
 
@@ -14,9 +15,6 @@ use crate::contract::in_a_line;
 use crate::provider::{ProviderCall, SecretValues};
 use crate::registry::Declared;
 use crate::secret::{MissingSecret, Redactor, Vault};
-
-/// The class of a call whose input does not match the contract: a retry would not help.
-const INPUT_REFUSED: &str = "InputMappingError";
 
 /// The class of a call whose output does not match the contract.
 const OUTPUT_REFUSED: &str = "ContractBroken";
@@ -43,6 +41,7 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
         input: &input,
         key: &key,
         idempotency_key: &call.idempotency_key(),
+        effects: declared.effects,
         timeout: declared.timeout.map_or(seconds, |own| own.min(seconds)),
         output_bytes_max: declared.output_bytes_max,
         output_schema: declared.output.as_ref().map(|schema| schema.source()),

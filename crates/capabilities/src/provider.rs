@@ -31,6 +31,8 @@ pub struct ProviderCall<'a> {
     /// A text that identifies the intended effect: the same for every attempt, so that a repeated effect can be
     /// detected.
     pub idempotency_key: &'a str,
+    /// The effects of a call, as declared. A call that acts and whose end nobody saw is [`CallError::Undecided`].
+    pub effects: Effects,
     /// The time limit of the call.
     pub timeout: Duration,
     /// The maximum number of bytes of output that the provider may read.

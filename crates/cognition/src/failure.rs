@@ -9,11 +9,36 @@ use hence_canon::words;
 /// step names it.
 pub const UNDECIDED: &str = "Undecided";
 
+/// The class of a call whose input breaks its contract: the call is not made.
+pub const INPUT_REFUSED: &str = "InputMappingError";
+
 /// The class of a call whose input the capability cannot work on.
 pub const INVALID_INPUT: &str = "InvalidInput";
 
 /// The class of a call whose input is beyond a limit of the capability.
 pub const INPUT_TOO_LARGE: &str = "InputTooLarge";
+
+/// Classes of failure that another attempt does not change: what was asked for is not there, not allowed or not
+/// understood, or it was done and its answer cannot be used.
+const PERMANENT: [&str; 17] = [
+    "CommandInputCut",
+    "CommandNotStarted",
+    "CommandOutputInvalid",
+    "CommandOutputTooLarge",
+    "ContractBroken",
+    "HttpDenied",
+    "HttpMisconfigured",
+    "HttpNotFound",
+    "HttpOutputTooLarge",
+    "HttpRedirected",
+    "HttpRefused",
+    "ModelReplyTooLarge",
+    "ModelRequestRefused",
+    "ModelSchemaInvalid",
+    "ModelUnauthorized",
+    "NotFound",
+    "SecretMissing",
+];
 
 /// A failure with everything that led to it, outermost first.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +80,12 @@ impl Failure {
         };
         let cause = self.cause.as_deref().filter(|_| self.class == ErrorClass::CapabilityExecution);
         is_refusal(&self.class) || cause.is_some_and(|cause| is_refusal(&cause.class))
+    }
+
+    /// Returns whether trying the same call again could help.
+    pub fn may_pass(&self) -> bool {
+        let is_final = |name: &str| name == UNDECIDED || PERMANENT.contains(&name);
+        self.class.may_pass() && !self.chain().any(|cause| is_final(cause.class.name()))
     }
 
     /// Returns the code of the chain.
@@ -163,8 +194,7 @@ impl ErrorClass {
         )
     }
 
-    /// Returns whether trying the same call again could help.
-    pub fn may_pass(&self) -> bool {
+    fn may_pass(&self) -> bool {
         matches!(
             self,
             Self::CapabilityExecution | Self::NestedSkillExecution | Self::StepTimeout | Self::Other(_)

@@ -35,6 +35,10 @@ use context::Context;
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
+    // Programs that steps call are supervised by a process of this executable.
+    if let Some(exit) = hence_capabilities::process::serve() {
+        return exit;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

@@ -98,11 +98,12 @@ fn a_command_runs_where_it_was_declared_and_lies_relative_to_its_declaration() {
 
 #[test]
 fn every_way_to_fail_has_a_class() {
+    let reads = r#", "effects": "reads""#;
     assert_eq!(class(call(&words(&["/no/such/program"]), "{}")), "CommandNotStarted");
     assert_eq!(class(call(&shell(r"printf '\377'"), "{}")), "CommandOutputInvalid");
     assert_eq!(class(call(&shell("exit 0"), "{}")), "CommandOutputInvalid");
-    assert_eq!(class(call(&shell("kill -9 $$"), "{}")), "CommandFailed");
-    assert_eq!(class(call(&shell("kill -SEGV $$"), "{}")), "CommandFailed");
+    assert_eq!(class(call_with(&shell("kill -9 $$"), reads, "{}")), "CommandFailed");
+    assert_eq!(class(call_with(&shell("kill -SEGV $$"), reads, "{}")), "CommandFailed");
     // No shell interprets the arguments.
     assert_eq!(class(call(&words(&["/bin/echo", "; exit 0"]), "{}")), "CommandOutputInvalid");
     let said = call(&shell("echo broken >&2; exit 3"), "{}").unwrap_err().to_string();
@@ -110,10 +111,37 @@ fn every_way_to_fail_has_a_class() {
 }
 
 #[test]
+fn a_command_that_acts_and_whose_end_nobody_saw_is_undecided() {
+    for script in ["kill -9 $$", "kill -SEGV $$", "exec yes"] {
+        let limited = r#", "output_bytes_max": 4096"#;
+        assert_eq!(class(call_with(&shell(script), limited, "{}")), "Undecided", "{script}");
+        let reads = format!(r#", "effects": "reads"{limited}"#);
+        assert_ne!(class(call_with(&shell(script), &reads, "{}")), "Undecided", "{script}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let timed_out = |more| {
+        let provider = shell("sleep 600");
+        class(World { folder: folder.path(), provider, more, seconds: 0.1 }.call("{}"))
+    };
+    assert_eq!(timed_out(""), "Undecided");
+    assert_eq!(timed_out(r#", "effects": "reads""#), "TimedOut");
+    // An exit code is a decision.
+    assert_eq!(class(call(&shell("exit 3"), "{}")), "CommandFailed");
+}
+
+#[test]
+fn a_command_that_read_a_part_of_its_input_has_not_answered_it() {
+    let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(1 << 20));
+    let cut = call(&shell("head -c 10 > /dev/null; echo '{}'"), &large);
+    assert_eq!(class(cut), "CommandInputCut");
+    assert!(call(&shell("echo '{}'"), &large).is_ok(), "a command that reads nothing needs no input");
+}
+
+#[test]
 fn output_at_the_limit_is_read_and_one_byte_more_is_not() {
     let print = shell(r#"printf '"123456"'"#);
     assert_eq!(call_with(&print, r#", "output_bytes_max": 8"#, "{}").unwrap().as_str(), Some("123456"));
-    let short = call_with(&print, r#", "output_bytes_max": 7"#, "{}");
+    let short = call_with(&print, r#", "effects": "reads", "output_bytes_max": 7"#, "{}");
     assert_eq!(class(short), "CommandOutputTooLarge");
 }
 
@@ -121,7 +149,10 @@ fn output_at_the_limit_is_read_and_one_byte_more_is_not() {
 fn endless_output_and_unread_input_do_no_harm() {
     // The command never exits: the call returns because the output reaches its limit.
     let gigabyte = shell("exec cat /dev/zero");
-    assert_eq!(class(call_with(&gigabyte, r#", "output_bytes_max": 100000"#, "{}")), "CommandOutputTooLarge");
+    assert_eq!(
+        class(call_with(&gigabyte, r#", "effects": "reads", "output_bytes_max": 100000"#, "{}")),
+        "CommandOutputTooLarge"
+    );
     let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(1024 * 1024));
     assert_eq!(call(&shell("echo '{}'"), &large).unwrap().to_string(), "{}");
 }
@@ -137,7 +168,7 @@ fn a_command_that_hangs_is_killed_with_its_descendants_on_time() {
         std::thread::spawn(move || std::fs::read(alive))
     };
     let world = World { folder: folder.path(), provider: shell(script), more: "", seconds: 0.3 };
-    assert_eq!(class(world.call("{}")), "TimedOut");
+    assert_eq!(class(world.call("{}")), "Undecided");
     assert!(folder.path().join("ready").exists());
     // The pipe ends only when its last holder is dead, and the descendant was killed before it finished.
     assert_eq!(reader.join().unwrap().unwrap(), b"");
@@ -146,6 +177,7 @@ fn a_command_that_hangs_is_killed_with_its_descendants_on_time() {
 
 #[test]
 fn a_declaration_may_allow_less_time_than_the_step() {
-    let own = call_with(&words(&["/bin/sleep", "600"]), r#", "timeout_seconds": 0.1"#, "{}");
+    let own =
+        call_with(&words(&["/bin/sleep", "600"]), r#", "effects": "reads", "timeout_seconds": 0.1"#, "{}");
     assert_eq!(own.unwrap_err().to_string(), "no reply within 0.1 seconds");
 }

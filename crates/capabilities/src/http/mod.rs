@@ -57,6 +57,8 @@ struct Answer {
 
 /// An exchange without a usable response.
 enum ExchangeError {
+    /// No request can be sent, now or later.
+    Misconfigured(String),
     /// No request was sent.
     NotSent(String),
     /// The request was sent, and no complete response arrived.
@@ -70,7 +72,8 @@ enum ExchangeError {
 impl From<TransportError> for ExchangeError {
     fn from(error: TransportError) -> Self {
         match error.stage {
-            Stage::Setup | Stage::Connect => Self::NotSent(error.to_string()),
+            Stage::Setup => Self::Misconfigured(error.to_string()),
+            Stage::Connect => Self::NotSent(error.to_string()),
             Stage::Exchange => Self::Interrupted(error.to_string()),
         }
     }
@@ -90,6 +93,7 @@ impl Provider for Http {
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let started = Instant::now();
         let request = self.request(call)?;
+        let target = self.target(call);
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -99,7 +103,10 @@ impl Provider for Http {
             // A wait that would exceed the time limit is not started.
             match wait.filter(|wait| *wait < call.timeout.saturating_sub(started.elapsed())) {
                 Some(wait) => std::thread::sleep(wait),
-                None => return self.judge(result, call, attempts),
+                None => {
+                    let judged = self.judge(result, call, attempts);
+                    return judged.map_err(|error| named(error, &target, attempts));
+                }
             }
         }
     }
@@ -171,6 +178,7 @@ impl Http {
                     failed(class, message)
                 })
             }
+            Err(ExchangeError::Misconfigured(message)) => Err(failed("HttpMisconfigured", message)),
             Err(ExchangeError::NotSent(message)) => Err(failed("HttpUnreachable", message)),
             Err(ExchangeError::Interrupted(message)) => Err(self.after_sending("HttpInterrupted", message)),
             Err(ExchangeError::TooLarge) => {
@@ -191,6 +199,18 @@ impl Http {
 
     fn unless_repeatable(&self, error: CallError) -> CallError {
         if self.is_idempotent() { error } else { error.undecided() }
+    }
+}
+
+/// Adds to an error what was requested, and how often.
+fn named(error: CallError, target: &str, attempts: u64) -> CallError {
+    match error {
+        CallError::Failed { class, message } => {
+            let requests = if attempts > 1 { format!(" after {attempts} requests") } else { String::new() };
+            CallError::Failed { class, message: format!("{target}: {message}{requests}").into() }
+        }
+        CallError::Undecided(cause) => named((*cause).clone(), target, attempts).undecided(),
+        other => other,
     }
 }
 

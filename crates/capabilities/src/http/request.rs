@@ -1,16 +1,16 @@
 //! Requests, built from a declaration and an input.
 
+use std::sync::Arc;
+
 use hence_canon::{Canonical, Value};
+use hence_cognition::failure::INPUT_REFUSED;
 use hence_cognition::run::CallError;
 
 use super::{Body, Http, failed};
 use crate::client::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use crate::client::{HttpRequest, Url};
-use crate::provider::ProviderCall;
+use crate::provider::{ProviderCall, SecretValues};
 use crate::template::{Placeholder, Template};
-
-/// The class of a request that cannot be built from its input: a retry would not help.
-const INPUT_REFUSED: &str = "InputMappingError";
 
 impl Http {
     /// Builds the request of a call.
@@ -38,6 +38,16 @@ impl Http {
         Ok(HttpRequest { method: self.method.clone(), url: self.url(call)?, headers, body })
     }
 
+    /// Describes a request for messages: its method and URL, with the names of secrets in place of their values.
+    pub(super) fn target(&self, call: &ProviderCall<'_>) -> String {
+        let shown = ProviderCall { secrets: &SecretNames, ..*call };
+        let url = match self.url(&shown) {
+            Ok(url) => shown_url(&url),
+            Err(_) => self.url.start().to_owned(),
+        };
+        format!("{} {}", self.method, url.chars().take(URL_CHARACTERS_MAX).collect::<String>())
+    }
+
     fn url(&self, call: &ProviderCall<'_>) -> Result<Url, CallError> {
         let text = fill(&self.url, call, &percent_encoded)?;
         let refused = |message: String| failed(INPUT_REFUSED, message);
@@ -54,7 +64,7 @@ impl Http {
                     pairs.push((name, fill(template, call, &str::to_owned)?));
                 }
             }
-            let encode = |(name, value): &(&std::sync::Arc<str>, String)| {
+            let encode = |(name, value): &(&Arc<str>, String)| {
                 format!("{}={}", percent_encoded(name), percent_encoded(value))
             };
             let added: Vec<String> = pairs.iter().map(encode).collect();
@@ -69,6 +79,36 @@ impl Http {
         }
         Ok(url)
     }
+}
+
+/// The largest part of a URL that a message shows.
+const URL_CHARACTERS_MAX: usize = 400;
+
+/// Words in the name of a parameter whose value may be a secret that no file declares as one.
+const SECRET_WORDS: [&str; 9] =
+    ["key", "token", "secret", "pass", "auth", "sig", "credential", "session", "code"];
+
+/// The names of secrets in place of their values.
+struct SecretNames;
+
+impl SecretValues for SecretNames {
+    fn value(&self, name: &str) -> Result<Arc<str>, CallError> {
+        Ok(format!("secrets.{name}").into())
+    }
+}
+
+/// Returns a URL as a message shows it. The values of parameters that look like secrets are left out.
+fn shown_url(url: &Url) -> String {
+    let Some(query) = url.query() else { return url.to_string() };
+    let shown = query.split('&').map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let is_secret = SECRET_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word));
+        if is_secret && !value.is_empty() { format!("{name}=…") } else { pair.to_owned() }
+    });
+    let shown = shown.collect::<Vec<_>>().join("&");
+    let whole = url.to_string();
+    let before = whole.split_once('?').map_or(whole.as_str(), |(before, _)| before);
+    format!("{before}?{shown}")
 }
 
 /// Fills a template; `encode` is applied to the values of the input.

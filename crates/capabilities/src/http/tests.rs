@@ -331,7 +331,28 @@ fn a_server_that_repeats_a_secret_does_not_give_it_away() {
     let said = get(&server, headers).unwrap();
     assert_eq!(said.to_string(), r#"{"encoded":"[secret TOKEN]","you_said":"key [secret TOKEN]"}"#);
     let refused = get(&server, headers).unwrap_err().to_string();
-    assert_eq!(refused, "HttpDenied: status 401: bad key [secret TOKEN]");
+    let address = &server.address;
+    assert_eq!(refused, format!("HttpDenied: GET http://{address}/x: status 401: bad key [secret TOKEN]"));
+}
+
+#[test]
+fn an_error_names_method_and_url_without_secrets() {
+    let missing = json("404 No", "nope");
+    let server = Server::answering(&[&missing]);
+    let provider = format!(
+        r#""url": "http://{}/items/{{{{id}}}}?api_key=abcdef&page=2", "query": {{"q": "{{{{q}}}}", "t": "{{{{secrets.TOKEN}}}}"}}"#,
+        server.address
+    );
+    let asked = Asked { provider: &provider, input: r#"{"id": "a b", "q": "x"}"#, ..Asked::default() };
+    let said = ask(&asked).unwrap_err().to_string();
+    let address = &server.address;
+    let url = format!("http://{address}/items/a%20b?api_key=…&page=2&q=x&t=secrets.TOKEN");
+    assert_eq!(said, format!("HttpNotFound: GET {url}: status 404: nope"));
+    // A request that was repeated says how often.
+    let later = json("503 Later", "");
+    let server = Server::answering(&[&later, &later]);
+    let said = get(&server, r#", "retries": 1"#).unwrap_err().to_string();
+    assert!(said.ends_with("/x: status 503 after 2 requests"), "{said}");
 }
 
 #[test]

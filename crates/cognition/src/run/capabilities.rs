@@ -7,6 +7,7 @@ use hence_canon::{Digest, Float, Object, Value};
 use super::StepOutcome;
 use super::invoke::TaskResult;
 use crate::capability::Registry;
+use crate::skill::{Flow, Step};
 use crate::state::{Names, RunStatus};
 
 /// Calls, waits and time. Everything that is not a function of the skill and the request comes through here.
@@ -116,6 +117,21 @@ impl Call<'_> {
         let (trace, intention) = (&self.place.trace, self.intention());
         let parts: [&[u8]; 4] = [b"hence/idempotency/v1\0", trace.as_bytes(), b"\0", intention.as_bytes()];
         Digest::of_parts(parts).to_string()
+    }
+
+    /// Returns which of several calls of its step this is, for a message: ` (item 2, attempt 1 of 3)`, or nothing.
+    pub fn position(&self, step: &Step) -> String {
+        let CallPlace { iteration, item, .. } = self.place;
+        let which = match &step.control.flow {
+            Flow::Once => None,
+            Flow::Foreach(_) => Some(format!("item {item}")),
+            Flow::Scatter(_) => Some(format!("branch {item}")),
+            Flow::While(_) => Some(format!("iteration {iteration}")),
+        };
+        let attempts = step.control.retry.as_ref().map(|retry| retry.max_attempts).filter(|most| *most > 1);
+        let attempt = attempts.map(|most| format!("attempt {} of {most}", self.attempt));
+        let parts: Vec<String> = which.into_iter().chain(attempt).collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
 
     /// Returns what is wanted, where in the run.

@@ -9,7 +9,7 @@ use super::made::MadeCall;
 use super::outcome::Note;
 use super::{Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, Task, Waiting};
 use crate::capability::{CapabilitySpec, breach};
-use crate::failure::{ErrorClass, Failure, UNDECIDED};
+use crate::failure::{ErrorClass, Failure, INPUT_REFUSED, UNDECIDED};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
@@ -175,7 +175,6 @@ impl<'a, 'c> Caller<'a, 'c> {
         if let Some(breach) = breach(&spec.inputs, &values) {
             return Err(Failure::new(ErrorClass::InputMapping, format_args!("`{id}`: {breach}")).into());
         }
-        self.stats.note_call(id.clone());
         let call = Call {
             capability: id,
             input,
@@ -186,10 +185,15 @@ impl<'a, 'c> Caller<'a, 'c> {
             attempt,
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
-        let Reply { output, meta } = match carry_out(self.context, &mut self.stats, &call) {
+        let result = carry_out(self.context, &mut self.stats, &call);
+        // An input that the contract refuses is not passed on, so nothing was called.
+        if !matches!(&result, Err(CallError::Failed { class, .. }) if **class == *INPUT_REFUSED) {
+            self.stats.note_call(id.clone());
+        }
+        let Reply { output, meta } = match result {
             Ok(reply) => reply,
             Err(CallError::Waiting(message)) => return Err(waiting(&call, message)),
-            Err(error) => return Err(failure(id, &error).into()),
+            Err(error) => return Err(failure(id, &error, &call.position(self.step)).into()),
         };
         self.stats.metrics.add(counted(&meta));
         match output {
@@ -217,9 +221,11 @@ pub(super) fn waiting(call: &Call<'_>, message: Arc<str>) -> Stop {
     Stop::Waiting(Waiting { key: call.key().into(), capability: call.capability.clone(), message })
 }
 
-fn failure(id: &Arc<str>, error: &CallError) -> Failure {
+fn failure(id: &Arc<str>, error: &CallError, position: &str) -> Failure {
     match error {
-        CallError::TimedOut(_) => Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {error}")),
+        CallError::TimedOut(_) => {
+            Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {error}{position}"))
+        }
         CallError::Waiting(message) => Failure::new(ErrorClass::CapabilityExecution, message),
         CallError::Undecided(_) => {
             Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {error}"))

@@ -36,6 +36,12 @@ impl RunFailure {
         Self { failure, step_id: None }
     }
 
+    /// Returns the code that the record of the failed step has, or that of the run if no step failed.
+    pub fn recorded_code(&self) -> ErrorCode {
+        let of_step = self.failure.cause.as_deref().filter(|_| self.step_id.is_some());
+        of_step.unwrap_or(&self.failure).code()
+    }
+
     /// Returns the code a caller acts on.
     ///
     /// A failing step is a failure of something the run relied on, except where it ran into a limit that the

@@ -323,7 +323,7 @@ impl Drivable for StoredSkillRun {
         let program = run.program();
         let ended = (!end.is_waiting()).then(|| program.report());
         let failure = ended.as_ref().and_then(|report| report.failure.as_ref()).map(|failure| FailureRow {
-            code: failure.code().as_str(),
+            code: failure.recorded_code().as_str(),
             message: failure.failure.to_string(),
             step: failure.step_id.as_ref().map(ToString::to_string),
         });

@@ -25,6 +25,10 @@ capabilities:
   stuck:
     description: Never ends
     provider: {kind: command, command: [/bin/sleep, '60']}
+  late:
+    description: Never ends, and changes nothing
+    provider: {kind: command, command: [/bin/sleep, '60']}
+    effects: reads
 "#;
 
 fn skill(recovery: &str) -> String {
@@ -252,7 +256,7 @@ fn a_second_interrupt_ends_the_process_at_once() {
 #[test]
 fn a_call_that_exceeds_its_time_limit_fails_and_the_others_continue_on_request() {
     let world = World::new();
-    let skill = "id: late\nversion: 1.0.0\nname: Late\ndescription: Late\ninputs: {}\noutputs: {}\nsteps:\n  - id: late\n    uses: stuck\n    config: {depends_on: [], timeout_seconds: 0.3}\n  - id: behind\n    uses: number.sum\n    input: {values: [1]}\n    config: {depends_on: [late]}\n  - id: apart\n    uses: number.sum\n    input: {values: [1]}\n    output: {sum: outputs.sum}\n    config: {depends_on: []}\n";
+    let skill = "id: late\nversion: 1.0.0\nname: Late\ndescription: Late\ninputs: {}\noutputs: {}\nsteps:\n  - id: late\n    uses: late\n    config: {depends_on: [], timeout_seconds: 0.3}\n  - id: behind\n    uses: number.sum\n    input: {values: [1]}\n    config: {depends_on: [late]}\n  - id: apart\n    uses: number.sum\n    input: {values: [1]}\n    output: {sum: outputs.sum}\n    config: {depends_on: []}\n";
     world.write("capabilities.yaml", CAPABILITIES).write("skill.yaml", skill);
     let report = json(&world, &RUN);
     assert_eq!((&report["status"], &report["failure"]["code"]), (&"failed".into(), &"step_timeout".into()));

@@ -6,7 +6,7 @@ use hence_canon::{Float, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task};
-use hence_cognition::skill::{Recovery, Skill};
+use hence_cognition::skill::{Recovery, Skill, Step};
 use hence_engine::SinkError;
 use hence_journal::Durability;
 
@@ -115,12 +115,30 @@ impl<'a> CallExecutor<'a> {
         self.stop.is_wanted() || self.has_failed()
     }
 
-    /// Returns the recovery of an undecided call: the step's, or else the host's.
-    fn recovery(&self, call: &Call<'_>) -> Recovery {
+    /// Looks at the step that makes a call, if a skill has it.
+    fn of_step<T>(&self, call: &Call<'_>, look: impl FnOnce(&Step) -> T) -> Option<T> {
         let nested = if call.place.path.is_empty() { None } else { self.host.skill(call.skill_id) };
         let skill = nested.as_deref().or(self.nesting.as_ref().map(|nesting| nesting.skill));
-        let step = skill.and_then(|skill| skill.step(call.step_id));
-        step.and_then(|step| step.recovery).unwrap_or_else(|| self.host.recovery(call.capability))
+        skill.and_then(|skill| skill.step(call.step_id)).map(look)
+    }
+
+    /// Returns the recovery of an undecided call: the step's, or else the host's.
+    fn recovery(&self, call: &Call<'_>) -> Recovery {
+        let recovery = self.of_step(call, |step| step.recovery).flatten();
+        recovery.unwrap_or_else(|| self.host.recovery(call.capability))
+    }
+
+    /// Adds to the message of a failed call which call of its step it was. The messages of pure calls stay as they
+    /// are: a replay makes those calls again and compares.
+    fn placed(&self, call: &Call<'_>, error: CallError) -> CallError {
+        match error {
+            CallError::Failed { class, message } => {
+                let position = self.of_step(call, |step| call.position(step)).unwrap_or_default();
+                CallError::Failed { class, message: format!("{message}{position}").into() }
+            }
+            CallError::Undecided(cause) => self.placed(call, (*cause).clone()).undecided(),
+            other => other,
+        }
     }
 
     /// Makes a call through `make`, unless its reply is known or a person has to answer first.
@@ -173,7 +191,7 @@ impl<'a> CallExecutor<'a> {
         name: CallName,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        let reply = match make(call) {
+        let reply = match make(call).map_err(|error| self.placed(call, error)) {
             Err(CallError::Undecided(cause)) => return self.decide(call, name, &cause),
             reply => reply,
         };

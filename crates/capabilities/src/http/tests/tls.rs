@@ -36,7 +36,8 @@ fn authorities_that_cannot_be_read_stop_the_call_before_anything_is_sent() {
     for (file, said) in [("/no/such/file", "No such file"), (empty.to_str().unwrap(), "holds no certificate")]
     {
         let error = asked("localhost", &server, file).unwrap_err().to_string();
-        assert!(error.starts_with("HttpUnreachable: ca_file ") && error.contains(said), "{error}");
+        assert!(error.starts_with("HttpMisconfigured: GET https://localhost:"), "{error}");
+        assert!(error.contains(": ca_file ") && error.contains(said), "{error}");
     }
     assert!(server.requests().is_empty());
 }

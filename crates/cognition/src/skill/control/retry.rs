@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::{Digest, Float, JsonPointer, Value};
 
 use super::{Reader, alone};
-use crate::failure::{Failure, UNDECIDED};
+use crate::failure::Failure;
 use crate::skill::{Findings, SkillFinding};
 
 /// The largest number of attempts of one call.
@@ -70,8 +70,8 @@ impl Retry {
             return false;
         }
         match &self.on {
-            // Nobody knows whether it happened: trying again is what the step's recovery did not choose.
-            None => failure.class.may_pass() && !failure.chain().any(|cause| cause.class.name() == UNDECIDED),
+            // Where nobody knows whether it happened, trying again is what the step's recovery did not choose.
+            None => failure.may_pass(),
             Some(names) => names.iter().any(|name| failure.chain().any(|cause| is_named(cause, name))),
         }
     }
@@ -127,6 +127,34 @@ mod tests {
     use super::*;
     use crate::failure::ErrorClass;
     use hence_canon::parse;
+
+    #[test]
+    fn only_what_may_pass_by_itself_is_tried_again_unless_a_class_is_named() {
+        let called = |class: &str| {
+            let cause = Failure::new(ErrorClass::named(class), "no");
+            Failure::new(ErrorClass::CapabilityExecution, "`c`: no").because(cause)
+        };
+        let retry = Retry::parse(&parse(b"{}").unwrap()).0.unwrap();
+        let named = Retry::parse(&parse(br#"{"on": ["HttpNotFound"]}"#).unwrap()).0.unwrap();
+        for class in
+            ["HttpNotFound", "HttpDenied", "HttpRefused", "ContractBroken", "CommandNotStarted", "Undecided"]
+        {
+            assert!(!retry.applies_to(&called(class)), "{class}");
+            let nested = Failure::new(ErrorClass::NestedSkillExecution, "inner").because(called(class));
+            assert!(!retry.applies_to(&nested), "{class} in a nested skill");
+        }
+        for class in [
+            "HttpServerError",
+            "HttpTooManyRequests",
+            "HttpTooEarlyOrLate",
+            "HttpUnreachable",
+            "CommandFailed",
+        ] {
+            assert!(retry.applies_to(&called(class)), "{class}");
+        }
+        assert!(named.applies_to(&called("HttpNotFound")), "whoever names it wants it");
+        assert!(retry.applies_to(&Failure::new(ErrorClass::StepTimeout, "late")));
+    }
 
     #[test]
     fn a_call_refused_for_its_input_is_made_once_whatever_the_block_says() {

@@ -1,24 +1,14 @@
 //! Programs joined by pipes, started without a shell and ended in time.
 
-use std::io::Read;
-use std::os::unix::process::CommandExt as _;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hence_capabilities::process::{self, Job, Keep, Program};
 use hence_review::reproduce::{Pipeline, Simple};
-use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The longest stored output. The rest is read and dropped, so that the programs can end.
 pub(super) const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
-
-/// The interval at which the end of the programs is polled.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-
-/// The time to wait for output after all programs have ended: a descendant may still hold the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 pub(super) struct Limits<'a> {
     pub(super) timeout: Duration,
@@ -32,131 +22,63 @@ pub(super) enum Ended {
     Done { exit_code: Option<i32>, output: String },
 }
 
-/// Runs programs from left to right. The output is that of the last program, followed by the stderr of all of them.
+/// Runs programs from left to right, and ends whatever they leave behind. The output is that of the last program,
+/// followed by the stderr of all of them.
 pub(super) fn run_pipeline(pipeline: &Pipeline, folder: &Path, home: PathBuf, limits: &Limits<'_>) -> Ended {
-    let started = Instant::now();
-    let mut children: Vec<Child> = Vec::new();
-    let mut readers: Vec<Receiver<Vec<u8>>> = Vec::new();
-    let count = pipeline.stages.len();
-    for (place, stage) in pipeline.stages.iter().enumerate() {
-        let input = children.last_mut().and_then(|child| child.stdout.take());
-        let input = input.map_or_else(Stdio::null, Stdio::from);
-        let mut command = match command(stage, folder, &home, limits) {
-            Ok(command) => command,
-            Err(reason) => {
-                end(children);
-                return Ended::NotStarted(reason);
-            }
-        };
-        // All programs are in one process group, so that one signal ends them and their descendants.
-        let group = children.first().and_then(|child| i32::try_from(child.id()).ok()).unwrap_or(0);
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(group);
-        match command.spawn() {
-            Ok(mut child) => {
-                if let Some(pipe) = child.stderr.take() {
-                    readers.push(listen(pipe));
-                }
-                if place + 1 == count
-                    && let Some(pipe) = child.stdout.take()
-                {
-                    readers.insert(0, listen(pipe));
-                }
-                children.push(child);
-            }
-            Err(error) => {
-                end(children);
-                let name = stage.words.first().map_or("", String::as_str);
-                return Ended::NotStarted(format!("{name} cannot be run: {error}"));
-            }
-        }
-    }
-    finish(children, &readers, started, limits.timeout)
-}
-
-fn finish(
-    mut children: Vec<Child>,
-    readers: &[Receiver<Vec<u8>>],
-    started: Instant,
-    timeout: Duration,
-) -> Ended {
-    let is_over = |children: &mut Vec<Child>| {
-        // The first program leads the group: it is checked last, and reaped only after the others have ended.
-        let (first, rest) = match children.split_first_mut() {
-            Some(parts) => parts,
-            None => return true,
-        };
-        rest.iter_mut().all(has_ended) && has_ended(first)
+    let programs: Option<Vec<Program>> =
+        pipeline.stages.iter().map(|stage| program(stage, &home, limits)).collect();
+    let Some(programs) = programs.filter(|programs| !programs.is_empty()) else {
+        return Ended::NotStarted("there is no program to run".to_owned());
     };
-    while !is_over(&mut children) {
-        if started.elapsed() >= timeout {
-            end(children);
-            return Ended::TimedOut;
+    let name = |place: usize| {
+        let stage = pipeline.stages.get(place);
+        stage.and_then(|stage| stage.words.first()).map_or("", String::as_str).to_owned()
+    };
+    let job = Job { programs, directory: folder.to_owned(), input: None };
+    let keep = Keep::Start(OUTPUT_BYTES_MAX as u64);
+    match process::run(job, &process::Limits { timeout: limits.timeout, output: keep, errors: keep }) {
+        process::Ended::NotStarted { program, error } => {
+            Ended::NotStarted(format!("{} cannot be run: {error}", name(program)))
         }
-        thread::sleep(LOOK_EVERY);
-    }
-    let mut bytes = Vec::new();
-    for reader in readers {
-        bytes.extend(reader.recv_timeout(LAST_WORDS).unwrap_or_default());
-    }
-    bytes.truncate(OUTPUT_BYTES_MAX);
-    let exit_code = children.last_mut().and_then(|child| child.wait().ok()).and_then(|status| status.code());
-    Ended::Done { exit_code, output: String::from_utf8_lossy(&bytes).into_owned() }
-}
-
-fn has_ended(child: &mut Child) -> bool {
-    !matches!(child.try_wait(), Ok(None))
-}
-
-/// Ends programs and all their descendants.
-fn end(children: Vec<Child>) {
-    let group = children.first().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw);
-    if let Some(group) = group {
-        // A group that has already ended cannot be killed, and need not be.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    for mut child in children {
-        let _ = child.kill();
-        let _ = child.wait();
+        process::Ended::TimedOut | process::Ended::TooMuch => Ended::TimedOut,
+        process::Ended::Lost(reason) => Ended::NotStarted(format!("{}: {reason}", name(0))),
+        process::Ended::Exited(exited) => {
+            let mut bytes = exited.output;
+            bytes.extend(exited.errors);
+            bytes.truncate(OUTPUT_BYTES_MAX);
+            let output = String::from_utf8_lossy(&bytes).into_owned();
+            Ended::Done { exit_code: exited.status.code(), output }
+        }
     }
 }
 
-/// Makes a command whose environment holds only required variables and those that the caller passes on.
-fn command(stage: &Simple, folder: &Path, home: &Path, limits: &Limits<'_>) -> Result<Command, String> {
-    let (program, arguments) = stage.words.split_first().ok_or("there is no program to run")?;
+/// Describes a program whose environment holds only required variables and those that the caller passes on.
+fn program(stage: &Simple, home: &Path, limits: &Limits<'_>) -> Option<Program> {
+    let (program, arguments) = stage.words.split_first()?;
     // The program `hence` is this executable, wherever it is installed.
     let own = std::env::current_exe().ok().filter(|_| program == "hence");
-    let mut command = own.map_or_else(|| Command::new(program), Command::new);
-    command.args(arguments).current_dir(folder).env_clear();
-    command.env("HOME", home).env("TMPDIR", home).env("LANG", "C.UTF-8").env("GIT_PAGER", "cat");
-    for name in ["PATH"].into_iter().chain(limits.passed.iter().map(String::as_str)) {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
-    }
-    command.envs(stage.assignments.iter().map(|(name, value)| (name, value)));
-    Ok(command)
-}
-
-/// Starts a thread that drains a pipe. The thread ends with the pipe and is not joined.
-fn listen(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (send, receive) = mpsc::channel();
-    thread::spawn(move || drain(pipe, &send));
-    receive
-}
-
-fn drain(mut pipe: impl Read, send: &Sender<Vec<u8>>) {
-    let mut kept = Vec::new();
-    let mut buffer = [0; 16 * 1024];
-    while let Ok(count @ 1..) = pipe.read(&mut buffer) {
-        let room = OUTPUT_BYTES_MAX.saturating_sub(kept.len()).min(count);
-        kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
-    }
-    let _ = send.send(kept);
+    let set: [(&str, OsString); 4] = [
+        ("HOME", home.into()),
+        ("TMPDIR", home.into()),
+        ("LANG", "C.UTF-8".into()),
+        ("GIT_PAGER", "cat".into()),
+    ];
+    let passed = ["PATH"].into_iter().chain(limits.passed.iter().map(String::as_str));
+    let passed = passed.filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let assigned = stage.assignments.iter().map(|(name, value)| (name.as_str(), value.into()));
+    let all = set.into_iter().chain(passed).chain(assigned);
+    Some(Program {
+        path: own.map_or_else(|| program.into(), OsString::from),
+        arguments: arguments.iter().map(OsString::from).collect(),
+        environment: all.map(|(name, value)| (name.into(), value)).collect(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use hence_review::reproduce::parse_pipeline;
+
+    use std::time::Instant;
 
     use super::*;
 
@@ -190,5 +112,19 @@ mod tests {
         let long = Duration::from_secs(20);
         let Ended::Done { output, .. } = run("head -c 3000000 /dev/zero", long) else { panic!("ended") };
         assert_eq!(output.len(), OUTPUT_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_a_program_left_behind_is_ended() {
+        let long = Duration::from_secs(600);
+        let line = "sh -c 'sleep 600 & echo $!; exit 0'";
+        let Ended::Done { exit_code, output } = run(line, long) else { panic!("ended") };
+        assert_eq!(exit_code, Some(0));
+        let stat = format!("/proc/{}/stat", output.trim());
+        let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        let started = Instant::now();
+        while lives() {
+            assert!(started.elapsed() < Duration::from_secs(60), "{output}");
+        }
     }
 }
