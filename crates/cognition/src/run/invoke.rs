@@ -186,8 +186,7 @@ impl<'a, 'c> Caller<'a, 'c> {
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
         let result = carry_out(self.context, &mut self.stats, &call);
-        // An input that the contract refuses is not passed on, so nothing was called.
-        if !matches!(&result, Err(CallError::Failed { class, .. }) if **class == *INPUT_REFUSED) {
+        if !is_refused(&result) {
             self.stats.note_call(id.clone());
         }
         let Reply { output, meta } = match result {
@@ -213,8 +212,14 @@ pub(super) fn carry_out(
     call: &Call<'_>,
 ) -> Result<Reply, CallError> {
     let reply = context.capabilities.call(call);
-    stats.made.extend(MadeCall::of(call, context.capabilities.effect(call.capability), &reply));
+    let effect = context.capabilities.effect(call.capability);
+    stats.made.extend(MadeCall::of(call, effect, &reply).filter(|_| !is_refused(&reply)));
     reply
+}
+
+/// Returns whether a contract refused the input: it is not passed on then, so nothing was called.
+fn is_refused(reply: &Result<Reply, CallError>) -> bool {
+    matches!(reply, Err(CallError::Failed { class, .. }) if **class == *INPUT_REFUSED)
 }
 
 pub(super) fn waiting(call: &Call<'_>, message: Arc<str>) -> Stop {
