@@ -3,15 +3,17 @@
 use std::num::NonZeroUsize;
 
 use hence_journal::verify::{Outcome, check_chain};
-use hence_store::{Condition, FileStore, Finding, Gravity, Store as _, StoreError};
+use hence_store::{Condition, FileStore, Finding, Gravity, RunId, RunSummary, Store as _, StoreError};
 
 use crate::args::DoctorArgs;
 use crate::bundle::referenced_blobs;
 use crate::commands::review::{REVIEWS, broken_reviews};
+use crate::commands::runs::status_of;
 use crate::interactive::SCOPES;
 use crate::kind::whole_records;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
+use crate::skills;
 use crate::target::other_name;
 
 /// The result of a check or a repair of the store.
@@ -101,9 +103,32 @@ fn examine(
     report.findings.extend(findings.iter().map(|finding| placed(finding.to_string())));
     // Listing runs repairs the index, so this comes after the check of the index.
     let records = records(store)?;
-    let gravity = if records.is_empty() { gravity } else { Gravity::Damage };
+    let mut gravity = if records.is_empty() { gravity } else { Gravity::Damage };
     report.findings.extend(records.into_iter().map(placed));
+    let is_repair = report.runs.is_none();
+    for run in leftover_logs(store)? {
+        if is_repair && skills::remove_covered_log(store, &run)? {
+            report.done.push(placed(format!("run {run}: removed a call log that its records cover")));
+        } else {
+            gravity = gravity.max(Gravity::Repairable);
+            let message = format!("run {run}: a call log is left over; its records cover every call in it");
+            report.findings.push(placed(message));
+        }
+    }
     Ok(gravity)
+}
+
+/// Lists the runs that have ended and still have a call log, although their records say everything that is in it.
+fn leftover_logs(store: &FileStore) -> Result<Vec<RunId>, CliError> {
+    let ended = |summary: &RunSummary| ["completed", "failed"].contains(&status_of(store, summary));
+    // A log that cannot be read is reported by `hence why`, and is never removed.
+    let is_covered = |run: &RunId| skills::has_covered_log(store, run).unwrap_or(false);
+    Ok(store
+        .list()?
+        .into_iter()
+        .filter(|run| is_covered(&run.run) && ended(run))
+        .map(|run| run.run)
+        .collect())
 }
 
 /// Opens a store in the folder of a store, if there is one.

@@ -268,6 +268,7 @@ impl RunDriver<'_> {
         let (run, torn) = self.read_back(kind)?;
         if run.has_ended() && !torn {
             guard::refuse_amendment(id.as_str(), self.options.amended)?;
+            self.tidy();
             self.say_ended(run.state().status());
             return self.report(kind, &run, Vec::new(), Start::Ended(None));
         }
@@ -279,6 +280,8 @@ impl RunDriver<'_> {
         // Another process may have appended between the reading and the opening; now this one holds the lease.
         let run = if run.head() == opened.writer.head() { run } else { self.read_back(kind)?.0 };
         if run.has_ended() {
+            drop(opened.writer);
+            self.tidy();
             self.say_ended(run.state().status());
             return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut));
         }
@@ -287,6 +290,12 @@ impl RunDriver<'_> {
         let gate = guard::open_and_observe(&journal, kind.problem(), kind.projected(), &blobs)
             .map_err(|error| guard::refused(id.as_str(), error))?;
         self.drive(kind, run.with_gate(gate), opened.writer, start)
+    }
+
+    /// Removes the call log of a run that has ended: a process may have died between the last record and the removal.
+    fn tidy(&self) {
+        // Nothing depends on it, so a store that cannot be written is no reason to refuse; `doctor` reports the log.
+        let _ = skills::remove_covered_log(self.store, self.id);
     }
 
     fn read_back<'g, 'a, K: Drivable>(
@@ -340,7 +349,7 @@ impl RunDriver<'_> {
                 drop(log);
                 // A log whose every call is recorded is removed; if a crash happens before that, the log is ignored.
                 // One that holds the reply to a step that ran ahead of a failure stays: no record has it.
-                if has_log && skills::history(store, id)?.is_none_or(|history| history.is_empty()) {
+                if has_log && skills::records_cover_calls(store, id)? {
                     sink.writer.detach(&calls_name())?;
                 }
                 self.report(kind, &run, Vec::new(), start)

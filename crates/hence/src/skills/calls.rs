@@ -44,6 +44,37 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
     Ok(Some(history))
 }
 
+/// Returns whether the records of a run cover every call in its call log, so that the log may be removed. Without a log
+/// there is nothing to cover.
+pub(crate) fn records_cover_calls(store: &dyn Store, id: &RunId) -> Result<bool, CliError> {
+    Ok(history(store, id)?.is_none_or(|history| history.is_empty()))
+}
+
+/// Returns whether a run has a call log that says nothing that its records do not say: a process died between the last
+/// record and the removal of the log.
+pub(crate) fn has_covered_log(store: &dyn Store, id: &RunId) -> Result<bool, CliError> {
+    Ok(history(store, id)?.is_some_and(|history| history.is_empty()))
+}
+
+/// Removes the call log of a run if its records cover every call in it; returns whether it did. A run that another
+/// process holds is left alone.
+pub(crate) fn remove_covered_log(store: &dyn Store, id: &RunId) -> Result<bool, CliError> {
+    if !has_covered_log(store, id)? {
+        return Ok(false);
+    }
+    let mut opened = match store.open(id) {
+        Ok(opened) => opened,
+        Err(StoreError::Leased { .. }) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    // Another process may have appended before this one got the lease.
+    let is_covered = has_covered_log(store, id)?;
+    if is_covered {
+        opened.writer.detach(&calls_name())?;
+    }
+    Ok(is_covered)
+}
+
 /// Returns the index of the step that comes next in a run of a problem, as far as its journal can be read.
 fn next_step_index(journal: &[u8]) -> u64 {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return 0 };

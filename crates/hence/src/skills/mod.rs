@@ -25,7 +25,9 @@ use crate::error::CliError;
 use crate::target::Journal;
 
 pub(crate) use answer::{AnswerReport, answer};
-pub(crate) use calls::{calls_name, history, roll_back};
+pub(crate) use calls::{
+    calls_name, has_covered_log, history, records_cover_calls, remove_covered_log, roll_back,
+};
 pub(crate) use capabilities::{
     CAPABILITIES, attachment as capabilities_attachment, capabilities_name, kinds, library_for,
     read as read_capabilities,

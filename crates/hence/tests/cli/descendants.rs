@@ -156,3 +156,12 @@ fn an_answer_on_cut_input_is_no_success_and_input_that_nobody_reads_is_no_failur
         }
     }
 }
+
+#[test]
+fn a_command_that_kills_its_supervisor_is_undecided_and_ends() {
+    let world = world("echo $$ >> pids; kill -9 $PPID; sleep 600", "writes", "retry: {max_attempts: 3}");
+    let waiting = world.ask(&RUN);
+    assert_eq!(waiting.code, 3, "{}", waiting.stderr);
+    all_end(&world, 1);
+    assert!(world.cli(&["why", "r"]).contains("its supervisor ended"), "the reason is shown");
+}

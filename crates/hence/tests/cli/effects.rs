@@ -270,3 +270,37 @@ fn a_call_that_exceeds_its_time_limit_fails_and_the_others_continue_on_request()
     assert_eq!(steps, ["late", "apart"]);
     std::io::stderr().flush().unwrap();
 }
+
+#[test]
+fn a_call_log_that_is_left_over_is_removed_and_one_that_no_record_covers_is_not() {
+    let calls = ".hence/runs/r/calls.ndjson";
+    // A process that dies between the last record and the removal leaves the log of the whole run.
+    let world = world("ask");
+    let lines = |world: &World| {
+        let mut child = world.command(&RUN).spawn().unwrap();
+        let mut seen = Vec::new();
+        while child.try_wait().unwrap().is_none() {
+            let read = std::fs::read(world.path(calls)).unwrap_or_default();
+            seen = if read.len() > seen.len() { read } else { seen };
+        }
+        seen
+    };
+    let left = lines(&world);
+    assert!(!left.is_empty() && !world.path(calls).exists());
+    let journal = world.journal("r");
+    for repair in [&["resume", "r"][..], &["doctor", "--rebuild"]] {
+        world.write(calls, &left);
+        let found = json(&world, &["doctor"])["findings"].to_string();
+        assert!(found.contains("call log is left over"), "{found}");
+        assert_eq!(world.ask(repair).code, 0, "{repair:?}");
+        assert!(!world.path(calls).exists(), "{repair:?}");
+        assert_eq!(json(&world, &["doctor"])["findings"].to_string(), "[]");
+    }
+    // A call of a step that no record has keeps the log, whatever else is in it.
+    let other = r#"{"capability":"pay","idempotency_key":"k","input":1,"input_sha256":"6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b","key":"other/0.0/call/pay/1","kind":"intent","step":"other"}"#;
+    world.write(calls, [&left[..], other.as_bytes(), b"\n"].concat());
+    assert_eq!(world.ask(&["resume", "r"]).code, 0);
+    world.ask(&["doctor", "--rebuild"]);
+    assert!(world.path(calls).exists(), "a call that no record covers is kept");
+    assert_eq!(world.journal("r"), journal);
+}

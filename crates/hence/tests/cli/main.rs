@@ -55,5 +55,6 @@ mod trace_change;
 mod trace_examples;
 mod trace_hostile;
 mod trace_outside;
+mod truthful;
 mod variables;
 mod verify;
