@@ -4,6 +4,7 @@
 //! references when a provider is called, and are removed from its output and messages. Both happen in `outside`, which
 //! handles all calls of declared capabilities and nothing else.
 
+mod decoded;
 mod redact;
 mod source;
 mod vault;

@@ -1,6 +1,10 @@
 //! The redactor, which removes secrets from texts and values.
+//!
+//! There are many ways to percent-encode or escape a text, so those spellings are not listed. The text is decoded instead,
+//! the secret is searched in what it stands for, and the place is mapped back ([`decoded`](super::decoded)).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -8,20 +12,27 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use hence_canon::{Object, Value};
 
+use super::SECRET_BYTES_MIN;
+use super::decoded::Decoded;
+
 /// The minimum length of an encoded part to search for; shorter parts occur in many texts.
 const PART_BYTES_MIN: usize = 8;
+
+/// The longest spelling that is searched for at the ends of a text in part. A longer secret is found by its lines.
+const CUT_NEEDLE_BYTES_MAX: usize = 512;
 
 /// The minimum length of a line of a multi-line secret to search for on its own.
 const LINE_BYTES_MIN: usize = 16;
 
-/// Replaces secrets in texts, also in base64, hexadecimal, percent-encoded, escaped as JSON, and line by line.
+/// Replaces secrets in texts, also in base64 (with line breaks too), hexadecimal, percent-encoded, escaped as JSON, line
+/// by line, without the blanks at their ends, and where a text begins or ends inside a secret.
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Needles>>);
 
 struct Needles {
     finder: AhoCorasick,
-    /// The name of the secret that each needle belongs to.
-    names: Vec<Arc<str>>,
+    /// Each needle and the name of the secret that it belongs to.
+    needles: Vec<(String, Arc<str>)>,
 }
 
 impl Redactor {
@@ -42,7 +53,7 @@ impl Redactor {
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .build(needles.keys())
             .expect("secrets are small, so their needles fit an automaton");
-        Self(Some(Arc::new(Needles { finder, names: needles.into_values().collect() })))
+        Self(Some(Arc::new(Needles { finder, needles: needles.into_iter().collect() })))
     }
 
     /// Returns a text with every secret replaced by its name.
@@ -87,11 +98,7 @@ impl Redactor {
     /// Returns the text without secrets; `None` when it contains none.
     fn changed(&self, text: &str) -> Option<String> {
         let needles = self.0.as_ref()?;
-        let mut found: Vec<(std::ops::Range<usize>, &Arc<str>)> = needles
-            .finder
-            .find_overlapping_iter(text)
-            .filter_map(|at| Some((at.range(), needles.names.get(at.pattern().as_usize())?)))
-            .collect();
+        let mut found = needles.find(text);
         if found.is_empty() {
             return None;
         }
@@ -111,28 +118,63 @@ impl Redactor {
     }
 }
 
+/// The bytes of a text that belong to a secret, and its name.
+type Found<'a> = (Range<usize>, &'a Arc<str>);
+
+impl Needles {
+    fn find(&self, text: &str) -> Vec<Found<'_>> {
+        let mut found: Vec<Found<'_>> = self.matches(text.as_bytes()).collect();
+        for decoded in Decoded::of(text) {
+            let mapped = self.matches(decoded.bytes()).map(|(range, name)| (decoded.original(&range), name));
+            found.extend(mapped);
+        }
+        let short = self.needles.iter().filter(|(needle, _)| needle.len() <= CUT_NEEDLE_BYTES_MAX);
+        found.extend(short.flat_map(|(needle, name)| {
+            let cut = [cut_at_start(text, needle), cut_at_end(text, needle)];
+            cut.into_iter().flatten().map(move |range| (range, name))
+        }));
+        // A place that is not on the border of a character belongs to no text that was given to us.
+        found.retain(|(range, _)| text.get(range.clone()).is_some());
+        found
+    }
+
+    fn matches(&self, bytes: &[u8]) -> impl Iterator<Item = Found<'_>> {
+        let found: Vec<_> = self.finder.find_overlapping_iter(bytes).collect();
+        found.into_iter().filter_map(|at| Some((at.range(), &self.needles.get(at.pattern().as_usize())?.1)))
+    }
+}
+
+/// Returns the part of a secret with which a text begins: the end of an output may be cut inside a secret.
+fn cut_at_start(text: &str, needle: &str) -> Option<Range<usize>> {
+    let ends = needle.char_indices().map(|(at, _)| needle.get(at..).unwrap_or_default()).skip(1);
+    let end = ends.take_while(|end| end.len() >= PART_BYTES_MIN).find(|end| text.starts_with(end))?;
+    Some(0..end.len())
+}
+
+/// Returns the part of a secret with which a text ends.
+fn cut_at_end(text: &str, needle: &str) -> Option<Range<usize>> {
+    let starts = needle.char_indices().rev().map(|(at, _)| needle.get(..at).unwrap_or_default());
+    let start =
+        starts.take_while(|start| start.len() >= PART_BYTES_MIN).find(|start| text.ends_with(start))?;
+    Some(text.len() - start.len()..text.len())
+}
+
 /// Returns every encoding in which a secret is searched for.
 fn needles_of(secret: &str) -> Vec<String> {
+    let trimmed = secret.trim();
     let mut needles = vec![secret.to_owned()];
-    needles
-        .extend(secret.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES_MIN).map(str::to_owned));
-    let bytes = secret.as_bytes();
-    let hexadecimal: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    needles.extend([hexadecimal.to_uppercase(), hexadecimal]);
-    let percent = |digits: fn(&u8) -> String| -> String {
-        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-        bytes
-            .iter()
-            .map(|byte| if plain(byte) { char::from(*byte).to_string() } else { digits(byte) })
-            .collect()
-    };
-    needles.extend([percent(|byte| format!("%{byte:02X}")), percent(|byte| format!("%{byte:02x}"))]);
-    let json = Value::from(secret).to_string();
-    needles.extend(json.get(1..json.len().saturating_sub(1)).map(str::to_owned));
-    for before in 0..3 {
-        needles.extend(inside_base64(bytes, before));
+    if trimmed.len() >= SECRET_BYTES_MIN {
+        needles.push(trimmed.to_owned());
     }
-    needles.retain(|needle| needle == secret || needle.len() >= PART_BYTES_MIN);
+    let lines = secret.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES_MIN);
+    let mut encoded: Vec<String> = lines.map(str::to_owned).collect();
+    for bytes in [secret.as_bytes(), trimmed.as_bytes()] {
+        let hexadecimal: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        encoded.extend([hexadecimal.to_uppercase(), hexadecimal]);
+        encoded.extend((0..3).flat_map(|before| inside_base64(bytes, before)));
+    }
+    encoded.retain(|needle| needle.len() >= PART_BYTES_MIN);
+    needles.extend(encoded);
     needles.sort();
     needles.dedup();
     needles

@@ -55,6 +55,57 @@ fn encodings_of_a_secret_are_taken_out_too() {
 }
 
 #[test]
+fn every_spelling_that_decodes_to_a_secret_is_taken_out() {
+    let secret = "p/w +d!'()*~é\"x\\y";
+    let vault = vault(&[("S", secret), ("PADDED", " padded-secret\n"), ("LONG", &"k3y-".repeat(20))]);
+    let percent = |keep: &str| -> String {
+        let spell = |byte: u8| {
+            if keep.as_bytes().contains(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        };
+        secret.bytes().map(spell).collect()
+    };
+    let long = STANDARD.encode("k3y-".repeat(20));
+    let wrapped: Vec<&str> = long.as_bytes().chunks(76).map(|line| str::from_utf8(line).unwrap()).collect();
+    let spellings = [
+        percent(""),
+        percent("pwdxy"),
+        percent("pwdxy/"),
+        percent("pwdxy!'()*~"),
+        percent("pwdxy").replace("%20", "+"),
+        percent("pwdxy").to_lowercase().replace("%c3", "%C3"),
+        r#"p\/w +d!'()*~\u00e9\"x\\y"#.to_owned(),
+        percent("pwdxy").replace('%', "\\u0025"),
+        "padded-secret".to_owned(),
+        wrapped.join("\n"),
+        wrapped.join("\r\n  "),
+        wrapped.join("\\n"),
+    ];
+    for spelling in spellings {
+        let clean = vault.redactor().text(&format!("<{spelling}>"));
+        assert!(clean.starts_with("<[secret ") && clean.len() < 30, "{spelling}: {clean}");
+    }
+    // What follows a secret stays.
+    assert_eq!(vault.redactor().text("say padded-secret  next"), "say [secret PADDED]  next");
+}
+
+#[test]
+fn a_text_that_begins_or_ends_inside_a_secret_keeps_nothing_of_it() {
+    let vault = vault(&[("S", "correct-horse-battery-staple")]);
+    for (text, clean) in [
+        ("horse-battery-staple said", "[secret S] said"),
+        ("it said correct-horse-bat", "it said [secret S]"),
+        // Too short to tell from another text.
+        ("staple it", "staple it"),
+    ] {
+        assert_eq!(vault.redactor().text(text), clean);
+    }
+}
+
+#[test]
 fn lines_of_a_key_are_taken_out_one_by_one() {
     let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n9w0BAQEFAASCBKcwggSj\n-----END KEY-----";
     let vault = vault(&[("KEY", key)]);
