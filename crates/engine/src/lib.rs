@@ -64,9 +64,9 @@ pub use bound::{BoundCall, BoundReply, Callees, NoReply};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
-    BLOCKED_MEMBER, Blocked, FinalVerdict, Gate, GateError, Judgement, OUTPUTS_STEP, POLICIES_STEP,
-    POLICY_MEMBER, PolicyOrderError, PolicyState, Role, VERDICTS_STEP, attempt, first_installed, is_observed,
-    is_program_step, observe_journal, was_started,
+    BLOCKED_MEMBER, Blocked, BlockedAt, FinalVerdict, Gate, GateError, Judgement, OUTPUTS_STEP,
+    POLICIES_STEP, POLICY_MEMBER, PolicyOrderError, PolicyState, Role, VERDICTS_STEP, attempt,
+    first_installed, is_observed, is_program_step, observe_journal, was_started,
 };
 pub use metrics::Metrics;
 pub use model::Model;

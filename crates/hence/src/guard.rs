@@ -3,19 +3,29 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hence_canon::Value;
+use hence_canon::{Value, parse_lenient};
 use hence_engine::{
-    Blobs, Blocked, BookError, Gate, GateError, PolicyState, first_installed, observe_journal,
+    Blobs, Blocked, BlockedAt, BookError, Gate, GateError, POLICIES_STEP, PolicyState, first_installed,
+    observe_journal, resolve,
 };
 use hence_journal::{Header, Reader, Record};
-use hence_policy::policy::BUILT_IN;
-use hence_projection::{PolicyGate, Program, policies_document};
+use hence_policy::foresight::Foresight;
+use hence_policy::policy::{BUILT_IN, Policy};
+use hence_policy::{Options, Summary, check};
+use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_run};
+use hence_review::vocabulary::PolicySeverity;
 use hence_state::ProblemSpec;
+use hence_store::{RunId, Store};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::code::Code;
 use crate::commands::policies_named;
+use crate::context::Context;
 use crate::error::CliError;
 use crate::hint;
+use crate::sink::StoreBlobs;
+use crate::skills::ExecutedCall;
 use crate::target::Journal;
 
 /// Returns the header of a journal.
@@ -86,15 +96,138 @@ pub(crate) fn refuse_amendment(run: &str, amended: Option<&Value>) -> Result<(),
     }
 }
 
-/// A run that policies block.
-pub(crate) fn blocked(run: &str, blocked: &Blocked) -> CliError {
-    let what = match &*blocked.step {
-        hence_engine::VERDICTS_STEP => "its completion".to_owned(),
-        step => format!("step {step}"),
+/// A run that policies block. `executed` are the calls of a step that was executed before it was blocked.
+pub(crate) fn blocked(run: &str, blocked: &Blocked, executed: &[ExecutedCall]) -> CliError {
+    let what = match (blocked.at, &blocked.step) {
+        (BlockedAt::End, _) => format!("policies block its completion (record {})", blocked.index),
+        (BlockedAt::BeforeExecution, step) => {
+            format!("policies block step {step} (record {}): it was not executed", blocked.index)
+        }
+        (BlockedAt::AfterExecution, step) => {
+            format!("step {step} was executed, then blocked by policies (record {})", blocked.index)
+        }
     };
-    let message = format!("run {run}: policies block {what} (record {})", blocked.index);
-    let messages = blocked.errors.iter().map(|error| &error.message);
-    CliError::new(Code::Blocked, message).with_hint(hint::blocked(run)).with_findings(messages)
+    let messages = blocked.errors.iter().map(|error| error.message.to_string());
+    let findings: Vec<String> = messages.chain(executed.iter().map(ExecutedCall::line)).collect();
+    let hint = if executed.is_empty() { hint::blocked(run) } else { hint::blocked_deed(run, &blocked.step) };
+    CliError::new(Code::Blocked, format!("run {run}: {what}")).with_hint(hint).with_findings(findings)
+}
+
+/// Reads the calls that a blocked step has made from the journal of its run.
+pub(crate) fn executed_calls(store: &dyn Store, id: &RunId, blocked: &Blocked) -> Vec<ExecutedCall> {
+    let Ok(journal) = store.journal_bytes(id) else { return Vec::new() };
+    let Ok((_, mut reader)) = Reader::open(crate::kind::whole_records(&journal)) else { return Vec::new() };
+    let found = reader.find_map(|chained| chained.ok().filter(|chained| chained.index == blocked.index));
+    match found.map(|chained| chained.record) {
+        Some(Record::Step(step)) => ExecutedCall::of(&step.result, &StoreBlobs(store)),
+        _ => Vec::new(),
+    }
+}
+
+/// The policies of a run: how many were exercised, and which cannot hold a step back.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PolicyCounts {
+    /// Policies that applied and were satisfied.
+    exercised: usize,
+    /// Policies about something that never occurred.
+    absent: usize,
+    /// Policies that were violated.
+    violated: usize,
+    /// Policies without a verdict.
+    unknown: usize,
+    /// The policies that block but cannot hold a step back.
+    judged_afterwards: Vec<JudgedAfterwards>,
+}
+
+/// A policy that blocks and can be judged only after a step has acted, or when every step is done.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct JudgedAfterwards {
+    /// The policy.
+    policy: String,
+    /// `after`: once a step has acted. `end`: when every step is done.
+    when: &'static str,
+    /// The part of the formula that is not known before.
+    because: String,
+}
+
+impl JudgedAfterwards {
+    fn of(policy: &Policy) -> Option<Self> {
+        if policy.severity() != PolicySeverity::Error {
+            return None;
+        }
+        let (when, because) = match Foresight::of(policy) {
+            Foresight::Before => return None,
+            Foresight::After(part) => ("after", part),
+            Foresight::AtEnd(part) => ("end", part),
+        };
+        Some(Self { policy: policy.id().as_str().to_owned(), when, because })
+    }
+
+    fn sentence(&self) -> String {
+        let Self { policy, because, .. } = self;
+        match self.when {
+            "after" => {
+                format!(
+                    "policy {policy} is judged after a step has acted (`{because}`); it cannot hold it back"
+                )
+            }
+            _ => format!(
+                "policy {policy} is judged when every step is done (`{because}`); it cannot hold a step back"
+            ),
+        }
+    }
+}
+
+impl PolicyCounts {
+    /// Judges the journal of a run by the policies in force; `None` when the run has none.
+    pub(crate) fn of(store: &dyn Store, id: &RunId, program: Program<'_>) -> Option<Self> {
+        let journal = store.journal_bytes(id).ok()?;
+        let blobs = StoreBlobs(store);
+        let policies = policies_in_force(&journal, &blobs)?;
+        let problem = parse_lenient(&store.attachment(id, &crate::target::problem_name()).ok()?).ok()?;
+        let run =
+            RecordedRun { journal: &journal, problem: &problem, blobs: &blobs, links: &[], calls: None };
+        let trace = trace_of_run(program, &run).ok()?;
+        let Summary { proven, absent, failed, vacuous, unknown, .. } =
+            check(&trace, &policies, Options::default()).summary();
+        let judged_afterwards = policies.iter().filter_map(JudgedAfterwards::of).collect();
+        Some(Self {
+            exercised: proven,
+            absent: absent + vacuous,
+            violated: failed,
+            unknown,
+            judged_afterwards,
+        })
+    }
+
+    /// Returns the row of a text.
+    pub(crate) fn row(&self) -> (&'static str, String) {
+        let Self { exercised, absent, violated, unknown, .. } = self;
+        let unknown = if *unknown == 0 { String::new() } else { format!(", {unknown} unknown") };
+        let nothing = if exercised + violated == 0 { "; nothing they speak of occurred" } else { "" };
+        ("policies", format!("{exercised} exercised, {absent} absent, {violated} violated{unknown}{nothing}"))
+    }
+}
+
+/// Returns the policies that a journal installed last.
+fn policies_in_force(journal: &[u8], blobs: &dyn Blobs) -> Option<Vec<Policy>> {
+    let (_, reader) = Reader::open(journal).ok()?;
+    let installed = reader.map_while(Result::ok).filter_map(|chained| match chained.record {
+        Record::Step(step) if &**step.result.step() == POLICIES_STEP => {
+            step.result.outcome().output().cloned()
+        }
+        _ => None,
+    });
+    let document = resolve(&installed.last()?, blobs).ok()?;
+    hence_projection::read_policies(&document).ok()
+}
+
+/// Names the policies of a new run that block and cannot hold a step back.
+pub(crate) fn say_judged_afterwards(context: &Context, policies: Option<&Value>) {
+    let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());
+    for policy in policies.iter().flatten().filter_map(JudgedAfterwards::of) {
+        context.say(policy.sentence());
+    }
 }
 
 /// Reports policies that cannot be enforced.

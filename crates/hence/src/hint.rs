@@ -306,6 +306,15 @@ pub(crate) fn blocked(run: &str) -> Hint {
     ))
 }
 
+/// The advice when policies block a step that has acted.
+pub(crate) fn blocked_deed(run: &str, step: &str) -> Hint {
+    let (run, step) = (word(run), word(step));
+    Hint::made(format!(
+        "`hence resume {run} --policy FILE` continues under other policies with the recorded reply; resuming repeats no \
+         call, `hence fork {run} --from {step}` does"
+    ))
+}
+
 /// The advice to compare a journal with a copy of it.
 pub(crate) fn compare_with_copy(target: &str) -> Hint {
     about("a copy stored elsewhere shows what changed: `hence diff COPY ", target, "`")

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
-use hence_engine::{Blobs, GateError, POLICIES_STEP, POLICY_MEMBER, resolve};
+use hence_engine::{Blobs, BlockedAt, GateError, POLICIES_STEP, POLICY_MEMBER, resolve};
 use hence_journal::RecordIndex;
 use hence_policy::policy::{Document, Policy, PolicySet};
 use hence_policy::{Options, check};
@@ -88,6 +88,11 @@ impl PolicyLog {
                 ("decision", decision.into()),
                 ("note", remark.get("note").cloned().unwrap_or_default()),
             ]);
+            let event = match BlockedAt::of(result) {
+                _ if decision != "blocked" => event,
+                BlockedAt::End => event,
+                at => event.with("executed", at == BlockedAt::AfterExecution),
+            };
             self.events.entry(policy.to_owned()).or_default().push(event.into());
         }
         Ok(())

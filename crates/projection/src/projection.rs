@@ -194,6 +194,9 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
                 policies.note(chained.index, &record.result, run.blobs)?;
                 // Policy, verdict and blocked records are not actions; verdicts appear under `policy_evaluations`.
                 if has_policies && !is_observed(&chained.record) {
+                    if record.result.outcome().is_blocked() {
+                        projection.view.note_blocked(&projection.run, chained.index, &record.result)?;
+                    }
                     continue;
                 }
                 projection.preview_step(chained.index, &record.result)?

@@ -78,6 +78,11 @@ pub(crate) trait RunView {
     /// Remembers a delta that became part of the trace.
     fn apply(&mut self, delta: &TraceDelta) -> Result<(), ProjectError>;
 
+    /// Notes a result that policies blocked. It is not an action, but what was executed stays said.
+    fn note_blocked(&mut self, _: &RunInfo<'_>, _: RecordIndex, _: &StepResult) -> Result<(), ProjectError> {
+        Ok(())
+    }
+
     /// Returns how the run ended and which gaps it leaves.
     fn conclude(&self, context: &Context<'_>, actions: &[Action]) -> Conclusion;
 

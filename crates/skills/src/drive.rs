@@ -52,6 +52,11 @@ impl Driver<'_> {
         sink: &mut dyn Sink,
         observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
+        // What was executed is not executed again because a policy blocks it: only other policies can let it through.
+        if let Some(blocked) = run.program().blocked_deed() {
+            let blocked = blocked.clone();
+            return Ok(Driven::Blocked(run, blocked));
+        }
         let (program, _) = run.parts();
         let (skill, family) = (program.progress().skill(), program.family());
         let calls = CallExecutor::new(program.host(), self.log, self.stop);
@@ -222,8 +227,10 @@ fn pause_or_end<'g, 'a>(
     sink: &mut dyn Sink,
 ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
     let note = |entry| calls.log().note(entry, Durability::Buffered).map_err(RunError::CallLog);
-    if let Some(blocked) = &pending.blocked {
-        // Its record has the replies of its calls; when the step is retried, every call is made again.
+    if let Some(blocked) = &pending.blocked
+        && run.program().blocked_deed().is_none()
+    {
+        // It only asked and read; when the step is retried, every call is made again.
         note(Entry::Blocked { step: blocked.step.clone() })?;
     }
     if pending.blocked.is_none() && run.program().due().is_none() {

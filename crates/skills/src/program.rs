@@ -13,9 +13,9 @@ use hence_cognition::run::{
 use hence_cognition::skill::Step;
 use hence_cognition::state::{ExecutionState, Memory};
 use hence_engine::{
-    Blobs, Blocked, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP, POLICIES_STEP,
-    Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt, outcome_key,
-    recorded_outcome_key, was_started,
+    Blobs, Blocked, BlockedAt, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP,
+    POLICIES_STEP, Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt,
+    outcome_key, recorded_outcome_key,
 };
 use hence_journal::{Control, RecordIndex, Sealed};
 use hence_state::{
@@ -25,9 +25,9 @@ use hence_state::{
 use crate::calls::{CallExecutor, CallLog};
 use crate::child::{Family, NoChildRuns};
 use crate::drive::drive;
-use crate::host::Host;
+use crate::host::{Effect, Host};
 use crate::pinned::{InvalidFrame, Pinned};
-use crate::reach::{gates_of, may_call};
+use crate::reach::{gates_of, may_act, may_call};
 use crate::recorded_outcome::{self, RecordedOutcome, RecordedOutcomeError};
 use crate::stop::NeverStop;
 use crate::variables::SkillVariables;
@@ -44,12 +44,19 @@ pub struct SkillProgram<'a> {
     recorded: BTreeMap<Arc<str>, StepOutcome>,
     /// The variables, where a step declares any.
     variables: Option<SkillVariables>,
-    /// The outcome of the step that policies blocked last. Other policies judge it again.
-    blocked: Option<StepOutcome>,
+    /// The attempt of a step that policies blocked last. Other policies judge its outcome again.
+    blocked: Option<BlockedAttempt>,
     /// The number of rollbacks so far.
     rollbacks: u64,
     /// In a replay, the records of steps that the journal says were executed.
     executed: Option<BTreeSet<RecordIndex>>,
+}
+
+/// A step that was executed and then blocked by policies.
+#[derive(Clone)]
+struct BlockedAttempt {
+    outcome: StepOutcome,
+    blocked: Blocked,
 }
 
 /// A run of a skill.
@@ -225,7 +232,37 @@ impl<'a> SkillProgram<'a> {
         }
         let (proposed, variables) = self.propose(book, outcome)?;
         let settled = &proposed.outcome;
-        let (recorded, value) = match RecordedOutcome::of(settled, self.pinned.on_failure) {
+        let made = self.result(book, settled, settled.canonical(), sink)?;
+        let mut result = book.judge(made)?;
+        let (step, errors) = (settled.step_id.clone(), blocking(book, &result));
+        if errors.is_some() && settled.acting_calls().next().is_some() {
+            // What was executed and then blocked is in the record with its inputs, keys and replies.
+            let made = self.result(book, settled, settled.canonical_with_calls(), sink)?;
+            result = book.judge(made)?;
+        }
+        let key = outcome_key(book.state().step_index(), &step);
+        let index = book.record(&key, result, sink)?;
+        if let Some(errors) = errors {
+            let blocked = Blocked { index, step, errors, at: BlockedAt::AfterExecution };
+            self.blocked = Some(BlockedAttempt { outcome: proposed.outcome, blocked: blocked.clone() });
+            return Ok(Err(blocked));
+        }
+        self.progress.accept(proposed);
+        if let (Some(before), Some(after)) = (self.variables.take(), variables) {
+            self.follow_variables(&before, after);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Returns the result of a settled outcome, whose recorded form is `canonical`.
+    fn result(
+        &self,
+        book: &mut Book<'_>,
+        settled: &StepOutcome,
+        canonical: Canonical,
+        sink: &mut dyn Sink,
+    ) -> Result<StepResult, RunError> {
+        let (recorded, value) = match RecordedOutcome::of(settled, canonical, self.pinned.on_failure) {
             RecordedOutcome::Output(output) => (book.store(output, sink)?, None),
             // The calls of a failed step may be of any size.
             RecordedOutcome::Ended(errors, value) if settled.lists_calls() => {
@@ -234,21 +271,23 @@ impl<'a> SkillProgram<'a> {
             RecordedOutcome::Ended(errors, value) => (Outcome::Failed(errors), Some(value)),
             RecordedOutcome::Skipped(value) => (Outcome::Skipped, Some(value)),
         };
-        let result =
-            recorded_outcome::result(&settled.step_id, &settled.input, book.next_times()?, recorded, value);
-        let result = book.judge(result)?;
-        let (step, errors) = (settled.step_id.clone(), blocking(book, &result));
-        let key = outcome_key(book.state().step_index(), &step);
-        let index = book.record(&key, result, sink)?;
-        if let Some(errors) = errors {
-            self.blocked = Some(proposed.outcome);
-            return Ok(Err(Blocked { index, step, errors }));
-        }
-        self.progress.accept(proposed);
-        if let (Some(before), Some(after)) = (self.variables.take(), variables) {
-            self.follow_variables(&before, after);
-        }
-        Ok(Ok(()))
+        let times = book.next_times()?;
+        Ok(recorded_outcome::result(&settled.step_id, &settled.input, times, recorded, value))
+    }
+
+    /// Returns the block of the step that is due, if the step has acted: its calls are not made again.
+    pub(crate) fn blocked_deed(&self) -> Option<&Blocked> {
+        let attempt = self.blocked.as_ref()?;
+        let outcome = &attempt.outcome;
+        let acts = |id: &str| match id.strip_prefix("skill:") {
+            Some(nested) => self
+                .host
+                .skill(nested)
+                .is_none_or(|skill| skill.steps.iter().any(|step| may_act(step, self.host))),
+            None => self.host.effect(id) == Effect::Acts,
+        };
+        let has_acted = outcome.acting_calls().next().is_some() || outcome.called.keys().any(|id| acts(id));
+        has_acted.then_some(&attempt.blocked)
     }
 
     /// Returns the settled outcome without applying it, and the variables after it. The rules of declared variables may
@@ -373,9 +412,18 @@ impl<'a> Program for SkillProgram<'a> {
                 if self.progress.due().is_none_or(|due| &*due.id != name) {
                     return Err(RecordMismatch::flow("another step was due"));
                 }
-                self.blocked = match was_started(result) {
-                    true => Some(recorded_outcome::read(&attempt(result), step.blobs)?),
-                    false => None,
+                self.blocked = match BlockedAt::of(result) {
+                    BlockedAt::AfterExecution => {
+                        let outcome = recorded_outcome::read(&attempt(result), step.blobs)?;
+                        let errors = match result.outcome() {
+                            Outcome::Failed(errors) => errors.clone(),
+                            Outcome::Success(_) | Outcome::Skipped => Vec::new(),
+                        };
+                        let (index, step) = (step.index, result.step().clone());
+                        let blocked = Blocked { index, step, errors, at: BlockedAt::AfterExecution };
+                        Some(BlockedAttempt { outcome, blocked })
+                    }
+                    BlockedAt::BeforeExecution | BlockedAt::End => None,
                 };
             }
         }
@@ -406,7 +454,7 @@ impl<'a> Program for SkillProgram<'a> {
     }
 
     fn offer_again(&mut self, _: RecordIndex) {
-        if let Some(outcome) = self.blocked.take() {
+        if let Some(BlockedAttempt { outcome, .. }) = self.blocked.take() {
             self.recorded.insert(outcome.step_id.clone(), outcome);
         }
     }

@@ -43,8 +43,8 @@ pub(crate) enum RecordedOutcome {
 }
 
 impl RecordedOutcome {
-    pub(crate) fn of(outcome: &StepOutcome, mode: FailureMode) -> Self {
-        let canonical = outcome.canonical();
+    /// Returns the form of an outcome. `canonical` is the outcome as it is recorded.
+    pub(crate) fn of(outcome: &StepOutcome, canonical: Canonical, mode: FailureMode) -> Self {
         if ends_run(outcome, mode) {
             let error = match &outcome.failure {
                 Some(failure) => StepError::new(failure.code().as_str(), failure.message.clone()),

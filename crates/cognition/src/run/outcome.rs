@@ -95,6 +95,11 @@ impl StepOutcome {
             && (is_unfinished || has_unused || self.calls.iter().any(MadeCall::had_trouble))
     }
 
+    /// Returns the calls that act.
+    pub fn acting_calls(&self) -> impl Iterator<Item = &MadeCall> {
+        self.calls.iter().filter(|call| call.effect == Effect::Acts)
+    }
+
     /// Returns the calls that the record lists.
     pub fn listed_calls(&self) -> &[MadeCall] {
         if self.lists_calls() { &self.calls } else { &[] }
@@ -119,11 +124,20 @@ impl StepOutcome {
     ///
     /// The bytes are written in the order of the keys, without a tree: this is done for every step of a run.
     pub fn canonical(&self) -> Canonical {
+        self.canonical_with(self.listed_calls())
+    }
+
+    /// Returns the outcome as a journal records it when policies block it after its calls were made: it lists them all.
+    pub fn canonical_with_calls(&self) -> Canonical {
+        self.canonical_with(&self.calls)
+    }
+
+    fn canonical_with(&self, calls: &[MadeCall]) -> Canonical {
         let mut writer = ObjectWriter::with_capacity(OUTCOME_ROOM).object("called", |object| {
             self.called.iter().fold(object, |object, (id, times)| object.count(&**id, *times))
         });
-        if self.lists_calls() {
-            writer = writer.value("calls", &self.calls.iter().map(MadeCall::to_value).collect());
+        if !calls.is_empty() {
+            writer = writer.value("calls", &calls.iter().map(MadeCall::to_value).collect());
         }
         // Most steps write what they produced, once; only others list their commits.
         if !matches!((self.commits.as_slice(), &self.produced), ([only], Some(produced)) if only == produced)

@@ -5,7 +5,7 @@ use hence_journal::RecordIndex;
 use hence_state::{Outcome, StepResult};
 
 use super::{Book, BookError};
-use crate::gate::{self, Blocked, Gate, Judgement, POLICIES_STEP, VERDICTS_STEP};
+use crate::gate::{self, Blocked, BlockedAt, Gate, Judgement, POLICIES_STEP, VERDICTS_STEP};
 use crate::sink::Sink;
 use crate::{GateError, PolicyState};
 
@@ -77,7 +77,7 @@ impl Book<'_> {
         };
         let (step, errors) = (result.step().clone(), judgement.blocks.clone());
         let index = self.record(&step, gate::block_unstarted(result, judgement), sink)?;
-        Ok(Some(Blocked { index, step, errors }))
+        Ok(Some(Blocked { index, step, errors, at: BlockedAt::BeforeExecution }))
     }
 
     /// Records the verdicts of the policies on the whole run, if they are missing; `Some` when they block its completion.
@@ -100,7 +100,7 @@ impl Book<'_> {
         let errors = blocks.clone();
         let blocked = gate::block(result, Judgement { blocks, remarks: Vec::new() });
         let index = self.record(VERDICTS_STEP, blocked, sink)?;
-        Ok(Some(Blocked { index, step: VERDICTS_STEP.into(), errors }))
+        Ok(Some(Blocked { index, step: VERDICTS_STEP.into(), errors, at: BlockedAt::End }))
     }
 
     fn gate(&mut self) -> Result<&mut (dyn Gate + '_), GateError> {

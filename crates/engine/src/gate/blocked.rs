@@ -6,11 +6,11 @@ use hence_canon::{Canonical, Object, Value};
 use hence_journal::RecordIndex;
 use hence_state::{Outcome, StepError, StepResult, StepStatus};
 
-use super::{BLOCKED_MEMBER, Judgement, POLICY_MEMBER};
+use super::{BLOCKED_MEMBER, Judgement, POLICY_MEMBER, VERDICTS_STEP};
 
 /// A step that policies blocked. Its attempt is recorded; the run can be resumed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("record {index}: step {step} is blocked: {}", self.why())]
+#[error("record {index}: step {step} {}: {}", self.at.words(), self.why())]
 pub struct Blocked {
     /// The record.
     pub index: RecordIndex,
@@ -18,6 +18,39 @@ pub struct Blocked {
     pub step: Arc<str>,
     /// One error for each policy that blocks.
     pub errors: Vec<StepError>,
+    /// The moment at which policies blocked it.
+    pub at: BlockedAt,
+}
+
+/// The moment at which policies block a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockedAt {
+    /// Before the step was executed: nothing happened.
+    BeforeExecution,
+    /// After the step was executed: its calls were made.
+    AfterExecution,
+    /// After the last step, before the run completes.
+    End,
+}
+
+impl BlockedAt {
+    /// Returns the moment at which the policies blocked a result.
+    pub fn of(result: &StepResult) -> Self {
+        match was_started(result) {
+            _ if &**result.step() == VERDICTS_STEP => Self::End,
+            true => Self::AfterExecution,
+            false => Self::BeforeExecution,
+        }
+    }
+
+    /// Returns what became of a step, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::BeforeExecution => "was not executed",
+            Self::AfterExecution => "was executed, then blocked",
+            Self::End => "is not completed",
+        }
+    }
 }
 
 impl Blocked {

@@ -11,7 +11,7 @@ use hence_canon::{Canonical, Value};
 use hence_journal::{Control, Reader, Record, RecordIndex};
 use hence_state::{StepError, StepResult};
 
-pub use blocked::{Blocked, attempt, was_started};
+pub use blocked::{Blocked, BlockedAt, attempt, was_started};
 pub(crate) use blocked::{block, block_unstarted, remark};
 pub use policy_state::{PolicyOrderError, PolicyState, Role};
 

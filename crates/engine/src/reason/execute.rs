@@ -6,7 +6,7 @@ use hence_state::{Outcome, POLICY_VIOLATION, StepError, StepResult};
 use super::{Event, Reason, RecordedResult};
 use crate::blob::Blobs;
 use crate::book::Book;
-use crate::gate::{Blocked, attempt};
+use crate::gate::{Blocked, BlockedAt, attempt};
 use crate::run::RunError;
 use crate::sink::Sink;
 use crate::step::{Attempt, METRICS_KEY, Step, Stopped, View, object};
@@ -46,7 +46,8 @@ impl Reason {
         };
         self.blocked = Some(RecordedResult::of(&attempt(&result)));
         let index = book.record(step.artifact_key(), result, sink)?;
-        Ok(Event::Blocked(Blocked { index, step: step.name().into(), errors }))
+        let at = BlockedAt::AfterExecution;
+        Ok(Event::Blocked(Blocked { index, step: step.name().into(), errors, at }))
     }
 
     /// Returns the input of a step and its outcome.

@@ -1,6 +1,6 @@
 //! `hence why`: the status of a run, the questions it waits for, since when, and the command that continues it.
 
-use hence_engine::RunKind;
+use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Reader, Record};
 use hence_skills::{CallHistory, CallStatus};
 use hence_state::Outcome;
@@ -10,7 +10,8 @@ use super::runs;
 use crate::args::WhyArgs;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::skills::{self, WaitingRow};
+use crate::sink::StoreBlobs;
+use crate::skills::{self, ExecutedCall, WaitingRow};
 use crate::target::{self, Journal};
 
 /// The status of a run, and the command that continues it.
@@ -33,6 +34,8 @@ pub(crate) struct WhyReport {
     held_by: Option<String>,
     /// The questions it waits for.
     waiting: Vec<WaitingRow>,
+    /// The calls of a step that was executed and then blocked by policies. They are not made again.
+    executed: Vec<ExecutedCall>,
     /// The commands to continue with.
     commands: Vec<String>,
 }
@@ -49,6 +52,7 @@ impl Text for WhyReport {
         }
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
         rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
+        rows.extend(self.executed.iter().map(ExecutedCall::row));
         rows.extend(self.commands.iter().map(|command| ("next", escape(command))));
         pairs(&rows)
     }
@@ -84,6 +88,7 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         since: None,
         held_by,
         waiting: Vec::new(),
+        executed: Vec::new(),
         commands: Vec::new(),
     };
     let looked = Looked { context, store, id, report };
@@ -200,19 +205,28 @@ impl Looked<'_> {
         self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)
     }
 
-    fn blocked(self, last: Option<&Chained>) -> WhyReport {
-        let why = match last.map(|chained| &chained.record) {
-            Some(Record::Step(step)) => match step.result.outcome() {
-                Outcome::Failed(errors) => {
-                    let messages: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
-                    format!("policies block step {}: {}", step.result.step(), messages.join("; "))
-                }
-                _ => "policies block it".to_owned(),
-            },
-            _ => "policies block it".to_owned(),
+    fn blocked(mut self, last: Option<&Chained>) -> WhyReport {
+        let Some(Record::Step(step)) = last.map(|chained| &chained.record) else {
+            let next = self.command(&["resume"]);
+            return self.stands("blocked", "policies block it".to_owned(), vec![next]);
         };
-        let next = self.command(&["resume"]);
-        self.stands("blocked", why, vec![next])
+        let messages: Vec<&str> = match step.result.outcome() {
+            Outcome::Failed(errors) => errors.iter().map(|error| &*error.message).collect(),
+            _ => Vec::new(),
+        };
+        let name = step.result.step();
+        let what = match BlockedAt::of(&step.result) {
+            BlockedAt::End => "policies block its completion".to_owned(),
+            BlockedAt::BeforeExecution => format!("policies block step {name}, which was not executed"),
+            BlockedAt::AfterExecution => format!("step {name} was executed, then blocked by policies"),
+        };
+        self.report.executed = ExecutedCall::of(&step.result, &StoreBlobs(self.store));
+        let other = hint::command(self.context, &["resume", self.id.as_str(), "--policy", "FILE"]);
+        let next = match self.report.executed.is_empty() {
+            true => vec![self.command(&["resume"]), other],
+            false => vec![other],
+        };
+        self.stands("blocked", format!("{what}: {}", messages.join("; ")), next)
     }
 
     fn damaged(self, says: String) -> WhyReport {

@@ -14,7 +14,7 @@ use hence_store::{
 };
 
 use super::{begins_with, whole_records};
-use crate::guard;
+use crate::guard::{self, PolicyCounts};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
@@ -127,6 +127,8 @@ pub(crate) struct RunEnd {
     pub(crate) start: &'static str,
     /// The unfinished append that was cut from the end of the journal.
     pub(crate) cut: Option<String>,
+    /// The policies of the run; `null` when it has none.
+    pub(crate) policies: Option<PolicyCounts>,
 }
 
 impl RunEnd {
@@ -140,6 +142,7 @@ impl RunEnd {
         let escape = crate::escape::escape;
         let mut rows: Vec<(&str, String)> = self.waiting.iter().flat_map(WaitingRow::rows).collect();
         rows.push(("status", self.status.clone()));
+        rows.extend(self.policies.as_ref().map(PolicyCounts::row));
         rows.push(("run", escape(&self.run)));
         rows.push(("head", self.head.clone()));
         rows.push(("record", escape(&self.journal)));
@@ -164,6 +167,7 @@ impl RunDriver<'_> {
         if begins_with(self.store, self.id, header) {
             return self.resume(kind);
         }
+        guard::say_judged_afterwards(self.context, policies);
         self.create(kind, run, first, attachments)
     }
 
@@ -177,7 +181,10 @@ impl RunDriver<'_> {
         let blobs = StoreBlobs(self.store);
         let (run, first) = self.first_records(kind, policies, &blobs)?;
         match self.store_first(first, attachments.to_vec()) {
-            Ok(writer) => self.drive(kind, run, writer, Start::Now).map(Some),
+            Ok(writer) => {
+                guard::say_judged_afterwards(self.context, policies);
+                self.drive(kind, run, writer, Start::Now).map(Some)
+            }
             Err(StoreError::AlreadyCreated { .. } | StoreError::RunConflict { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -337,6 +344,7 @@ impl RunDriver<'_> {
             guard::policies_to_reinstall(id.as_str(), run.policy_state(), &journal, &StoreBlobs(store))?;
         for policies in again.iter().chain(self.options.amended) {
             run.install_policies(policies, &mut sink).map_err(|error| stopped(id, error))?;
+            guard::say_judged_afterwards(self.context, Some(policies));
         }
         let interrupt = kind.interrupt(self.options.deadline);
         let stop: &dyn Stop = match &interrupt {
@@ -354,7 +362,10 @@ impl RunDriver<'_> {
                 }
                 self.report(kind, &run, Vec::new(), start)
             }
-            Driven::Blocked(_, blocked) => Err(guard::blocked(id.as_str(), &blocked)),
+            Driven::Blocked(_, blocked) => {
+                let executed = guard::executed_calls(store, id, &blocked);
+                Err(guard::blocked(id.as_str(), &blocked, &executed))
+            }
             Driven::Paused(run, Pause::Waiting(_)) => {
                 let waiting = WaitingRow::all(self.context, id.as_str(), &log.history());
                 self.report_as(kind, &run, WAITING.to_owned(), waiting, start)
@@ -408,6 +419,7 @@ impl RunDriver<'_> {
             journal: store.journal_path(id).display().to_string(),
             start,
             cut: cut.as_ref().map(ToString::to_string),
+            policies: PolicyCounts::of(store, id, kind.projected()),
         };
         let report = kind.report(run, end, &StoreBlobs(store))?;
         match self.copy {
@@ -432,7 +444,7 @@ impl RunDriver<'_> {
 /// Turns the error that stopped a run into one that names the run.
 pub(super) fn stopped(id: &RunId, error: RunError) -> CliError {
     match error {
-        RunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked),
+        RunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked, &[]),
         RunError::Mismatch(error) => CliError::from_error(Code::Refused, error),
         RunError::Book(book) if guard::is_refusal(&book) => CliError::of_run(Code::Gate, id, book),
         error => CliError::from(error).with_hint(hint::fix_and_resume(id.as_str())),

@@ -332,7 +332,7 @@ fn share(
                     }
                     break;
                 }
-                Event::Blocked(blocked) => return Err(guard::blocked(&journal.name, &blocked)),
+                Event::Blocked(blocked) => return Err(guard::blocked(&journal.name, &blocked, &[])),
                 Event::Verdicts { .. } | Event::Completed { .. } => return Err(differs()),
             }
         }

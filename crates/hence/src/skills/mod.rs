@@ -4,6 +4,7 @@ mod answer;
 mod calls;
 mod capabilities;
 mod document;
+mod executed;
 mod fork;
 mod given;
 mod linked;
@@ -33,6 +34,7 @@ pub(crate) use capabilities::{
     read as read_capabilities,
 };
 pub(crate) use document::{SkillDocument, is_skill};
+pub(crate) use executed::ExecutedCall;
 pub(crate) use fork::{FirstRecords, fork};
 pub(crate) use given::{frame, inputs, setting};
 pub(crate) use linked::{LinkRow, linked_runs};

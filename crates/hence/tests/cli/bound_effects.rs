@@ -232,7 +232,7 @@ fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     );
     let run = [&RUN[..], &["--policy", "never.json"]].concat();
     let blocked = world.cli(&run);
-    assert!(blocked.contains("policies block step AcquireEvidence"), "{blocked}");
+    assert!(blocked.contains("step AcquireEvidence was executed, then blocked by policies"), "{blocked}");
     assert_eq!(effects(&world).values().sum::<usize>(), 1);
     assert_eq!(world.ask(&["resume", "r", "--policy", "lenient.json"]).code, 1, "it ends at its limit");
     assert_eq!(effects(&world).values().sum::<usize>(), 3, "nothing is called twice for a change of rules");
@@ -240,6 +240,6 @@ fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     assert_eq!(world.ask(&["checkpoint", "r", "split", "--at", "Decompose"]).code, 0);
     assert_eq!(world.ask(&["rollback", "r", "split"]).code, 0);
     let again = world.cli(&["resume", "r"]);
-    assert!(again.contains("policies block step AcquireEvidence"), "{again}");
+    assert!(again.contains("step AcquireEvidence was executed, then blocked by policies"), "{again}");
     assert_eq!(world.ask(&["verify", "r", "--level", "spec"]).code, 0);
 }

@@ -27,6 +27,7 @@ capabilities:
   shell.test:
     description: Run the tests
     action: RunTests
+    effects: reads
     provider:
       kind: command
       command: [/bin/sh, -c, "cat >/dev/null; echo tested >> calls; if [ -f ok ]; then echo '{\"summary\":\"5 passed\"}'; else echo '{\"summary\":\"2 failed\"}'; fi"]
@@ -210,7 +211,7 @@ fn a_fork_shares_blocked_attempts_and_amendments() {
     holds(&world, "f");
     // From the blocked step on, the amendment that let it through is not shared.
     let blocked = world.cli(&["fork", "r", "--from", "tests", "--run-id", "g"]);
-    assert!(blocked.contains("policies block step tests"), "{blocked}");
+    assert!(blocked.contains("step tests was executed, then blocked by policies"), "{blocked}");
     holds(&world, "g");
     done(&world, &["resume", "g", "--policy", "lenient.json"]);
     holds(&world, "g");

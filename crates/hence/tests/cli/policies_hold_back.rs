@@ -164,3 +164,93 @@ fn a_commit_after_failing_tests_is_not_executed_and_passing_tests_let_it_through
     assert_eq!(run(&world), 1);
     assert_held_back(&world, "committed", "tests-pass-before-commit");
 }
+
+/// A rule about the result of a commit: nothing is known about that before.
+const REVIEWED: &str = r#"{"id": "reviewed-commits", "severity": "error", "formula": "G(GitCommit → result_summary = \"reviewed\")"}"#;
+const LENIENT: &str = r#"{"id": "short", "severity": "error", "formula": "count(action) <= 20"}"#;
+
+fn run_reviewed(steps: &str) -> World {
+    let world = world(steps);
+    world.write("reviewed.json", REVIEWED).write("lenient.json", LENIENT);
+    let run = ["run", "work.yaml", "--run-id", "r", "--policy", "reviewed.json"];
+    let answer = world.ask(&run);
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("policy reviewed-commits is judged after a step has acted")
+            && answer.stderr.contains("it cannot hold it back"),
+        "{}",
+        answer.stderr
+    );
+    assert!(answer.stderr.contains("was executed, then blocked by policies"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("idempotency key"), "{}", answer.stderr);
+    world
+}
+
+fn lines(world: &World, file: &str) -> usize {
+    String::from_utf8(world.read(file)).unwrap().lines().count()
+}
+
+#[test]
+fn what_was_executed_and_then_blocked_says_so_and_is_not_executed_again() {
+    for (steps, calls) in [
+        ("  - {id: commit, uses: git.commit, input: {message: done}}\n", 1),
+        (
+            "  - {id: commit, uses: git.commit, input: {message: done}, config: {foreach: {items: \"[1, 2]\", as: n}}}\n",
+            2,
+        ),
+    ] {
+        let world = run_reviewed(steps);
+        assert_eq!(lines(&world, "committed"), calls);
+        let records = world.journal("r");
+        // Resuming repeats neither the calls nor the record.
+        for _ in 0..2 {
+            let again = world.ask(&["resume", "r"]);
+            assert_eq!(again.code, 1);
+            assert!(again.stderr.contains("was executed, then blocked"), "{}", again.stderr);
+        }
+        assert_eq!((lines(&world, "committed"), world.journal("r") == records), (calls, true));
+        let why = json(&world, &["why", "r"]);
+        assert!(
+            why["says"].as_str().unwrap().starts_with("step commit was executed, then blocked by policies")
+        );
+        assert_eq!(why["executed"].as_array().unwrap().len(), calls);
+        assert_eq!(why["executed"][0]["input"]["message"], "done");
+        assert_eq!(why["executed"][0]["idempotency_key"].as_str().unwrap().len(), 64);
+        assert_eq!(why["commands"][0], "hence resume r --policy FILE");
+        let trace = json(&world, &["trace", "export", "r"]).to_string();
+        assert!(trace.contains("Step commit was executed, then blocked by policies"), "{trace}");
+        assert!(!trace.contains("no result on record"), "{trace}");
+        // Other policies let the recorded reply in.
+        assert_eq!(world.ask(&["resume", "r", "--policy", "lenient.json"]).code, 0);
+        assert_eq!(lines(&world, "committed"), calls, "the call was not repeated");
+        for command in ["verify", "replay"] {
+            assert_eq!(world.ask(&[command, "r"]).code, 0, "{}", world.cli(&[command, "r"]));
+        }
+    }
+}
+
+#[test]
+fn a_blocked_deed_survives_the_loss_of_its_call_log() {
+    let world = run_reviewed("  - {id: commit, uses: git.commit, input: {message: done}}\n");
+    std::fs::remove_file(world.path(".hence/runs/r/calls.ndjson")).ok();
+    assert_eq!(world.ask(&["resume", "r"]).code, 1);
+    assert_eq!(world.ask(&["resume", "r", "--policy", "lenient.json"]).code, 0);
+    assert_eq!(lines(&world, "committed"), 1);
+}
+
+#[test]
+fn a_run_under_policies_ends_with_how_many_were_exercised() {
+    let world = world("  - {id: note, uses: notes.write, input: {path: a}}\n");
+    let report = json(&world, &["run", "work.yaml", "--run-id", "r", "--policy", "engineering"]);
+    let counts = &report["policies"];
+    assert_eq!((&counts["exercised"], &counts["violated"]), (&0.into(), &0.into()), "{counts}");
+    assert!(
+        counts["absent"].as_u64().unwrap() > 3 && counts["judged_afterwards"].as_array().unwrap().is_empty()
+    );
+    let text = world.cli(&["run", "work.yaml", "--run-id", "r2", "--policy", "engineering"]);
+    assert!(text.contains("0 violated; nothing they speak of occurred"), "{text}");
+    let budgets = json(&world, &["run", "work.yaml", "--run-id", "r3", "--policy", "budgets"]);
+    assert_eq!(budgets["policies"]["judged_afterwards"][0]["policy"], "action-cost-bounded");
+    let none = json(&world, &["run", "work.yaml", "--run-id", "r4"]);
+    assert!(none["policies"].is_null());
+}

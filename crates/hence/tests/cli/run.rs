@@ -41,7 +41,8 @@ fn json_contains_the_same_report() {
       "head": "<digest>:14",
       "journal": ".hence/runs/refund-42/trace.ndjson",
       "start": "created",
-      "cut": null
+      "cut": null,
+      "policies": null
     }
     [exit 0]
     "#);

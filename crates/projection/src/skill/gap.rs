@@ -12,7 +12,7 @@ use hence_review::vocabulary::ResidualKind::{Assumption, Limitation, OpenQuestio
 use hence_review::vocabulary::ResidualSeverity::{self, High, Low, Medium};
 use hence_skills::{CallHistory, CallName, CallStatus, Question, QuestionKind};
 
-use super::{SkillView, decision, kind};
+use super::{BlockedStep, SkillView, decision, kind};
 use crate::artifacts::PROBLEM;
 use crate::gaps::{GapMembers as _, gap, not_run, unfinished};
 use crate::run_info::RunInfo;
@@ -86,7 +86,10 @@ fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Resi
 /// holds up the run.
 pub(super) fn unrecorded(view: &SkillView<'_>, calls: Option<&CallHistory>) -> Vec<Residual> {
     let mut called: BTreeMap<&str, &str> = BTreeMap::new();
-    for (call, status) in calls.into_iter().flat_map(CallHistory::calls) {
+    let is_blocked = |call: &CallName| view.blocked.as_ref().is_some_and(|blocked| blocked.step == call.step);
+    // The calls of a blocked step are in its record.
+    let calls = calls.into_iter().flat_map(CallHistory::calls).filter(|(call, _)| !is_blocked(call));
+    for (call, status) in calls {
         let known = match status {
             CallStatus::Replied(Ok(_)) => "replied",
             CallStatus::Replied(Err(_)) => "failed",
@@ -269,7 +272,11 @@ fn unread(view: &SkillView<'_>, frame: &Frame) -> Vec<Residual> {
 pub(super) fn of_end(view: &SkillView<'_>, run: &RunInfo<'_>, ending: &Ending) -> Vec<Residual> {
     let mut gaps = Vec::new();
     let steps = view.skill().steps.iter().map(|step| &step.id);
-    let never: Vec<&str> = steps.filter(|id| !view.seen.contains(*id)).map(|id| &**id).collect();
+    let blocked = view.blocked.as_ref();
+    let is_blocked = |id: &str| blocked.is_some_and(|blocked| &*blocked.step == id);
+    let never: Vec<&str> =
+        steps.filter(|id| !view.seen.contains(*id) && !is_blocked(id)).map(|id| &**id).collect();
+    gaps.extend(blocked.map(|blocked| of_blocked(run, blocked)));
     if !never.is_empty() {
         let names = shortened(&never.join(", "));
         // A step that only reads may have run ahead of the one that ended the run.
@@ -280,6 +287,44 @@ pub(super) fn of_end(view: &SkillView<'_>, run: &RunInfo<'_>, ending: &Ending) -
         gaps.push(unfinished(run.resume_command()));
     }
     gaps
+}
+
+/// The number of characters of a call's input in a statement.
+const INPUT_CHARACTERS_MAX: usize = 2000;
+
+/// Returns the gap of a step that policies blocked: before it was executed, or after.
+fn of_blocked(run: &RunInfo<'_>, blocked: &BlockedStep) -> Residual {
+    let BlockedStep { index, step, why, outcome } = blocked;
+    let id = format!("blocked-{step}");
+    let Some(outcome) = outcome else {
+        let statement = format!("Step {step} was not executed: policies block it: {}", shortened(why));
+        let check = format!("{} --policy FILE continues under other policies", run.resume_command());
+        return gap(id, OutOfScope, High, statement, check).on(TargetPart::Trace);
+    };
+    let call = |name: &str, input: &Value, key: Option<&str>| {
+        let input = input.to_string();
+        let mut shown: String = input.chars().take(INPUT_CHARACTERS_MAX).collect();
+        if shown.len() < input.len() {
+            shown.push_str(&format!("… ({} bytes, in record {})", input.len(), index.get()));
+        }
+        let key = key.map(|key| format!(" under the idempotency key {key}")).unwrap_or_default();
+        format!("{name} was called with {shown}{key}")
+    };
+    let mut calls: Vec<String> = outcome
+        .acting_calls()
+        .map(|made| call(&made.capability, &made.input, Some(&made.idempotency_key)))
+        .collect();
+    if outcome.calls.is_empty() {
+        calls.extend(outcome.called.keys().map(|name| call(name, &outcome.input, None)));
+    }
+    let calls = if calls.is_empty() { String::new() } else { format!(". {}", calls.join("; ")) };
+    let statement = format!("Step {step} was executed, then blocked by policies: {}{calls}", shortened(why));
+    let check = format!(
+        "Look at what record {} says and at what the calls changed; {} --policy FILE continues without repeating them",
+        index.get(),
+        run.resume_command()
+    );
+    gap(id, Limitation, High, statement, check).on(TargetPart::Trace)
 }
 
 /// Returns the unanswered questions: of each call that asks, and of the due step if it has not asked yet.

@@ -16,11 +16,11 @@ use hence_cognition::mapping::MergeStrategy;
 use hence_cognition::run::{NESTED_RUNS_KEY, Prepared, Progress, RunRequest, StepOutcome};
 use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
-use hence_engine::Determinism;
+use hence_engine::{BlockedAt, Determinism, attempt};
 use hence_journal::{ActivePath, Control, RecordIndex};
 use hence_review::model::{Action, ActionId, ArtifactId, Residual};
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
-use hence_state::{ProblemSpec, StepResult};
+use hence_state::{Outcome, ProblemSpec, StepResult};
 
 use crate::ProjectError;
 use crate::artifacts::PROBLEM;
@@ -33,6 +33,16 @@ use writers::{How, Writers};
 
 /// The id of the skill's artifact.
 const SKILL: &str = "skill";
+
+/// A step that policies blocked.
+struct BlockedStep {
+    index: RecordIndex,
+    step: Arc<str>,
+    /// The policies that block it, in words.
+    why: String,
+    /// The outcome, if it was executed.
+    outcome: Option<StepOutcome>,
+}
 
 /// The projection of a run of a skill.
 pub(crate) struct SkillView<'a> {
@@ -63,6 +73,8 @@ pub(crate) struct SkillView<'a> {
     outputs: Vec<ArtifactId>,
     loops: usize,
     iterations_max: usize,
+    /// The step that policies blocked last, until it is recorded.
+    blocked: Option<BlockedStep>,
     /// The reason the run failed.
     failed: Option<String>,
     completed: bool,
@@ -108,6 +120,7 @@ impl<'a> SkillView<'a> {
             iterations_max: 0,
             carrying,
             children: Vec::new(),
+            blocked: None,
             failed: None,
             completed: false,
         };
@@ -135,7 +148,7 @@ impl<'a> SkillView<'a> {
         for outcome in self.taken.to_vec() {
             self.progress.take_in(outcome.clone())?;
         }
-        (self.failed, self.completed) = (None, false);
+        (self.failed, self.completed, self.blocked) = (None, false, None);
         Ok(())
     }
 
@@ -264,6 +277,7 @@ impl RunView for SkillView<'_> {
     fn apply(&mut self, delta: &TraceDelta) -> Result<(), ProjectError> {
         match &delta.facts {
             Facts::Outcome(index, outcome) => {
+                self.blocked = None;
                 self.progress.take_in((**outcome).clone())?;
                 self.taken.push(*index, (**outcome).clone());
                 self.groups.apply(&delta.unit.id, &outcome.step_id);
@@ -277,6 +291,29 @@ impl RunView for SkillView<'_> {
             Facts::RolledBack(index, to) => self.roll_back_to(*index, *to)?,
             Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
         }
+        Ok(())
+    }
+
+    fn note_blocked(
+        &mut self,
+        run: &RunInfo<'_>,
+        index: RecordIndex,
+        result: &StepResult,
+    ) -> Result<(), ProjectError> {
+        let errors = match result.outcome() {
+            Outcome::Failed(errors) => errors.as_slice(),
+            Outcome::Success(_) | Outcome::Skipped => &[],
+        };
+        let why: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
+        let outcome = match BlockedAt::of(result) {
+            BlockedAt::End => return Ok(()),
+            BlockedAt::BeforeExecution => None,
+            BlockedAt::AfterExecution => {
+                let outcome = recorded_outcome(&attempt(result), run.blobs);
+                Some(outcome.map_err(|source| ProjectError::Outcome { index, source })?)
+            }
+        };
+        self.blocked = Some(BlockedStep { index, step: result.step().clone(), why: why.join("; "), outcome });
         Ok(())
     }
 
