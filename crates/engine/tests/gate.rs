@@ -149,7 +149,10 @@ fn a_blocked_step_is_recorded_tried_again_and_amended() {
     let (engine, mut sink) = (engine(), MemorySink::default());
     let first = policies(r#"{"block":["Verify"],"warn":["Decompose"]}"#);
     let Err(RunError::Blocked(blocked)) = start(&engine, &first, &mut sink) else { panic!("not blocked") };
-    assert_eq!(blocked.to_string(), "record 6: step Verify was executed, then blocked: record 6 after 4 others");
+    assert_eq!(
+        blocked.to_string(),
+        "record 6: step Verify was executed, then blocked: record 6 after 4 others"
+    );
     holds(&engine, &problem(&first), &sink, Completeness::Incomplete);
 
     // Nothing was fixed: the same step is blocked again, and the first blocked attempt stays in the journal.
