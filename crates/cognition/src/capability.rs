@@ -21,6 +21,8 @@ pub struct CapabilitySpec {
     pub hints: CognitiveHints,
     /// The type of action that a reviewer sees for a call, such as `RunTests` or `AskUser`.
     pub action: Option<Arc<str>>,
+    /// The action types that its file declares besides the known ones.
+    pub custom_actions: Vec<Arc<str>>,
 }
 
 /// An input that does not fit a contract.
@@ -56,6 +58,7 @@ impl CapabilitySpec {
             safety: value.get("safety").map(Safety::read).unwrap_or_default(),
             hints: value.get("cognitive_hints").map(CognitiveHints::read).unwrap_or_default(),
             action: value.get("action").and_then(Value::as_str).map(Arc::from),
+            custom_actions: Vec::new(),
         };
         (spec, findings.into_vec())
     }

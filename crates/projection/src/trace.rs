@@ -10,7 +10,8 @@ use hence_review::model::{
     TraceMembers, TraceReproducibility, Trigger, TriggerType,
 };
 use hence_review::vocabulary::{
-    ChainStatus, EnvironmentKind, GatewayType, Relationship, ReproducibilityStatus,
+    ActivityType, ChainStatus, EnvironmentKind, EvidenceType, GatewayType, Relationship,
+    ReproducibilityStatus,
 };
 
 use crate::artifacts::PROBLEM;
@@ -54,7 +55,7 @@ pub(crate) fn assemble(parts: TraceParts<'_>) -> Trace {
         review_items: Vec::new(),
         trace_links,
         trace_lineage,
-        files_modified: Vec::new(),
+        files_modified: files_modified(&parts.actions),
         metrics: Some(metrics(&parts)),
         artifacts: parts.artifacts,
         residuals: parts.residuals,
@@ -62,6 +63,20 @@ pub(crate) fn assemble(parts: TraceParts<'_>) -> Trace {
         meta_actions: parts.meta_actions,
     };
     Trace { members, goals: Vec::new(), extra: journal(run, parts.head) }
+}
+
+/// Returns the files that the actions changed, each once, in the order of their first change.
+fn files_modified(actions: &[Action]) -> Vec<Arc<str>> {
+    use ActivityType::{CreateFile, DeleteFile, EditFile};
+    let changes =
+        |action: &&Action| matches!(action.step, ActionStep::Activity(EditFile | CreateFile | DeleteFile, _));
+    let mut files: Vec<Arc<str>> = Vec::new();
+    for evidence in actions.iter().filter(changes).flat_map(|action| &action.common.evidence) {
+        if evidence.evidence_type == EvidenceType::FileRef && !files.contains(&evidence.reference) {
+            files.push(evidence.reference.clone());
+        }
+    }
+    files
 }
 
 fn model(run: &RunInfo<'_>) -> Arc<str> {

@@ -368,6 +368,60 @@ fn failed_checks_and_missing_outputs_become_gaps() {
 }
 
 #[test]
+fn a_reported_action_type_is_kept_if_it_is_known_or_declared_and_is_a_gap_otherwise() {
+    let case = Case::of_skill(
+        r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+            "metadata": {"custom_actions": ["Publish"]},
+            "steps": [{"id": "a", "uses": "echo", "input": {"report": {"action": "Release"}}},
+                      {"id": "b", "uses": "echo", "input": {"report": {"action": "Publish"}}},
+                      {"id": "c", "uses": "echo", "input": {"report": {"action": "Deploi"}}}]}"#,
+        FailureMode::FailFast,
+        "{}",
+    );
+    let trace = case.trace();
+    assert_eq!(texts(&trace, "/actions", "type"), ["ReadDocumentation", "Release", "Publish", "RunCommand"]);
+    let residuals = case.residuals();
+    assert!(residuals.contains(&("action-type-4".to_owned(), "limitation".to_owned())), "{residuals:?}");
+    assert!(!residuals.iter().any(|(id, _)| id == "action-type-2" || id == "action-type-3"), "{residuals:?}");
+}
+
+#[test]
+fn tokens_and_the_exact_cost_of_a_call_are_in_its_execution() {
+    let case = Case::of_skill(
+        r#"{"id": "main", "version": "1.0.0", "name": "N", "description": "D", "inputs": {}, "outputs": {},
+            "steps": [{"id": "a", "uses": "echo", "input": {"report":
+                {"tokens_in": 200000, "tokens_out": 9000, "llm_calls": 1, "cost": {"amount": "15.4", "currency": "USD"}}}}]}"#,
+        FailureMode::FailFast,
+        "{}",
+    );
+    let execution = at(&case.trace(), "/actions/1/execution");
+    let member = |key: &str| execution.get(key).cloned().unwrap_or_default().to_string();
+    assert_eq!(
+        [
+            member("tokens"),
+            member("tokens_in"),
+            member("tokens_out"),
+            member("cost"),
+            member("cost_exact"),
+            member("currency")
+        ],
+        ["209000", "200000", "9000", "15.4", "\"15.4\"", "\"USD\""]
+    );
+    let budgets = hence_policy::policy::built_in();
+    let report = hence_policy::check(&case.trace(), budgets.policies(), hence_policy::Options::default());
+    let failed: Vec<&str> = report
+        .verdicts
+        .iter()
+        .filter(|verdict| verdict.status.as_str() == "failed")
+        .map(|verdict| verdict.policy_id.as_str())
+        .collect();
+    assert!(
+        failed.contains(&"action-cost-bounded") && failed.contains(&"action-tokens-bounded"),
+        "{failed:?}"
+    );
+}
+
+#[test]
 fn large_outputs_are_named_by_their_blob() {
     let case = Case::of(r#"[{"id": "a", "uses": "big", "output": {"text": "vars.x"}}]"#);
     let reference = at(&case.trace(), "/artifacts/2/content_ref");

@@ -71,11 +71,11 @@ impl std::fmt::Debug for Declared {
     }
 }
 
-/// Reads one declaration.
+/// Reads one declaration, given the folder of its file and the action types that the file declares.
 pub(super) fn read(
     value: &Value,
     place: &JsonPointer,
-    base: &Path,
+    (base, custom_actions): (&Path, &[Arc<str>]),
     kinds: &Kinds,
     findings: &mut Findings,
 ) -> Option<Declared> {
@@ -106,7 +106,14 @@ pub(super) fn read(
     members.finish();
     Some(Declared {
         description: description?,
-        spec: Arc::new(CapabilitySpec { inputs, outputs, safety, hints, action }),
+        spec: Arc::new(CapabilitySpec {
+            inputs,
+            outputs,
+            safety,
+            hints,
+            action,
+            custom_actions: custom_actions.to_vec(),
+        }),
         determinism,
         is_computed_here: usual == Effects::None,
         effects,

@@ -25,6 +25,7 @@ use crate::secret::Secrets;
 /// The member names of a capabilities file.
 const CAPABILITIES: &str = "capabilities";
 const SECRETS: &str = "secrets";
+const CUSTOM_ACTIONS: &str = "custom_actions";
 
 /// One parsed capabilities file, and the folder that its relative paths start at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +85,7 @@ impl Declarations {
         let (root, base): (JsonPointer, &Path) = (JsonPointer::root(), &source.folder);
         let Some(mut members) = Members::of(&source.document, root.clone(), base, findings) else { return };
         let (capabilities, secrets) = (members.object(CAPABILITIES), members.value(SECRETS));
+        let custom_actions = members.texts(CUSTOM_ACTIONS);
         if source.document.get(CAPABILITIES).is_none() {
             members.refuse_whole("`capabilities` is missing");
         }
@@ -97,7 +99,7 @@ impl Declarations {
             if families::find(id).is_some() {
                 findings.add(place.clone(), format_args!("`{id}` is the id of a built-in capability"));
             }
-            if let Some(declared) = declared::read(value, &place, base, kinds, findings)
+            if let Some(declared) = declared::read(value, &place, (base, &custom_actions), kinds, findings)
                 && self.capabilities.insert(id.clone(), declared).is_some()
             {
                 findings.add(place, format_args!("another file declares `{id}` too"));
@@ -171,7 +173,14 @@ impl Declarations {
             parts.flat_map(Object::iter).map(|(name, value)| (name.clone(), value.clone())).collect()
         };
         let members = [(CAPABILITIES, together(CAPABILITIES)), (SECRETS, together(SECRETS))];
-        Canonical::of(&Object::from_iter(members).into())
+        let mut whole = Object::from_iter(members);
+        let custom = self.sources.iter().filter_map(|source| source.document.get(CUSTOM_ACTIONS)?.as_array());
+        let custom: Vec<Value> = custom.flatten().cloned().collect();
+        // Files without types of their own keep the digest they had before there were any.
+        if !custom.is_empty() {
+            whole = whole.with(CUSTOM_ACTIONS, custom);
+        }
+        Canonical::of(&whole.into())
     }
 }
 

@@ -18,6 +18,11 @@ const FILE: &str = r##"{
       "description": "Capabilities by id.",
       "additionalProperties": {"$ref": "#/$defs/capability"}
     },
+    "custom_actions": {
+      "type": "array",
+      "description": "Action types of this file's own, which its capabilities may name besides the known ones.",
+      "items": {"type": "string", "pattern": "^[A-Z][A-Za-z0-9]*$", "maxLength": 48}
+    },
     "secrets": {
       "type": "object",
       "description": "Secrets by name: where each is found when a call needs it. Values never stand here.",
@@ -59,7 +64,7 @@ const FILE: &str = r##"{
       "properties": {
         "description": {"type": "string", "minLength": 1, "description": "What it does, in a line."},
         "provider": {"$ref": "#/$defs/provider"},
-        "action": {"type": "string", "minLength": 1, "description": "What calling it is to a reviewer, such as RunTests or GitCommit."},
+        "action": {"type": "string", "minLength": 1, "description": "What calling it is to a reviewer, such as RunTests or GitCommit; `hence policy actions` lists the types."},
         "input": {"type": ["object", "boolean"], "description": "The JSON Schema of its input."},
         "output": {"type": ["object", "boolean"], "description": "The JSON Schema of its output."},
         "determinism": {"enum": ["recorded", "deterministic"], "default": "recorded",

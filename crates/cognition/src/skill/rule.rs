@@ -103,6 +103,8 @@ rules! {
     Expression "expression" Check Error,
     /// A capability or nested skill that is not registered.
     UnknownCapability "unknown-capability" Check Error,
+    /// An action type in the metadata that is neither known nor declared, or one of a step that does not exist.
+    UnknownAction "unknown-action" Check Error,
     /// A step that does not fit the contract of what it calls.
     Contract "contract" Check Error,
     /// A type of knowledge that is consumed before any step produces it.

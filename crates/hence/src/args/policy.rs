@@ -91,6 +91,10 @@ pub(crate) struct PolicyListArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence policy actions")]
+pub(crate) struct PolicyActionsArgs {}
+
+#[derive(ClapArgs)]
 #[command(after_help = "Example: hence policy show no-force-push")]
 pub(crate) struct PolicyShowArgs {
     /// The policy's id

@@ -1,5 +1,6 @@
 //! `hence policy`: check traces against policies, and inspect policies.
 
+mod actions;
 mod approval;
 mod check;
 mod explain;
@@ -27,6 +28,8 @@ commands! { PolicyCommand {
     Test(args::PolicySourcesArgs) => lint::test, "policy-test": lint::TestReport;
     /// Show a shortest trace that violates each policy, and one that satisfies them all
     Explain(args::PolicyExplainArgs) => explain::run, "policy-explain": explain::ExplainReport;
+    /// List the action types that skills, capabilities, importers, exporters and policies share
+    Actions(args::PolicyActionsArgs) => actions::run, "policy-actions": actions::ActionsReport;
     /// Write a first version of a policy, with examples that show what its formula means
     New(args::PolicyNewArgs) => new::run, "policy-new": new::NewReport;
 } }

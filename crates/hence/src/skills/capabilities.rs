@@ -72,7 +72,16 @@ pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
         sources.push(Source { document: document.value().clone(), folder: folder_of(file)? });
         named.push(Named { name, document });
     }
-    Declarations::read(sources, &kinds()).map_err(|problems| refused(&named, &problems))
+    // Only files that a person gives are checked: what a run pinned is read as it was.
+    let unknown = super::action_types::of_files(&sources);
+    match Declarations::read(sources, &kinds()) {
+        Ok(declarations) if unknown.is_empty() => Ok(declarations),
+        Ok(_) => Err(refused(&named, &unknown)),
+        Err(mut problems) => {
+            problems.extend(unknown);
+            Err(refused(&named, &problems))
+        }
+    }
 }
 
 /// Returns the folder of a file, as an absolute path: a run may be resumed from any folder.

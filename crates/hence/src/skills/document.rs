@@ -55,6 +55,7 @@ impl SkillDocument {
         let reading = Skill::read(document.value());
         let mut findings = reading.findings;
         if let Some(skill) = &reading.skill {
+            findings.extend(super::action_types::of_skill(skill));
             match Prepared::of(skill, library) {
                 Ok(ready) => findings.extend(check(ready.skill(), ready.plan(), Some(library))),
                 Err(more) => {

@@ -1,5 +1,6 @@
 //! The documents of skills: capabilities, nested skills, secrets, call logs, forks and answers.
 
+mod action_types;
 mod answer;
 mod calls;
 mod capabilities;

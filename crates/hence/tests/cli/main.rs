@@ -8,9 +8,10 @@
     reason = "a test that cannot continue should stop"
 )]
 
+#[cfg(feature = "models")]
+mod action_types;
 mod again;
 mod approvals;
-#[cfg(feature = "models")]
 mod bound;
 mod bound_effects;
 mod bundle;

@@ -88,6 +88,7 @@ fn every_command_matches_its_schema() {
         ("policy-check", &["policy", "check", "trace.json", "--policy", "engineering"]),
         ("policy-check", &["policy", "check", "trace.json", "odd.json", "--policy", "rules.json"]),
         ("policy-list", &["policy", "list"]),
+        ("policy-actions", &["policy", "actions"]),
         ("policy-show", &["policy", "show", "no-force-push"]),
         ("policy-show", &["policy", "show", "broken", "--policy", "rules.json"]),
         ("policy-lint", &["policy", "lint", "rules.json"]),

@@ -93,7 +93,8 @@ fn code(action: &Action) -> Option<bool> {
 }
 
 fn result(action: &Action) -> Stated {
-    let execution = action.object("execution").and_then(|execution| status(execution));
+    // A call that was carried out says nothing about what it found; one that was not says enough.
+    let execution = action.object("execution").and_then(status).filter(|stated| *stated == Stated::Badly);
     let Some(result) = action.object("result") else { return execution.unwrap_or(Stated::Silent) };
     let totals = TOTALS
         .iter()

@@ -9,16 +9,17 @@ use hence_cognition::skill::Step;
 use hence_cognition::state::StepStatus;
 use hence_engine::{Determinism, referenced};
 use hence_journal::RecordIndex;
+use hence_review::import::redact;
 use hence_review::model::{
     Action, ActionCommon, ActionId, ActionPayload, ActionStep, Artifact, ArtifactCommon, ArtifactContent,
-    ArtifactId, ExecutionMetadata, Observation,
+    ArtifactId, Evidence, ExecutionMetadata, GatewayPayload, Observation,
 };
 use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability};
 use hence_state::{Outcome, StepResult};
 
 use super::formal::{self, Around};
 use super::kind::{self, conclusion_unit, plan_unit};
-use super::{SKILL, SkillView, approval, decision, gap};
+use super::{SKILL, SkillView, approval, decision, facts, gap};
 use crate::artifacts::{NewArtifact, NewArtifacts, Succession, problem_artifact};
 use crate::delta::{Achieved, Facts, TraceDelta};
 use crate::run_info::{action_common, action_step, repeatability};
@@ -149,7 +150,8 @@ pub(super) fn outcome_delta(
     let subject = actions.iter().find(|action| !action.common.outputs.is_empty()).or(actions.last());
     let subject = subject.map_or(context.next, |action| action.common.id);
     let artifacts = new.into_vec();
-    let gaps = gap::of_step(step, kind, &outcome, subject, &artifacts);
+    let mut gaps = gap::of_step(step, kind, &outcome, subject, &artifacts);
+    gaps.extend(view.unknown_types(step, &outcome).iter().map(|word| gap::unknown_type(word, kind, subject)));
     let achieved = match outcome.status {
         StepStatus::Completed => Achieved::Yes,
         _ => Achieved::No,
@@ -182,7 +184,7 @@ impl Call<'_> {
         let determinism = self.view.determinism(outcome);
         let common = ActionCommon {
             detail: self.detail(outcome),
-            evidence: vec![run.evidence(self.index)],
+            evidence: self.evidence(outcome),
             observations: outcome.notes.iter().map(|note| observation(&note.message)).collect(),
             execution: Some(self.execution(outcome, determinism)),
             reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
@@ -193,18 +195,49 @@ impl Call<'_> {
         if approval::is_question(self.kind) {
             return self.answer(outcome, common);
         }
-        let request = self.request(outcome);
-        let summary = summary(outcome);
-        let payload =
-            ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
-        Action { common, step: action_step(self.kind, payload), extra: Object::new() }
+        let payload = ActionPayload {
+            request: Some(self.request(outcome)),
+            result: facts::result(self.kind, outcome),
+            result_summary: Some(redact(&summary(outcome)).into()),
+        };
+        self.finished(common, payload, Object::new())
+    }
+
+    /// Returns the action of a call. A decision that no person made has no options; its request and its result are kept.
+    fn finished(&self, common: ActionCommon, payload: ActionPayload, extra: Object) -> Action {
+        let tags = self.view.tags(self.step);
+        let extra = if tags.is_empty() { extra } else { extra.with("tags", tags) };
+        let ActionType::Gateway(word) = self.kind else {
+            return Action { common, step: action_step(self.kind, payload), extra };
+        };
+        let members = [
+            ("request", payload.request.map(Value::from)),
+            ("result", payload.result.map(Value::from)),
+            ("result_summary", payload.result_summary.clone().map(Value::from)),
+        ];
+        let extra = members
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .fold(extra, |extra, (key, value)| extra.with(key, value));
+        let payload = GatewayPayload {
+            decision_basis: payload.result_summary,
+            supporting_inputs: common.inputs.clone(),
+            options: Vec::new(),
+        };
+        Action { common, step: ActionStep::Gateway(word, payload), extra }
     }
 
     fn request(&self, outcome: &StepOutcome) -> Object {
-        Object::from_iter([
-            ("uses", Value::from(outcome.uses.clone())),
-            ("input_sha256", self.result.input_hash().into()),
-        ])
+        let members =
+            [("uses", Value::from(outcome.uses.clone())), ("input_sha256", self.result.input_hash().into())];
+        members.into_iter().chain(facts::request(self.kind, &outcome.input)).collect()
+    }
+
+    /// Returns the record as evidence, with the exit code if the output has one, and the files that were worked on.
+    fn evidence(&self, outcome: &StepOutcome) -> Vec<Evidence> {
+        let mut record = self.context.run.evidence(self.index);
+        record.exit_code = facts::exit_code(outcome);
+        std::iter::once(record).chain(facts::files(self.kind, outcome)).collect()
     }
 
     /// Returns the action of a question: an approval, a rejection, or a decision among what was offered.
@@ -233,7 +266,7 @@ impl Call<'_> {
             result,
             result_summary: Some(answer_summary(outcome, stance).into()),
         };
-        Action { common: ActionCommon { label, ..common }, step: action_step(self.kind, payload), extra }
+        self.finished(ActionCommon { label, ..common }, payload, extra)
     }
 
     /// Returns the artifacts the step read, also to decide. A step that reads nothing works on the skill itself.
@@ -277,6 +310,11 @@ impl Call<'_> {
             Some(word) => metadata.with("decision", word),
             None => metadata,
         };
+        let metadata = if facts::has_secret(&outcome.input) || facts::has_secret(produced) {
+            metadata.with("contains_secret", true)
+        } else {
+            metadata
+        };
         NewArtifact {
             key: self.step.id.clone(),
             name: self.step.id.clone(),
@@ -286,7 +324,7 @@ impl Call<'_> {
             succession: Succession::Replaces,
             content,
             content_ref,
-            summary: format!("{}: {}", self.step.id, text::summary(produced)),
+            summary: redact(&format!("{}: {}", self.step.id, text::summary(produced))),
             metadata,
         }
     }
@@ -340,7 +378,8 @@ impl Call<'_> {
         let run = self.context.run.execution(&self.step.id, repeatability(determinism));
         // Only results that the engine computes itself have the engine's version.
         let version = run.version.clone().filter(|_| determinism == Determinism::Deterministic);
-        ExecutionMetadata { tool: Some(text::shortened(&tool).into()), version, ..run }
+        let execution = ExecutionMetadata { tool: Some(text::shortened(&tool).into()), version, ..run };
+        facts::used(execution, outcome)
     }
 }
 

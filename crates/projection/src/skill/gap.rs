@@ -169,6 +169,15 @@ fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
     denied.or_else(failed).or_else(unsupported)
 }
 
+/// Returns the gap of an action whose reported type nothing declares: no rule about that type can apply to it.
+pub(super) fn unknown_type(word: &str, shown_as: ActionType, action: ActionId) -> Residual {
+    let statement = shortened(&format!(
+        "The action is said to be {word:?}, which is no action type and is declared nowhere; it is shown as {shown_as}, and no policy about {word:?} applies to it."
+    ));
+    let check = "Use a known type, or declare this one under custom_actions.";
+    gap(format!("action-type-{action}"), Limitation, High, statement, check).of_action(action)
+}
+
 /// Returns the gap of outputs that a skill declares and no step wrote.
 pub(super) fn missing_outputs(missing: &str, action: ActionId) -> Residual {
     let statement = shortened(&format!("The skill did not give what it declares: {missing}"));

@@ -7,14 +7,18 @@ use hence_canon::Value;
 use hence_cognition::run::StepOutcome;
 use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_review::model::{ArtifactContent, MetaActionId};
-use hence_review::vocabulary::{ActionType, ActivityType, GovernanceType, ReasoningType};
+use hence_review::vocabulary::{ActionType, ActionTypes, ActivityType, GovernanceType, ReasoningType};
 
 use super::{SkillView, approval};
 use crate::delta::{UnitHead, Units};
 use crate::text;
 
 /// The member of a skill's metadata that sets the action types of its steps or of their capabilities.
-const ACTIONS_MEMBER: &str = "actions";
+pub const ACTIONS_MEMBER: &str = "actions";
+/// The member of a skill's metadata that declares action types of its own.
+pub const CUSTOM_ACTIONS_MEMBER: &str = "custom_actions";
+/// The member of a skill's metadata that gives tags to steps: `{wipe: [destructive]}`.
+pub const TAGS_MEMBER: &str = "tags";
 /// The member of a provider's report that sets the action type.
 const REPORTED: &str = "action";
 /// The first word of the ids of capabilities that ask a person.
@@ -34,7 +38,9 @@ impl SkillView<'_> {
 
     /// Returns the action type of a step: from the skill, else from the report of its provider, else from the capability.
     fn said_kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
-        let metadata = self.prepared.skill().metadata.get(ACTIONS_MEMBER);
+        let types = self.types(step, outcome);
+        let word = |value: &Value| types.read(value.as_str()?).ok();
+        let metadata = self.skill().metadata.get(ACTIONS_MEMBER);
         let said = |key: &str| metadata.and_then(|actions| actions.get(key)).and_then(word);
         let reported = outcome.and_then(|outcome| outcome.meta.get(REPORTED)).and_then(word);
         if let Some(kind) = said(&step.id).or(reported) {
@@ -42,31 +48,66 @@ impl SkillView<'_> {
         }
         let mut kinds = called(step, outcome)
             .into_iter()
-            .map(|uses| said(&uses.to_string()).unwrap_or_else(|| self.declared(&uses)));
+            .map(|uses| said(&uses.to_string()).unwrap_or_else(|| self.declared(&uses, &types)));
         let first = kinds.next().unwrap_or(RUN);
         if kinds.all(|kind| kind == first) { first } else { RUN }
     }
 
-    fn declared(&self, uses: &Uses) -> ActionType {
+    fn declared(&self, uses: &Uses, types: &ActionTypes) -> ActionType {
         match uses {
             Uses::Skill(_) => ActivityType::DecomposeTask.into(),
             Uses::Capability(id) => {
                 let spec = self.host.capability(id);
-                let declared = spec.and_then(|spec| ActionType::from_word(spec.action.as_deref()?));
+                let declared = spec.and_then(|spec| types.read(spec.action.as_deref()?).ok());
                 let asks =
                     &**id == PERSON || id.strip_prefix(PERSON).is_some_and(|rest| rest.starts_with('.'));
                 declared.unwrap_or(if asks { ActivityType::AskUser.into() } else { RUN })
             }
         }
     }
+
+    /// Returns the action types that a step may have: the vocabulary, and what its skill and its callees declare.
+    fn types(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionTypes {
+        let mut types = action_types_of_skill(self.skill());
+        for uses in called(step, outcome) {
+            if let Uses::Capability(id) = &uses
+                && let Some(spec) = self.host.capability(id)
+            {
+                // Names that are none were refused when the file was read.
+                spec.custom_actions.iter().for_each(|word| drop(types.declare(word)));
+            }
+        }
+        types
+    }
+
+    /// Returns the action types that were said or reported of a step and that nothing declares.
+    pub(super) fn unknown_types(&self, step: &Step, outcome: &StepOutcome) -> Vec<String> {
+        let types = self.types(step, Some(outcome));
+        let metadata = self.skill().metadata.get(ACTIONS_MEMBER);
+        let said = metadata.and_then(|actions| actions.get(&step.id));
+        let words = [said, outcome.meta.get(REPORTED)].into_iter().flatten();
+        words.filter_map(Value::as_str).filter(|word| types.read(word).is_err()).map(str::to_owned).collect()
+    }
+
+    /// Returns the tags that the skill gives to a step.
+    pub(super) fn tags(&self, step: &Step) -> Vec<Value> {
+        let tags = self.skill().metadata.get(TAGS_MEMBER).and_then(|tags| tags.get(&step.id));
+        tags.and_then(Value::as_array).unwrap_or_default().to_vec()
+    }
+}
+
+/// Returns the action types that a skill may use: the vocabulary, and those of its `metadata.custom_actions`.
+pub fn action_types_of_skill(skill: &Skill) -> ActionTypes {
+    let mut types = ActionTypes::default();
+    let declared = skill.metadata.get(CUSTOM_ACTIONS_MEMBER).and_then(Value::as_array).unwrap_or_default();
+    for word in declared.iter().filter_map(Value::as_str) {
+        drop(types.declare(word));
+    }
+    types
 }
 
 /// The action type of a step about which nothing is declared.
 const RUN: ActionType = ActionType::Activity(ActivityType::RunCommand);
-
-fn word(value: &Value) -> Option<ActionType> {
-    ActionType::from_word(value.as_str()?)
-}
 
 /// Returns the callees of a step: those it called, or those it may call if there is no outcome.
 pub(super) fn called(step: &Step, outcome: Option<&StepOutcome>) -> Vec<Uses> {
@@ -139,7 +180,7 @@ pub(super) fn checks(kind: ActionType) -> bool {
 /// everything that one of [the forms](super::formal) demands.
 pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, Option<&'static str>) {
     use ActivityType as A;
-    let payload = || (!produced.is_null()).then(|| produced.clone());
+    let payload = || (!produced.is_null()).then(|| without_secrets(produced));
     match kind {
         ActionType::Activity(word) => match word {
             A::ReadFile | A::ReadDocumentation => (ArtifactContent::Documentation, None),
@@ -197,6 +238,19 @@ pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, 
             }
             _ => (ArtifactContent::AnalysisNote, Some("audit_evidence")),
         },
+    }
+}
+
+/// Returns an output with the texts that look like secrets replaced.
+fn without_secrets(produced: &Value) -> Value {
+    match produced {
+        Value::String(text) => hence_review::import::redact(text).into(),
+        Value::Array(items) => items.iter().map(without_secrets).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| (key.clone(), without_secrets(value)));
+            members.collect::<hence_canon::Object>().into()
+        }
+        other => other.clone(),
     }
 }
 

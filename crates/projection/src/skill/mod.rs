@@ -3,6 +3,7 @@
 mod action;
 mod approval;
 mod decision;
+mod facts;
 mod formal;
 mod gap;
 mod kind;
@@ -29,6 +30,7 @@ use crate::run_info::RunInfo;
 use crate::trace::{RunLink, RunRelation};
 use crate::view::{Conclusion, Context, Ending, RunView};
 use kind::Groups;
+pub use kind::{ACTIONS_MEMBER, CUSTOM_ACTIONS_MEMBER, TAGS_MEMBER, action_types_of_skill};
 use writers::{How, Writers};
 
 /// The id of the skill's artifact.

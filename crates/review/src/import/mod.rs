@@ -35,6 +35,7 @@ use hence_canon::{ParseError, Value};
 pub use detect::{describe, detect};
 pub use importer::{Importer, LOG_DOCUMENT_BYTES_MAX};
 pub use lines::{LINE_BYTES_MAX, SKIPPED_LINES_LISTED, SkippedLine};
+pub use redact::{holds_secret, redact};
 pub(crate) use span::parse_time;
 
 hence_canon::words! {

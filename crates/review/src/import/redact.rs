@@ -25,7 +25,7 @@ pub(super) const KEY_BEGINS: &str = "-----BEGIN";
 pub(super) const KEY_NAMED: &str = "PRIVATE KEY-----";
 
 /// Replaces tokens of known services, values of secret names, the word after `Bearer`, and private keys.
-pub(super) fn redact(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     let begins = text.find("-----BEGIN ").filter(|_| text.contains(KEY_NAMED));
     let shown = begins.and_then(|start| text.get(..start)).unwrap_or(text);
     let mut clean = String::with_capacity(shown.len());
@@ -43,7 +43,7 @@ pub(super) fn redact(text: &str) -> String {
 }
 
 /// Returns whether a text holds something that would be replaced.
-pub(super) fn holds_secret(text: &str) -> bool {
+pub fn holds_secret(text: &str) -> bool {
     redact(text) != text
 }
 

@@ -1,0 +1,399 @@
+//! The facts about a call that rules speak of: what was asked for, how it ended, and what it used.
+//!
+//! Everything follows from the recorded outcome. What is known before a call (the request, its path, its force) is
+//! computed from the input alone, so that a gate can judge the call before it is made.
+
+use std::collections::BTreeSet;
+
+use hence_canon::{Float, Object, Value};
+use hence_cognition::run::StepOutcome;
+use hence_cognition::state::StepStatus;
+use hence_review::import::{holds_secret, redact};
+use hence_review::model::{Evidence, ExecutionMetadata, Number};
+use hence_review::vocabulary::{ActionType, ActivityType, EvidenceType};
+
+use super::kind;
+
+/// Members of an input or output that name a file.
+const PATHS: &[&str] = &["path", "file", "file_path", "filepath", "filename", "file_name"];
+/// Members that list files.
+const PATH_LISTS: &[&str] = &["paths", "files", "files_modified", "changed_files"];
+/// Members that name the file a rename or a copy makes.
+const NEW_PATHS: &[&str] = &["to", "new_path", "destination", "target_path"];
+/// Members that list the arguments of a command.
+const ARGUMENT_LISTS: &[&str] = &["arguments", "args", "argv", "command", "cmd"];
+/// Members that hold the text of a command.
+const COMMAND_TEXTS: &[&str] = &["command", "cmd", "script"];
+/// Members of an output that hold an exit code.
+const EXIT_CODES: &[&str] = &["exit_code", "exitCode", "exit_status", "returncode", "return_code"];
+/// Members of an output that say how a check ended. They become members of the result.
+const RESULTS: &[&str] = &[
+    "status",
+    "outcome",
+    "conclusion",
+    "passed",
+    "failed",
+    "failures",
+    "errors",
+    "error",
+    "error_count",
+    "ok",
+    "success",
+    "holds",
+    "valid",
+    "tests",
+    "total",
+    "skipped",
+    "is_error",
+    "timed_out",
+    "unsupported",
+];
+/// Members of an output that say how long the callee took by its own clock, in milliseconds.
+const DURATIONS: &[&str] = &["duration_ms", "elapsed_ms", "took_ms"];
+
+/// The longest text of an argument in a trace, in characters; the record has the whole value.
+const ARGUMENT_CHARACTERS_MAX: usize = 1000;
+/// The number of items of a list, and of members of an object, that a trace shows of an argument.
+const ARGUMENT_ITEMS_MAX: usize = 100;
+/// The depth to which an argument is shown.
+const ARGUMENT_DEPTH_MAX: usize = 8;
+
+/// Returns the members of a request that are known before the call, besides the callee and the hash of the input.
+pub(super) fn request(kind: ActionType, input: &Value) -> Vec<(&'static str, Value)> {
+    let mut members = Vec::new();
+    if input.as_object().is_some_and(|input| !input.is_empty()) {
+        members.push(("input", shown(input, 0)));
+    }
+    let arguments = arguments(input);
+    if !arguments.is_empty() {
+        members.push(("arguments", arguments.iter().map(|word| Value::from(redact(word))).collect()));
+    }
+    members.extend(paths(input).first().map(|path| ("path", Value::from(path.as_str()))));
+    if is_forced(kind, input, &arguments) {
+        members.push(("force", true.into()));
+    }
+    if has_secret(input) {
+        members.push(("contains_secret", true.into()));
+    }
+    members
+}
+
+/// Returns the result of a call: the members of its output by which rules judge it, and how it ended.
+pub(super) fn result(kind: ActionType, outcome: &StepOutcome) -> Option<Object> {
+    let produced = outcome.produced.as_ref().and_then(Value::as_object);
+    let mut result: Object = produced
+        .iter()
+        .flat_map(|produced| RESULTS.iter().filter_map(|key| Some((*key, shown(produced.get(key)?, 0)))))
+        .collect();
+    if let Some(code) = exit_code(outcome) {
+        result = result.with("exit_code", code);
+    }
+    let ended = match outcome.status {
+        StepStatus::Failed => Some("failed"),
+        StepStatus::Skipped | StepStatus::Degraded => Some("skipped"),
+        // Whether a check passed is for its own output to say: that it was called well says nothing about it.
+        StepStatus::Completed if !kind::checks(kind) => Some("completed"),
+        _ => None,
+    };
+    if let Some(ended) = ended.filter(|ended| *ended != "completed" || result.get("status").is_none()) {
+        result = result.with("status", ended);
+    }
+    if let Some(failure) = &outcome.failure {
+        result = result.with("error", redact(&crate::text::shortened(&failure.to_string())));
+    }
+    (!result.is_empty()).then_some(result)
+}
+
+/// Returns the exit code of a call: of several, the first that is not zero.
+pub(super) fn exit_code(outcome: &StepOutcome) -> Option<i64> {
+    let produced = outcome.produced.as_ref()?;
+    let mut codes = Vec::new();
+    // A loop gives a list of codes, a scatter one object per branch.
+    let branches = produced.as_object().into_iter().flat_map(Object::iter).map(|(_, branch)| branch);
+    for object in std::iter::once(produced).chain(branches) {
+        for value in EXIT_CODES.iter().filter_map(|key| object.get(key)) {
+            codes.extend(value.as_i64());
+            codes.extend(value.as_array().unwrap_or_default().iter().filter_map(Value::as_i64));
+        }
+    }
+    codes.iter().copied().find(|code| *code != 0).or(codes.first().copied())
+}
+
+/// Returns whether an action of this type changes files.
+fn changes_files(kind: ActionType) -> bool {
+    use ActivityType as A;
+    matches!(
+        kind,
+        ActionType::Activity(
+            A::EditFile | A::CreateFile | A::DeleteFile | A::RenameFile | A::SourceCode | A::Change
+        )
+    )
+}
+
+/// Returns the files that a call worked on, as evidence: those of its input and output.
+pub(super) fn files(kind: ActionType, outcome: &StepOutcome) -> Vec<Evidence> {
+    let is_read =
+        matches!(kind, ActionType::Activity(ActivityType::ReadFile | ActivityType::ReadDocumentation));
+    // A change that failed changed nothing that is known.
+    let is_made = outcome.status == StepStatus::Completed && outcome.produced.is_some();
+    if !is_made || !(changes_files(kind) || is_read) {
+        return Vec::new();
+    }
+    let mut found = paths(&outcome.input);
+    found.extend(outcome.produced.iter().flat_map(paths));
+    let mut seen = BTreeSet::new();
+    found.retain(|path| seen.insert(path.clone()));
+    found.into_iter().map(file).collect()
+}
+
+fn file(path: String) -> Evidence {
+    Evidence {
+        evidence_type: EvidenceType::FileRef,
+        reference: path.into(),
+        exit_code: None,
+        extra: Object::new(),
+    }
+}
+
+/// Returns the files that the members of a value name.
+fn paths(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for value in PATHS.iter().chain(PATH_LISTS).chain(NEW_PATHS).filter_map(|key| value.get(key)) {
+        let items = value.as_array().unwrap_or_default().iter();
+        let listed =
+            items.flat_map(|item| item.as_str().into_iter().chain(item.get("path").and_then(Value::as_str)));
+        found
+            .extend(value.as_str().into_iter().chain(listed).filter(|path| is_path(path)).map(str::to_owned));
+    }
+    found
+}
+
+fn is_path(text: &str) -> bool {
+    !text.trim().is_empty() && text.len() <= ARGUMENT_CHARACTERS_MAX && !text.contains('\n')
+}
+
+/// Returns the words of the command that an input names: its list of arguments, or the words of its text.
+fn arguments(input: &Value) -> Vec<String> {
+    let lists = ARGUMENT_LISTS.iter().filter_map(|key| input.get(key)?.as_array());
+    let words = lists.flatten().filter_map(Value::as_str).map(str::to_owned);
+    let mut arguments: Vec<String> = words.take(ARGUMENT_ITEMS_MAX).collect();
+    let texts = COMMAND_TEXTS.iter().chain(&["arguments", "args"]).filter_map(|key| input.get(key)?.as_str());
+    for text in texts {
+        arguments.extend(words_of(text).into_iter().take(ARGUMENT_ITEMS_MAX));
+    }
+    arguments
+}
+
+/// Splits a command into words, without its quotes.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(open), close) if open == close => quote = None,
+            (Some(_), inside) => word.get_or_insert_default().push(inside),
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, space) if space.is_whitespace() || matches!(space, ';' | '&' | '|' | '(' | ')') => {
+                words.extend(word.take());
+            }
+            (None, plain) => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Returns whether a push overwrites what is there, in every spelling that git knows.
+fn is_forced(kind: ActionType, input: &Value, arguments: &[String]) -> bool {
+    let asked = ["force", "forced", "force_with_lease"].iter().any(|key| input.get(key).is_some_and(is_set));
+    if asked {
+        return true;
+    }
+    if kind != ActionType::Activity(ActivityType::GitPush) {
+        return false;
+    }
+    let refspecs = ["refspec", "ref", "branch", "refspecs"].iter().filter_map(|key| input.get(key));
+    let refspecs = refspecs.flat_map(|value| {
+        value
+            .as_str()
+            .into_iter()
+            .chain(value.as_array().unwrap_or_default().iter().filter_map(Value::as_str))
+    });
+    arguments.iter().map(String::as_str).any(is_force_flag)
+        || refspecs.into_iter().any(|refspec| refspec.starts_with('+'))
+}
+
+/// Returns whether an argument of `git push` forces it: `-f` also among other letters, `--force…`, `--mirror`, `+ref`.
+fn is_force_flag(argument: &str) -> bool {
+    let letters = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let is_short = letters.is_some_and(|letters| {
+        letters.chars().all(|letter| letter.is_ascii_alphabetic()) && letters.contains('f')
+    });
+    let is_long = argument.starts_with("--force") || argument == "--mirror";
+    is_short || is_long || (argument.starts_with('+') && argument.len() > 1)
+}
+
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Bool(set) => *set,
+        Value::String(text) => matches!(text.to_lowercase().as_str(), "true" | "yes" | "1"),
+        other => other.as_i64().is_some_and(|number| number != 0),
+    }
+}
+
+/// Returns whether a text inside a value looks like a secret.
+pub(super) fn has_secret(value: &Value) -> bool {
+    match value {
+        Value::String(text) => holds_secret(text),
+        Value::Array(items) => items.iter().any(has_secret),
+        Value::Object(members) => members.iter().any(|(key, value)| match value {
+            Value::String(text) => holds_secret(text) || holds_secret(&format!("{key}={text}")),
+            other => has_secret(other),
+        }),
+        _ => false,
+    }
+}
+
+/// Returns a value as a trace shows it: without secrets, and no longer than a reader needs.
+pub(super) fn shown(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::String(text) => {
+            let clean = redact(text);
+            let mut short: String = clean.chars().take(ARGUMENT_CHARACTERS_MAX).collect();
+            if short.len() < clean.len() {
+                short.push('…');
+            }
+            short.into()
+        }
+        Value::Array(_) | Value::Object(_) if depth >= ARGUMENT_DEPTH_MAX => "…".into(),
+        Value::Array(items) => {
+            items.iter().take(ARGUMENT_ITEMS_MAX).map(|item| shown(item, depth + 1)).collect()
+        }
+        Value::Object(members) => {
+            let member = |(key, value): (&std::sync::Arc<str>, &Value)| {
+                let is_named = value.as_str().is_some_and(|text| holds_secret(&format!("{key}={text}")));
+                (key.clone(), if is_named { "[redacted]".into() } else { shown(value, depth + 1) })
+            };
+            members.iter().take(ARGUMENT_ITEMS_MAX).map(member).collect::<Object>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Adds what a call used, as far as the record says: time by the callee's own clock, tokens, cost, exit code and status.
+pub(super) fn used(execution: ExecutionMetadata, outcome: &StepOutcome) -> ExecutionMetadata {
+    let mut extra = execution.extra.clone();
+    let (input, output) = (outcome.metrics.tokens_in, outcome.metrics.tokens_out);
+    if input + output > 0 {
+        extra = extra.with("tokens", input + output).with("tokens_in", input).with("tokens_out", output);
+    }
+    let calls: u64 = outcome.called.values().sum();
+    if calls > 0 {
+        extra = extra.with("calls", calls);
+    }
+    if let Some(code) = exit_code(outcome) {
+        extra = extra.with("exit_code", code);
+    }
+    extra = extra.with("status", outcome.status.as_str());
+    let mut cost = None;
+    if let Some((amount, currency)) = cost_of(outcome) {
+        // Rules compare numbers; the text is exact.
+        cost = amount.parse::<f64>().ok().and_then(number);
+        extra = extra.with("cost_exact", amount);
+        extra = currency.map_or(extra.clone(), |currency| extra.with("currency", currency));
+    }
+    let produced = outcome.produced.as_ref();
+    let duration_ms = DURATIONS.iter().find_map(|key| produced?.get(key)?.as_i64());
+    ExecutionMetadata { duration_ms, cost, extra, ..execution }
+}
+
+fn number(amount: f64) -> Option<Number> {
+    Float::new(amount).ok().map(Number::Float)
+}
+
+/// Returns the exact cost that a provider reported, with its currency.
+fn cost_of(outcome: &StepOutcome) -> Option<(String, Option<String>)> {
+    let cost = outcome.meta.get("cost")?;
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.to_string()),
+        Value::Int(_) | Value::Float(_) => Some(value.to_string()),
+        _ => None,
+    };
+    match cost {
+        Value::Object(cost) => Some((
+            text(cost.get("amount")?)?,
+            cost.get("currency").and_then(Value::as_str).map(str::to_owned),
+        )),
+        // Costs in several currencies have no sum; the largest bounds none of the others, so none is chosen.
+        Value::Array(_) => None,
+        other => Some((text(other)?, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_canon::parse;
+
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap()
+    }
+
+    fn asked(kind: ActivityType, input: &str) -> Object {
+        request(kind.into(), &value(input)).into_iter().collect()
+    }
+
+    #[test]
+    fn a_forced_push_is_recognised_in_every_spelling() {
+        for input in [
+            r#"{"force": true}"#,
+            r#"{"force": "true"}"#,
+            r#"{"arguments": ["--force"]}"#,
+            r#"{"arguments": ["origin", "-f"]}"#,
+            r#"{"args": ["-fu", "origin"]}"#,
+            r#"{"args": ["--force-with-lease=main"]}"#,
+            r#"{"args": ["origin", "+main"]}"#,
+            r#"{"refspec": "+HEAD:main"}"#,
+            r#"{"args": "origin main --force"}"#,
+            r#"{"command": "cd x && git push -f origin main"}"#,
+            r#"{"command": ["git", "push", "--mirror"]}"#,
+        ] {
+            assert_eq!(asked(ActivityType::GitPush, input).get("force"), Some(&true.into()), "{input}");
+        }
+        for input in [
+            r#"{"force": false}"#,
+            r#"{"arguments": ["origin", "main"]}"#,
+            r#"{"args": ["--follow-tags"]}"#,
+            r#"{"command": "git push origin feature-f"}"#,
+        ] {
+            assert_eq!(asked(ActivityType::GitPush, input).get("force"), None, "{input}");
+        }
+        assert_eq!(asked(ActivityType::RunCommand, r#"{"command": "rm -f x"}"#).get("force"), None);
+    }
+
+    #[test]
+    fn arguments_are_shown_without_their_secrets() {
+        let request = asked(
+            ActivityType::CreateFile,
+            r#"{"path": "app/.env", "content": "TOKEN=sk-abcdefghijklmnop1234", "password": "hunter2", "n": 3}"#,
+        );
+        assert_eq!(request.get("path"), Some(&"app/.env".into()));
+        assert_eq!(request.get("contains_secret"), Some(&true.into()));
+        let shown = Value::from(request).to_string();
+        assert!(!shown.contains("abcdefghijklmnop") && !shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains(r#""n":3"#), "{shown}");
+        assert_eq!(asked(ActivityType::CreateFile, r#"{"path": "a"}"#).get("contains_secret"), None);
+    }
+
+    #[test]
+    fn long_arguments_are_cut_at_their_limit() {
+        let exact = "x".repeat(ARGUMENT_CHARACTERS_MAX);
+        assert_eq!(shown(&exact.as_str().into(), 0), exact.as_str().into());
+        assert_eq!(shown(&format!("{exact}y").into(), 0), format!("{exact}…").into());
+    }
+}
