@@ -144,6 +144,7 @@ macro_rules! fixed {
 
 // Ids, arguments and values.
 fixed! {
+    SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";
     OTHER_CHILD_ID = "choose another id for the child's run";

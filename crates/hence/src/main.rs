@@ -7,6 +7,7 @@
 mod args;
 mod bound;
 mod bundle;
+mod clock;
 mod code;
 mod commands;
 mod context;

@@ -5,7 +5,7 @@ mod editor;
 mod history;
 mod words;
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::IsTerminal as _;
 
 use clap::Parser as _;
 use hence_variables::State;
@@ -38,8 +38,14 @@ pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> 
         }
         return Ok(exit);
     }
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|error| CliError::file("read", "standard input".as_ref(), error))?;
+    loop {
+        let mut line = String::new();
+        // Standard input is not locked between two lines: `set NAME -` reads the rest of it as a value.
+        let read = std::io::stdin().read_line(&mut line);
+        let bytes = read.map_err(|error| CliError::file("read", "standard input".as_ref(), error))?;
+        if bytes == 0 {
+            break;
+        }
         if answer(context, &mut session, &line, &mut exit) == Next::End {
             break;
         }

@@ -4,6 +4,7 @@
 //! its own, and the store decides which process gets an id: it creates a run only where there is none.
 
 use std::hash::{BuildHasher as _, Hasher as _};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hence_canon::Digest;
 use hence_store::{FileStore, RunId};
@@ -94,7 +95,8 @@ fn first_free(first: u64, is_taken: impl Fn(u64) -> bool) -> u64 {
 fn suffix() -> String {
     let mut hasher = std::hash::RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
-    let time = jiff::Timestamp::now().as_nanosecond().to_le_bytes();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = since.as_nanos().to_le_bytes();
     let digest = Digest::of_parts([&hasher.finish().to_le_bytes()[..], &time[..]]);
     digest.to_string().chars().take(8).collect()
 }

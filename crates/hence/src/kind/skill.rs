@@ -65,7 +65,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
     let declared = library.declarations();
     let asked = NewSkillRun {
         id: prepared.skill().id.to_string(),
-        created_at: now(),
+        created_at: crate::clock::now()?,
         capabilities: (!declared.is_empty()).then(|| declared.canonical().digest()),
         policies: policies.as_ref().map(|policies| Canonical::of(policies).digest()),
         inputs,
@@ -88,7 +88,10 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
                 Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?
             }
             // The time of a stored run is used again; with another time it would be another problem.
-            None => stored_time(&store, &id).filter(|_| new_id.is_given()).unwrap_or_else(now),
+            None => match stored_time(&store, &id).filter(|_| new_id.is_given()) {
+                Some(stored) => stored,
+                None => crate::clock::now()?,
+            },
         };
         let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, ..asked.clone() };
         run.problem = Arc::new(problem_of(args, &asked, &run.prepared, &run.source)?);
@@ -121,12 +124,6 @@ fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
     let problem = parse(&bytes).ok()?;
     Pinned::of_value(&problem)?;
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
-}
-
-/// Returns the time at which a run is created, to the second. After that no clock is read.
-fn now() -> Timestamp {
-    let text = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    Timestamp::parse(&text).expect("the format is the one that is read")
 }
 
 impl StoredSkillRun {

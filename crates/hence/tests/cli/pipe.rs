@@ -37,3 +37,14 @@ fn closed_outputs_change_no_exit_code() {
         assert_eq!(child.wait().unwrap().code(), Some(code), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_piped_prompt_reads_the_rest_of_its_input_as_a_value() {
+    let world = World::new();
+    assert_eq!(world.ask(&["vars", "init", "v", "What?"]).code, 0);
+    let answer = world.ask_with_input(&["repl", "v"], b"set first 1\nset note -\nhello\nworld\n");
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let read = world.ask(&["vars", "get", "v", "note"]);
+    assert_eq!(String::from_utf8(read.stdout).unwrap().trim_end(), "hello\nworld");
+    assert_eq!(world.ask(&["vars", "get", "v", "first"]).code, 0);
+}

@@ -4,6 +4,7 @@ use hence_review::review_log::{Stamp, TimeSource};
 use hence_state::Timestamp;
 
 use crate::args::StampArgs;
+use crate::clock;
 use crate::prelude::*;
 
 /// Environment variables that name a person; the first one with a value counts.
@@ -31,7 +32,7 @@ pub(super) fn stamp(args: &StampArgs) -> Result<Stamp, CliError> {
     })?;
     let (at, time_source) = match &args.now {
         Some(given) => (time(given)?, TimeSource::Given),
-        None => (jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), TimeSource::System),
+        None => (clock::now()?.as_str().to_owned(), TimeSource::System),
     };
     Ok(Stamp { author: author.into(), at: at.into(), time_source })
 }

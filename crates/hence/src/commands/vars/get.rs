@@ -1,5 +1,7 @@
 //! `hence vars get`: one value.
 
+use std::io::IsTerminal as _;
+
 use hence_canon::Value;
 use hence_variables::{Call, Get, Name, Op, ReadForm, Refusal, Reply, Scope};
 
@@ -35,6 +37,11 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) 
         (at, _) => peek(session, args, at.as_deref().unwrap_or("now"))?,
     };
     match &value {
+        // What another program wrote must not control the terminal of the reader.
+        Value::String(text) if !context.is_json() && std::io::stdout().is_terminal() => {
+            let lines: Vec<String> = text.lines().map(escape).collect();
+            context.write_document(&lines.join("\n"))?;
+        }
         // A text may be large, so it is written without a copy.
         Value::String(text) if !context.is_json() => context.write_document(text)?,
         _ => context.print(&GetReport { name: args.name.clone(), value: Data(value), value_type })?,

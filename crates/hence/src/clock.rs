@@ -1,0 +1,41 @@
+//! The system clock. It is read when a run is created or a review is stamped, and nowhere else.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hence_state::Timestamp;
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::hint;
+
+/// Returns the present time, to the second.
+///
+/// # Errors
+/// [`CliError`] when the clock shows a time that no record can hold.
+pub(crate) fn now() -> Result<Timestamp, CliError> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
+    second(seconds).ok_or_else(|| {
+        let message = "the clock of this machine shows a time outside the years 1970 to 9999";
+        CliError::new(Code::Refused, message).with_hint(hint::SET_CLOCK)
+    })
+}
+
+fn second(since_1970: Option<u64>) -> Option<Timestamp> {
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(since_1970?))?;
+    let text = jiff::Timestamp::try_from(time).ok()?.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    Timestamp::parse(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::second;
+
+    #[test]
+    fn a_clock_that_no_record_can_hold_is_no_time() {
+        assert_eq!(second(Some(0)).unwrap().as_str(), "1970-01-01T00:00:00Z");
+        assert_eq!(second(None), None);
+        for late in [253_402_300_800, 1 << 40, u64::MAX] {
+            assert_eq!(second(Some(late)), None, "{late}");
+        }
+    }
+}
