@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hence_canon::{JsonPointer, Object, Value};
+use hence_cognition::budget::Most;
 use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::{Recovery, Skill};
@@ -184,6 +185,14 @@ impl Host for Library {
             return Recovery::Retry;
         }
         self.declared.get(capability).map_or(Recovery::Ask, |declared| declared.recovery)
+    }
+
+    fn most(&self, capability: &str, input: &Value) -> Most {
+        self.declared.get(capability).map_or_else(Most::one_call, |declared| declared.most(input))
+    }
+
+    fn elapsed_seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
     }
 
     fn worker(&self) -> Box<dyn Capabilities + Send + '_> {

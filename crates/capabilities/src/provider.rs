@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::Value;
+use hence_cognition::budget::Most;
 use hence_cognition::run::{CallError, Reply};
 
 use crate::registry::{Effects, Members};
@@ -20,6 +21,11 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// [`CallError`] when there is no reply. Retry rules name the class of a failure.
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError>;
+
+    /// Returns what a call with an input may use at most. A provider that knows nothing of tokens and money uses none.
+    fn most(&self, _input: &Value, _output_schema: Option<&Value>) -> Most {
+        Most::one_call()
+    }
 }
 
 /// One call of a provider.

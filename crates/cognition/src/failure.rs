@@ -40,6 +40,12 @@ const PERMANENT: [&str; 17] = [
     "SecretMissing",
 ];
 
+/// The class of a call that was not made, because it might have exceeded a limit.
+pub const BUDGET_EXCEEDED: &str = "BudgetExceededError";
+
+/// The class of a call that was cut off when the time of a limit was over.
+pub const BUDGET_CUT_OFF: &str = "BudgetCutOff";
+
 /// A failure with everything that led to it, outermost first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
@@ -121,6 +127,7 @@ pub enum ErrorClass {
     CapabilityExecution,
     NestedSkillExecution,
     LineageTimeout,
+    BudgetExceeded,
     FinalOutputValidation,
     MaxSkillDepthExceeded,
     InvalidExecutionOptions,
@@ -139,7 +146,7 @@ pub enum ErrorClass {
 }
 
 /// Names and classes in one place, for reading and for writing.
-const NAMES: [(&str, ErrorClass); 23] = [
+const NAMES: [(&str, ErrorClass); 24] = [
     ("SkillNotFoundError", ErrorClass::SkillNotFound),
     ("CapabilityNotFoundError", ErrorClass::CapabilityNotFound),
     ("InvalidSkillSpecError", ErrorClass::InvalidSkillSpec),
@@ -151,6 +158,7 @@ const NAMES: [(&str, ErrorClass); 23] = [
     ("CapabilityExecutionError", ErrorClass::CapabilityExecution),
     ("NestedSkillExecutionError", ErrorClass::NestedSkillExecution),
     ("LineageTimeoutError", ErrorClass::LineageTimeout),
+    (BUDGET_EXCEEDED, ErrorClass::BudgetExceeded),
     ("FinalOutputValidationError", ErrorClass::FinalOutputValidation),
     ("MaxSkillDepthExceededError", ErrorClass::MaxSkillDepthExceeded),
     ("InvalidExecutionOptionsError", ErrorClass::InvalidExecutionOptions),
@@ -194,6 +202,11 @@ impl ErrorClass {
         )
     }
 
+    /// Returns whether a step fails with this class whatever its items and branches may forgive: a denial, or a limit.
+    pub fn is_final(&self) -> bool {
+        self.is_safety() || *self == Self::BudgetExceeded
+    }
+
     fn may_pass(&self) -> bool {
         matches!(
             self,
@@ -222,6 +235,7 @@ words! {
         ConfirmationRequired = "confirmation_required",
         GateExecutionFailure = "gate_execution_failure",
         StepTimeout = "step_timeout",
+        BudgetExceeded = "budget_exceeded",
         InvalidConfiguration = "invalid_configuration",
         UpstreamTimeout = "upstream_timeout",
         UpstreamFailure = "upstream_failure",
@@ -239,6 +253,7 @@ impl ErrorCode {
             Self::NotFound => 404,
             Self::InvalidConfiguration => 409,
             Self::ConfirmationRequired => 428,
+            Self::BudgetExceeded => 429,
             Self::RuntimeError | Self::InternalError => 500,
             Self::UpstreamFailure => 502,
             Self::GateExecutionFailure => 503,
@@ -265,6 +280,7 @@ pub fn code_of_chain<'a>(chain: impl IntoIterator<Item = &'a ErrorClass>) -> Err
         ErrorClass::SafetyConfirmationRequired => ErrorCode::ConfirmationRequired,
         ErrorClass::GateExecution => ErrorCode::GateExecutionFailure,
         ErrorClass::StepTimeout => ErrorCode::StepTimeout,
+        ErrorClass::BudgetExceeded => ErrorCode::BudgetExceeded,
         ErrorClass::FinalOutputValidation
         | ErrorClass::InvalidSkillSpec
         | ErrorClass::InvalidCapabilitySpec => ErrorCode::InvalidConfiguration,

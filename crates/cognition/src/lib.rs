@@ -12,6 +12,7 @@
 //! - [`approval`]: the answers of a question that mean yes, and those that mean no.
 //! - [`capability`]: contracts, hints and safety rules of the capabilities that steps call.
 //! - [`secret`]: references that replace secret values.
+//! - [`budget`]: what calls use, in exact numbers, and the limits on it.
 //! - [`failure`]: classes of failure with their chain of causes, and the codes callers act on.
 //! - [`checkpoint`]: an execution state as one document, for exchange with other implementations.
 //!
@@ -38,6 +39,7 @@
 //! ```
 
 pub mod approval;
+pub mod budget;
 pub mod capability;
 pub mod checkpoint;
 pub mod expression;

@@ -1,6 +1,7 @@
 //! The arguments of every command. `commands.rs` and its modules list the commands themselves.
 
 mod import;
+mod limits;
 mod policy;
 pub(crate) mod position;
 pub(crate) mod repl;
@@ -144,6 +145,8 @@ pub(crate) struct RunArgs {
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
+    pub(crate) limits: limits::LimitArgs,
+    #[command(flatten)]
     pub(crate) skill: skill::SkillRunArgs,
 }
 
@@ -261,6 +264,8 @@ pub(crate) struct ResumeArgs {
     /// Continue a blocked run under these policies: a file or a built-in pack; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
+    #[command(flatten)]
+    pub(crate) limits: limits::LimitArgs,
 }
 
 #[derive(ClapArgs)]

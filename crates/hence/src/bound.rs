@@ -4,14 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Digest, Float, Object, Value};
 use hence_capabilities::{Declarations, Library};
+use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::capability::{Registry as _, Safety, breach};
-use hence_cognition::failure::UNDECIDED;
+use hence_cognition::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, UNDECIDED};
 use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose, Reply};
 use hence_cognition::skill::Recovery;
-use hence_engine::{BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
-use hence_skills::{CallExecutor, CallFn, CallLog, CallStatus, Effect, Entry, Host, NeverStop};
+use hence_engine::{Blobs, BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
+use hence_skills::{Budget, CallExecutor, CallFn, CallLog, CallStatus, Effect, Entry, Host, NeverStop};
 use hence_state::ProblemSpec;
 use hence_store::Durability;
+
+use crate::usage::{self, Callers};
 
 /// The skill id in the calls of the built-in program.
 const REASON: &str = "reason";
@@ -34,11 +37,13 @@ pub(crate) fn pinned_capabilities(problem: &Value) -> Option<Digest> {
 pub(crate) struct BoundCallees {
     library: Library,
     log: Mutex<Arc<CallLog<'static>>>,
+    /// The limits of the run that is driven, and what its calls used.
+    budget: Mutex<(Limits, Usage)>,
 }
 
 impl BoundCallees {
     pub(crate) fn new(library: Library) -> Self {
-        Self { library, log: Mutex::new(Arc::new(CallLog::in_memory())) }
+        Self { library, log: Mutex::new(Arc::new(CallLog::in_memory())), budget: Mutex::default() }
     }
 
     /// Returns whether a bound step of a problem may call anything but pure functions.
@@ -47,14 +52,25 @@ impl BoundCallees {
         bindings.any(|binding| self.library.effect(&binding.capability) != Effect::Pure)
     }
 
-    /// Sets the call log. Calls from here on are logged in it.
-    pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>) {
+    /// Returns what the recorded steps of a problem used.
+    pub(crate) fn used(&self, problem: &Value, journal: &[u8], blobs: &dyn Blobs) -> Usage {
+        let bindings = problem.get("settings").and_then(|settings| settings.get("bindings"));
+        let leaves = |step: &str| {
+            let capability = bindings.and_then(|bindings| bindings.get(step)?.get("capability")?.as_str());
+            capability.is_some_and(|id| !matches!(self.library.effect(id), Effect::Pure | Effect::Asks))
+        };
+        usage::of_journal(journal, blobs, Callers::Bound(&leaves))
+    }
+
+    /// Sets the call log, the limits and what was used. Calls from here on are logged and counted.
+    pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>, limits: Limits, used: Usage) {
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
+        *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = (limits, used);
     }
 
     /// Releases the log of the run.
     pub(crate) fn finish_log(&self) {
-        self.start_log(Arc::new(CallLog::in_memory()));
+        self.start_log(Arc::new(CallLog::in_memory()), Limits::default(), Usage::default());
     }
 
     /// Executes a call as its first attempt that has not failed yet.
@@ -68,7 +84,10 @@ impl BoundCallees {
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
         let capability = call.capability;
-        let executor = CallExecutor::new(&self.library, log, &NeverStop);
+        let mut account = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let budget = Budget::new(&self.library, None, &account.0);
+        budget.count_used(&account.1);
+        let executor = CallExecutor::new(&self.library, log, &NeverStop).with_budget(&budget);
         let mut call = *call;
         while log.status(&call.key()).is_some_and(|status| has_failed(&status)) {
             call.attempt += 1;
@@ -76,9 +95,13 @@ impl BoundCallees {
         let is_repeated = call.attempt > 1 && log.status(&call.key()).is_none();
         let acts = self.library.effect(capability) == Effect::Acts;
         if is_repeated && acts && Host::recovery(&self.library, capability) != Recovery::Retry {
-            return executor.recover(&call, make);
+            let reply = executor.recover(&call, make);
+            account.1 = budget.used();
+            return reply;
         }
-        Ok(executor.call(&call, make)?.reply)
+        let result = executor.call(&call, make)?;
+        account.1 = budget.used();
+        Ok(result.reply)
     }
 }
 
@@ -152,6 +175,9 @@ impl Callees for BoundCallees {
             CallError::Waiting(message) => NoReply::Waiting(message.to_string()),
             CallError::Failed { class, message } if *class == *UNDECIDED => {
                 NoReply::Failed(message.to_string())
+            }
+            CallError::Failed { class, message } if [BUDGET_EXCEEDED, BUDGET_CUT_OFF].contains(&&*class) => {
+                NoReply::OverLimit(message.to_string())
             }
             CallError::Failed { class, message } if *class == *OUTPUT_UNUSABLE => {
                 NoReply::Trouble(message.to_string())

@@ -27,6 +27,7 @@ mod report;
 mod sink;
 mod skills;
 mod target;
+mod usage;
 
 use clap::Parser as _;
 

@@ -1,7 +1,10 @@
 //! Exact decimals for money. No price is converted to a double.
 
-use std::fmt;
 use std::str::FromStr;
+
+use hence_cognition::budget::COST_PLACES;
+
+pub use hence_cognition::budget::Cost;
 
 /// The maximum number of digits of a price before the point: 10^9 per million tokens is more than any price.
 pub const WHOLE_DIGITS_MAX: usize = 9;
@@ -9,16 +12,12 @@ pub const WHOLE_DIGITS_MAX: usize = 9;
 /// The maximum number of digits of a price after the point.
 pub const FRACTION_DIGITS_MAX: usize = 12;
 
-/// The decimal places of a cost: those of a price, and six more because prices are per million tokens.
-const COST_PLACES: usize = FRACTION_DIGITS_MAX + 6;
+// A cost has the places of a price, and six more because prices are per million tokens.
+const _: () = assert!(COST_PLACES == FRACTION_DIGITS_MAX + 6);
 
 /// The exact price of a million tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Price(u128);
-
-/// The exact cost of a number of tokens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Cost(u128);
 
 /// A text that is not a price.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -50,26 +49,7 @@ impl FromStr for Price {
 impl Price {
     /// Returns the cost of `tokens` tokens; `None` only above any number of tokens that a model can report.
     pub fn of(self, tokens: u64) -> Option<Cost> {
-        self.0.checked_mul(u128::from(tokens)).map(Cost)
-    }
-}
-
-impl Cost {
-    /// Returns the sum; `None` on overflow.
-    pub fn plus(self, other: Self) -> Option<Self> {
-        self.0.checked_add(other.0).map(Self)
-    }
-}
-
-impl fmt::Display for Cost {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = 10u128.pow(u32::try_from(COST_PLACES).unwrap_or(0));
-        let (whole, fraction) = (self.0 / one, self.0 % one);
-        let digits = format!("{fraction:0>COST_PLACES$}");
-        match digits.trim_end_matches('0') {
-            "" => write!(formatter, "{whole}"),
-            digits => write!(formatter, "{whole}.{digits}"),
-        }
+        self.0.checked_mul(u128::from(tokens)).map(Cost::of_units)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hence_canon::{Float, Object, Value, parse};
 use hence_capabilities::registry::Members;
 use hence_capabilities::{Provider, ProviderCall, ProviderKind};
+use hence_cognition::budget::Most;
 use hence_cognition::run::{CallError, Reply};
 
 use crate::failure::AskError;
@@ -54,6 +55,10 @@ struct Llm {
 }
 
 impl Provider for Llm {
+    fn most(&self, input: &Value, output_schema: Option<&Value>) -> Most {
+        self.model.most(input, output_schema)
+    }
+
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let key = self.key.as_ref().map(|name| call.secrets.value(name)).transpose()?;
         let question = Question {

@@ -39,7 +39,7 @@ mod usage;
 pub use decimal::{Cost, FRACTION_DIGITS_MAX, NotAPrice, Price, WHOLE_DIGITS_MAX};
 pub use failure::{AskError, FailureClass};
 pub use kind::LlmKind;
-pub use model::{Answer, KEY_BYTES_MIN, Model, Question};
+pub use model::{Answer, FRAME_TOKENS_MAX, KEY_BYTES_MIN, Model, Question};
 pub use reply::TEXT_MEMBER;
 pub use settings::{
     Api, Delivery, InvalidSettings, MAX_TOKENS_DEFAULT, ModelSettings, REPAIRS_DEFAULT, REPAIRS_MAX,

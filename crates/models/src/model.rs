@@ -6,6 +6,7 @@ use std::time::Duration;
 use hence_canon::{Object, Value};
 use hence_capabilities::client::{HttpClient, block_on};
 use hence_capabilities::template::{Template, text_of};
+use hence_cognition::budget::{Most, PriceKnown, Usage};
 
 use crate::api::{Message, Role};
 use crate::client::{ModelClient, ModelReply, RequestError, Retry};
@@ -18,6 +19,10 @@ use crate::usage::{Tokens, report};
 /// The minimum length of a key that is hidden: local servers accept any word as a key, and a short word occurs in many
 /// texts.
 pub const KEY_BYTES_MIN: usize = 8;
+
+/// The most tokens that an API adds around the texts of one request: roles, separators, its own instructions for structured
+/// replies.
+pub const FRAME_TOKENS_MAX: u64 = 1024;
 
 /// The text that replaces a key in a message.
 const HIDDEN_KEY: &str = "[key]";
@@ -67,6 +72,44 @@ impl Model {
     /// Returns the settings.
     pub fn settings(&self) -> &ModelSettings {
         &self.settings
+    }
+
+    /// Returns what a question may use at most: every repair is asked for, and every reply is as long as allowed.
+    ///
+    /// A token stands for at least one byte of text, so a prompt has at most as many tokens as bytes; what the API adds
+    /// around messages is bounded by [`FRAME_TOKENS_MAX`]. A repair repeats the conversation so far.
+    pub fn most(&self, input: &Value, schema: Option<&Value>) -> Most {
+        let settings = &self.settings;
+        let filled = |template: &Template| {
+            let filled: Result<String, std::convert::Infallible> =
+                template.fill(|placeholder| Ok(placeholder.value(input).map(text_of).unwrap_or_default()));
+            filled.map_or(0, |text| text.len() as u64)
+        };
+        let schema_bytes = schema.map_or(0, |schema| schema.to_string().len() as u64);
+        let prompt = filled(&settings.prompt)
+            .saturating_add(settings.system.as_ref().map_or(0, filled))
+            .saturating_add(schema_bytes.saturating_mul(2))
+            .saturating_add(FRAME_TOKENS_MAX);
+        let reply = u64::from(settings.max_tokens);
+        let requests = u64::from(settings.repairs).saturating_add(1);
+        // Request k repeats k replies and k demands, and a demand quotes at most the reply.
+        let repeated = reply.saturating_mul(2).saturating_add(FRAME_TOKENS_MAX);
+        let pairs = requests.saturating_mul(requests - 1) / 2;
+        let tokens = Tokens {
+            input: prompt.saturating_mul(requests).saturating_add(repeated.saturating_mul(pairs)),
+            cached_input: 0,
+            output: reply.saturating_mul(requests),
+        };
+        let cost = settings.prices.as_ref().map(|prices| prices.most(tokens));
+        Most {
+            usage: Usage {
+                calls: 1,
+                tokens_in: tokens.input,
+                tokens_out: tokens.output,
+                cost: cost.into_iter().collect(),
+            },
+            price: if settings.prices.is_some() { PriceKnown::Yes } else { PriceKnown::No },
+        }
     }
 
     /// Asks the model and returns its answer.

@@ -37,6 +37,15 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// Returns the currency and the most that `tokens` may cost, whichever of them come from a cache.
+    pub(crate) fn most(&self, tokens: Tokens) -> (Arc<str>, Cost) {
+        let all_cached = Tokens { cached_input: tokens.input, ..tokens };
+        let costs = [self.cost(tokens), self.cost(all_cached)];
+        // A cost that cannot be counted is over every limit.
+        let most = costs.into_iter().map(|cost| cost.unwrap_or(Cost::of_units(u128::MAX))).max();
+        (self.currency.clone(), most.unwrap_or_default())
+    }
+
     /// Returns the cost of `tokens`; `None` on overflow.
     pub fn cost(&self, tokens: Tokens) -> Option<Cost> {
         let cached = tokens.cached_input.min(tokens.input);

@@ -57,6 +57,7 @@ mod run_info;
 mod skill;
 mod text;
 mod trace;
+mod usage;
 mod variables;
 mod view;
 

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
+use hence_cognition::budget::Usage;
 use hence_engine::{Blobs, is_observed};
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Control, Head, Header, Reader, Record, RecordIndex, read_tail};
@@ -17,6 +18,7 @@ use crate::delta::{TraceDelta, Units};
 use crate::policies::PolicyLog;
 use crate::run_info::RunInfo;
 use crate::trace::{RunLink, TraceParts, assemble};
+use crate::usage;
 use crate::view::{Context, Ending, Program, RunView};
 
 /// A trace that grows with its run.
@@ -183,7 +185,9 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
         return Err(ProjectError::OtherProblem { expected: header.problem_spec_hash, found });
     }
     let has_policies = problem.settings().policies.is_some();
-    let mut projection = Projection::begin(header, Arc::new(problem), program, run.blobs)?;
+    let problem = Arc::new(problem);
+    let mut projection = Projection::begin(header, problem.clone(), program, run.blobs)?;
+    let mut used = Usage::default();
     let mut policies = PolicyLog::default();
     for chained in reader {
         let chained = chained?;
@@ -199,12 +203,14 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
                     }
                     continue;
                 }
+                used.add(&usage::of_step(program, &record.result, run.blobs));
                 projection.preview_step(chained.index, &record.result)?
             }
         };
         projection.apply(delta)?;
     }
     let mut trace = projection.trace(tail.head, run.links, run.calls);
+    usage::write(&mut trace, program, &problem, &used);
     let in_force = policies.in_force()?;
     trace.members.policies = in_force.specifications()?;
     Ok(in_force.with_evaluations(encode(&trace)))

@@ -54,6 +54,7 @@ fn shown(folder: &Path) -> Option<Value> {
         created_at: Timestamp::parse("2026-02-02T00:00:00Z").unwrap(),
         capabilities: None,
         policies: None,
+        limits: Default::default(),
         links: Links::default(),
         inputs: inputs(&skill, folder),
         frame: None,

@@ -99,6 +99,8 @@ impl ChildRun {
             frame: None,
             on_failure: family.pinned.on_failure,
             trust: family.pinned.trust,
+            // The calls of a nested run are counted with those of the outermost run.
+            limits: Default::default(),
             links: Links {
                 nested: family.pinned.links.nested.clone(),
                 max_depth: family.pinned.links.max_depth,

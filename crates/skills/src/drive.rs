@@ -6,12 +6,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hence_cognition::budget::Limits;
 use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::{Memory, Names};
 use hence_engine::{Blocked, Driven, Pause, RunError, Sink};
 use hence_journal::{Durability, RecordIndex};
 
+use crate::budget::{Budget, USAGE_KEY, may_leave};
 use crate::calls::{CallExecutor, CallLog, Entry, LoggedWorker};
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun};
@@ -48,6 +50,20 @@ impl Driver<'_> {
     /// [`RunError`]; what was appended before stays.
     pub fn drive<'g, 'a>(
         &self,
+        run: SkillRun<'g, 'a>,
+        sink: &mut dyn Sink,
+        observe: impl FnMut(&StepOutcome),
+    ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
+        self.drive_within(&Limits::default(), run, sink, observe)
+    }
+
+    /// Drives a run as [`Driver::drive`] does, under limits for this process next to those that the run pins.
+    ///
+    /// # Errors
+    /// [`RunError`]; what was appended before stays.
+    pub fn drive_within<'g, 'a>(
+        &self,
+        limits: &Limits,
         mut run: SkillRun<'g, 'a>,
         sink: &mut dyn Sink,
         observe: impl FnMut(&StepOutcome),
@@ -60,7 +76,9 @@ impl Driver<'_> {
         let (program, _) = run.parts();
         let (skill, family) = (program.progress().skill(), program.family());
         let calls = CallExecutor::new(program.host(), self.log, self.stop);
-        let calls = calls.for_skill(skill, self.children, family);
+        let budget = Budget::new(program.host(), Some(skill), &program.pinned().limits.and(limits));
+        budget.count_past(program.outcomes(), &self.log.history());
+        let calls = calls.for_skill(skill, self.children, family).with_budget(&budget);
         drive(run, &calls, self.workers, None, sink, observe)
     }
 }
@@ -183,7 +201,7 @@ impl<'a> Pending<'a> {
             && let Some(step) = program.progress().start()
         {
             match program.recorded_outcome(&step.id) {
-                _ if may_act(step, calls.host()) => {
+                _ if may_act(step, calls.host()) || is_counted(step, calls) => {
                     self.held.insert(step.id.clone(), step);
                 }
                 Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
@@ -279,5 +297,17 @@ fn execute_step(
         trace_id: request.trace_id.clone(),
         made: Vec::new(),
     };
-    execute(step, memory, &mut context)
+    let outcome = execute(step, memory, &mut context)?;
+    let used = calls.budget().map(|budget| budget.used_by_step(&step.id)).unwrap_or_default();
+    Ok(if used.is_empty() {
+        outcome
+    } else {
+        StepOutcome { meta: outcome.meta.with(USAGE_KEY, used.value()), ..outcome }
+    })
+}
+
+/// Returns whether the calls of a step are counted: it then starts when everything before it is recorded, so that what was
+/// used before it does not depend on timing.
+fn is_counted(step: &Step, calls: &CallExecutor<'_>) -> bool {
+    calls.budget().is_some_and(Budget::is_counted) && may_leave(step, calls.host())
 }

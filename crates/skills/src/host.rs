@@ -1,5 +1,7 @@
 //! The host of a run: the capabilities that its steps call, and how each may be called.
 
+use hence_canon::Value;
+use hence_cognition::budget::Most;
 use hence_cognition::capability::Registry;
 use hence_cognition::run::Capabilities;
 pub use hence_cognition::run::Effect;
@@ -38,6 +40,16 @@ pub trait Host: Registry + Sync {
             Effect::Pure | Effect::Reads => Recovery::Retry,
             Effect::Acts | Effect::Asks => Recovery::Ask,
         }
+    }
+
+    /// Returns what a call may use at most. By default it is a call that uses neither tokens nor money.
+    fn most(&self, _capability: &str, _input: &Value) -> Most {
+        Most::one_call()
+    }
+
+    /// Returns the seconds since the process began to work on the run. They enter no record.
+    fn elapsed_seconds(&self) -> f64 {
+        0.0
     }
 
     /// Returns a worker that makes calls, one at a time.

@@ -9,6 +9,7 @@
 //! - [`compare_origin`] and [`begins_with`] compare a run with the one it was forked from and the ones it nests.
 //! - [`Host`] is the set of capabilities that steps call. This crate calls nothing itself: no files, no network, no clock.
 
+mod budget;
 mod calls;
 mod child;
 mod compare;
@@ -25,6 +26,7 @@ mod recorded_outcome;
 mod stop;
 mod variables;
 
+pub use budget::{Budget, USAGE_KEY, recorded_usage};
 pub use calls::{
     Answer, BadCallLog, CallExecutor, CallFn, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
     EntryError, Intent, Question, QuestionKind, RefusedAnswer, ReplySource,
@@ -38,7 +40,7 @@ pub use hence_engine::{Determinism, OUTPUTS_STEP};
 pub use host::{Effect, Host};
 pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};
-pub use pinned::{InvalidFrame, NewSkillRun, Pinned};
+pub use pinned::{InvalidFrame, LIMITS_KEY, NewSkillRun, Pinned};
 pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
 pub use reach::{may_act, reaches_out};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
+use hence_cognition::budget::Limits;
 use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::{RunOptions, RunRequest, SKILL_DEPTH_DEFAULT};
 use hence_cognition::schedule::FailureMode;
@@ -31,6 +32,8 @@ pub struct Pinned {
     pub on_failure: FailureMode,
     /// The trust level of the caller.
     pub trust: TrustLevel,
+    /// The limits that whoever started the run set.
+    pub limits: Limits,
     /// The links of the run.
     pub links: Links,
 }
@@ -54,6 +57,8 @@ pub struct NewSkillRun {
     pub on_failure: FailureMode,
     /// The trust level of the caller.
     pub trust: TrustLevel,
+    /// The limits of the run, next to those that the skill states.
+    pub limits: Limits,
     /// The links of the run.
     pub links: Links,
 }
@@ -62,6 +67,9 @@ pub struct NewSkillRun {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the frame is not one: {0}")]
 pub struct InvalidFrame(String);
+
+/// The member of a problem's settings that states the limits of its run.
+pub const LIMITS_KEY: &str = "limits";
 
 const FAIL_FAST: &str = "fail_fast";
 const CONTINUE: &str = "continue";
@@ -93,6 +101,9 @@ impl NewSkillRun {
         let pinned = |digest: Digest| object(vec![("sha256", digest.into())]);
         settings.extend(self.capabilities.map(|digest| ("capabilities", pinned(digest))));
         settings.extend(self.links.settings());
+        if !self.limits.is_empty() {
+            settings.push((LIMITS_KEY, self.limits.value().into()));
+        }
         settings.extend(self.policies.map(|digest| ("policies", pinned(digest))));
         object(vec![
             ("version", "1.0.0".into()),
@@ -133,6 +144,11 @@ impl Pinned {
             // A malformed value must not be read as trust.
             Some(level) => TrustLevel::find(level.as_str()?)?,
         };
+        let limits = match settings.get(LIMITS_KEY) {
+            None => Limits::default(),
+            // A malformed value must not be read as an absent one.
+            Some(limits) => Limits::read(limits).ok()?,
+        };
         Some(Self {
             id: text("id")?,
             version: text("version")?,
@@ -142,6 +158,7 @@ impl Pinned {
             frame: context.get("frame").cloned().unwrap_or_default(),
             on_failure,
             trust,
+            limits,
             links: Links::read(settings)?,
         })
     }

@@ -56,6 +56,15 @@ pub(crate) fn may_call(step: &Step) -> Vec<Arc<str>> {
     uses(step).into_iter().filter_map(capability).collect()
 }
 
+/// Returns every skill a step may nest.
+pub(crate) fn nested_skills(step: &Step) -> Vec<Arc<str>> {
+    let skill = |uses: Uses| match uses {
+        Uses::Capability(_) => None,
+        Uses::Skill(id) => Some(id),
+    };
+    uses(step).into_iter().filter_map(skill).collect()
+}
+
 /// Returns whether a person may be asked before a capability is called.
 fn needs_person(id: &str, host: &dyn Host) -> bool {
     let safety = host.capability(id).map(|spec| spec.safety.clone()).unwrap_or_default();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::{JsonPointer, Value};
+use hence_cognition::budget::{Costs, Most, PriceKnown, read_amount};
 use hence_cognition::capability::{
     CapabilitySpec, CognitiveHints, Confirmation, Gate, OnDenied, RequiredTrust, Safety, TrustLevel,
 };
@@ -57,6 +58,10 @@ pub struct Declared {
     pub timeout: Option<Duration>,
     /// The maximum number of bytes of output.
     pub output_bytes_max: u64,
+    /// The most tokens that a call may use, if the declaration states them.
+    pub max_tokens: Option<u64>,
+    /// The most money that a call may cost, if the declaration states it.
+    pub max_cost: Costs,
     /// The secrets that the provider names.
     pub secrets: Vec<Arc<str>>,
     /// The secrets that the input may contain; `inputs.*` means all secret inputs of skills.
@@ -103,6 +108,8 @@ pub(super) fn read(
     let timeout = members.seconds("timeout_seconds");
     let output_bytes_max =
         members.count("output_bytes_max", 1..=OUTPUT_BYTES_MAX).unwrap_or(OUTPUT_BYTES_DEFAULT);
+    let max_tokens = members.count("max_tokens", 0..=u64::MAX);
+    let max_cost = max_cost(&mut members);
     members.finish();
     Some(Declared {
         description: description?,
@@ -122,10 +129,41 @@ pub(super) fn read(
         output,
         timeout,
         output_bytes_max,
+        max_tokens,
+        max_cost,
         secrets,
         given,
         provider: provider?,
     })
+}
+
+/// Reads the most that a call may cost.
+fn max_cost(members: &mut Members<'_, '_>) -> Costs {
+    match members.value("max_cost").map(read_amount) {
+        None => Costs::new(),
+        Some(Ok(amount)) => Costs::from([amount]),
+        Some(Err(message)) => {
+            members.refuse("max_cost", message);
+            Costs::new()
+        }
+    }
+}
+
+impl Declared {
+    /// Returns what a call may use at most: what the declaration states, or else what the provider knows.
+    pub fn most(&self, input: &Value) -> Most {
+        let schema = self.output.as_ref().map(|schema| schema.source());
+        let mut most = self.provider.most(input, schema);
+        if let Some(tokens) = self.max_tokens {
+            most.usage.tokens_in = 0;
+            most.usage.tokens_out = tokens;
+        }
+        if !self.max_cost.is_empty() {
+            most.usage.cost.clone_from(&self.max_cost);
+            most.price = PriceKnown::Yes;
+        }
+        most
+    }
 }
 
 fn schema(members: &mut Members<'_, '_>, key: &'static str) -> Option<Schema> {

@@ -86,6 +86,14 @@ const FILE: &str = r##"{
         "secrets": {"type": "array", "items": {"type": "string"},
           "description": "The secrets that may stand in its input; inputs.* stands for all secret inputs of skills."},
         "timeout_seconds": {"type": "number", "exclusiveMinimum": 0},
+        "max_tokens": {"type": "integer", "minimum": 0, "description": "The most tokens that a call may use. A run with a limit on tokens counts it before the call."},
+        "max_cost": {
+          "type": "object",
+          "description": "The most that a call may cost. A run with a limit on cost counts it before the call.",
+          "required": ["amount", "currency"],
+          "additionalProperties": false,
+          "properties": {"amount": {"type": ["string", "integer"]}, "currency": {"type": "string", "minLength": 1}}
+        },
         "output_bytes_max": {"type": "integer", "minimum": 1, "maximum": 268435456, "default": 16777216},
         "hints": {"type": "object", "description": "What kind of knowledge it takes and gives."}
       }

@@ -7,7 +7,7 @@ use hence_canon::{Digest, Float, Object, Value};
 use super::StepOutcome;
 use super::invoke::TaskResult;
 use crate::capability::Registry;
-use crate::skill::{Flow, Step};
+use crate::skill::{Flow, Step, Uses};
 use crate::state::{Names, RunStatus};
 
 /// Calls, waits and time. Everything that is not a function of the skill and the request comes through here.
@@ -18,6 +18,9 @@ pub trait Capabilities: Registry {
     /// # Errors
     /// [`CallError`] when the call gives no reply.
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
+
+    /// Announces the calls that the next [`Capabilities::side_by_side`] makes, before any of them is made.
+    fn expect_calls(&mut self, _: Vec<PlannedCall>) {}
 
     /// Carries out tasks that do not depend on each other and returns their results, in order.
     ///
@@ -151,6 +154,21 @@ impl Call<'_> {
 /// Escapes an id as a JSON pointer does, so that a slash in it is not taken for the end of it.
 pub(super) fn key_part(id: &str) -> String {
     id.replace('~', "~0").replace('/', "~1")
+}
+
+/// A call that is about to be made side by side with others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlannedCall {
+    /// The capability or skill.
+    pub uses: Uses,
+    /// The step it is for.
+    pub step_id: Arc<str>,
+    /// The place of the call in the run.
+    pub place: CallPlace,
+    /// The input.
+    pub input: Value,
+    /// The number of attempts it may take.
+    pub attempts: u64,
 }
 
 /// The purpose of a call.

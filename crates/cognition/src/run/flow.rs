@@ -97,7 +97,7 @@ impl Caller<'_, '_> {
                         collected.add(index, output.output);
                         meta = output.meta;
                     }
-                    (Err(Stop::Failed(failure)), ItemErrors::Continue) if !failure.class.is_safety() => {
+                    (Err(Stop::Failed(failure)), ItemErrors::Continue) if !failure.class.is_final() => {
                         let error = [("index", Value::from(index)), ("class", failure.class.name().into())];
                         errors.push(Object::from_iter(error));
                     }
@@ -212,7 +212,7 @@ impl Caller<'_, '_> {
             let name: Arc<str> = branch.to_string().into();
             match result {
                 Ok(output) => succeeded.push((name, output.output)),
-                Err(Stop::Failed(failure)) if failure.class.is_safety() => return Err(failure.into()),
+                Err(Stop::Failed(failure)) if failure.class.is_final() => return Err(failure.into()),
                 Err(Stop::Failed(failure)) => failed.push((name, failure)),
                 Err(waiting @ Stop::Waiting(_)) => return Err(waiting),
                 Err(Stop::Degraded(reason)) => {
@@ -312,6 +312,9 @@ impl Caller<'_, '_> {
         if let Some(waiting) = report.waiting {
             return Err(Stop::Waiting(waiting));
         }
+        for outcome in &report.outcomes {
+            self.stats.add_outcome(outcome);
+        }
         let ended = NestedRun {
             skill_id: id.clone(),
             depth: self.context.depth() + 1,
@@ -330,8 +333,11 @@ impl Caller<'_, '_> {
                 output: report.state.memory.outputs().to_object(),
                 meta: hence_canon::Object::new(),
             }),
-            // A denial is a denial at every level.
-            Some(failed) if failed.failure.class.is_safety() => Err(failed.failure.into()),
+            // A denial is a denial at every level, and so is a limit.
+            Some(failed) if failed.failure.chain().any(|cause| cause.class.is_final()) => {
+                let cause = failed.failure.chain().find(|cause| cause.class.is_final());
+                Err(cause.cloned().unwrap_or(failed.failure).into())
+            }
             Some(failed) => {
                 let message = format_args!("skill `{id}`: {}", failed.failure);
                 Err(Failure::new(ErrorClass::NestedSkillExecution, message).because(failed.failure).into())

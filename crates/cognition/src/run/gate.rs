@@ -8,7 +8,7 @@ use super::invoke::{Caller, Stop, carry_out, waiting};
 use super::{Call, CallError, CallPurpose, Note};
 use crate::approval::{APPROVES, REJECTS};
 use crate::capability::{Confirmation, Gate, OnDenied, RequiredTrust, Safety};
-use crate::failure::{ErrorClass, Failure};
+use crate::failure::{BUDGET_EXCEEDED, ErrorClass, Failure};
 
 /// The capability that asks a person, where a host has one.
 const PERSON: &str = "human.ask";
@@ -121,11 +121,19 @@ impl Caller<'_, '_> {
             timeout_seconds: self.context.options.timeout_of(self.step),
         };
         match carry_out(self.context, &mut self.stats, &call) {
-            Ok(reply) => match reply.output {
-                Value::Object(answer) => Ok(answer),
-                other => Err(broken(format!("gate `{id}` answers with an object, found {}", other.kind()))),
-            },
+            Ok(reply) => {
+                self.stats.note_meta(&reply.meta);
+                match reply.output {
+                    Value::Object(answer) => Ok(answer),
+                    other => {
+                        Err(broken(format!("gate `{id}` answers with an object, found {}", other.kind())))
+                    }
+                }
+            }
             Err(CallError::Waiting(message)) => Err(waiting(&call, message)),
+            Err(CallError::Failed { class, message }) if *class == *BUDGET_EXCEEDED => {
+                Err(Failure::new(ErrorClass::BudgetExceeded, format_args!("gate: {message}")).into())
+            }
             Err(error) => Err(broken(format!("gate `{id}`: {error}"))),
         }
     }

@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
+use super::capabilities::PlannedCall;
 use super::made::MadeCall;
 use super::outcome::Note;
-use super::{Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, Task, Waiting};
+use super::{
+    Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, StepOutcome, Task, Waiting,
+};
+use crate::budget::{Costs, Usage};
 use crate::capability::{CapabilitySpec, breach};
-use crate::failure::{ErrorClass, Failure, INPUT_REFUSED, UNDECIDED};
+use crate::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, UNDECIDED};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
@@ -33,6 +37,8 @@ pub(super) struct CallStats {
     pub(super) nested: Vec<Value>,
     /// The calls that are not pure, also those of nested runs.
     pub(super) made: Vec<MadeCall>,
+    /// The sum of the costs that providers report.
+    pub(super) cost: Costs,
 }
 
 impl CallStats {
@@ -41,9 +47,28 @@ impl CallStats {
         self.notes.extend(other.notes);
         self.nested.extend(other.nested);
         self.made.extend(other.made);
+        self.add_cost(other.cost);
         for (capability, times) in other.called {
             *self.called.entry(capability).or_default() += times;
         }
+    }
+
+    /// Adds what a provider reports about a call.
+    pub(super) fn note_meta(&mut self, meta: &Object) {
+        self.metrics.add(counted(meta));
+        self.add_cost(Usage::of_meta(meta).cost);
+    }
+
+    /// Adds what a step of a nested run used.
+    pub(super) fn add_outcome(&mut self, outcome: &StepOutcome) {
+        self.metrics.add(outcome.metrics);
+        self.add_cost(Usage::of_meta(&outcome.meta).cost);
+    }
+
+    fn add_cost(&mut self, cost: Costs) {
+        let mut sum = Usage { cost: std::mem::take(&mut self.cost), ..Usage::default() };
+        sum.add(&Usage { cost, ..Usage::default() });
+        self.cost = sum.cost;
     }
 
     pub(super) fn note_call(&mut self, capability: Arc<str>) {
@@ -109,8 +134,18 @@ impl<'a, 'c> Caller<'a, 'c> {
         calls: Vec<(&Uses, Value)>,
         first: u64,
     ) -> Vec<Result<CallOutput, Stop>> {
+        let attempts = self.step.control.retry.as_ref().map_or(1, |retry| retry.max_attempts);
+        let planned = calls.iter().zip(first..).map(|((uses, input), item)| PlannedCall {
+            uses: (*uses).clone(),
+            step_id: self.step.id.clone(),
+            place: CallPlace { item, ..self.place.clone() },
+            input: input.clone(),
+            attempts,
+        });
+        let planned: Vec<PlannedCall> = planned.collect();
         let tasks = calls.into_iter().zip(first..).map(|((uses, input), item)| self.task(uses, input, item));
         let tasks: Vec<Task<'_>> = tasks.collect();
+        self.context.capabilities.expect_calls(planned);
         let done = self.context.capabilities.side_by_side(tasks);
         let results = done.into_iter().map(|Invocation(TaskResult { result, stats })| {
             self.stats.add(stats);
@@ -194,7 +229,7 @@ impl<'a, 'c> Caller<'a, 'c> {
             Err(CallError::Waiting(message)) => return Err(waiting(&call, message)),
             Err(error) => return Err(failure(id, &error, &call.position(self.step)).into()),
         };
-        self.stats.metrics.add(counted(&meta));
+        self.stats.note_meta(&meta);
         match output {
             Value::Object(output) => Ok(CallOutput { output, meta }),
             other => {
@@ -217,9 +252,9 @@ pub(super) fn carry_out(
     reply
 }
 
-/// Returns whether a contract refused the input: it is not passed on then, so nothing was called.
+/// Returns whether a contract refused the input, or a limit the call: it is not passed on then, so nothing was called.
 fn is_refused(reply: &Result<Reply, CallError>) -> bool {
-    matches!(reply, Err(CallError::Failed { class, .. }) if **class == *INPUT_REFUSED)
+    matches!(reply, Err(CallError::Failed { class, .. }) if [INPUT_REFUSED, BUDGET_EXCEEDED].contains(&&**class))
 }
 
 pub(super) fn waiting(call: &Call<'_>, message: Arc<str>) -> Stop {
@@ -235,6 +270,9 @@ fn failure(id: &Arc<str>, error: &CallError, position: &str) -> Failure {
         CallError::Undecided(_) => {
             Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {error}"))
                 .because(Failure::new(ErrorClass::Other(UNDECIDED.into()), error))
+        }
+        CallError::Failed { class, message } if [BUDGET_EXCEEDED, BUDGET_CUT_OFF].contains(&&**class) => {
+            Failure::new(ErrorClass::BudgetExceeded, message)
         }
         CallError::Failed { class, message } => {
             Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {message}"))

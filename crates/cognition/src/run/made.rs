@@ -6,7 +6,7 @@ use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{Float, Object, Value};
 
 use super::{Call, CallError, Effect, Reply};
-use crate::failure::UNDECIDED;
+use crate::failure::{BUDGET_EXCEEDED, UNDECIDED};
 
 /// The member of a provider's report that says how long a call took. Wall-clock time enters no record.
 pub const LATENCY_KEY: &str = "latency_ms";
@@ -82,7 +82,9 @@ impl Effect {
 impl MadeCall {
     /// Notes a call; `None` for one that is pure, and for one that has no reply yet: its step has no outcome either.
     pub(super) fn of(call: &Call<'_>, effect: Effect, reply: &Result<Reply, CallError>) -> Option<Self> {
-        if effect == Effect::Pure || matches!(reply, Err(CallError::Waiting(_))) {
+        // A call that a limit refuses is not made.
+        let is_refused = matches!(reply, Err(CallError::Failed { class, .. }) if **class == *BUDGET_EXCEEDED);
+        if effect == Effect::Pure || is_refused || matches!(reply, Err(CallError::Waiting(_))) {
             return None;
         }
         Some(Self {

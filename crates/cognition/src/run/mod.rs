@@ -22,8 +22,8 @@ mod progress;
 mod step;
 
 pub use capabilities::{
-    Call, CallError, CallPlace, CallPurpose, Capabilities, Effect, Invocation, NestedRun, Reply, Task,
-    Waiting, one_by_one,
+    Call, CallError, CallPlace, CallPurpose, Capabilities, Effect, Invocation, NestedRun, PlannedCall, Reply,
+    Task, Waiting, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,

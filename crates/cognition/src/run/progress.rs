@@ -53,6 +53,7 @@ impl RunFailure {
             (ErrorClass::StepExecution, Some(ErrorClass::MaxSkillDepthExceeded)) => {
                 ErrorCode::MaxDepthExceeded
             }
+            (ErrorClass::StepExecution, Some(ErrorClass::BudgetExceeded)) => ErrorCode::BudgetExceeded,
             (ErrorClass::StepExecution, _) => ErrorCode::UpstreamFailure,
             _ => self.failure.code(),
         }

@@ -8,6 +8,7 @@ use hence_canon::{Object, Value};
 use super::flow::{CallsResult, evaluate, input_of};
 use super::invoke::{CallOutput, CallStats, Caller, Stop};
 use super::{Context, Note, StepOutcome, Waiting};
+use crate::budget::{Costs, Usage, costs_value};
 use crate::expression::is_true;
 use crate::failure::{ErrorClass, Failure};
 use crate::skill::{Flow, Step, Uses};
@@ -24,7 +25,7 @@ pub const NESTED_RUNS_KEY: &str = "nested_runs";
 pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
     let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let CallStats { metrics, mut notes, called, nested, made } = caller.stats;
+    let CallStats { metrics, mut notes, called, nested, made, cost } = caller.stats;
     if !context.path.is_empty() {
         // The step that nests this run lists its calls too.
         context.made.extend(made.iter().cloned());
@@ -40,8 +41,19 @@ pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Resul
         }
         Err((_, Stop::Waiting(waiting))) => return Err(waiting),
     };
+    let outcome = StepOutcome { meta: with_cost(outcome.meta, &cost), ..outcome };
     let meta = if nested.is_empty() { outcome.meta } else { outcome.meta.with(NESTED_RUNS_KEY, nested) };
     Ok(StepOutcome { notes, meta, ..outcome })
+}
+
+/// Returns what is reported about a step with the cost of all of its calls, not only of the last.
+fn with_cost(meta: Object, cost: &Costs) -> Object {
+    // The report of a single call is left as the provider wrote it.
+    if cost.is_empty() || Usage::of_meta(&meta).cost == *cost {
+        meta
+    } else {
+        meta.with("cost", costs_value(cost))
+    }
 }
 
 /// Returns the outcome of a step that has done nothing yet.

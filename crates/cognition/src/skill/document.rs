@@ -8,11 +8,12 @@ use hence_canon::{JsonPointer, Object, Value};
 use super::Findings;
 use super::step::non_empty;
 use super::{Fields, Rule, Severity, SkillFinding, Stage, Step, fields};
+use crate::budget::Limits;
 
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
 
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "id",
     "version",
     "name",
@@ -23,6 +24,7 @@ pub(super) const KEYS: [&str; 11] = [
     "capabilities",
     "skills",
     "policies",
+    "limits",
     "metadata",
 ];
 
@@ -51,6 +53,8 @@ pub struct Skill {
     pub skills: Vec<Arc<str>>,
     /// The policies every step must obey: files from the folder of the document, or packs. The caller reads them.
     pub policies: Vec<Arc<str>>,
+    /// The most that the calls of one run of it may use.
+    pub limits: Limits,
     /// Any other data of the author.
     pub metadata: Object,
 }
@@ -118,6 +122,7 @@ fn read(document: &Value, findings: &mut Findings) -> Option<Skill> {
     let secrets = secrets(object, findings);
     let (capabilities, skills) = (files(object, "capabilities", findings), files(object, "skills", findings));
     let policies = files(object, "policies", findings);
+    let limits = limits(object.get("limits"), &root.child("limits"), findings);
     let steps = steps(object, findings)?;
     Some(Skill {
         id: id?,
@@ -131,8 +136,23 @@ fn read(document: &Value, findings: &mut Findings) -> Option<Skill> {
         capabilities,
         skills,
         policies,
+        limits,
         metadata,
     })
+}
+
+/// Reads the limits of a skill or a step, which may be absent.
+pub(super) fn limits(given: Option<&Value>, pointer: &JsonPointer, findings: &mut Findings) -> Limits {
+    let Some(given) = given.filter(|given| !given.is_null()) else { return Limits::default() };
+    match Limits::read(given) {
+        Ok(limits) => limits,
+        Err(wrong) => {
+            for (place, message) in wrong {
+                findings.add(Rule::Limits, pointer.join(&place), message);
+            }
+            Limits::default()
+        }
+    }
 }
 
 fn declared(object: &Object, key: &str, findings: &mut Findings) -> Option<Fields> {

@@ -99,6 +99,8 @@ rules! {
     Control "control" Check Error,
     /// Control blocks that exclude each other.
     ControlConflict "control-conflict" Check Error,
+    /// Limits that are malformed.
+    Limits "limits" Check Error,
     /// An expression that cannot be read.
     Expression "expression" Check Error,
     /// A capability or nested skill that is not registered.

@@ -25,12 +25,14 @@ mod tests {
     fn the_schema_has_the_keys_that_the_reader_knows() {
         let config = "/properties/steps/items/properties/config";
         let block = |name: &str| format!("{config}/properties/{name}");
-        let objects: [(String, &[&str]); 11] = [
+        let objects: [(String, &[&str]); 13] = [
             (String::new(), &document::KEYS),
             ("/properties/inputs/additionalProperties".to_owned(), &field::KEYS),
             ("/properties/outputs/additionalProperties".to_owned(), &field::KEYS),
             ("/properties/steps/items".to_owned(), &step::KEYS),
             (config.to_owned(), &step::CONFIG_KEYS),
+            ("/properties/limits".to_owned(), &crate::budget::LIMIT_KEYS),
+            (block("limits"), &crate::budget::LIMIT_KEYS),
             (block("retry"), &control::RETRY_KEYS),
             (block("foreach"), &control::FOREACH_KEYS),
             (block("while"), &control::WHILE_KEYS),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Float, JsonPointer, Object, Value};
 
+use crate::budget::Limits;
 use crate::expression::{Expression, ParseExpressionError};
 use crate::mapping::{
     InputMapping, InvalidInputMapping, InvalidOutputMapping, InvalidTarget, MergeStrategy, OutputMapping,
@@ -13,11 +14,12 @@ use crate::mapping::{
 use crate::skill::Findings;
 use crate::skill::Rule;
 use crate::skill::control::Control;
+use crate::skill::document::limits;
 use crate::skill::variable::{self, DeclaredVariable};
 
 pub(super) const KEYS: [&str; 7] =
     ["id", "uses", "input", "output", "config", "input_mapping", "output_mapping"];
-pub(super) const CONFIG_KEYS: [&str; 11] = [
+pub(super) const CONFIG_KEYS: [&str; 12] = [
     "depends_on",
     "timeout_seconds",
     "merge_strategy",
@@ -28,6 +30,7 @@ pub(super) const CONFIG_KEYS: [&str; 11] = [
     "router",
     "scatter",
     "recovery",
+    "limits",
     "variables",
 ];
 
@@ -54,6 +57,8 @@ pub struct Step {
     pub timeout_seconds: Option<Float>,
     /// The recovery of an undecided call, if the step sets one.
     pub recovery: Option<Recovery>,
+    /// The most that its calls may use, those of its loops and of the skills it nests included.
+    pub limits: Limits,
     /// The control blocks.
     pub control: Control,
     /// The declarations of the variables it writes, if it has any.
@@ -117,6 +122,7 @@ impl Step {
             depends_on: depends_on(&config, &config_pointer, findings),
             timeout_seconds: timeout(&config, &config_pointer, findings),
             recovery: Recovery::read(&config, &config_pointer, findings),
+            limits: limits(config.get("limits"), &config_pointer.child("limits"), findings),
             control: Control::read(&config, &config_pointer, findings),
             variables: variable::read(&config, &config_pointer, findings),
         })

@@ -43,6 +43,8 @@ pub enum NoReply {
     Trouble(String),
     /// A person has to answer first.
     Waiting(String),
+    /// The call might have exceeded a limit of the run and was not made. The step fails, and that is recorded.
+    OverLimit(String),
     /// A person or the recovery gave up the call. The step fails, and that is recorded.
     Failed(String),
 }

@@ -12,6 +12,9 @@ use crate::{Determinism, Step};
 /// The error code of a step whose call was given up.
 const CALL_FAILED: &str = "call_failed";
 
+/// The error code of a step whose call might have exceeded a limit of the run.
+const BUDGET_EXCEEDED: &str = "budget_exceeded";
+
 /// A step that calls a capability instead of doing the work of `inner`.
 pub(super) struct BoundStep {
     pub(super) inner: Arc<dyn Step>,
@@ -72,6 +75,9 @@ impl Step for BoundStep {
             Ok(reply) => reply,
             Err(NoReply::Trouble(message)) => return Err(Stopped::Trouble(said(message))),
             Err(NoReply::Waiting(message)) => return Err(Stopped::Waiting(message)),
+            Err(NoReply::OverLimit(message)) => {
+                return Ok(Attempt::Failed(vec![StepError::new(BUDGET_EXCEEDED, said(message))]));
+            }
             Err(NoReply::Failed(message)) => {
                 return Ok(Attempt::Failed(vec![StepError::new(CALL_FAILED, said(message))]));
             }

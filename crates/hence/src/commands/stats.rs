@@ -7,8 +7,10 @@ use hence_journal::Reader;
 use hence_store::{Condition, Store as _};
 
 use crate::args::StatsArgs;
+use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::target::Journal;
+use crate::usage::UsageReport;
 
 /// Counts over a store.
 #[derive(Serialize, JsonSchema)]
@@ -42,6 +44,8 @@ pub(crate) struct RunStats {
     by_action: BTreeMap<String, u64>,
     /// The time from the earliest start to the latest finish, by the run's own clock.
     duration_ms: u64,
+    /// What the run used, and its limits.
+    usage: UsageReport,
 }
 
 impl Text for StoreStats {
@@ -63,7 +67,7 @@ impl Text for RunStats {
                 counts.iter().map(|(key, count)| format!("{} {count}", escape(key))).collect();
             if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
         };
-        pairs(&[
+        let mut rows = vec![
             ("run", escape(&self.run)),
             ("journal bytes", self.journal_bytes.to_string()),
             ("steps", self.steps.to_string()),
@@ -71,7 +75,9 @@ impl Text for RunStats {
             ("by status", list(&self.by_status)),
             ("decisions", list(&self.by_action)),
             ("duration", format!("{} ms by the run's clock", self.duration_ms)),
-        ])
+        ];
+        rows.extend(self.usage.rows());
+        pairs(&rows)
     }
 }
 
@@ -103,6 +109,8 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     for record in reader {
         metrics.note(&record.map_err(|error| CliError::bad_record(&journal.name, error))?);
     }
+    // Statistics of a journal that cannot be opened as a run are still counts of its records.
+    let usage = kind::open(&journal, &[], Purpose::Read).map(|run| run.usage(&journal)).unwrap_or_default();
     context.print(&RunStats {
         run: journal.name,
         journal_bytes: journal.bytes.len(),
@@ -111,6 +119,7 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
         by_status: metrics.step_status_counts,
         by_action: metrics.control_action_counts,
         duration_ms: metrics.trace_duration_ms,
+        usage,
     })?;
     Ok(Exit::Yes)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::Value;
+use hence_cognition::budget::Limits;
 use hence_engine::{Blobs, Driven, MemorySink, Pause, Program, Run, RunError, Sink};
 use hence_projection::Program as Projected;
 use hence_skills::{CallLog, Stop};
@@ -19,6 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
+use crate::usage::UsageReport;
 
 /// A program that a [`RunDriver`] can drive, and the capabilities it calls.
 pub(crate) trait Drivable {
@@ -60,6 +62,9 @@ pub(crate) trait Drivable {
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, Self::Program<'a>>, RunError>;
 
+    /// Returns what the recorded steps used, and the limits of the run.
+    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport;
+
     /// Describes a run that ended or waits.
     fn report(
         &self,
@@ -94,6 +99,8 @@ pub(crate) struct DriveOptions<'a> {
     pub(crate) amended: Option<&'a Value>,
     /// The longest time the run may take.
     pub(crate) deadline: Option<Duration>,
+    /// Limits for this command, next to those that the run pins.
+    pub(crate) limits: Option<&'a Limits>,
 }
 
 /// The start of a run: by this command, or by an earlier one.
@@ -117,6 +124,8 @@ pub(crate) struct RunEnd {
     pub(crate) run: String,
     /// The questions and undecided calls that the run waits for.
     pub(crate) waiting: Vec<WaitingRow>,
+    /// What the run used, and its limits.
+    pub(crate) usage: UsageReport,
     /// How many records the journal holds.
     pub(crate) records: u64,
     /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
@@ -141,6 +150,7 @@ impl RunEnd {
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let escape = crate::escape::escape;
         let mut rows: Vec<(&str, String)> = self.waiting.iter().flat_map(WaitingRow::rows).collect();
+        rows.extend(self.usage.rows());
         rows.push(("status", self.status.clone()));
         rows.extend(self.policies.as_ref().map(PolicyCounts::row));
         rows.push(("run", escape(&self.run)));
@@ -414,6 +424,7 @@ impl RunDriver<'_> {
             status,
             run: id.as_str().to_owned(),
             waiting,
+            usage: kind.usage(&store.journal_bytes(id)?, &StoreBlobs(store)),
             records: run.head().records.get(),
             head: run.head().to_string(),
             journal: store.journal_path(id).display().to_string(),

@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::hint;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;
+use crate::usage::UsageReport;
 
 pub(crate) use driver::{Drivable, DriveOptions, RunDriver, RunEnd};
 pub(crate) use reason::{RunReport, start as start_reason};
@@ -36,6 +37,11 @@ pub(crate) trait OpenRun {
 
     /// Executes the run again and compares every byte.
     fn replay(&self, evidence: &Evidence<'_>) -> Result<Replay, ResumeError>;
+
+    /// Returns what the recorded steps used, and the limits of the run.
+    fn usage(&self, _: &Journal) -> UsageReport {
+        UsageReport::default()
+    }
 
     /// Continues the run where its journal ends.
     fn resume(

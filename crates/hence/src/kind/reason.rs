@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Lenient, Object, Value};
 use hence_capabilities::Library;
+use hence_cognition::budget::Limits;
 use hence_engine::{
     Blobs, Driven, Engine, Event, Evidence, MemorySink, Plan, Reason, Replay, Request, ResumeError, Run,
     RunError, Sink, resolve,
 };
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_skills::is_same_result;
+use hence_skills::{LIMITS_KEY, is_same_result};
 use hence_state::{ProblemSpec, Profile, ProfileName};
 use hence_store::AttachmentName;
 
 use super::driver::Calls;
 use super::fork;
 use super::new_id::NewId;
-use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd};
+use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
@@ -26,6 +27,7 @@ use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::FirstRecords;
 use crate::target::{Journal, find_run, problem_name};
+use crate::usage::{self, UsageReport};
 use crate::{commands, guard, input, skills};
 
 /// A run of a problem, opened from its journal.
@@ -95,12 +97,16 @@ fn prepare(
     policies: Option<&Value>,
 ) -> Result<Prepared, CliError> {
     let is_strict = args.profile == ProfileName::Strict;
+    if !args.limits.limits().is_empty() && !is_strict {
+        return Err(CliError::new(Code::Refused, "limits apply in the strict profile only"));
+    }
     if policies.is_some() && !is_strict {
         return Err(CliError::new(Code::Refused, "policies apply in the strict profile only"));
     }
     let (mut document, mut bytes) = (document, bytes);
     if is_strict {
         let pinned = pin_policies(name, &document.value, policies)?;
+        let pinned = pin_limits(name, &pinned, &args.limits.limits())?;
         if pinned != document.value {
             bytes = hence_canon::pretty(&pinned).into_bytes();
             document.value = pinned;
@@ -166,6 +172,18 @@ fn pin_capabilities(name: &str, problem: &Value, given: Digest) -> Result<Value,
     }
 }
 
+/// Returns the problem with limits next to those that it states itself.
+fn pin_limits(name: &str, problem: &Value, given: &Limits) -> Result<Value, CliError> {
+    let own = usage::limits_of(problem)
+        .map_err(|message| CliError::new(Code::Refused, format!("{name} is refused: {message}")))?;
+    if given.is_empty() {
+        return Ok(problem.clone());
+    }
+    let Some(object) = problem.as_object() else { return Ok(problem.clone()) };
+    let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
+    Ok(object.with("settings", settings.with(LIMITS_KEY, own.and(given).value())).into())
+}
+
 fn with_pin(problem: &Value, member: &str, digest: Digest) -> Value {
     let Some(object) = problem.as_object() else { return problem.clone() };
     let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -212,7 +230,23 @@ impl ReasonRun {
     }
 }
 
+/// Returns what the bound steps of a problem used, and its limits.
+fn usage_of(
+    problem: &Value,
+    callees: Option<&BoundCallees>,
+    journal: &[u8],
+    blobs: &dyn Blobs,
+) -> UsageReport {
+    let used = callees.map(|callees| callees.used(problem, journal, blobs)).unwrap_or_default();
+    UsageReport::of(&used, &usage::limits_of(problem).unwrap_or_default())
+}
+
 impl OpenRun for ReasonRun {
+    fn usage(&self, journal: &Journal) -> UsageReport {
+        let Ok(Some(problem)) = journal.parsed_problem() else { return UsageReport::default() };
+        with_blobs(journal, |blobs| usage_of(&problem.value, self.callees.as_deref(), &journal.bytes, blobs))
+    }
+
     fn projection(&self) -> Program<'_> {
         Program::Reason(&self.engine)
     }
@@ -360,13 +394,26 @@ impl Drivable for PlannedRun {
         self.callees.as_ref().is_some_and(|callees| callees.needs_call_log(self.problem()))
     }
 
+    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
+        usage_of(self.problem().canonical().value(), self.callees.as_deref(), journal, blobs)
+    }
+
     fn drive<'g>(
         &self,
         run: Run<'g, Reason>,
         calls: Calls<'_>,
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, Reason>, RunError> {
-        self.callees.iter().for_each(|callees| callees.start_log(calls.log.clone()));
+        let problem = self.problem().canonical().value();
+        // Malformed limits were refused when the run was created.
+        let limits = usage::limits_of(problem).unwrap_or_default();
+        let limits = calls.driver.options.limits.map_or_else(|| limits.clone(), |more| limits.and(more));
+        let (store, id) = (calls.driver.store, calls.driver.id);
+        let journal = hence_store::Store::journal_bytes(store, id).unwrap_or_default();
+        if let Some(callees) = &self.callees {
+            let past = callees.used(problem, &journal, &StoreBlobs(store));
+            callees.start_log(calls.log.clone(), limits.clone(), past);
+        }
         let context = calls.driver.context;
         let watched = context.is_watched();
         let driven = run.drive(sink, |event| {

@@ -32,6 +32,7 @@ use crate::skills::{
     capabilities_name, library_pinned, prepare, secrets,
 };
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
+use crate::usage::{self, Callers, UsageReport};
 use crate::{commands, guard};
 
 /// The number of steps that run at a time. The journal does not depend on it.
@@ -75,6 +76,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
             _ => FailureMode::FailFast,
         },
         trust: args.skill.trust.as_deref().and_then(TrustLevel::find).unwrap_or_default(),
+        limits: args.limits.limits(),
         links: Links { nested: nested.pins(), max_depth: args.skill.max_depth, ..Links::default() },
     };
     let new_id = NewId::of_skill(args, &prepared.skill().id);
@@ -96,7 +98,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
         let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, ..asked.clone() };
         run.problem = Arc::new(problem_of(args, &asked, &run.prepared, &run.source)?);
         let attachments = run.attachments(run.problem.canonical().value());
-        let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline };
+        let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline, limits: None };
         let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
         if new_id.is_given() {
             return driver.start(&run, policies.as_ref(), attachments);
@@ -202,6 +204,10 @@ impl StoredSkillRun {
 }
 
 impl OpenRun for StoredSkillRun {
+    fn usage(&self, journal: &Journal) -> UsageReport {
+        with_blobs(journal, |blobs| Drivable::usage(self, &journal.bytes, blobs))
+    }
+
     fn projection(&self) -> Program<'_> {
         Program::Skill { prepared: &self.prepared, source: &self.source, host: &self.library }
     }
@@ -304,11 +310,18 @@ impl Drivable for StoredSkillRun {
         let children = StoreChildren { store, nested: &self.nested, shared: self.shared_attachments() };
         let driver = Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children };
         let watched = context.is_watched();
-        driver.drive(run, sink, |outcome| {
+        let limits = calls.driver.options.limits.cloned().unwrap_or_default();
+        driver.drive_within(&limits, run, sink, |outcome| {
             if watched {
                 context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.as_str()));
             }
         })
+    }
+
+    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
+        let limits = Pinned::of(&self.problem).map(|pinned| pinned.limits).unwrap_or_default();
+        let used = usage::of_journal(journal, blobs, Callers::Skill(&self.library));
+        UsageReport::of(&used, &limits.and(&self.prepared.skill().limits))
     }
 
     fn report(

@@ -128,6 +128,7 @@ fn asked(
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
         trust: pinned.trust,
+        limits: pinned.limits,
         links: Links { parent: None, origin: Some(link), ..pinned.links },
     })
 }

@@ -363,7 +363,19 @@ fn stats_counts_the_store_or_one_run() {
         "repeat": 1,
         "stop": 1
       },
-      "duration_ms": 10000
+      "duration_ms": 10000,
+      "usage": {
+        "calls": 0,
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "cost": [],
+        "limits": {
+          "calls": null,
+          "tokens": null,
+          "cost": [],
+          "seconds": null
+        }
+      }
     }
     [exit 0]
     "#);

@@ -14,6 +14,7 @@ mod again;
 mod approvals;
 mod bound;
 mod bound_effects;
+mod budgets;
 mod bundle;
 mod callees;
 mod capabilities;

@@ -37,6 +37,18 @@ fn json_contains_the_same_report() {
       "verification": "passed",
       "errors": [],
       "waiting": [],
+      "usage": {
+        "calls": 0,
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "cost": [],
+        "limits": {
+          "calls": null,
+          "tokens": null,
+          "cost": [],
+          "seconds": null
+        }
+      },
       "records": 14,
       "head": "<digest>:14",
       "journal": ".hence/runs/refund-42/trace.ndjson",

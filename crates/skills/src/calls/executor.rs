@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Float, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
-use hence_cognition::failure::UNDECIDED;
-use hence_cognition::run::{Call, CallError, Capabilities, Invocation, NestedRun, Reply, Task};
+use hence_cognition::failure::{BUDGET_CUT_OFF, UNDECIDED};
+use hence_cognition::run::{
+    Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, Task, one_by_one,
+};
 use hence_cognition::skill::{Recovery, Skill, Step};
 use hence_engine::SinkError;
 use hence_journal::Durability;
@@ -13,6 +15,7 @@ use hence_journal::Durability;
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
 use super::history::CallStatus;
 use super::log::CallLog;
+use crate::budget::{Admitted, Budget, Caller};
 use crate::child::{ChildRun, ChildRuns, Family};
 use crate::host::{Effect, Host};
 use crate::stop::Stop;
@@ -28,6 +31,7 @@ pub struct CallExecutor<'a> {
     stop: &'a dyn Stop,
     outside: Outside,
     nesting: Option<Nesting<'a>>,
+    budget: Option<&'a Budget<'a>>,
     /// The first line or nested run that could not be stored. Nothing is called after it.
     failure: Mutex<Option<SinkError>>,
 }
@@ -72,7 +76,26 @@ pub type CallFn<'m> = dyn FnMut(&Call<'_>) -> Result<Reply, CallError> + 'm;
 impl<'a> CallExecutor<'a> {
     /// Makes an executor for the capabilities of a host.
     pub fn new(host: &'a dyn Host, log: &'a CallLog<'a>, stop: &'a dyn Stop) -> Self {
-        Self { host, log, stop, outside: Outside::Open, nesting: None, failure: Mutex::new(None) }
+        Self {
+            host,
+            log,
+            stop,
+            outside: Outside::Open,
+            nesting: None,
+            budget: None,
+            failure: Mutex::new(None),
+        }
+    }
+
+    /// Makes only calls that fit under the limits of a budget.
+    #[must_use]
+    pub fn with_budget(self, budget: &'a Budget<'a>) -> Self {
+        Self { budget: Some(budget), ..self }
+    }
+
+    /// Returns the budget, if there is one.
+    pub(crate) fn budget(&self) -> Option<&'a Budget<'a>> {
+        self.budget
     }
 
     /// Makes only pure calls, as a replay does.
@@ -184,6 +207,40 @@ impl<'a> CallExecutor<'a> {
         self.recover_as(call, CallName::of(call), make)
     }
 
+    /// Admits a call under the limits of the run. A call that asks a person is not counted.
+    fn admit(&self, call: &Call<'_>) -> Result<Option<Admitted>, CallError> {
+        let budget = self.budget.filter(|_| self.host.effect(call.capability) != Effect::Asks);
+        let Some(budget) = budget else { return Ok(None) };
+        let caller = Caller { place: call.place, step: call.step_id };
+        budget.admit(caller, call.capability, &|| self.host.most(call.capability, call.input))
+    }
+
+    /// Makes a call that was admitted, in the time that is left.
+    fn make_admitted(
+        &self,
+        call: &Call<'_>,
+        admitted: Option<&Admitted>,
+        make: &mut CallFn<'_>,
+    ) -> Result<Reply, CallError> {
+        let (Some(budget), Some(admitted)) = (self.budget, admitted) else { return make(call) };
+        let own = call.timeout_seconds.get();
+        // An effect is not cut off by a limit: it would leave a call that nobody can decide.
+        let acts = self.host.effect(call.capability) == Effect::Acts;
+        let less = admitted.seconds_left.as_ref().filter(|(left, _)| *left < own && !acts);
+        let reply = match less.and_then(|(left, message)| Some((Float::new(*left).ok()?, message))) {
+            None => make(call),
+            Some((left, message)) => match make(&Call { timeout_seconds: left, ..*call }) {
+                // The time that was left depends on timing, so only the limit is told.
+                Err(CallError::TimedOut(_)) => {
+                    Err(CallError::Failed { class: BUDGET_CUT_OFF.into(), message: message.as_str().into() })
+                }
+                other => other,
+            },
+        };
+        budget.settle(admitted, &reply);
+        reply
+    }
+
     /// Makes a call whose intent is logged, or that needs none.
     fn make(
         &self,
@@ -191,7 +248,23 @@ impl<'a> CallExecutor<'a> {
         name: CallName,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        let reply = match make(call).map_err(|error| self.placed(call, error)) {
+        let admitted = match self.admit(call) {
+            Ok(admitted) => admitted,
+            // Nothing was called, so nothing is logged.
+            Err(refused) => return Ok(Err(self.placed(call, refused))),
+        };
+        self.make_logged(call, name, admitted.as_ref(), make)
+    }
+
+    /// Makes a call that was admitted and logs its reply.
+    fn make_logged(
+        &self,
+        call: &Call<'_>,
+        name: CallName,
+        admitted: Option<&Admitted>,
+        make: &mut CallFn<'_>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        let reply = match self.make_admitted(call, admitted, make).map_err(|error| self.placed(call, error)) {
             Err(CallError::Undecided(cause)) => return self.decide(call, name, &cause),
             reply => reply,
         };
@@ -215,9 +288,13 @@ impl<'a> CallExecutor<'a> {
         name: CallName,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
+        let admitted = match self.admit(call) {
+            Ok(admitted) => admitted,
+            Err(refused) => return Ok(Err(self.placed(call, refused))),
+        };
         let intent = Intent::new(call.input, &call.idempotency_key());
         self.log.note(Entry::Intent { call: name.clone(), intent }, Durability::Synced)?;
-        self.make(call, name, make)
+        self.make_logged(call, name, admitted.as_ref(), make)
     }
 
     /// Handles a call that an earlier process began and may not have finished.
@@ -290,11 +367,13 @@ pub(crate) struct LoggedWorker<'a> {
     executor: &'a CallExecutor<'a>,
     /// The source of the last reply.
     last: ReplySource,
+    /// The calls that are made side by side next.
+    planned: Vec<PlannedCall>,
 }
 
 impl<'a> LoggedWorker<'a> {
     pub(crate) fn new(worker: &'a mut (dyn Capabilities + 'a), executor: &'a CallExecutor<'a>) -> Self {
-        Self { worker, executor, last: ReplySource::Call }
+        Self { worker, executor, last: ReplySource::Call, planned: Vec::new() }
     }
 }
 
@@ -325,10 +404,19 @@ impl Capabilities for LoggedWorker<'_> {
         result.reply
     }
 
+    fn expect_calls(&mut self, planned: Vec<PlannedCall>) {
+        self.planned = planned;
+    }
+
     fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
         let executor = self.executor;
+        let planned = std::mem::take(&mut self.planned);
+        // Which call is refused must not depend on which was faster.
+        if executor.budget.is_some_and(|budget| budget.is_counted() && !budget.fits(&planned)) {
+            return one_by_one(self, tasks);
+        }
         let logged = tasks.into_iter().map(|task| -> Task<'_> {
-            Box::new(move |worker| task(&mut LoggedWorker { worker, executor, last: ReplySource::Call }))
+            Box::new(move |worker| task(&mut LoggedWorker::new(worker, executor)))
         });
         self.worker.side_by_side(logged.collect())
     }

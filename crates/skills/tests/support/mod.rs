@@ -79,6 +79,7 @@ pub(crate) fn new_run(id: &str) -> NewSkillRun {
         on_failure: FailureMode::FailFast,
         capabilities: None,
         policies: None,
+        limits: Default::default(),
         links: Links::default(),
     }
 }

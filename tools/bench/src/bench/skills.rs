@@ -132,6 +132,7 @@ impl Case {
             frame: None,
             on_failure: FailureMode::FailFast,
             trust: TrustLevel::default(),
+            limits: Default::default(),
             links: Links::default(),
         };
         let problem = ProblemSpec::decode(&new.problem(&skill, &source), &Profile::STRICT)?;

@@ -66,7 +66,7 @@ impl Retry {
 
     /// Returns whether a failure is worth another attempt.
     pub fn applies_to(&self, failure: &Failure) -> bool {
-        if failure.class.is_safety() || failure.is_of_input() {
+        if failure.class.is_final() || failure.is_of_input() {
             return false;
         }
         match &self.on {

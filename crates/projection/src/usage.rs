@@ -1,0 +1,49 @@
+//! What a run used and its limits, as its trace tells them.
+
+use hence_canon::{Object, Value};
+use hence_cognition::budget::{Limits, Usage};
+use hence_engine::Blobs;
+use hence_review::model::Trace;
+use hence_skills::{LIMITS_KEY, recorded_outcome, recorded_usage};
+use hence_state::{ProblemSpec, StepResult};
+
+use crate::trace::JOURNAL_MEMBER;
+use crate::view::Program;
+
+/// Returns what the calls of a recorded step used.
+pub(crate) fn of_step(program: Program<'_>, result: &StepResult, blobs: &dyn Blobs) -> Usage {
+    match program {
+        Program::Skill { host, .. } => {
+            recorded_outcome(result, blobs).map(|outcome| recorded_usage(&outcome, host)).unwrap_or_default()
+        }
+        Program::Reason(_) => match result.others().get("metrics").and_then(Value::as_object) {
+            Some(metrics) => Usage { calls: 1, ..Usage::of_meta(metrics) },
+            None => Usage::default(),
+        },
+        Program::Variables => Usage::default(),
+    }
+}
+
+/// Returns the limits of a run: those its problem pins and those of its skill.
+fn limits_of(program: Program<'_>, problem: &ProblemSpec) -> Limits {
+    let pinned = problem.canonical().value().get("settings").and_then(|settings| settings.get(LIMITS_KEY));
+    let pinned = pinned.and_then(|limits| Limits::read(limits).ok()).unwrap_or_default();
+    match program {
+        Program::Skill { prepared, .. } => pinned.and(&prepared.skill().limits),
+        Program::Reason(_) | Program::Variables => pinned,
+    }
+}
+
+/// Writes the totals into a trace, next to the head of the journal. A run that used nothing and has no limits has none.
+pub(crate) fn write(trace: &mut Trace, program: Program<'_>, problem: &ProblemSpec, used: &Usage) {
+    let limits = limits_of(program, problem);
+    let mut about =
+        trace.extra.get(JOURNAL_MEMBER).and_then(Value::as_object).cloned().unwrap_or_else(Object::new);
+    if !used.is_empty() {
+        about = about.with("usage", used.value());
+    }
+    if !limits.is_empty() {
+        about = about.with("limits", limits.value());
+    }
+    trace.extra = trace.extra.with(JOURNAL_MEMBER, about);
+}

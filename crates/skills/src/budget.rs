@@ -1,0 +1,394 @@
+//! The limits of a run, of its nested skills and of its steps, and what their calls used.
+//!
+//! A call that leaves the run is admitted before it is made: what it may need at most, on top of what was used and what
+//! calls under way may need, must fit under every limit above it. When it has ended, what it really used is counted.
+//! A call that failed counts as its maximum, because nobody knows what it used.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hence_cognition::budget::{Limits, Most, Usage};
+use hence_cognition::run::{CallError, CallPlace, PlannedCall, Reply, StepOutcome};
+use hence_cognition::skill::{Skill, Step, Uses};
+
+use crate::calls::{CallHistory, CallStatus};
+use crate::host::{Effect, Host};
+
+/// The member of an outcome's `meta` that says what all calls of a step used, in a run with limits.
+pub const USAGE_KEY: &str = "usage";
+
+/// The limits of a run and its accounts.
+pub struct Budget<'a> {
+    host: &'a dyn Host,
+    /// The skill of the run; none for a problem.
+    skill: Option<&'a Skill>,
+    limits: Limits,
+    activity: Activity,
+    accounts: Mutex<BTreeMap<String, Account>>,
+}
+
+/// Whether anything is limited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Activity {
+    /// Nothing is, so nothing is counted.
+    Unlimited,
+    /// Only time is. It depends on timing anyway.
+    Timed,
+    /// Calls, tokens or money are: the order of calls is fixed, so that the same call is refused every time.
+    Counted,
+}
+
+/// What the calls of one run, nested run or step used.
+#[derive(Clone, Debug, Default)]
+struct Account {
+    used: Usage,
+    /// What calls under way may need at most.
+    reserved: Usage,
+    /// The seconds at which its first call was asked for.
+    since: Option<f64>,
+}
+
+impl Account {
+    fn all(&self) -> Usage {
+        let mut all = self.used.clone();
+        all.add(&self.reserved);
+        all
+    }
+}
+
+/// A run, nested run or step around a call, with its limits.
+struct Scope {
+    key: String,
+    whose: String,
+    limits: Limits,
+}
+
+/// The place of a call: the runs around it and its step.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'c> {
+    pub(crate) place: &'c CallPlace,
+    pub(crate) step: &'c str,
+}
+
+/// A call that was admitted and has not ended.
+pub(crate) struct Admitted {
+    keys: Vec<String>,
+    most: Usage,
+    /// The time it may take, if a limit leaves less than its own.
+    pub(crate) seconds_left: Option<(f64, String)>,
+}
+
+impl<'a> Budget<'a> {
+    /// Makes the budget of a run that has made no call yet. A skill has limits of its own next to those of the run.
+    pub fn new(host: &'a dyn Host, skill: Option<&'a Skill>, limits: &Limits) -> Self {
+        let limits = skill.map_or_else(|| limits.clone(), |skill| limits.and(&skill.limits));
+        let mut all = vec![limits.clone()];
+        if let Some(skill) = skill {
+            collect(skill, host, &mut Vec::new(), &mut all);
+        }
+        let activity = match all.iter().any(Limits::counts) {
+            true => Activity::Counted,
+            false if all.iter().any(|limits| !limits.is_empty()) => Activity::Timed,
+            false => Activity::Unlimited,
+        };
+        Self { host, skill, limits, activity, accounts: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// Returns whether calls, tokens or money are limited anywhere in the run.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.activity == Activity::Counted
+    }
+
+    /// Counts what recorded steps and logged calls of steps that are not recorded used.
+    pub fn count_past(&self, recorded: &[StepOutcome], history: &CallHistory) {
+        if self.activity == Activity::Unlimited {
+            return;
+        }
+        for outcome in recorded {
+            self.charge(&[String::new()], &recorded_usage(outcome, self.host));
+        }
+        let is_recorded = |step: &str| recorded.iter().any(|outcome| &*outcome.step_id == step);
+        for (name, status) in history.calls().filter(|(name, _)| !is_recorded(&name.step)) {
+            if let Some(used) = self.logged_usage(&name.capability, status) {
+                self.charge(&keys_of(&name.key), &used);
+            }
+        }
+    }
+
+    /// Adds what calls used before this process, outside the records that [`Budget::count_past`] reads.
+    pub fn count_used(&self, used: &Usage) {
+        self.charge(&[String::new()], used);
+    }
+
+    fn logged_usage(&self, capability: &str, status: &CallStatus) -> Option<Usage> {
+        if matches!(self.host.effect(capability), Effect::Pure | Effect::Asks) {
+            return None;
+        }
+        let one = Usage { calls: 1, ..Usage::default() };
+        match status {
+            CallStatus::Replied(Ok(reply)) => Some(Usage { calls: 1, ..Usage::of_meta(&reply.meta) }),
+            CallStatus::Replied(Err(_)) | CallStatus::Begun => Some(one),
+            CallStatus::Asked(_) | CallStatus::Again => None,
+        }
+    }
+
+    fn charge(&self, keys: &[String], used: &Usage) {
+        let mut accounts = self.lock();
+        for key in keys {
+            accounts.entry(key.clone()).or_default().used.add(used);
+        }
+    }
+
+    /// Returns what all calls used; nothing when nothing is limited.
+    pub fn used(&self) -> Usage {
+        self.lock().get("").map(|account| account.used.clone()).unwrap_or_default()
+    }
+
+    /// Returns what the calls of a step of the outermost skill used; nothing when nothing is limited.
+    pub(crate) fn used_by_step(&self, step: &str) -> Usage {
+        self.lock().get(&step_key("", step)).map(|account| account.used.clone()).unwrap_or_default()
+    }
+
+    /// Returns the runs and steps around a call, outermost first. Those without limits have an account as well.
+    fn scopes(&self, caller: Caller<'_>) -> Vec<Scope> {
+        let mut scopes =
+            vec![Scope { key: String::new(), whose: "the run".to_owned(), limits: self.limits.clone() }];
+        let mut nested: Option<Arc<Skill>> = None;
+        let mut prefix = String::new();
+        let parts: Vec<&str> = caller.place.path.split_terminator('/').collect();
+        let step_scope = |prefix: &str, skill: Option<&Skill>, step: &str| Scope {
+            key: step_key(prefix, step),
+            whose: format!("step `{step}`"),
+            limits: skill
+                .and_then(|skill| skill.step(step))
+                .map(|step| step.limits.clone())
+                .unwrap_or_default(),
+        };
+        for group in parts.chunks_exact(PATH_PARTS) {
+            let [step, _, id, _] = group else { continue };
+            let (step, id) = (unescape(step), unescape(id));
+            scopes.push(step_scope(&prefix, nested.as_deref().or(self.skill), &step));
+            prefix = format!("{prefix}{}/", group.join("/"));
+            nested = self.host.skill(&id);
+            let limits = nested.as_ref().map(|skill| skill.limits.clone()).unwrap_or_default();
+            scopes.push(Scope { key: prefix.clone(), whose: format!("skill `{id}`"), limits });
+        }
+        scopes.push(step_scope(&prefix, nested.as_deref().or(self.skill), caller.step));
+        scopes
+    }
+
+    /// Admits a call, or returns the failure of a call that might exceed a limit. A call that is pure or asks a person is
+    /// not counted.
+    pub(crate) fn admit(
+        &self,
+        caller: Caller<'_>,
+        capability: &str,
+        most: &dyn Fn() -> Most,
+    ) -> Result<Option<Admitted>, CallError> {
+        if self.activity == Activity::Unlimited {
+            return Ok(None);
+        }
+        let (scopes, most) = (self.scopes(caller), most());
+        let elapsed = self.host.elapsed_seconds();
+        let mut accounts = self.lock();
+        let mut seconds_left: Option<(f64, String)> = None;
+        for scope in &scopes {
+            let account = accounts.entry(scope.key.clone()).or_default();
+            // The run's time begins with its process, that of a subtree with its first call.
+            let since = if scope.key.is_empty() { 0.0 } else { *account.since.get_or_insert(elapsed) };
+            if let Some(limit) = scope.limits.seconds {
+                let message = format!("the limit of {} is {limit} seconds, and they are over", scope.whose);
+                #[expect(clippy::cast_precision_loss, reason = "no run takes 2^53 seconds")]
+                let left = limit as f64 - (elapsed - since);
+                if left <= 0.0 {
+                    return Err(exceeded(message));
+                }
+                if seconds_left.as_ref().is_none_or(|(known, _)| left < *known) {
+                    seconds_left = Some((left, message));
+                }
+            }
+            if let Some(message) = scope.limits.refusal(&scope.whose, &account.all(), capability, &most) {
+                return Err(exceeded(message));
+            }
+        }
+        let keys: Vec<String> = scopes.into_iter().map(|scope| scope.key).collect();
+        for key in &keys {
+            accounts.entry(key.clone()).or_default().reserved.add(&most.usage);
+        }
+        Ok(Some(Admitted { keys, most: most.usage, seconds_left }))
+    }
+
+    /// Counts what an admitted call used.
+    pub(crate) fn settle(&self, admitted: &Admitted, reply: &Result<Reply, CallError>) {
+        let used = match reply {
+            Ok(reply) => {
+                // A capability that does not say what it used counts as its maximum.
+                let (most, mut used) = (&admitted.most, Usage { calls: 1, ..Usage::of_meta(&reply.meta) });
+                if used.tokens() == 0 {
+                    (used.tokens_in, used.tokens_out) = (most.tokens_in, most.tokens_out);
+                }
+                if used.cost.is_empty() {
+                    used.cost.clone_from(&most.cost);
+                }
+                used
+            }
+            Err(CallError::Waiting(_)) => Usage::default(),
+            Err(CallError::TimedOut(_) | CallError::Failed { .. } | CallError::Undecided(_)) => {
+                admitted.most.clone()
+            }
+        };
+        let mut accounts = self.lock();
+        for key in &admitted.keys {
+            let account = accounts.entry(key.clone()).or_default();
+            account.reserved = without(&account.reserved, &admitted.most);
+            account.used.add(&used);
+        }
+    }
+
+    /// Returns whether calls that are made side by side fit under every limit, whichever of them is first.
+    pub(crate) fn fits(&self, calls: &[PlannedCall]) -> bool {
+        let mut sum = Usage::default();
+        for call in calls {
+            let Uses::Capability(id) = &call.uses else { return false };
+            let has_rules = self.host.capability(id).is_none_or(|spec| spec.safety != Default::default());
+            if has_rules {
+                return false;
+            }
+            if matches!(self.host.effect(id), Effect::Pure | Effect::Asks) {
+                continue;
+            }
+            sum.add(&self.host.most(id, &call.input).usage.times(call.attempts.max(1)));
+        }
+        let Some(first) = calls.first() else { return true };
+        let most = Most { usage: sum, ..Most::default() };
+        let accounts = self.lock();
+        self.scopes(Caller { place: &first.place, step: &first.step_id }).iter().all(|scope| {
+            let used = accounts.get(&scope.key).map(Account::all).unwrap_or_default();
+            scope.limits.refusal("", &used, "", &most).is_none()
+        })
+    }
+
+    /// No code panics while holding the lock, so a poisoned one guards sound data.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Account>> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The parts of one level of a call's path: step, iteration and item, skill, attempt.
+const PATH_PARTS: usize = 4;
+
+fn exceeded(message: String) -> CallError {
+    CallError::Failed { class: hence_cognition::failure::BUDGET_EXCEEDED.into(), message: message.into() }
+}
+
+/// Returns the key of a step's account. The id is escaped as in the keys of calls.
+fn step_key(prefix: &str, step: &str) -> String {
+    format!("{prefix}{}", step.replace('~', "~0").replace('/', "~1"))
+}
+
+fn unescape(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
+/// Returns the keys of the accounts around a logged call, from its key.
+fn keys_of(call: &str) -> Vec<String> {
+    let parts: Vec<&str> = call.split('/').collect();
+    // The last five parts name the step, the iteration and item, the purpose, the capability and the attempt.
+    let levels = parts.len().saturating_sub(5) / PATH_PARTS;
+    let mut keys = vec![String::new()];
+    let mut prefix = String::new();
+    for group in parts.chunks(PATH_PARTS).take(levels) {
+        keys.push(format!("{prefix}{}", group.first().copied().unwrap_or_default()));
+        prefix = format!("{prefix}{}/", group.join("/"));
+        keys.push(prefix.clone());
+    }
+    keys.push(format!("{prefix}{}", parts.get(levels * PATH_PARTS).copied().unwrap_or_default()));
+    keys
+}
+
+fn without(left: &Usage, right: &Usage) -> Usage {
+    let mut cost = left.cost.clone();
+    for (currency, amount) in &right.cost {
+        if let Some(known) = cost.get_mut(currency) {
+            *known = known.minus(*amount);
+        }
+    }
+    cost.retain(|_, amount| *amount != Default::default());
+    Usage {
+        calls: left.calls.saturating_sub(right.calls),
+        tokens_in: left.tokens_in.saturating_sub(right.tokens_in),
+        tokens_out: left.tokens_out.saturating_sub(right.tokens_out),
+        cost,
+    }
+}
+
+/// Collects the limits of the steps of a skill and of the skills it may nest.
+fn collect(skill: &Skill, host: &dyn Host, seen: &mut Vec<Arc<str>>, limits: &mut Vec<Limits>) {
+    limits.extend(skill.steps.iter().map(|step| step.limits.clone()));
+    for step in &skill.steps {
+        for id in crate::reach::nested_skills(step) {
+            if seen.contains(&id) {
+                continue;
+            }
+            seen.push(id.clone());
+            if let Some(nested) = host.skill(&id) {
+                limits.push(nested.limits.clone());
+                collect(&nested, host, seen, limits);
+            }
+        }
+    }
+}
+
+/// Returns what the calls of a recorded step used. A run without limits does not record the number of calls of gates and
+/// of nested skills, so they are missing from it there.
+pub fn recorded_usage(outcome: &StepOutcome, host: &dyn Host) -> Usage {
+    if let Some(recorded) = outcome.meta.get(USAGE_KEY) {
+        return Usage::read(recorded);
+    }
+    let leaves =
+        |id: &Arc<str>| !id.starts_with("skill:") && !matches!(host.effect(id), Effect::Pure | Effect::Asks);
+    let called = outcome.called.iter().filter(|(id, _)| leaves(id)).map(|(_, times)| *times).sum();
+    Usage {
+        calls: called,
+        tokens_in: outcome.metrics.tokens_in,
+        tokens_out: outcome.metrics.tokens_out,
+        cost: Usage::of_meta(&outcome.meta).cost,
+    }
+}
+
+/// Returns whether a step may make a call that is counted.
+pub(crate) fn may_leave(step: &Step, host: &dyn Host) -> bool {
+    let leaves = |id: &Arc<str>| {
+        let gates = crate::reach::gates_of(id, host);
+        gates.iter().chain([id]).any(|id| host.effect(id) != Effect::Pure)
+    };
+    !crate::reach::nested_skills(step).is_empty() || crate::reach::may_call(step).iter().any(leaves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accounts_of_a_logged_call_follow_from_its_key() {
+        assert_eq!(keys_of("send/0.2/call/mail.send/1"), ["", "send"]);
+        assert_eq!(
+            keys_of("outer/0.0/words/1/in~1ner/3.0/call/ask/2"),
+            ["", "outer", "outer/0.0/words/1/", "outer/0.0/words/1/in~1ner"]
+        );
+    }
+
+    #[test]
+    fn a_reservation_is_given_back_exactly() {
+        let usage = |amount: &str| Usage {
+            calls: 1,
+            tokens_in: 2,
+            tokens_out: 3,
+            cost: [("USD".into(), amount.parse().unwrap())].into(),
+        };
+        let mut both = usage("0.1");
+        both.add(&usage("0.2"));
+        assert_eq!(without(&both, &usage("0.2")), usage("0.1"));
+        assert!(without(&usage("0.1"), &usage("0.1")).is_empty());
+    }
+}
