@@ -39,17 +39,34 @@ pub(crate) struct BoundCallees {
     log: Mutex<Arc<CallLog<'static>>>,
     /// The limits of the run that is driven, and what its calls used.
     budget: Mutex<(Limits, Usage)>,
+    /// The run whose idempotency keys are used, where the run that is driven is a retry.
+    root: Mutex<Option<Arc<str>>>,
 }
 
 impl BoundCallees {
     pub(crate) fn new(library: Library) -> Self {
-        Self { library, log: Mutex::new(Arc::new(CallLog::in_memory())), budget: Mutex::default() }
+        Self {
+            library,
+            log: Mutex::new(Arc::new(CallLog::in_memory())),
+            budget: Mutex::default(),
+            root: Mutex::new(None),
+        }
     }
 
     /// Returns whether a bound step of a problem may call anything but pure functions.
     pub(crate) fn needs_call_log(&self, problem: &ProblemSpec) -> bool {
         let mut bindings = problem.settings().bindings.iter();
         bindings.any(|binding| self.library.effect(&binding.capability) != Effect::Pure)
+    }
+
+    /// Returns whether calling a capability may change something outside the run.
+    pub(crate) fn acts(&self, capability: &str) -> bool {
+        self.library.effect(capability) == Effect::Acts
+    }
+
+    /// Sets the run whose idempotency keys the calls use; `None` for the run that is driven.
+    pub(crate) fn set_root(&self, root: Option<Arc<str>>) {
+        *self.root.lock().unwrap_or_else(PoisonError::into_inner) = root;
     }
 
     /// Returns what the recorded steps of a problem used.
@@ -150,13 +167,15 @@ impl Callees for BoundCallees {
             checked.map(|()| reply)
         };
         let mut make = |made: &Call<'_>| self.library.worker().call(made).and_then(used);
+        let root = self.root.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let trace = root.unwrap_or_else(|| call.run.clone());
         let asked = Call {
             capability: call.capability,
             input: call.input,
             purpose: CallPurpose::Step,
             skill_id: &REASON.into(),
             step_id: call.step,
-            place: &CallPlace { trace: call.run.clone(), iteration: call.step_index, ..CallPlace::default() },
+            place: &CallPlace { trace, iteration: call.step_index, ..CallPlace::default() },
             attempt: 1,
             timeout_seconds: Float::new(call.timeout.as_secs_f64())
                 .map_err(|error| NoReply::Trouble(error.to_string()))?,
@@ -173,8 +192,9 @@ impl Callees for BoundCallees {
         let unlogged = |error| NoReply::Trouble(format!("the call log could not be written: {error}"));
         let reply = reply.map_err(unlogged)?.map_err(|error| match error {
             CallError::Waiting(message) => NoReply::Waiting(message.to_string()),
+            // The record of the failed step names the call by its key: it may have happened.
             CallError::Failed { class, message } if *class == *UNDECIDED => {
-                NoReply::Failed(message.to_string())
+                NoReply::Failed(format!("{message} (idempotency key {})", asked.idempotency_key()))
             }
             CallError::Failed { class, message } if [BUDGET_EXCEEDED, BUDGET_CUT_OFF].contains(&&*class) => {
                 NoReply::OverLimit(message.to_string())

@@ -81,6 +81,10 @@ codes! {
     Nested = "E0310" => No;
     /// A run cannot be forked there.
     Fork = "E0311" => No;
+    /// Calls that act would be made again, and nobody said yes.
+    CallsAgain = "E0312" => No;
+    /// A run cannot be retried.
+    Retry = "E0313" => No;
     /// A capabilities file is refused.
     Capabilities = "E0320" => No;
     /// The given capabilities are not those the run pins.

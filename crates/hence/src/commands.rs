@@ -16,6 +16,7 @@ mod position;
 mod repl;
 mod replay;
 mod resume;
+mod retry;
 mod review;
 mod run;
 mod runs;
@@ -132,6 +133,8 @@ commands! { Command {
     Answer(skill::AnswerArgs) => skills::answer, "answer": skills::AnswerReport;
     /// Start a run that shares the steps of another run before a given step
     Fork(skill::ForkArgs) => fork::run, "fork": kind::SkillRunReport;
+    /// Continue a failed run without repeating what succeeded
+    Retry(skill::RetryArgs) => retry::run, "retry": kind::SkillRunReport;
     /// Name a position of a run
     Checkpoint(positions::CheckpointArgs) => position::checkpoint, "checkpoint": position::PositionReport;
     /// Return a run to a checkpoint; `hence resume` continues from there

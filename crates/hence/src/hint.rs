@@ -64,6 +64,8 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::Answer => "nothing was stored; `hence why RUN` shows the question and the allowed answers",
         Code::Calls => "copy the call log before anything else; the journal itself is not affected",
         Code::Nested => "fix that file, or name another with --skill; nothing was run or stored",
+        Code::CallsAgain => "nothing was stored or called; --yes makes the calls again",
+        Code::Retry => "nothing was stored or called; `hence why RUN` shows what continues the run",
         Code::Fork => "nothing was stored; `hence log RUN` lists the recorded steps",
         Code::Interrupted => "`hence resume RUN` continues it; recorded steps are not executed again",
         Code::SecretMissing => "set what is listed and try again; nothing was run",
@@ -353,6 +355,43 @@ pub(crate) fn check(skill: &str) -> Hint {
 /// The advice to see the findings of a skill in their lines.
 pub(crate) fn check_lines(skill: &str) -> Hint {
     about("`hence check ", skill, "` shows each finding at its line; nothing was run or stored")
+}
+
+/// The advice for a fork that would make calls that act again.
+pub(crate) fn repeat_calls(run: &str) -> Hint {
+    Hint::made(format!(
+        "`hence retry {}` continues a failed run without repeating what succeeded; --yes makes the calls again",
+        word(run)
+    ))
+}
+
+/// The advice for a rollback after which calls that act would be made again.
+pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
+    Hint::made(format!(
+        "--yes rolls back, and `hence resume {}` then makes the calls again under the same idempotency keys",
+        word(run)
+    ))
+}
+
+/// The advice for a retry of a run whose record does not list the calls of the failed step.
+pub(crate) fn repeat_unlisted(run: &str) -> Hint {
+    Hint::made(format!(
+        "`hence show {} STEP` shows the record; --yes continues, and a receiver that knows the keys recognises the calls",
+        word(run)
+    ))
+}
+
+/// The advice to continue a retry that exists.
+pub(crate) fn retry(run: &str) -> Hint {
+    about("`hence retry ", run, "` continues it")
+}
+
+/// The advice for a run that failed without a failed step.
+pub(crate) fn retry_nothing(run: &str) -> Hint {
+    Hint::made(format!(
+        "`hence why {}` shows what failed; `hence fork` with another skill or other values starts a run that can succeed",
+        word(run)
+    ))
 }
 
 /// The advice to fork from a step that the given policies allow.

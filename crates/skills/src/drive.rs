@@ -295,6 +295,7 @@ fn execute_step(
         run_id: request.run_id.clone(),
         path: "".into(),
         trace_id: request.trace_id.clone(),
+        idempotency_root: request.idempotency_root.clone(),
         made: Vec::new(),
     };
     let outcome = execute(step, memory, &mut context)?;

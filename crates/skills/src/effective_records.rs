@@ -53,7 +53,8 @@ pub fn effective_records(journal: &[u8]) -> Result<Vec<EffectiveRecord>, ReadErr
     Ok(path.to_vec().into_iter().cloned().collect())
 }
 
-pub(crate) fn kind_of(result: &StepResult) -> Option<RecordKind> {
+/// Returns the kind of a record, or `None` for a report at the end of a run.
+pub fn kind_of(result: &StepResult) -> Option<RecordKind> {
     match &**result.step() {
         OUTPUTS_STEP | VERDICTS_STEP => None,
         POLICIES_STEP => Some(RecordKind::Policies),

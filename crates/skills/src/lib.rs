@@ -23,6 +23,7 @@ mod pinned;
 mod program;
 mod reach;
 mod recorded_outcome;
+mod retry;
 mod stop;
 mod variables;
 
@@ -34,7 +35,7 @@ pub use calls::{
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
 pub use drive::{Driver, finish};
-pub use effective_records::{EffectiveRecord, RecordKind, effective_records};
+pub use effective_records::{EffectiveRecord, RecordKind, effective_records, kind_of};
 pub use fork::{Carried, ForkError, carry_over, shared_before, shared_records};
 pub use hence_engine::{Determinism, OUTPUTS_STEP};
 pub use host::{Effect, Host};
@@ -42,7 +43,8 @@ pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, LIMITS_KEY, NewSkillRun, Pinned};
 pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
-pub use reach::{may_act, reaches_out};
+pub use reach::{acting_gates, may_act, reaches_out};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
+pub use retry::{first_failed, retry_log};
 pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use hence_canon::{Digest, Object, Value};
 use hence_cognition::run::Intervention;
 
+/// The member of `settings.origin` that makes a run a retry.
+const IDEMPOTENCY_ROOT_KEY: &str = "idempotency_root";
+
 /// The links of a run. The problem names them, so the header binds them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Links {
@@ -53,6 +56,9 @@ pub struct Origin {
     pub from: Arc<str>,
     /// The values that were set before it.
     pub set: Vec<(Arc<str>, Value)>,
+    /// The run whose idempotency keys are used, if this is a retry: the first run of a line of retries. A fork has keys
+    /// of its own.
+    pub idempotency_root: Option<Arc<str>>,
 }
 
 impl Origin {
@@ -76,6 +82,7 @@ impl Origin {
         if !self.set.is_empty() {
             members.push(("set", self.set.iter().map(set).collect::<Vec<_>>().into()));
         }
+        members.extend(self.idempotency_root.clone().map(|root| (IDEMPOTENCY_ROOT_KEY, root.into())));
         members.into_iter().collect::<Object>().into()
     }
 
@@ -91,11 +98,21 @@ impl Origin {
             hash: text(value, "hash")?.parse().ok()?,
             from: text(value, "from")?,
             set,
+            idempotency_root: match value.get(IDEMPOTENCY_ROOT_KEY) {
+                None => None,
+                // A malformed value must not be read as a run with keys of its own.
+                Some(root) => Some(root.as_str()?.into()),
+            },
         })
     }
 }
 
 impl Links {
+    /// Returns the run whose idempotency keys a retry uses; `None` for a run with keys of its own.
+    pub fn idempotency_root(&self) -> Option<&Arc<str>> {
+        self.origin.as_ref().and_then(|origin| origin.idempotency_root.as_ref())
+    }
+
     /// Returns the nesting depth of the run: 0 for an outermost one.
     pub(crate) fn depth(&self) -> u32 {
         self.parent.as_ref().map_or(0, |parent| parent.depth)

@@ -183,6 +183,7 @@ impl Pinned {
                 ..RunOptions::default()
             },
             trace_id: Some(trace_id.clone()),
+            idempotency_root: self.links.idempotency_root().cloned(),
             run_id: Some(trace_id.clone()),
             parent_run_id: self.links.parent.as_ref().map(|parent| parent.run.clone()),
             intervention: self.links.origin.as_ref().and_then(Origin::intervention),

@@ -72,6 +72,11 @@ fn needs_person(id: &str, host: &dyn Host) -> bool {
     safety.confirmation == Confirmation::Needed || safety.before.iter().chain(&safety.after).any(by_gate)
 }
 
+/// Returns the gates around a capability that act.
+pub fn acting_gates(id: &str, host: &dyn Host) -> Vec<Arc<str>> {
+    gates_of(id, host).into_iter().filter(|gate| host.effect(gate) == Effect::Acts).collect()
+}
+
 /// Returns the gates around a capability.
 pub(crate) fn gates_of(id: &str, host: &dyn Host) -> Vec<Arc<str>> {
     let safety = host.capability(id).map(|spec| spec.safety.clone()).unwrap_or_default();

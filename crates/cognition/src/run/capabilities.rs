@@ -93,7 +93,8 @@ pub struct Call<'a> {
 /// The place of a call in a run. It depends on the skill and on replies, never on timing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallPlace {
-    /// The trace of the outermost run, which all runs of its tree share; empty when it has none.
+    /// The trace of the outermost run, which all runs of its tree share; empty when it has none. A retry has the trace
+    /// of the run it retries.
     pub trace: Arc<str>,
     /// The calls of the runs around this one, outermost first; empty in the outermost run.
     pub path: Arc<str>,

@@ -25,6 +25,9 @@ pub struct RunRequest {
     pub options: RunOptions,
     /// The trace it belongs to.
     pub trace_id: Option<Arc<str>>,
+    /// The run whose idempotency keys this run uses, where it is not the run of the trace: a retry repeats what was
+    /// wanted under the same keys.
+    pub idempotency_root: Option<Arc<str>>,
     /// The id of the run, to which nested runs are linked.
     pub run_id: Option<Arc<str>>,
     /// The run that nests it.
@@ -81,6 +84,7 @@ pub(super) fn run_in(
         run_id: request.run_id.clone(),
         path,
         trace_id: request.trace_id.clone(),
+        idempotency_root: request.idempotency_root.clone(),
         made: Vec::new(),
     };
     while let Some(step) = progress.start() {
@@ -112,6 +116,8 @@ pub struct Context<'a> {
     pub path: Arc<str>,
     /// The trace all runs of this tree share.
     pub trace_id: Option<Arc<str>>,
+    /// The run whose idempotency keys are used, where it is not the run of the trace.
+    pub idempotency_root: Option<Arc<str>>,
     /// The calls that are not pure, of every step of a nested run so far.
     pub made: Vec<MadeCall>,
 }

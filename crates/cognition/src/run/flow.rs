@@ -300,6 +300,7 @@ impl Caller<'_, '_> {
             frame: Frame::default(),
             options: self.context.options.clone(),
             trace_id: self.context.trace_id.clone(),
+            idempotency_root: self.context.idempotency_root.clone(),
             run_id: run_id.clone(),
             parent_run_id: self.context.run_id.clone(),
             intervention: None,

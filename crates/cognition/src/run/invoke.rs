@@ -105,7 +105,8 @@ pub(super) struct TaskResult {
 
 impl<'a, 'c> Caller<'a, 'c> {
     pub(super) fn new(step: &'a Step, context: &'a mut Context<'c>) -> Self {
-        let trace = context.trace_id.clone().unwrap_or_default();
+        let root = context.idempotency_root.as_ref().or(context.trace_id.as_ref());
+        let trace = root.cloned().unwrap_or_default();
         let place = CallPlace { trace, path: context.path.clone(), ..CallPlace::default() };
         Self { step, context, place, stats: CallStats::default(), questions: 0 }
     }
@@ -162,12 +163,21 @@ impl<'a, 'c> Caller<'a, 'c> {
         let (step, options) = (self.step, self.context.options);
         let (skill_id, lineage) = (self.context.skill_id.clone(), self.context.lineage.clone());
         let (run_id, trace_id) = (self.context.run_id.clone(), self.context.trace_id.clone());
+        let idempotency_root = self.context.idempotency_root.clone();
         let place = CallPlace { item, ..self.place.clone() };
         Box::new(move |capabilities| {
             let path = place.path.clone();
-            let made = Vec::new();
-            let mut context =
-                Context { capabilities, options, skill_id, lineage, run_id, path, trace_id, made };
+            let mut context = Context {
+                capabilities,
+                options,
+                skill_id,
+                lineage,
+                run_id,
+                path,
+                trace_id,
+                idempotency_root,
+                made: Vec::new(),
+            };
             let mut caller =
                 Caller { step, context: &mut context, place, stats: CallStats::default(), questions: 0 };
             let result = caller.invoke(uses, &input);

@@ -26,6 +26,9 @@ pub(crate) struct RollbackArgs {
     pub(crate) run: RunRef,
     /// The checkpoint's name; every run has `initial_state`
     pub(crate) name: String,
+    /// Let calls that act be made again without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) variables: VariablesArgs,
 }

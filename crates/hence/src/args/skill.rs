@@ -141,6 +141,22 @@ pub(crate) struct ForkArgs {
     /// The id of the new run [default: the run's id, `-fork-` and a digest of the changes]
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,
+    /// Make calls that act again without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence retry incident-triage-1")]
+pub(crate) struct RetryArgs {
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+    /// The id of the new run [default: the run's id, `-retry-` and a number]
+    #[arg(long, value_name = "ID")]
+    pub(crate) run_id: Option<String>,
+    /// Continue without asking where an earlier version recorded a failed step without its calls
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(ClapArgs)]

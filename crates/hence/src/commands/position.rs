@@ -2,6 +2,8 @@
 
 use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
+use hence_skills::{RecordKind, effective_records};
+use hence_state::StepResult;
 use hence_store::{Condition, FileStore, RunId, Store, StoreError};
 
 use super::show::find_record;
@@ -9,6 +11,7 @@ use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
+use crate::skills::{ActingCalls, Again};
 use crate::target::{Journal, find_run};
 
 /// A position that was named or returned to.
@@ -70,10 +73,39 @@ pub(crate) fn roll_back_run<P: Program>(
     journal: &Journal,
     args: &RollbackArgs,
     program: impl Fn() -> Result<P, CliError>,
+    acting: impl Fn(&StepResult) -> Vec<ActingCalls>,
 ) -> Result<Exit, CliError> {
     args.variables.refuse()?;
     let mark = Mark::Rollback { name: args.name.as_str().into() };
+    Again {
+        run: &journal.name,
+        what: "these calls act, and a run that is resumed after the rollback makes them again under the same \
+               idempotency keys",
+        calls: undone(context, journal, &mark, program()?)?.iter().flat_map(acting).collect(),
+        advice: hint::repeat_after_rollback(&journal.name),
+    }
+    .confirm(context, args.yes)?;
     mark_run(context, journal, program, &mark, ("rollback", &args.name))
+}
+
+/// Returns the results in effect that a rollback undoes. It is tried in memory.
+fn undone<P: Program>(
+    context: &Context,
+    journal: &Journal,
+    mark: &Mark,
+    program: P,
+) -> Result<Vec<StepResult>, CliError> {
+    let store = context.store()?;
+    let id = find_run(&store, &journal.name)?;
+    let mut trial = hence_engine::MemorySink::default();
+    append_mark(&store, &id, program, mark, &mut trial)?;
+    let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
+    let before = effective_records(kind::whole_records(&journal.bytes)).map_err(unread)?;
+    let whole = [kind::whole_records(&journal.bytes), &trial.journal].concat();
+    let after = effective_records(&whole).map_err(unread)?;
+    let is_undone = |index: RecordIndex| !after.iter().any(|one| one.index == index);
+    let before = before.into_iter().filter(|one| one.kind == RecordKind::Step && is_undone(one.index));
+    Ok(before.map(|one| one.result).collect())
 }
 
 impl VariablesArgs {

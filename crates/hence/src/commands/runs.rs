@@ -7,7 +7,7 @@ use hence_store::{Condition, FileStore, RunSummary, Store};
 
 use crate::args::RunsArgs;
 use crate::prelude::*;
-use crate::skills::WaitingRow;
+use crate::skills::{LinkedTo, WaitingRow};
 use crate::target;
 
 const UNFINISHED: &str = "unfinished";
@@ -54,6 +54,27 @@ struct RunRow {
     parent: Option<String>,
     /// The run it was forked from.
     origin: Option<String>,
+    /// The run it retries.
+    retries: Option<String>,
+    /// The run that retries it.
+    retry: Option<String>,
+}
+
+impl RunRow {
+    /// Returns the id with the runs it is linked to, except the one that nests it.
+    fn name(&self) -> String {
+        let mut links = Vec::new();
+        match (&self.parent, &self.origin, &self.retries) {
+            (_, _, Some(run)) => links.push(format!("retry of {}", escape(run))),
+            (None, Some(origin), None) => links.push(format!("fork of {}", escape(origin))),
+            _ => {}
+        }
+        links.extend(self.retry.iter().map(|run| format!("retried as {}", escape(run))));
+        match links.is_empty() {
+            true => escape(&self.run),
+            false => format!("{} ({})", escape(&self.run), links.join(", ")),
+        }
+    }
 }
 
 impl Text for RunsReport {
@@ -67,10 +88,7 @@ impl Text for RunsReport {
         let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED", "HEAD"].map(str::to_owned)];
         for run in &self.runs {
             rows.push([
-                match (&run.parent, &run.origin) {
-                    (None, Some(origin)) => format!("{} (fork of {})", escape(&run.run), escape(origin)),
-                    _ => escape(&run.run),
-                },
+                run.name(),
                 run.status.clone(),
                 run.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
                 run.created_at.clone().unwrap_or_default(),
@@ -123,10 +141,12 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
         waiting = WaitingRow::all(context, summary.run.as_str(), &history);
         status = if waiting.is_empty() { status } else { WAITING };
     }
-    let (parent, origin) = crate::skills::links(store, &summary.run);
+    let LinkedTo { parent, origin, retries } = crate::skills::links(store, &summary.run);
     RunRow {
         parent,
         origin,
+        retries,
+        retry: crate::skills::retry_of(store, &summary.run).map(|run| run.as_str().to_owned()),
         run: summary.run.as_str().to_owned(),
         status: status.to_owned(),
         waiting,

@@ -32,6 +32,10 @@ pub(crate) struct WhyReport {
     since: Option<String>,
     /// The process that holds the lease.
     held_by: Option<String>,
+    /// The run that retries it, where it failed.
+    retry: Option<String>,
+    /// The run it retries.
+    retries: Option<String>,
     /// The questions it waits for.
     waiting: Vec<WaitingRow>,
     /// The calls of a step that was executed and then blocked by policies. They are not made again.
@@ -51,6 +55,8 @@ impl Text for WhyReport {
             rows.push(("since", format!("{since} by its record{records}")));
         }
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
+        rows.extend(self.retries.iter().map(|run| ("retry of", escape(run))));
+        rows.extend(self.retry.iter().map(|run| ("retried", format!("as {}", escape(run)))));
         rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
         rows.extend(self.executed.iter().map(ExecutedCall::row));
         rows.extend(self.commands.iter().map(|command| ("next", escape(command))));
@@ -87,6 +93,8 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         records: summary.head().map(|head| head.records.get()),
         since: None,
         held_by,
+        retry: skills::retry_of(store, id).map(|retry| retry.as_str().to_owned()),
+        retries: skills::links(store, id).retries,
         waiting: Vec::new(),
         executed: Vec::new(),
         commands: Vec::new(),
@@ -198,8 +206,15 @@ impl Looked<'_> {
         };
         let why: Vec<String> =
             errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+        let is_retried = self.report.retry.is_some();
         let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), name])];
-        if self.report.kind == RunKind::Skill.as_str() && !name.starts_with('$') {
+        if !name.starts_with('$') && self.report.kind != RunKind::Variables.as_str() {
+            // The newest retry is the run that continues; it says itself how.
+            let retry = self.report.retry.as_deref().map(|retry| ["why", retry]);
+            let retry = retry.unwrap_or(["retry", self.id.as_str()]);
+            next.insert(0, hint::command(self.context, &retry));
+        }
+        if !is_retried && self.report.kind == RunKind::Skill.as_str() && !name.starts_with('$') {
             next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", name]));
         }
         self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest, Lenient, Object, Value};
 use hence_engine::without_defects;
 use hence_journal::Reader;
-use hence_skills::{Origin, RecordKind, effective_records};
-use hence_state::StepResult;
+use hence_skills::{EffectiveRecord, Origin, RecordKind, effective_records};
+use hence_state::{StepResult, StepStatus};
 use hence_store::RunId;
 
 use super::whole_records;
-use crate::args::skill::ForkArgs;
 use crate::commands::find_record;
 use crate::prelude::*;
 use crate::target::Journal;
@@ -20,6 +19,8 @@ pub(super) struct ForkPoint {
     /// The first step that the fork executes itself.
     pub(super) from: String,
     pub(super) shared: Vec<StepResult>,
+    /// The results in effect from that step on.
+    pub(super) after: Vec<StepResult>,
     /// The last shared record, and its hash.
     record: u64,
     hash: Digest,
@@ -32,14 +33,34 @@ impl ForkPoint {
         let whole = whole_records(&journal.bytes);
         let at = find_record(journal, from)?;
         let effective = effective_records(whole).map_err(unread)?;
-        let before: Vec<_> = effective.into_iter().take_while(|one| one.index < at).collect();
+        let (before, after): (Vec<_>, Vec<_>) = effective.into_iter().partition(|one| one.index < at);
         let (record, hash) = match before.last() {
             Some(last) => (last.index.get(), last.hash),
             None => (0, Reader::open(whole).map_err(unread)?.0.hash),
         };
-        let steps = before.into_iter().filter(|one| one.kind == RecordKind::Step);
-        let shared = steps.map(|one| one.result).collect();
-        Ok(Self { from: from.to_owned(), shared, record, hash })
+        let steps = |records: Vec<EffectiveRecord>| {
+            let steps = records.into_iter().filter(|one| one.kind == RecordKind::Step);
+            steps.map(|one| one.result).collect()
+        };
+        Ok(Self { from: from.to_owned(), shared: steps(before), after: steps(after), record, hash })
+    }
+
+    /// Returns the link of the new run to its origin. A retry uses the idempotency keys of `root`.
+    pub(super) fn link(
+        &self,
+        journal: &Journal,
+        from: &str,
+        set: Vec<(Arc<str>, Value)>,
+        root: Option<Arc<str>>,
+    ) -> Origin {
+        Origin {
+            run: journal.name.as_str().into(),
+            record: self.record,
+            hash: self.hash,
+            from: from.into(),
+            set,
+            idempotency_root: root,
+        }
     }
 }
 
@@ -56,25 +77,26 @@ pub(super) struct ForkedProblem {
     pub(super) document: Lenient,
 }
 
-/// Makes the problem of a fork: its origin's with another id, the values in `set`, and a link to the origin.
+/// Returns the record of the step that failed last, in effect.
+pub(super) fn failed_record(journal: &Journal) -> Option<EffectiveRecord> {
+    let effective = effective_records(whole_records(&journal.bytes)).ok()?;
+    let is_failed = |one: &EffectiveRecord| {
+        one.kind == RecordKind::Step && one.result.outcome().status() == StepStatus::Failed
+    };
+    effective.into_iter().next_back().filter(is_failed)
+}
+
+/// Makes the problem of a fork: its origin's with another id, the values that are set, and a link to the origin.
 pub(super) fn forked_problem(
     journal: &Journal,
-    args: &ForkArgs,
-    point: &ForkPoint,
-    set: &[(Arc<str>, Value)],
+    link: &Origin,
+    id: Option<&str>,
 ) -> Result<ForkedProblem, CliError> {
     let mut problem = journal.required_problem()?.value.clone();
-    for (place, value) in set {
+    for (place, value) in &link.set {
         problem = with_value(&problem, place, value)?;
     }
-    let link = Origin {
-        run: journal.name.as_str().into(),
-        record: point.record,
-        hash: point.hash,
-        from: args.from.as_str().into(),
-        set: set.to_vec(),
-    };
-    let id = args.run_id.clone().unwrap_or_else(|| {
+    let id = id.map(str::to_owned).unwrap_or_else(|| {
         let digest = Canonical::of(&link.value()).digest().to_string();
         format!("{}-fork-{}", journal.name, digest.chars().take(8).collect::<String>())
     });

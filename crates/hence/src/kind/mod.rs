@@ -13,7 +13,7 @@ use hence_projection::Program;
 use hence_store::FileStore;
 
 use crate::args::position::{CheckpointArgs, RollbackArgs};
-use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
@@ -64,6 +64,15 @@ pub(crate) trait OpenRun {
 
     /// Starts another run that shares the records before a step.
     fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError>;
+
+    /// Starts another run that continues this failed one under the same idempotency keys.
+    ///
+    /// # Errors
+    /// [`CliError`] when the run cannot be retried.
+    fn retry(&self, _: &Context, journal: &Journal, _: &RetryArgs) -> Result<Exit, CliError> {
+        let message = format!("run {}: it calls nothing, so there is nothing to retry", journal.name);
+        Err(CliError::new(Code::Retry, message).with_hint(hint::retry_nothing(&journal.name)))
+    }
 
     /// Reports which steps a value came from.
     fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError>;

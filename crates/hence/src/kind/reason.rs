@@ -11,8 +11,8 @@ use hence_engine::{
 };
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_skills::{LIMITS_KEY, is_same_result};
-use hence_state::{ProblemSpec, Profile, ProfileName};
+use hence_skills::{LIMITS_KEY, Links, is_same_result};
+use hence_state::{ProblemSpec, Profile, ProfileName, StepResult};
 use hence_store::AttachmentName;
 
 use super::driver::Calls;
@@ -21,11 +21,11 @@ use super::new_id::NewId;
 use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
-use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
 use crate::bound::{self, BoundCallees};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
-use crate::skills::FirstRecords;
+use crate::skills::{ActingCalls, FirstRecords};
 use crate::target::{Journal, find_run, problem_name};
 use crate::usage::{self, UsageReport};
 use crate::{commands, guard, input, skills};
@@ -284,7 +284,8 @@ impl OpenRun for ReasonRun {
     }
 
     fn roll_back(&self, context: &Context, journal: &Journal, args: &RollbackArgs) -> Result<Exit, CliError> {
-        commands::roll_back_run(context, journal, args, || Ok(self.planned(journal)?.program()?))
+        let planned = || Ok(self.planned(journal)?.program()?);
+        commands::roll_back_run(context, journal, args, planned, |result| self.acting(journal, result))
     }
 
     fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
@@ -292,10 +293,74 @@ impl OpenRun for ReasonRun {
             let message = "--with, --policy and --capabilities fork skills, and this run has none";
             return Err(CliError::new(Code::Fork, message).with_hint(hint::LEAVE_THEM_OUT));
         }
-        let origin = fork::ForkPoint::find(journal, &args.from)?;
+        let point = fork::ForkPoint::find(journal, &args.from)?;
+        skills::Again {
+            run: &journal.name,
+            what: "these calls act, and the fork makes them again under other idempotency keys",
+            calls: point.after.iter().flat_map(|result| self.acting(journal, result)).collect(),
+            advice: skills::fork_advice(&journal.name),
+        }
+        .confirm(context, args.yes)?;
         let set: Vec<(Arc<str>, Value)> =
             args.set.iter().map(|text| skills::setting(text)).collect::<Result<_, _>>()?;
-        let fork::ForkedProblem { id, document } = fork::forked_problem(journal, args, &origin, &set)?;
+        let link = point.link(journal, &args.from, set, None);
+        let problem = fork::forked_problem(journal, &link, args.run_id.as_deref())?;
+        let said = fork::shared_text(&problem.id, journal, &point);
+        self.create_shared(context, journal, &point, problem, Vec::new(), &said)
+    }
+
+    fn retry(&self, context: &Context, journal: &Journal, args: &RetryArgs) -> Result<Exit, CliError> {
+        let Some(failed) = fork::failed_record(journal) else {
+            let message = format!("run {}: no step failed, so there is nothing to retry", journal.name);
+            return Err(CliError::new(Code::Retry, message).with_hint(hint::retry_nothing(&journal.name)));
+        };
+        let point = fork::ForkPoint::find(journal, &failed.index.get().to_string())?;
+        let store = context.store()?;
+        let id = find_run(&store, &journal.name)?;
+        let links = Links::of_problem(&journal.required_problem()?.value);
+        let root = skills::root_of(&journal.name, links.as_ref());
+        let is_retry = links.is_some_and(|links| links.idempotency_root().is_some());
+        let new = skills::claim_retry(&store, &id, args.run_id.as_deref(), is_retry)?;
+        let link = point.link(journal, failed.result.step(), Vec::new(), Some(root));
+        let problem = fork::forked_problem(journal, &link, Some(new.as_str()))?;
+        let said = format!("run {new} retries {} at {}", journal.name, failed.result.step());
+        // What a person or a recovery gave up is undecided again: nobody knows whether it happened.
+        let lines = skills::undecided_again(&store, &id)?;
+        self.create_shared(context, journal, &point, problem, vec![(skills::calls_name(), lines)], &said)
+    }
+
+    fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
+        commands::blame_trace(context, journal, self.projection(), args)
+    }
+
+    fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
+        commands::impact_trace(context, journal, self.projection(), args)
+    }
+}
+
+impl ReasonRun {
+    /// Returns the call that acts which a recorded bound step made.
+    fn acting(&self, journal: &Journal, result: &StepResult) -> Vec<ActingCalls> {
+        let problem = journal.parsed_problem().ok().flatten();
+        let spec = problem.and_then(|problem| ProblemSpec::decode(&problem.value, &Profile::STRICT).ok());
+        let Some((spec, callees)) = spec.zip(self.callees.as_ref()) else { return Vec::new() };
+        let bindings = spec.settings().bindings.iter().filter(|binding| binding.step == *result.step());
+        let acting = bindings.filter(|binding| callees.acts(&binding.capability));
+        let call = |capability: Arc<str>| ActingCalls { step: result.step().clone(), capability, times: 1 };
+        acting.map(|binding| call(binding.capability.clone())).collect()
+    }
+
+    /// Creates a run that begins with shared results, and drives it.
+    fn create_shared(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        origin: &fork::ForkPoint,
+        problem: fork::ForkedProblem,
+        more: Vec<(AttachmentName, Vec<u8>)>,
+        said: &str,
+    ) -> Result<Exit, CliError> {
+        let fork::ForkedProblem { id, document } = problem;
         let request = Request::new(document.clone(), Profile::STRICT);
         let plan = self
             .engine
@@ -316,19 +381,11 @@ impl OpenRun for ReasonRun {
             let policies = hence_engine::first_installed(&journal.bytes, &blobs).map_err(refused)?;
             forked.install_policies(&policies.unwrap_or_default(), &mut first)?;
         }
-        share(&mut forked, &origin, journal, &mut first)?;
-        let said = fork::shared_text(&id, journal, &origin);
+        share(&mut forked, origin, journal, &mut first)?;
         let mut attachments = vec![(problem_name(), Canonical::of(&document.value).bytes().to_vec())];
         attachments.extend(journal.capabilities.clone().map(|bytes| (skills::capabilities_name(), bytes)));
-        driver.create_shared(&run, forked, first.memory, attachments, &said)
-    }
-
-    fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
-        commands::blame_trace(context, journal, self.projection(), args)
-    }
-
-    fn impact(&self, context: &Context, journal: &Journal, args: &ImpactArgs) -> Result<Exit, CliError> {
-        commands::impact_trace(context, journal, self.projection(), args)
+        attachments.extend(more);
+        driver.create_shared(&run, forked, first.memory, attachments, said)
     }
 }
 
@@ -411,6 +468,8 @@ impl Drivable for PlannedRun {
         let (store, id) = (calls.driver.store, calls.driver.id);
         let journal = hence_store::Store::journal_bytes(store, id).unwrap_or_default();
         if let Some(callees) = &self.callees {
+            let links = Links::of_problem(problem);
+            callees.set_root(links.as_ref().and_then(Links::idempotency_root).cloned());
             let past = callees.used(problem, &journal, &StoreBlobs(store));
             callees.start_log(calls.log.clone(), limits.clone(), past);
         }

@@ -16,7 +16,7 @@ use hence_skills::{
     Driver, LinkedRuns, Links, NewSkillRun, Pinned, SkillJournal, SkillProgram, SkillRun, SkillVariables,
     reaches_out,
 };
-use hence_state::{ProblemSpec, Profile, ProfileName, Timestamp};
+use hence_state::{ProblemSpec, Profile, ProfileName, StepResult, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
 
 use super::driver::Calls;
@@ -24,12 +24,12 @@ use super::new_id::NewId;
 use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
-use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::skills::{
-    self, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name, capabilities_attachment,
-    capabilities_name, library_pinned, prepare, secrets,
+    self, ActingCalls, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
+    capabilities_attachment, capabilities_name, library_pinned, prepare, secrets,
 };
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
 use crate::usage::{self, Callers, UsageReport};
@@ -244,11 +244,16 @@ impl OpenRun for StoredSkillRun {
     }
 
     fn roll_back(&self, context: &Context, journal: &Journal, args: &RollbackArgs) -> Result<Exit, CliError> {
-        commands::roll_back_run(context, journal, args, || Ok(self.program()?))
+        let acting = |result: &StepResult| ActingCalls::of_record(result, journal, &self.library);
+        commands::roll_back_run(context, journal, args, || Ok(self.program()?), acting)
     }
 
     fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
         skills::fork(context, journal, args)
+    }
+
+    fn retry(&self, context: &Context, journal: &Journal, args: &RetryArgs) -> Result<Exit, CliError> {
+        skills::retry(context, journal, args)
     }
 
     fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {

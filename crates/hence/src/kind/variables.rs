@@ -72,7 +72,9 @@ impl OpenRun for VariablesProblem {
             return Err(CliError::new(Code::Fork, message).with_hint(hint::LEAVE_THEM_OUT));
         }
         let point = fork::ForkPoint::find(journal, &args.from)?;
-        let fork::ForkedProblem { id, document } = fork::forked_problem(journal, args, &point, &[])?;
+        let link = point.link(journal, &args.from, Vec::new(), None);
+        let fork::ForkedProblem { id, document } =
+            fork::forked_problem(journal, &link, args.run_id.as_deref())?;
         let store = context.store()?;
         let request = Request::new(document.clone(), Profile::STRICT);
         let program = Variables::new(&request)

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::parse;
+use hence_cognition::failure::UNDECIDED;
+use hence_cognition::run::CallError;
 use hence_engine::RunKind;
 use hence_journal::{ActivePath, Control, Reader, Record};
-use hence_skills::{CallHistory, Entry};
+use hence_skills::{CallHistory, CallStatus, Entry};
+use hence_state::StepStatus;
 use hence_store::{AttachmentName, Durability, RunId, RunWriter, Store, StoreError};
 
 use crate::code::Code;
@@ -81,12 +84,38 @@ fn next_step_index(journal: &[u8]) -> u64 {
     let mut path = ActivePath::default();
     for chained in reader.map_while(Result::ok) {
         match chained.record {
+            // The record of a failed step has no reply, so the calls of the step are still what is known about them.
+            Record::Step(step) if step.result.outcome().status() == StepStatus::Failed => {
+                path.push(chained.index, step.step_index.get());
+            }
             Record::Step(step) => path.push(chained.index, step.step_index.get() + 1),
             Record::Control(Control::Rollback(control)) => path.rollback_to(chained.index, control.to),
             _ => {}
         }
     }
     path.last().copied().unwrap_or(0)
+}
+
+/// Returns the log lines that say of the calls of a failed bound step that they were begun. Replies and answers are left
+/// out: what was given up is undecided again.
+pub(crate) fn undecided_again(store: &dyn Store, id: &RunId) -> Result<Vec<u8>, CliError> {
+    let bytes = match store.attachment(id, &calls_name()) {
+        Ok(bytes) => bytes,
+        Err(StoreError::NoSuchAttachment { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let open = history(store, id)?.unwrap_or_default();
+    let is_open = |key: &str| matches!(open.status(key), Some(CallStatus::Replied(Err(CallError::Failed { class, .. }))) if **class == *UNDECIDED);
+    let mut lines = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let entry = Entry::read(line.strip_suffix(b"\n").unwrap_or(line));
+        if let Ok(Entry::Intent { call, .. } | Entry::Question { call, .. }) = entry
+            && is_open(&call.key)
+        {
+            lines.extend_from_slice(line);
+        }
+    }
+    Ok(lines)
 }
 
 /// Logs that a run is about to roll back, if it has a call log: replies to steps that are rolled back must not answer when

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_capabilities::Library;
+use hence_cognition::run::StepOutcome;
 use hence_engine::{Blobs, MemorySink, Sink, SinkError};
 use hence_journal::{Reader, Sealed};
 use hence_skills::{
@@ -11,8 +12,9 @@ use hence_skills::{
     effective_records, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile};
-use hence_store::{Durability, FileStore, RunId, Store as _};
+use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _};
 
+use super::again::{ActingCalls, Again, fork_advice};
 use super::{SKILL, SkillDocument, capabilities, given, secrets};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
@@ -39,17 +41,57 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
     let outcomes = before.program().outcomes();
     let shared = shared_before(&origin.prepared, outcomes, &run.prepared, &from)
         .map_err(|error| refused(&journal.name, error))?;
+    let again = Again {
+        run: &journal.name,
+        what: "these calls act, and the fork makes them again under other idempotency keys",
+        calls: repeated(outcomes.get(shared..).unwrap_or_default(), &run),
+        advice: fork_advice(&journal.name),
+    };
     let other = other_policies(args, &run)?;
     let sharing = Sharing::of(journal, shared, other)?;
-    let asked = asked(args, journal, &origin, &run, &sharing)?;
+    let (link, id) = link(args, journal, &run, &sharing)?;
+    let asked = new_run(journal, &origin, &run, &sharing, link, id)?;
+    let results = if shared == 1 { "result" } else { "results" };
+    let said =
+        format!("run {} shares {shared} {results} with {} and continues at {from}", asked.id, journal.name);
+    let confirm = || again.confirm(context, args.yes);
+    create_shared(context, journal, run, &sharing, Created { asked, more: Vec::new(), said }, confirm)
+}
+
+/// A run that is about to be created with shared records.
+pub(super) struct Created {
+    pub(super) asked: NewSkillRun,
+    /// Attachments besides the documents of the run.
+    pub(super) more: Vec<(AttachmentName, Vec<u8>)>,
+    /// What people are told.
+    pub(super) said: String,
+}
+
+/// Returns the calls that act which the steps of a fork made in its origin.
+fn repeated(outcomes: &[StepOutcome], run: &StoredSkillRun) -> Vec<ActingCalls> {
+    let is_in_fork = |outcome: &&StepOutcome| run.prepared.skill().step(&outcome.step_id).is_some();
+    let outcomes = outcomes.iter().filter(is_in_fork);
+    outcomes.flat_map(|outcome| ActingCalls::of_outcome(outcome, &run.library)).collect()
+}
+
+/// Creates a run that begins with shared records, and drives it. `confirm` is asked last, before anything is stored, and
+/// not for a run that exists.
+pub(super) fn create_shared(
+    context: &Context,
+    journal: &Journal,
+    run: StoredSkillRun,
+    sharing: &Sharing,
+    created: Created,
+    confirm: impl FnOnce() -> Result<(), CliError>,
+) -> Result<Exit, CliError> {
+    let Created { asked, more, said } = created;
     let value = asked.problem(run.prepared.skill(), &run.source);
     let problem = ProblemSpec::decode(&value, &Profile::STRICT)
-        .map_err(|findings| CliError::refused("the problem of the fork", &findings))?;
+        .map_err(|findings| CliError::refused("the problem of the new run", &findings))?;
     let run = StoredSkillRun { problem: Arc::new(problem), ..run };
     let id = RunId::new(&asked.id)
         .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
-    let outcomes = outcomes.get(..shared).unwrap_or_default();
-    secrets::require(&run.library, run.prepared.skill(), &asked.inputs, outcomes)?;
+    secrets::require(&run.library, run.prepared.skill(), &asked.inputs, &sharing.outcomes())?;
     let store = context.store()?;
     let driver = RunDriver { context, store: &store, id: &id, copy: None, options: DriveOptions::default() };
     let (mut first, blobs) =
@@ -58,9 +100,11 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
     let program = run.program()?;
     let forked = carry_over(program, &sharing.carried, open_gate, &mut first)
         .map_err(|error| refused(&journal.name, error))?;
-    let results = if shared == 1 { "result" } else { "results" };
-    let said = format!("run {id} shares {shared} {results} with {} and continues at {from}", journal.name);
-    driver.create_shared(&run, forked, first.memory, run.attachments(&value), &said)
+    if !store.journal_path(&id).exists() {
+        confirm()?;
+    }
+    let attachments = run.attachments(&value).into_iter().chain(more).collect();
+    driver.create_shared(&run, forked, first.memory, attachments, &said)
 }
 
 /// Replaces the capabilities of the run by those of the files, if any are named.
@@ -84,15 +128,13 @@ fn other_skill(file: &str, run: StoredSkillRun) -> Result<StoredSkillRun, CliErr
     Ok(StoredSkillRun { prepared, source, ..run })
 }
 
-fn asked(
+/// Returns the link of a fork to its origin, and the id of the fork.
+fn link(
     args: &ForkArgs,
     journal: &Journal,
-    origin: &StoredSkillRun,
     run: &StoredSkillRun,
     sharing: &Sharing,
-) -> Result<NewSkillRun, CliError> {
-    let pinned = Pinned::of(&origin.problem)
-        .ok_or_else(|| CliError::new(Code::Refused, format!("{} pins no skill", journal.name)))?;
+) -> Result<(Origin, String), CliError> {
     let set: Vec<(Arc<str>, Value)> =
         args.set.iter().map(|text| given::setting(text)).collect::<Result<_, _>>()?;
     let redactor = run.library.redactor();
@@ -103,9 +145,8 @@ fn asked(
         hash: sharing.hash,
         from: args.from.as_str().into(),
         set,
+        idempotency_root: None,
     };
-    let declared = run.library.declarations();
-    let capabilities = (!declared.is_empty()).then(|| declared.canonical().digest());
     let id = args.run_id.clone().unwrap_or_else(|| {
         let set: Object = link.set.iter().cloned().collect();
         let mut what = vec![
@@ -113,16 +154,36 @@ fn asked(
             ("from", link.from.clone().into()),
             ("set", set.into()),
             ("skill", run.source.digest().into()),
-            ("capabilities", capabilities.map(Value::from).into()),
+            ("capabilities", declared(run).map(Value::from).into()),
         ];
         what.extend(sharing.policies().map(|digest| ("policies", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest().to_string();
         format!("{}-fork-{}", journal.name, digest.chars().take(8).collect::<String>())
     });
+    Ok((link, id))
+}
+
+/// Returns the digest of the capabilities that a run declares, if it declares any.
+fn declared(run: &StoredSkillRun) -> Option<Digest> {
+    let declared = run.library.declarations();
+    (!declared.is_empty()).then(|| declared.canonical().digest())
+}
+
+/// Describes a run that shares the records of another one.
+pub(super) fn new_run(
+    journal: &Journal,
+    origin: &StoredSkillRun,
+    run: &StoredSkillRun,
+    sharing: &Sharing,
+    link: Origin,
+    id: String,
+) -> Result<NewSkillRun, CliError> {
+    let pinned = Pinned::of(&origin.problem)
+        .ok_or_else(|| CliError::new(Code::Refused, format!("{} pins no skill", journal.name)))?;
     Ok(NewSkillRun {
         id,
         created_at: origin.problem.created_at().clone(),
-        capabilities,
+        capabilities: declared(run),
         policies: sharing.policies(),
         inputs: pinned.inputs,
         frame: pinned.frame.as_object().cloned(),
@@ -142,17 +203,17 @@ fn other_policies(args: &ForkArgs, run: &StoredSkillRun) -> Result<Option<Value>
 }
 
 /// The records that a fork shares with its origin.
-struct Sharing {
+pub(super) struct Sharing {
     carried: Vec<Carried>,
     /// The last shared record of the origin, and its hash.
-    record: u64,
-    hash: Digest,
+    pub(super) record: u64,
+    pub(super) hash: Digest,
 }
 
 impl Sharing {
     /// Reads the shared records. With the same policies, blocked attempts and amendments are shared too; with other
     /// policies only the outcomes are, and they are judged again.
-    fn of(journal: &Journal, outcomes: usize, other: Option<Value>) -> Result<Self, CliError> {
+    pub(super) fn of(journal: &Journal, outcomes: usize, other: Option<Value>) -> Result<Self, CliError> {
         let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
         let whole = whole_records(&journal.bytes);
         let effective = effective_records(whole).map_err(unread)?;
@@ -171,6 +232,15 @@ impl Sharing {
         }
         .map_err(|error| refused(&journal.name, error))?;
         Ok(Self { carried, record, hash })
+    }
+
+    /// Returns the shared outcomes.
+    fn outcomes(&self) -> Vec<StepOutcome> {
+        let outcome = |one: &Carried| match one {
+            Carried::Outcome(outcome) => Some(outcome.clone()),
+            Carried::Policies(_) | Carried::Blocked(..) => None,
+        };
+        self.carried.iter().filter_map(outcome).collect()
     }
 
     /// Returns the digest of the policies the fork begins with.

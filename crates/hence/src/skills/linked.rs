@@ -3,8 +3,11 @@
 use hence_canon::Value;
 use hence_cognition::run::NESTED_RUNS_KEY;
 use hence_engine::{Blobs, attempt, was_started};
-use hence_journal::{Head, Reader, Record};
-use hence_skills::{LinkError, Links, Origin, Parent, Pinned, begins_with, compare_origin, recorded_outcome};
+use hence_journal::{Head, ReadError, Reader, Record, RecordCount, RecordIndex};
+use hence_skills::{
+    LinkError, Links, Origin, Parent, RecordKind, begins_with, compare_origin, effective_records, kind_of,
+    recorded_outcome,
+};
 use hence_store::{FileStore, RunId, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,11 +59,21 @@ pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> 
     if let Some(parent) = &links.parent {
         rows.push(row("parent", parent.run.to_string(), 1, here.parent(parent, blobs)));
     }
-    for (step, runs) in nested_of(&journal.bytes, blobs) {
-        let first = runs.first().map(|(run, _)| run.clone()).unwrap_or_default();
-        rows.push(row("nested", first, runs.len() as u64, here.nested(&step, &runs)));
+    for nested in nested_of(&journal.bytes, blobs) {
+        let first = nested.runs.first().map(|(run, _)| run.clone()).unwrap_or_default();
+        let found = here.nested(&nested, links.origin.as_ref(), blobs);
+        rows.push(row("nested", first, nested.runs.len() as u64, found));
     }
     rows
+}
+
+/// The runs that one record of a step nests.
+struct NestedRuns {
+    step: String,
+    /// The number of results in effect or rolled back that come before the record.
+    results_before: usize,
+    /// The runs, with the heads in the record.
+    runs: Vec<(String, String)>,
 }
 
 fn row(relation: &'static str, run: String, runs: u64, found: Found) -> LinkRow {
@@ -72,12 +85,14 @@ fn row(relation: &'static str, run: String, runs: u64, found: Found) -> LinkRow 
     LinkRow { relation, run, runs, verdict, detail }
 }
 
-/// Returns the runs that each step of a journal nests, with the heads in its record, as far as they can be read.
-fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<(String, Vec<(String, String)>)> {
+/// Returns the runs that each step of a journal nests, as far as they can be read.
+fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<NestedRuns> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return Vec::new() };
-    let mut nested = Vec::new();
+    let (mut nested, mut results) = (Vec::new(), 0);
     for chained in reader.map_while(Result::ok) {
         let Record::Step(record) = chained.record else { continue };
+        let results_before = results;
+        results += usize::from(kind_of(&record.result) == Some(RecordKind::Step));
         if !was_started(&record.result) {
             continue;
         }
@@ -85,7 +100,7 @@ fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<(String, Vec<(String, Str
         let Ok(outcome) = recorded_outcome(&attempt(&record.result), blobs) else { continue };
         let runs: Vec<_> = outcome.meta.get(NESTED_RUNS_KEY).into_iter().flat_map(named).collect();
         if !runs.is_empty() {
-            nested.push((outcome.step_id.to_string(), runs));
+            nested.push(NestedRuns { step: outcome.step_id.to_string(), results_before, runs });
         }
     }
     nested
@@ -130,9 +145,15 @@ impl Here<'_> {
         }
     }
 
-    fn nested(&self, step: &str, runs: &[(String, String)]) -> Found {
+    /// Compares the runs that a record nests with the heads it names. Each names the run that executed the step as its
+    /// parent: this one, or for a shared record the run it was shared with.
+    fn nested(&self, nested: &NestedRuns, origin: Option<&Origin>, blobs: &dyn Blobs) -> Found {
+        let executed_in = match self.executed_in(nested.results_before, origin) {
+            Ok(run) => run,
+            Err(found) => return found,
+        };
         let mut absent = None;
-        for (run, head) in runs {
+        for (run, head) in &nested.runs {
             let bytes = match self.fetch(run) {
                 Ok(bytes) => bytes,
                 Err(found) => {
@@ -144,13 +165,64 @@ impl Here<'_> {
                 return Found::Broken(format!("{run}: {reason}"));
             }
             let parent = self.store.and_then(|store| parent_of(store, run));
-            if parent.is_none_or(|parent| *parent.run != *self.journal.name) {
+            let is_parent = |parent: &Parent| {
+                *parent.run == *executed_in
+                    || self.is_reused(parent, &nested.step, (run, head), origin, blobs)
+            };
+            if !parent.as_ref().is_some_and(is_parent) {
                 return Found::Broken(format!("{run}: its problem names another parent"));
             }
         }
+        let shared = match executed_in == self.journal.name {
+            true => String::new(),
+            false => format!(", shared with {executed_in}"),
+        };
         absent.unwrap_or_else(|| {
-            Found::Holds(format!("as step {step} names them by head, each verified by itself"))
+            let step = &nested.step;
+            Found::Holds(format!("as step {step} names them by head{shared}, each verified by itself"))
         })
+    }
+
+    /// Returns the run that executed a result, given the number of results before it: this run, or the one that it, or
+    /// the run it shares the result with, was forked from.
+    fn executed_in(&self, results_before: usize, origin: Option<&Origin>) -> Result<String, Found> {
+        let (mut run, mut place, mut origin) = (self.journal.name.clone(), results_before, origin.cloned());
+        while let Some(link) = origin {
+            let bytes = match self.fetch(&link.run) {
+                Ok(bytes) => bytes,
+                Err(found) => return Err(found),
+            };
+            let broken = |error: LinkError| Found::Broken(format!("{}: {error}", link.run));
+            let shared = shared_results(&bytes, &link).map_err(broken)?;
+            let Some(record) = shared.get(place) else { break };
+            place = results_before_record(&bytes, *record).map_err(|error| broken(error.into()))?;
+            run = link.run.to_string();
+            origin = self.store.and_then(|store| links_of(store, &run)).and_then(|links| links.origin);
+        }
+        Ok(run)
+    }
+
+    /// Returns whether a retry records a nested run again that a step of its origin nested: the origin names it the same.
+    fn is_reused(
+        &self,
+        parent: &Parent,
+        step: &str,
+        child: (&str, &str),
+        origin: Option<&Origin>,
+        blobs: &dyn Blobs,
+    ) -> bool {
+        let mut origin = origin.cloned();
+        while let Some(link) = origin.filter(|link| link.idempotency_root.is_some()) {
+            if link.run == parent.run {
+                let Ok(bytes) = self.fetch(&link.run) else { return false };
+                let names = |nested: &NestedRuns| {
+                    nested.step == step && nested.runs.iter().any(|(run, head)| (&**run, &**head) == child)
+                };
+                return nested_of(&bytes, blobs).iter().any(names);
+            }
+            origin = self.store.and_then(|store| links_of(store, &link.run)).and_then(|links| links.origin);
+        }
+        false
     }
 
     fn parent(&self, parent: &Parent, blobs: &dyn Blobs) -> Found {
@@ -159,7 +231,7 @@ impl Here<'_> {
             Err(found) => return found,
         };
         let (mine, mut last) = (&self.journal.name, None);
-        for (step, runs) in nested_of(&bytes, blobs) {
+        for NestedRuns { step, runs, .. } in nested_of(&bytes, blobs) {
             for (_, head) in runs.iter().filter(|(run, _)| run == mine && *step == *parent.step) {
                 match begins_at(&self.journal.bytes, head) {
                     Ok(()) => return Found::Holds(format!("its step {step} names this run by its head")),
@@ -180,6 +252,33 @@ fn begins_at(journal: &[u8], head: &str) -> Result<(), String> {
 }
 
 fn parent_of(store: &FileStore, run: &str) -> Option<Parent> {
+    links_of(store, run)?.parent
+}
+
+fn links_of(store: &FileStore, run: &str) -> Option<Links> {
     let bytes = store.attachment(&RunId::new(run).ok()?, &crate::target::problem_name()).ok()?;
-    Pinned::of_value(&hence_canon::parse(&bytes).ok()?)?.links.parent
+    Links::of_problem(&hence_canon::parse(&bytes).ok()?)
+}
+
+/// Returns the records of the results that a link shares, in order.
+fn shared_results(origin: &[u8], link: &Origin) -> Result<Vec<RecordIndex>, LinkError> {
+    let records = RecordCount::new(link.record.saturating_add(1));
+    let named = begins_with(origin, Head { hash: link.hash, records })?;
+    let steps = effective_records(named)?.into_iter().filter(|one| one.kind == RecordKind::Step);
+    Ok(steps.map(|one| one.index).collect())
+}
+
+/// Returns the number of results that come before a record, in effect or rolled back.
+fn results_before_record(journal: &[u8], record: RecordIndex) -> Result<usize, ReadError> {
+    let mut results = 0;
+    for chained in Reader::open(whole_records(journal))?.1 {
+        let chained = chained?;
+        if chained.index >= record {
+            break;
+        }
+        let is_result =
+            matches!(&chained.record, Record::Step(step) if kind_of(&step.result) == Some(RecordKind::Step));
+        results += usize::from(is_result);
+    }
+    Ok(results)
 }

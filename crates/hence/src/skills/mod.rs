@@ -1,6 +1,7 @@
 //! The documents of skills: capabilities, nested skills, secrets, call logs, forks and answers.
 
 mod action_types;
+mod again;
 mod answer;
 mod calls;
 mod capabilities;
@@ -11,6 +12,7 @@ mod given;
 mod linked;
 mod nested;
 mod referenced_files;
+mod retry;
 pub(crate) mod secrets;
 mod waiting;
 
@@ -26,9 +28,10 @@ use crate::code::Code;
 use crate::error::CliError;
 use crate::target::Journal;
 
+pub(crate) use again::{ActingCalls, Again, fork_advice};
 pub(crate) use answer::{AnswerReport, answer};
 pub(crate) use calls::{
-    calls_name, has_covered_log, history, records_cover_calls, remove_covered_log, roll_back,
+    calls_name, has_covered_log, history, records_cover_calls, remove_covered_log, roll_back, undecided_again,
 };
 pub(crate) use capabilities::{
     CAPABILITIES, attachment as capabilities_attachment, capabilities_name, kinds, library_for,
@@ -41,6 +44,7 @@ pub(crate) use given::{frame, inputs, setting};
 pub(crate) use linked::{LinkRow, linked_runs};
 pub(crate) use nested::{NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
+pub(crate) use retry::{claim as claim_retry, newest_retry, retry, retry_of, root_of};
 pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
@@ -84,13 +88,27 @@ pub(crate) fn prepare(document: &Value, library: &Library) -> Option<Prepared> {
     Prepared::of(skill, library).ok()
 }
 
-/// Returns the run that nests a run and the run it was forked from, if there are any.
-pub(crate) fn links(store: &dyn Store, run: &RunId) -> (Option<String>, Option<String>) {
+/// The runs that a run's problem names.
+#[derive(Default)]
+pub(crate) struct LinkedTo {
+    /// The run that nests it.
+    pub(crate) parent: Option<String>,
+    /// The run it was forked from.
+    pub(crate) origin: Option<String>,
+    /// The run it retries.
+    pub(crate) retries: Option<String>,
+}
+
+/// Returns the runs that a run's problem names, as far as the problem can be read.
+pub(crate) fn links(store: &dyn Store, run: &RunId) -> LinkedTo {
     let problem = store.attachment(run, &crate::target::problem_name()).ok();
     let problem = problem.and_then(|bytes| parse(&bytes).ok());
-    let Some(links) = problem.as_ref().and_then(Links::of_problem) else {
-        return (None, None);
-    };
-    let parent = links.parent.map(|parent| parent.run.to_string());
-    (parent, links.origin.map(|origin| origin.run.to_string()))
+    let Some(links) = problem.as_ref().and_then(Links::of_problem) else { return LinkedTo::default() };
+    let is_retry = links.idempotency_root().is_some();
+    let origin = links.origin.map(|origin| origin.run.to_string());
+    LinkedTo {
+        parent: links.parent.map(|parent| parent.run.to_string()),
+        retries: origin.clone().filter(|_| is_retry),
+        origin: origin.filter(|_| !is_retry),
+    }
 }

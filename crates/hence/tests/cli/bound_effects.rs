@@ -128,6 +128,30 @@ fn an_undecided_call_follows_its_recovery_rule() {
 }
 
 #[test]
+fn a_retry_asks_about_a_call_that_was_given_up_and_keeps_its_key() {
+    let world = crashed("ask");
+    assert_eq!(world.ask(&["resume", "r"]).code, 3);
+    assert_eq!(world.ask(&["answer", "r", "AcquireEvidence", "--fail", "--resume"]).code, 1);
+    let before = effects(&world);
+    let key = before.keys().next().unwrap();
+    let errors = json_of(&world, &["show", "r", "AcquireEvidence"]).to_string();
+    assert!(errors.contains(&format!("idempotency key {key}")), "the record names the call: {errors}");
+    assert_eq!(world.ask(&["retry", "r"]).code, 3, "nobody knows whether it happened");
+    assert_eq!(effects(&world), before);
+    // The run ends at its limit of iterations.
+    assert_eq!(world.ask(&["answer", "r-retry-1", "AcquireEvidence", "--retry", "--resume"]).code, 1);
+    assert_eq!(effects(&world)[key], 2, "made again with the same key");
+    for run in ["r", "r-retry-1"] {
+        assert_eq!(
+            world.ask(&["verify", run, "--level", "replay"]).code,
+            0,
+            "{}",
+            world.cli(&["verify", run])
+        );
+    }
+}
+
+#[test]
 fn a_failed_call_that_may_have_acted_is_not_retried_silently() {
     for file in ["broken", "odd"] {
         let world = world("ask");
@@ -238,7 +262,9 @@ fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     assert_eq!(effects(&world).values().sum::<usize>(), 3, "nothing is called twice for a change of rules");
     assert_eq!(world.ask(&["verify", "r", "--level", "replay"]).code, 0);
     assert_eq!(world.ask(&["checkpoint", "r", "split", "--at", "Decompose"]).code, 0);
-    assert_eq!(world.ask(&["rollback", "r", "split"]).code, 0);
+    let refused = world.refused(&["rollback", "r", "split"]);
+    assert!(refused.contains("step AcquireEvidence called"), "{refused}");
+    assert_eq!(world.ask(&["rollback", "r", "split", "--yes"]).code, 0);
     let again = world.cli(&["resume", "r"]);
     assert!(again.contains("step AcquireEvidence was executed, then blocked by policies"), "{again}");
     assert_eq!(world.ask(&["verify", "r", "--level", "spec"]).code, 0);

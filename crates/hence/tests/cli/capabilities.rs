@@ -82,7 +82,7 @@ fn a_run_resumes_with_the_capabilities_it_was_started_with() {
     // A fork may use other capabilities, and is another run.
     let kept = COUNTING.replace("hello", "goodbye");
     world.write("new.yaml", kept);
-    let fork = ["fork", "old", "--from", "call", "--capabilities", "new.yaml", "--json"];
+    let fork = ["fork", "old", "--from", "call", "--capabilities", "new.yaml", "--yes", "--json"];
     assert_eq!(world.ask(&fork).json()["outputs"]["said"], "goodbye", "{}", world.cli(&fork));
     assert!(world.journal("old") == whole);
     // The same words in another place are the same.

@@ -89,7 +89,7 @@ fn calls(world: &World) -> Vec<String> {
 fn a_skill_under_policies_rolls_back_and_is_checked_again_from_there() {
     let world = passing();
     done(&world, &["checkpoint", "r", "built", "--at", "build"]);
-    done(&world, &["rollback", "r", "built"]);
+    done(&world, &["rollback", "r", "built", "--yes"]);
     holds(&world, "r");
     done(&world, &["resume", "r"]);
     assert_eq!(
@@ -120,7 +120,7 @@ fn a_skill_under_policies_rolls_back_and_is_checked_again_from_there() {
 #[test]
 fn a_run_that_rolls_back_to_its_start_installs_its_policies_again() {
     let world = passing();
-    done(&world, &["rollback", "r", "initial_state"]);
+    done(&world, &["rollback", "r", "initial_state", "--yes"]);
     assert_eq!(json(&world, &["why", "r"])["standing"], "stopped");
     done(&world, &["resume", "r"]);
     let log = log(&world, "r");
@@ -136,7 +136,7 @@ fn a_rollback_past_a_block_undoes_the_amended_policies() {
     holds(&world, "r");
     done(&world, &["resume", "r", "--policy", "lenient.json"]);
     holds(&world, "r");
-    done(&world, &["rollback", "r", "built"]);
+    done(&world, &["rollback", "r", "built", "--yes"]);
     // In force is again what was in force when the position was passed, and tests that failed stay tests that failed.
     let before = calls(&world);
     let again = world.cli(&["resume", "r"]);
@@ -154,7 +154,7 @@ fn a_rollback_past_a_block_undoes_the_amended_policies() {
 fn a_blocked_run_rolls_back_and_its_old_result_is_not_checked_again() {
     let world = world();
     assert_eq!(world.ask(&RUN).code, 1);
-    done(&world, &["rollback", "r", "initial_state"]);
+    done(&world, &["rollback", "r", "initial_state", "--yes"]);
     holds(&world, "r");
     world.write("ok", "");
     done(&world, &["resume", "r"]);
@@ -174,7 +174,7 @@ fn a_problem_under_policies_rolls_back_to_a_checkpoint() {
     done(&world, &["run", "problem.json", "--policy", "rules.yaml"]);
     done(&world, &["checkpoint", "p1", "computed", "--at", "Compute"]);
     for name in ["computed", "initial_state", "computed"] {
-        done(&world, &["rollback", "p1", name]);
+        done(&world, &["rollback", "p1", name, "--yes"]);
         done(&world, &["verify", "p1", "--level", "spec"]);
         done(&world, &["resume", "p1"]);
         holds(&world, "p1");
@@ -184,7 +184,7 @@ fn a_problem_under_policies_rolls_back_to_a_checkpoint() {
 #[test]
 fn a_fork_of_a_run_under_policies_is_checked_against_them() {
     let world = passing();
-    let fork = ["fork", "r", "--from", "commit", "--set", "vars.built=other", "--run-id", "f"];
+    let fork = ["fork", "r", "--from", "commit", "--set", "vars.built=other", "--run-id", "f", "--yes"];
     done(&world, &fork);
     assert_eq!(log(&world, "f"), log(&world, "r"));
     assert_eq!(calls(&world).last().unwrap(), r#"{"message":"other"}"#);
@@ -197,7 +197,7 @@ fn a_fork_of_a_run_under_policies_is_checked_against_them() {
     let remarks =
         |run: &str| String::from_utf8(world.journal(run)).unwrap().matches(r#""policy":[{"#).count();
     assert_eq!((remarks("r"), remarks("f")), (1, 1));
-    done(&world, &["fork", "r", "--from", "build", "--run-id", "whole"]);
+    done(&world, &["fork", "r", "--from", "build", "--run-id", "whole", "--yes"]);
     holds(&world, "whole");
 }
 
@@ -206,11 +206,11 @@ fn a_fork_shares_blocked_attempts_and_amendments() {
     let world = world();
     assert_eq!(world.ask(&RUN).code, 1);
     done(&world, &["resume", "r", "--policy", "lenient.json"]);
-    done(&world, &["fork", "r", "--from", "commit", "--run-id", "f"]);
+    done(&world, &["fork", "r", "--from", "commit", "--run-id", "f", "--yes"]);
     assert_eq!(log(&world, "f"), log(&world, "r"));
     holds(&world, "f");
     // From the blocked step on, the amendment that let it through is not shared.
-    let blocked = world.cli(&["fork", "r", "--from", "tests", "--run-id", "g"]);
+    let blocked = world.cli(&["fork", "r", "--from", "tests", "--run-id", "g", "--yes"]);
     assert!(blocked.contains("step tests was executed, then blocked by policies"), "{blocked}");
     holds(&world, "g");
     done(&world, &["resume", "g", "--policy", "lenient.json"]);
@@ -220,11 +220,11 @@ fn a_fork_shares_blocked_attempts_and_amendments() {
 #[test]
 fn a_fork_uses_other_policies_if_they_allow_the_shared_steps() {
     let world = passing();
-    done(&world, &["fork", "r", "--from", "commit", "--policy", "lenient.json", "--run-id", "f"]);
+    done(&world, &["fork", "r", "--from", "commit", "--policy", "lenient.json", "--run-id", "f", "--yes"]);
     holds(&world, "f");
     assert!(String::from_utf8(world.journal("f")).unwrap().contains("count(GitCommit) <= 9"));
     world.write("none.json", r#"{"id": "none", "severity": "error", "formula": "G(!RunTests)"}"#);
-    assert_snapshot!(world.refused(&["fork", "r", "--from", "commit", "--policy", "none.json"]), @r"
+    assert_snapshot!(world.refused(&["fork", "r", "--from", "commit", "--policy", "none.json", "--yes"]), @r"
     --- stderr
     error[E0311]: run r: step `tests` is to be shared, and the policies block it: policy none: action 3 (RunTests): `¬RunTests` does not hold
     hint: fork from `tests` or an earlier step, or leave --policy out; `hence explain E0311` says more
@@ -234,7 +234,10 @@ fn a_fork_uses_other_policies_if_they_allow_the_shared_steps() {
     // A run without policies can be forked into one with.
     world.write("plain.yaml", SKILL.replace("policies: release.toml\n", ""));
     done(&world, &["run", "plain.yaml", "--run-id", "plain"]);
-    done(&world, &["fork", "plain", "--from", "commit", "--policy", "release.toml", "--run-id", "judged"]);
+    done(
+        &world,
+        &["fork", "plain", "--from", "commit", "--policy", "release.toml", "--run-id", "judged", "--yes"],
+    );
     holds(&world, "judged");
     assert!(log(&world, "judged").contains(&"$verdicts success".to_owned()));
 }

@@ -58,6 +58,7 @@ fn help_lists_commands_examples_and_exit_codes() {
       why          Show what a run waits for or where it stopped, since when, and how to continue it
       answer       Answer a question a run waits for
       fork         Start a run that shares the steps of another run before a given step
+      retry        Continue a failed run without repeating what succeeded
       checkpoint   Name a position of a run
       rollback     Return a run to a checkpoint; `hence resume` continues from there
       export       Write a run as a portable bundle
@@ -176,6 +177,8 @@ fn every_code_has_a_title_and_a_page() {
     E0309  the run was stopped before its end
     E0310  a nested skill is refused or cannot be found
     E0311  the run cannot be forked there
+    E0312  calls that act would be made again
+    E0313  the run cannot be retried
     E0320  a capabilities file is refused
     E0321  the capabilities are not those the run pins
     E0322  a secret is missing

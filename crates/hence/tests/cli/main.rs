@@ -44,6 +44,7 @@ mod policies_hold_back;
 mod policy;
 mod positions;
 mod recorded_effects;
+mod retry;
 mod review;
 mod run;
 mod same_bytes;

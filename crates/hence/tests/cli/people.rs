@@ -231,6 +231,6 @@ fn why_explains_every_kind_and_status_of_run() {
     world.write("skill.yaml", "id: x\nversion: 1.0.0\nname: X\ndescription: Divides\ninputs: {}\noutputs: {}\nsteps:\n  - id: divide\n    uses: number.calculate\n    input: {left: 1, operator: divide, right: 0}\n");
     assert_eq!(world.ask(&["run", "skill.yaml", "--run-id", "x"]).code, 1);
     assert_eq!(standing("x"), is("skill", "failed"));
-    assert_eq!(json(&world, &["why", "x"])["commands"][1], "hence fork x --from divide");
+    assert_eq!(json(&world, &["why", "x"])["commands"][2], "hence fork x --from divide");
     assert!(world.refused(&["why", "nobody"]).contains("E0202"));
 }

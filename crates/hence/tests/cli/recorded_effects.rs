@@ -10,6 +10,14 @@ capabilities:
     description: Writes down what it was asked for, and fails for bad until it is fixed
     provider: {kind: command, command: [/bin/sh, -c, 'in=$(cat); echo "$HENCE_IDEMPOTENCY_KEY $in" >> sent.log; case "$in" in *bad*) [ -e fixed ] || exit 3;; esac; printf "{\"ok\": true}"']}
     output: {type: object, required: [ok], properties: {ok: {type: boolean}}}
+  careful:
+    description: Writes down what it was asked for, once a person agrees
+    provider: {kind: command, command: [/bin/sh, -c, 'cat >> sent.log; printf "{\"ok\": true}"']}
+    confirmation: required
+  hang:
+    description: Writes down what it was asked for, and does not end
+    provider: {kind: command, command: [/bin/sh, -c, 'cat >> sent.log; exec sleep 30']}
+    output: {type: object, required: [ok], properties: {ok: {type: boolean}}}
   look:
     description: Reads something, and fails for bad until it is fixed
     provider: {kind: command, command: [/bin/sh, -c, 'in=$(cat); echo "$in" >> looked.log; case "$in" in *bad*) while [ ! -e others ]; do sleep 0.05; done; [ -e fixed ] || exit 3;; *) : > others;; esac; printf "{\"ok\": true}"']}
@@ -17,7 +25,7 @@ capabilities:
     effects: reads
 "#;
 
-fn world(skill: &str, steps: &str) -> World {
+pub(crate) fn world(skill: &str, steps: &str) -> World {
     let world = World::new();
     let head = format!(
         "id: {skill}\nversion: 1.0.0\nname: N\ndescription: D\ninputs: {{}}\noutputs: {{}}\nsteps:\n"
@@ -26,21 +34,22 @@ fn world(skill: &str, steps: &str) -> World {
     world
 }
 
-const RUN: [&str; 6] = ["run", "skill.yaml", "--capabilities", "capabilities.yaml", "--run-id", "r"];
+pub(crate) const RUN: [&str; 6] =
+    ["run", "skill.yaml", "--capabilities", "capabilities.yaml", "--run-id", "r"];
 
-fn json(world: &World, arguments: &[&str]) -> Value {
+pub(crate) fn json(world: &World, arguments: &[&str]) -> Value {
     let answer = world.ask(&[arguments, &["--json"]].concat());
     serde_json::from_slice(&answer.stdout).unwrap_or_else(|_| panic!("{}", answer.stderr))
 }
 
 /// Returns the lines that a command wrote: the key and the input of each call.
-fn lines(world: &World, file: &str) -> Vec<String> {
+pub(crate) fn lines(world: &World, file: &str) -> Vec<String> {
     let text = std::fs::read_to_string(world.path(file)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Returns the calls that the record of a step lists.
-fn listed(world: &World, run: &str, step: &str) -> Vec<Value> {
+pub(crate) fn listed(world: &World, run: &str, step: &str) -> Vec<Value> {
     let shown = json(world, &["show", run, step]);
     shown["record"]["result"]["outcome"]["calls"].as_array().cloned().unwrap_or_default()
 }
@@ -51,7 +60,7 @@ fn residuals(world: &World, run: &str) -> String {
     trace["residuals"].to_string()
 }
 
-fn holds(world: &World, run: &str) {
+pub(crate) fn holds(world: &World, run: &str) {
     assert_eq!(world.ask(&["verify", run]).code, 0, "{}", world.cli(&["verify", run]));
     assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
 }

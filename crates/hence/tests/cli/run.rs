@@ -71,7 +71,9 @@ fn json_contains_the_same_report() {
           "bytes": 9571,
           "waiting": [],
           "parent": null,
-          "origin": null
+          "origin": null,
+          "retries": null,
+          "retry": null
         }
       ]
     }

@@ -121,6 +121,7 @@ fn every_command_matches_its_schema() {
         ("blame", &["blame", "three", "outputs.text"]),
         ("impact", &["impact", "three", "join"]),
         ("fork", &["fork", "three", "--from", "join"]),
+        ("retry", &["retry", "three"]),
         ("run-skill", &["run", "ask.yaml", "--run-id", "four"]),
         ("runs", &["runs", "--waiting"]),
         ("why", &["why", "four"]),

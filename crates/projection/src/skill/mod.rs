@@ -355,13 +355,18 @@ impl RunView for SkillView<'_> {
             run: origin.run.clone(),
             relation: RunRelation::ForkedFrom,
             root: None,
-            note: Some(
-                format!(
+            note: Some(match &origin.idempotency_root {
+                None => format!(
                     "shares the records up to {} ({}), runs {} anew",
                     origin.record, origin.hash, origin.from
                 )
                 .into(),
-            ),
+                Some(root) => format!(
+                    "retries it from step {} on: shares the records up to {} ({}), uses the idempotency keys of {root}",
+                    origin.from, origin.record, origin.hash
+                )
+                .into(),
+            }),
         });
         let nested = links.parent.as_ref().map(|parent| RunLink {
             run: parent.run.clone(),

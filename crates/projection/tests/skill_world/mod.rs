@@ -155,7 +155,14 @@ impl Case {
         };
         let shared = shared_before(&self.prepared, &outcomes, &self.prepared, &from.into()).unwrap();
         let hash = hence_canon::Digest::of(b"the last record that is shared");
-        let origin = Origin { run: "r".into(), record: shared as u64, hash, from: from.into(), set };
+        let origin = Origin {
+            run: "r".into(),
+            record: shared as u64,
+            hash,
+            from: from.into(),
+            set,
+            idempotency_root: None,
+        };
         let links = Links { origin: Some(origin), ..Links::default() };
         let new = self.new_run("r-fork", links);
         let problem = new.problem(self.prepared.skill(), &self.source);

@@ -131,6 +131,11 @@ impl CallName {
         Self { step: top_step(&key), key, capability: call.capability.clone() }
     }
 
+    /// Names the call with a key.
+    pub fn from_key(key: Arc<str>, capability: Arc<str>) -> Self {
+        Self { step: top_step(&key), key, capability }
+    }
+
     fn members(&self) -> Vec<(&'static str, Value)> {
         vec![
             ("key", self.key.clone().into()),

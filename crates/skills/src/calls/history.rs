@@ -191,6 +191,18 @@ impl CallHistory {
         self.calls.retain(|_, call| is_open(&call.name));
     }
 
+    /// Returns the lines that say of an undecided call that it was begun.
+    pub(crate) fn begun(&self, key: &str) -> Vec<Entry> {
+        let Some(LoggedCall { name, intent, status }) = self.calls.get(key) else { return Vec::new() };
+        let call = || name.clone();
+        let intent = intent.clone().map(|intent| Entry::Intent { call: call(), intent });
+        let question = match status {
+            CallStatus::Asked(question) => Some(Entry::Question { call: call(), question: question.clone() }),
+            _ => None,
+        };
+        intent.into_iter().chain(question).collect()
+    }
+
     pub(crate) fn outcomes(&self) -> &BTreeMap<Arc<str>, StepOutcome> {
         &self.outcomes
     }

@@ -89,6 +89,7 @@ fn context<'a>(world: &'a mut World, options: &'a RunOptions) -> Context<'a> {
         run_id: None,
         path: "".into(),
         trace_id: None,
+        idempotency_root: None,
         made: Vec::new(),
     }
 }

@@ -1,0 +1,108 @@
+//! Calls that act and would be made again: a fork or a rollback lists them and asks before it repeats an effect.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, IsTerminal as _};
+use std::sync::Arc;
+
+use hence_cognition::run::StepOutcome;
+use hence_cognition::skill::{Skill, Uses};
+use hence_engine::attempt;
+use hence_skills::{Effect, Host, acting_gates, may_act, recorded_outcome};
+use hence_state::StepResult;
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::hint::{self, Hint};
+use crate::target::Journal;
+
+/// The calls of one capability that a step made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ActingCalls {
+    pub(crate) step: Arc<str>,
+    /// The capability, or `skill:ID` for a nested skill with steps that act.
+    pub(crate) capability: Arc<str>,
+    pub(crate) times: u64,
+}
+
+impl ActingCalls {
+    /// Returns the calls that act which a step of a skill made.
+    pub(crate) fn of_outcome(outcome: &StepOutcome, host: &dyn Host) -> Vec<Self> {
+        let mut counts: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+        for (id, times) in &outcome.called {
+            let acts = match Uses::parse(id) {
+                Uses::Skill(skill) => host.skill(&skill).is_some_and(|skill| skill_acts(&skill, host)),
+                Uses::Capability(id) => host.effect(&id) == Effect::Acts,
+            };
+            if acts {
+                *counts.entry(id.clone()).or_default() += times;
+            }
+            acting_gates(id, host).into_iter().for_each(|gate| *counts.entry(gate).or_default() += times);
+        }
+        let step = &outcome.step_id;
+        let calls = counts.into_iter();
+        calls.map(|(capability, times)| Self { step: step.clone(), capability, times }).collect()
+    }
+
+    /// Returns the calls that act which a recorded step of a skill made. A record that cannot be read made none that are
+    /// known; reading it where it is needed reports why.
+    pub(crate) fn of_record(result: &StepResult, journal: &Journal, host: &dyn Host) -> Vec<Self> {
+        let outcome = crate::kind::with_blobs(journal, |blobs| recorded_outcome(&attempt(result), blobs));
+        outcome.map(|outcome| Self::of_outcome(&outcome, host)).unwrap_or_default()
+    }
+
+    fn text(&self) -> String {
+        let times = if self.times == 1 { "once".to_owned() } else { format!("{} times", self.times) };
+        format!("step {} called {} {times}", self.step, self.capability)
+    }
+}
+
+fn skill_acts(skill: &Skill, host: &dyn Host) -> bool {
+    skill.steps.iter().any(|step| may_act(step, host))
+}
+
+/// The question whether calls may be made again.
+pub(crate) struct Again<'a> {
+    pub(crate) run: &'a str,
+    /// The command and the keys of the calls, such as "the fork makes again under other idempotency keys".
+    pub(crate) what: &'a str,
+    pub(crate) calls: Vec<ActingCalls>,
+    /// The advice where nobody can be asked.
+    pub(crate) advice: Hint,
+}
+
+impl Again<'_> {
+    /// Lists the calls and asks a person, unless `--yes` was given or there are none.
+    ///
+    /// # Errors
+    /// [`CliError`] when the answer is no, or nobody can be asked.
+    pub(crate) fn confirm(self, context: &Context, yes: bool) -> Result<(), CliError> {
+        if self.calls.is_empty() {
+            return Ok(());
+        }
+        let message = format!("run {}: {}", self.run, self.what);
+        let can_ask = !context.is_json() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if yes || can_ask {
+            context.say(&message);
+            self.calls.iter().for_each(|call| context.say(format_args!("  {}", call.text())));
+        }
+        if yes || (can_ask && is_confirmed(context)) {
+            return Ok(());
+        }
+        let calls = self.calls.iter().map(ActingCalls::text);
+        Err(CliError::new(Code::CallsAgain, message).with_findings(calls).with_hint(self.advice))
+    }
+}
+
+/// Asks at the terminal. Anything but yes is a no.
+fn is_confirmed(context: &Context) -> bool {
+    context.say("make them again? type yes to continue");
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.is_ok() && matches!(line.trim(), "y" | "yes")
+}
+
+/// Returns the advice for a fork that would repeat calls.
+pub(crate) fn fork_advice(run: &str) -> Hint {
+    hint::repeat_calls(run)
+}

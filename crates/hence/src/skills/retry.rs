@@ -1,0 +1,169 @@
+//! `hence retry`: continues a failed run of a skill under the same idempotency keys.
+
+use std::sync::Arc;
+
+use hence_canon::{Object, Value, parse};
+use hence_skills::{CallHistory, Entry, Links, Origin, Pinned, first_failed, retry_log};
+use hence_store::{AttachmentName, Durability, FileStore, RunId, Store};
+
+use super::again::{ActingCalls, Again};
+use super::fork::{Created, Sharing, create_shared, new_run};
+use super::{calls, calls_name};
+use crate::args::skill::RetryArgs;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::hint;
+use crate::kind::{DriveOptions, OpenRun as _, StoredSkillRun};
+use crate::target::Journal;
+
+/// The attachment that names the retry of a failed run.
+const RETRY: &str = "retry.json";
+
+fn retry_name() -> AttachmentName {
+    AttachmentName::new(RETRY).expect("the name is plain")
+}
+
+/// Returns the run that retries a run, if there is one. It may not have been created: a process died before.
+pub(crate) fn retry_of(store: &dyn Store, run: &RunId) -> Option<RunId> {
+    let named = parse(&store.attachment(run, &retry_name()).ok()?).ok()?;
+    RunId::new(named.get("run")?.as_str()?).ok()
+}
+
+/// Returns the newest run in the line of retries of a run: the run itself, where there is none.
+pub(crate) fn newest_retry(store: &FileStore, run: &RunId) -> RunId {
+    let mut newest = run.clone();
+    let mut seen = std::collections::BTreeSet::new();
+    while seen.insert(newest.clone())
+        && let Some(next) = retry_of(store, &newest).filter(|next| store.journal_path(next).exists())
+    {
+        newest = next;
+    }
+    newest
+}
+
+/// Claims the id of the retry of a run. Of two processes the second finds the claim of the first, so a run has one retry.
+///
+/// # Errors
+/// [`CliError`] when another process has the run, or the claim cannot be stored.
+pub(crate) fn claim(
+    store: &FileStore,
+    run: &RunId,
+    wanted: Option<&str>,
+    is_retry: bool,
+) -> Result<RunId, CliError> {
+    let mut opened = store.open(run)?;
+    if let Some(claimed) = retry_of(store, run) {
+        return match wanted.filter(|wanted| *wanted != claimed.as_str()) {
+            None => Ok(claimed),
+            Some(_) => {
+                let message = format!("run {run}: its retry is {claimed}");
+                Err(CliError::new(Code::Retry, message).with_hint(hint::retry(claimed.as_str())))
+            }
+        };
+    }
+    let refused = |error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID);
+    let id = match wanted {
+        Some(wanted) => RunId::new(wanted).map_err(refused)?,
+        None => free_id(store, run, is_retry).map_err(refused)?,
+    };
+    if store.journal_path(&id).exists() {
+        let message = format!("run {run}: there is a run {id}, and it is no retry of it");
+        return Err(CliError::new(Code::Conflict, message).with_hint(hint::OTHER_RUN_ID));
+    }
+    let named: Value = Object::from_iter([("run", id.as_str())]).into();
+    let bytes = hence_canon::Canonical::of(&named).bytes().to_vec();
+    opened.writer.attach(&retry_name(), &bytes, Durability::Synced)?;
+    Ok(id)
+}
+
+/// Returns the first free id of a retry: `RUN-retry-1`, and `RUN-retry-2` for the retry of `RUN-retry-1`.
+fn free_id(store: &FileStore, run: &RunId, is_retry: bool) -> Result<RunId, hence_store::InvalidRunId> {
+    let numbered = run.as_str().rsplit_once("-retry-").filter(|_| is_retry);
+    let (base, mut number) = match numbered.and_then(|(base, number)| Some((base, number.parse().ok()?))) {
+        Some((base, number)) => (base, number),
+        None => (run.as_str(), 0u64),
+    };
+    loop {
+        number += 1;
+        let id = RunId::new(&format!("{base}-retry-{number}"))?;
+        if !store.journal_path(&id).exists() {
+            return Ok(id);
+        }
+    }
+}
+
+/// Returns the root of the idempotency keys of a run: the first run of a line of retries.
+pub(crate) fn root_of(run: &str, links: Option<&Links>) -> Arc<str> {
+    links.and_then(Links::idempotency_root).cloned().unwrap_or_else(|| run.into())
+}
+
+/// Retries a run of a skill at the step that failed first.
+pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> Result<Exit, CliError> {
+    let origin = StoredSkillRun::require(journal)?;
+    let before = origin.read_back(journal)?;
+    let outcomes = before.program().outcomes();
+    let Some(shared) = first_failed(outcomes) else {
+        if before.has_ended() && before.state().status() == hence_state::Status::Failed {
+            let message = format!("run {}: no step failed, so there is nothing to retry", journal.name);
+            return Err(CliError::new(Code::Retry, message).with_hint(hint::retry_nothing(&journal.name)));
+        }
+        return origin.resume(context, journal, DriveOptions::default());
+    };
+    let failed = outcomes.get(shared..).unwrap_or_default();
+    let from = failed.first().map(|outcome| outcome.step_id.clone()).unwrap_or_default();
+    Again {
+        run: &journal.name,
+        what: "its record has no list of the calls of the failed step, so the retry makes again, under the same \
+               idempotency keys, what these calls did",
+        calls: unlisted(failed, &origin),
+        advice: hint::repeat_unlisted(&journal.name),
+    }
+    .confirm(context, args.yes)?;
+    let store = context.store()?;
+    let id = crate::target::find_run(&store, &journal.name)?;
+    let unrecorded = calls::history(&store, &id)?.unwrap_or_default();
+    let lines = log_lines(&origin, failed, &unrecorded);
+    let sharing = Sharing::of(journal, shared, None)?;
+    let pinned = Pinned::of(&origin.problem);
+    let links = pinned.as_ref().map(|pinned| &pinned.links);
+    let is_retry = links.is_some_and(|links| links.idempotency_root().is_some());
+    let link = Origin {
+        run: journal.name.as_str().into(),
+        record: sharing.record,
+        hash: sharing.hash,
+        from: from.clone(),
+        set: Vec::new(),
+        idempotency_root: Some(root_of(&journal.name, links)),
+    };
+    let new = claim(&store, &id, args.run_id.as_deref(), is_retry)?;
+    let asked = new_run(journal, &origin, &origin, &sharing, link, new.as_str().to_owned())?;
+    let results = if shared == 1 { "result" } else { "results" };
+    let said = format!(
+        "run {new} retries {} at {from}: it shares {shared} {results} and calls nothing again that succeeded",
+        journal.name
+    );
+    let run = StoredSkillRun::require(journal)?;
+    drop(before);
+    let created = Created { asked, more: vec![(calls_name(), lines)], said };
+    create_shared(context, journal, run, &sharing, created, || Ok(()))
+}
+
+fn log_lines(
+    origin: &StoredSkillRun,
+    failed: &[hence_cognition::run::StepOutcome],
+    unrecorded: &CallHistory,
+) -> Vec<u8> {
+    let entries = retry_log(origin.prepared.skill(), &origin.library, failed, unrecorded);
+    entries.iter().flat_map(Entry::line).collect()
+}
+
+/// Returns the calls that act of failed steps whose records, written by an earlier version, do not list them.
+fn unlisted(failed: &[hence_cognition::run::StepOutcome], origin: &StoredSkillRun) -> Vec<ActingCalls> {
+    let failed = failed.iter().filter(|outcome| {
+        outcome.status == hence_cognition::state::StepStatus::Failed && outcome.calls.is_empty()
+    });
+    // Where a gate or a confirmation refused before the call, nothing was called.
+    failed.flat_map(|outcome| ActingCalls::of_outcome(outcome, &origin.library)).collect()
+}
