@@ -9,6 +9,9 @@ use hence_canon::words;
 /// step names it.
 pub const UNDECIDED: &str = "Undecided";
 
+/// The class of a call without a reply in time, for a provider that says more about it than the time.
+pub const TIMED_OUT: &str = "StepTimeoutError";
+
 /// The class of a call whose input breaks its contract: the call is not made.
 pub const INPUT_REFUSED: &str = "InputMappingError";
 

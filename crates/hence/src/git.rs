@@ -68,10 +68,12 @@ impl Git {
         // Nobody is there to answer a prompt.
         let set =
             [("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")].map(|(name, value)| (name.into(), value.into()));
-        let place = [OsString::from("-C"), self.folder.clone().into()];
+        // Work that git would leave to a background process would be ended with it.
+        let quiet = ["-c", "gc.auto=0", "-c", "maintenance.auto=false"].map(OsString::from);
+        let place = quiet.into_iter().chain([OsString::from("-C"), self.folder.clone().into()]);
         let program = Program {
             path: "git".into(),
-            arguments: place.into_iter().chain(arguments.iter().map(OsString::from)).collect(),
+            arguments: place.chain(arguments.iter().map(OsString::from)).collect(),
             environment: std::env::vars_os().chain(set).collect(),
         };
         let job = Job { programs: vec![program], directory: ".".into(), input };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hence_canon::{Float, Object, Value};
+use hence_cognition::failure::TIMED_OUT;
 use hence_cognition::run::{CallError, Reply};
 
 use crate::client::header::{HeaderMap, HeaderName, RETRY_AFTER};
@@ -209,6 +210,7 @@ fn named(error: CallError, target: &str, attempts: u64) -> CallError {
             let requests = if attempts > 1 { format!(" after {attempts} requests") } else { String::new() };
             CallError::Failed { class, message: format!("{target}: {message}{requests}").into() }
         }
+        CallError::TimedOut(_) => failed(TIMED_OUT, format!("{target}: {error}")),
         CallError::Undecided(cause) => named((*cause).clone(), target, attempts).undecided(),
         other => other,
     }

@@ -234,7 +234,7 @@ fn a_slow_server_is_left_on_time() {
         let server = Server::of(vec![act]);
         let provider = format!(r#""url": "http://{}/", "retries": 0"#, server.address);
         let slow = ask(&Asked { provider: &provider, seconds: 0.3, ..Asked::default() });
-        assert_eq!(class(slow), "TimedOut");
+        assert_eq!(class(slow), "StepTimeoutError");
     }
 }
 

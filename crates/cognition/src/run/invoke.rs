@@ -13,7 +13,9 @@ use super::{
 };
 use crate::budget::{Costs, Usage};
 use crate::capability::{CapabilitySpec, breach};
-use crate::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, UNDECIDED};
+use crate::failure::{
+    BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT, UNDECIDED,
+};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
@@ -275,6 +277,10 @@ fn failure(id: &Arc<str>, error: &CallError, position: &str) -> Failure {
     match error {
         CallError::TimedOut(_) => {
             Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {error}{position}"))
+        }
+        // Like any other time-out; the message has its position already.
+        CallError::Failed { class, message } if **class == *TIMED_OUT => {
+            Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {message}"))
         }
         CallError::Waiting(message) => Failure::new(ErrorClass::CapabilityExecution, message),
         CallError::Undecided(_) => {

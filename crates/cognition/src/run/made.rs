@@ -6,7 +6,7 @@ use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{Float, Object, Value};
 
 use super::{Call, CallError, Effect, Reply};
-use crate::failure::{BUDGET_EXCEEDED, UNDECIDED};
+use crate::failure::{BUDGET_EXCEEDED, TIMED_OUT, UNDECIDED};
 
 /// The member of a provider's report that says how long a call took. Wall-clock time enters no record.
 pub const LATENCY_KEY: &str = "latency_ms";
@@ -107,6 +107,9 @@ impl MadeCall {
             Err(CallError::Failed { class, .. }) if **class == *UNDECIDED => CallOutcome::Undecided,
             Err(CallError::Undecided(_)) => CallOutcome::Undecided,
             Err(CallError::TimedOut(_)) if self.effect == Effect::Acts => CallOutcome::Undecided,
+            Err(CallError::Failed { class, .. }) if **class == *TIMED_OUT && self.effect == Effect::Acts => {
+                CallOutcome::Undecided
+            }
             Err(_) => CallOutcome::Failed,
         }
     }
@@ -229,6 +232,7 @@ mod tests {
             (made(Ok(Reply { output: Object::new().into(), meta })), CallOutcome::Replied),
             (made(Err(failed("Refused"))), CallOutcome::Failed),
             (made(Err(failed(UNDECIDED))), CallOutcome::Undecided),
+            (made(Err(failed(TIMED_OUT))), CallOutcome::Undecided),
             (made(Err(CallError::TimedOut(Float::new(2.0).unwrap()))), CallOutcome::Undecided),
             (made(Err(CallError::TimedOut(Float::new(0.5).unwrap()))), CallOutcome::Undecided),
         ];

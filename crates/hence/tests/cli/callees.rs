@@ -92,6 +92,19 @@ fn a_permanent_failure_is_not_repeated_and_names_url_item_and_attempt() {
 }
 
 #[test]
+fn a_time_out_names_the_url_and_has_the_code_of_a_time_out() {
+    // The request is accepted and never answered.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let config = "timeout_seconds: 0.3, retry: {max_attempts: 2, backoff_seconds: 0}";
+    let world = world(&format!("http://{address}/slow"), "{}", config);
+    let (code, message) = failed(&world);
+    assert_eq!(code, "step_timeout");
+    let wanted = format!("GET http://{address}/slow: no reply within 0.3 seconds (attempt 2 of 2)");
+    assert!(message.contains(&wanted), "{message}");
+}
+
+#[test]
 fn no_proxy_is_used_to_reach_this_machine() {
     let proxy = Server::answering("200 OK", "{}");
     for host in ["127.0.0.1", "localhost", "api.localhost", "127.0.0.2"] {
