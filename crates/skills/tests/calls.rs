@@ -579,6 +579,9 @@ fn nothing_is_called_whose_intent_cannot_be_kept() {
 #[test]
 fn lines_that_cannot_be_read_are_named_and_a_torn_one_says_nothing() {
     let error = CallHistory::read(b"{\"kind\":\"other\"}\n").unwrap_err();
-    assert!(error.to_string().starts_with("line 1 of the calls under way: expected intent"), "{error}");
+    assert!(
+        error.to_string().starts_with("line 1 of the calls under way: at `/kind`: expected one of intent"),
+        "{error}"
+    );
     assert!(CallHistory::read(b"{\"kind\":\"int").unwrap().calls().next().is_none());
 }

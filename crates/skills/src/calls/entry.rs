@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hence_canon::read::{Finding, Reader, object, word};
 use hence_canon::{Canonical, Digest, Float, Object, Value, parse};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome};
@@ -112,13 +113,8 @@ pub enum EntryError {
     #[error(transparent)]
     NotJson(#[from] hence_canon::ParseError),
     /// A member is missing or invalid.
-    #[error("expected {expected} in `{member}`")]
-    Member {
-        /// The member.
-        member: &'static str,
-        /// The expected form.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    Member(#[from] Finding),
     /// An outcome is invalid.
     #[error(transparent)]
     Outcome(#[from] OutcomeError),
@@ -216,31 +212,49 @@ impl Entry {
     /// [`EntryError`] when it is not an entry.
     pub fn read(line: &[u8]) -> Result<Self, EntryError> {
         let value = parse(line)?;
-        let place = Members(&value);
-        Ok(match place.text("kind")?.as_ref() {
-            "intent" => Self::Intent { call: place.call()?, intent: place.intent()? },
-            "reply" => Self::Reply { call: place.call()?, reply: place.reply()? },
-            "question" => Self::Question { call: place.call()?, question: place.question()? },
-            "answer" => Self::Answer {
-                key: place.text("key")?,
-                answer: place.answer()?,
-                by: value.get("by").and_then(Value::as_str).map(Arc::from),
+        let mut reader = Reader::new(&value)?;
+        Ok(match reader.required("kind", word(&KINDS))? {
+            Kind::Intent => Self::Intent { call: read_call(&mut reader)?, intent: read_intent(&mut reader)? },
+            Kind::Reply => Self::Reply { call: read_call(&mut reader)?, reply: read_reply(&mut reader)? },
+            Kind::Question => {
+                Self::Question { call: read_call(&mut reader)?, question: read_question(&mut reader)? }
+            }
+            Kind::Answer => Self::Answer {
+                key: reader.text("key")?,
+                answer: read_answer(&mut reader)?,
+                by: reader.optional_text("by")?,
             },
-            "outcome" => {
-                let outcome = value.get("outcome").ok_or_else(|| missing("outcome", "an outcome"))?;
-                Self::Outcome(Box::new(StepOutcome::from_value(outcome)?))
+            Kind::Outcome => {
+                let outcome = reader.required("outcome", |value| Ok(value.clone()))?;
+                Self::Outcome(Box::new(StepOutcome::from_value(&outcome)?))
             }
-            "rolled_back" => Self::RolledBack,
-            "blocked" => Self::Blocked { step: place.text("step")? },
-            _ => {
-                return Err(missing(
-                    "kind",
-                    "intent, reply, question, answer, outcome, rolled_back or blocked",
-                ));
-            }
+            Kind::RolledBack => Self::RolledBack,
+            Kind::Blocked => Self::Blocked { step: reader.text("step")? },
         })
     }
 }
+
+/// The kinds of lines.
+#[derive(Clone, Copy)]
+enum Kind {
+    Intent,
+    Reply,
+    Question,
+    Answer,
+    Outcome,
+    RolledBack,
+    Blocked,
+}
+
+const KINDS: [(&str, Kind); 7] = [
+    ("intent", Kind::Intent),
+    ("reply", Kind::Reply),
+    ("question", Kind::Question),
+    ("answer", Kind::Answer),
+    ("outcome", Kind::Outcome),
+    ("rolled_back", Kind::RolledBack),
+    ("blocked", Kind::Blocked),
+];
 
 impl Answer {
     /// Returns the name of this kind of answer.
@@ -271,82 +285,58 @@ fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)>
     }
 }
 
-const fn missing(member: &'static str, expected: &'static str) -> EntryError {
-    EntryError::Member { member, expected }
+fn read_call(reader: &mut Reader<'_>) -> Result<CallName, Finding> {
+    Ok(CallName {
+        key: reader.text("key")?,
+        step: reader.text("step")?,
+        capability: reader.text("capability")?,
+    })
 }
 
-/// The members of a line.
-struct Members<'a>(&'a Value);
-
-impl Members<'_> {
-    fn text(&self, member: &'static str) -> Result<Arc<str>, EntryError> {
-        self.0.get(member).and_then(Value::as_str).map(Arc::from).ok_or_else(|| missing(member, "a text"))
+fn read_intent(reader: &mut Reader<'_>) -> Result<Intent, Finding> {
+    let input = reader.value("input").cloned();
+    let input_sha256: Digest = reader.parsed("input_sha256")?;
+    // Whoever decides about the call relies on the input that is shown.
+    if input.as_ref().is_some_and(|input| Canonical::of(input).digest() != input_sha256) {
+        return Err(reader.finding("input", "it is not the input that `input_sha256` names"));
     }
+    Ok(Intent { input, input_sha256, idempotency_key: reader.text("idempotency_key")? })
+}
 
-    fn digest(&self, member: &'static str) -> Result<Digest, EntryError> {
-        self.text(member)?.parse().map_err(|_| missing(member, "a SHA-256 in hex"))
+fn read_reply(reader: &mut Reader<'_>) -> Result<Result<Reply, CallError>, Finding> {
+    if let Some(output) = reader.value("output").cloned() {
+        return Ok(Ok(Reply { output, meta: reader.required("meta", object)?.clone() }));
     }
-
-    fn object(&self, member: &'static str) -> Result<Object, EntryError> {
-        let object = self.0.get(member).and_then(Value::as_object).cloned();
-        object.ok_or_else(|| missing(member, "an object"))
-    }
-
-    fn call(&self) -> Result<CallName, EntryError> {
-        Ok(CallName {
-            key: self.text("key")?,
-            step: self.text("step")?,
-            capability: self.text("capability")?,
-        })
-    }
-
-    fn reply(&self) -> Result<Result<Reply, CallError>, EntryError> {
-        if let Some(output) = self.0.get("output") {
-            return Ok(Ok(Reply { output: output.clone(), meta: self.object("meta")? }));
+    let seconds = |value: &Value| match value {
+        Value::Float(seconds) => Ok(*seconds),
+        Value::Int(seconds) => {
+            Float::new(seconds.to_f64_lossy()).map_err(|_| Finding::expected("a number of seconds", value))
         }
-        if let Some(seconds) = self.0.get("timed_out_seconds") {
-            let seconds = match seconds {
-                Value::Float(seconds) => Some(*seconds),
-                Value::Int(seconds) => Float::new(seconds.to_f64_lossy()).ok(),
-                _ => None,
-            };
-            let seconds = seconds.ok_or_else(|| missing("timed_out_seconds", "a number"))?;
-            return Ok(Err(CallError::TimedOut(seconds)));
-        }
-        Ok(Err(CallError::Failed { class: self.text("class")?, message: self.text("message")? }))
+        other => Err(Finding::expected("a number of seconds", other)),
+    };
+    if let Some(seconds) = reader.optional("timed_out_seconds", seconds)? {
+        return Ok(Err(CallError::TimedOut(seconds)));
     }
+    Ok(Err(CallError::Failed { class: reader.text("class")?, message: reader.text("message")? }))
+}
 
-    fn intent(&self) -> Result<Intent, EntryError> {
-        let (input, input_sha256) = (self.0.get("input").cloned(), self.digest("input_sha256")?);
-        // Whoever decides about the call relies on the input that is shown.
-        if input.as_ref().is_some_and(|input| Canonical::of(input).digest() != input_sha256) {
-            return Err(missing("input", "the input that `input_sha256` names"));
-        }
-        Ok(Intent { input, input_sha256, idempotency_key: self.text("idempotency_key")? })
-    }
+fn read_question(reader: &mut Reader<'_>) -> Result<Question, Finding> {
+    let kinds = [("value", QuestionKind::Value), ("undecided", QuestionKind::Undecided)];
+    Ok(Question {
+        kind: reader.required("about", word(&kinds))?,
+        input: reader.required("input", |value| Ok(value.clone()))?,
+        reason: reader.optional_text("reason")?,
+    })
+}
 
-    fn question(&self) -> Result<Question, EntryError> {
-        let kind = match self.text("about")?.as_ref() {
-            "value" => QuestionKind::Value,
-            "undecided" => QuestionKind::Undecided,
-            _ => return Err(missing("about", "value or undecided")),
-        };
-        let input = self.0.get("input").cloned().ok_or_else(|| missing("input", "an input"))?;
-        let reason = self.0.get("reason").and_then(Value::as_str).map(Arc::from);
-        Ok(Question { kind, input, reason })
-    }
-
-    fn answer(&self) -> Result<Answer, EntryError> {
-        Ok(match self.text("answer")?.as_ref() {
-            "value" => {
-                Answer::Value(self.0.get("value").cloned().ok_or_else(|| missing("value", "a value"))?)
-            }
-            "done" => Answer::Done(self.object("value")?),
-            "retry" => Answer::Retry,
-            "fail" => Answer::Fail,
-            _ => return Err(missing("answer", "value, done, retry or fail")),
-        })
-    }
+fn read_answer(reader: &mut Reader<'_>) -> Result<Answer, Finding> {
+    Ok(match &*reader.text("answer")? {
+        "value" => Answer::Value(reader.required("value", |value| Ok(value.clone()))?),
+        "done" => Answer::Done(reader.required("value", object)?.clone()),
+        "retry" => Answer::Retry,
+        "fail" => Answer::Fail,
+        _ => return Err(reader.finding("answer", "expected value, done, retry or fail")),
+    })
 }
 
 #[cfg(test)]
