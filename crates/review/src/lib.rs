@@ -61,6 +61,7 @@ mod report;
 pub mod reproduce;
 pub mod residuals;
 pub mod review_log;
+pub mod secret;
 mod shell;
 pub mod show;
 pub mod succession;

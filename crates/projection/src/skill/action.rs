@@ -9,11 +9,11 @@ use hence_cognition::skill::Step;
 use hence_cognition::state::StepStatus;
 use hence_engine::{Determinism, referenced};
 use hence_journal::RecordIndex;
-use hence_review::import::redact;
 use hence_review::model::{
     Action, ActionCommon, ActionId, ActionPayload, ActionStep, Artifact, ArtifactCommon, ArtifactContent,
     ArtifactId, Evidence, ExecutionMetadata, GatewayPayload, Observation,
 };
+use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability};
 use hence_state::{Outcome, StepResult};
 
@@ -198,7 +198,7 @@ impl Call<'_> {
         let payload = ActionPayload {
             request: Some(self.request(outcome)),
             result: facts::result(self.kind, outcome),
-            result_summary: Some(redact(&summary(outcome)).into()),
+            result_summary: Some(secret::without_secrets(&summary(outcome)).into()),
         };
         self.finished(common, payload, Object::new())
     }
@@ -324,7 +324,7 @@ impl Call<'_> {
             succession: Succession::Replaces,
             content,
             content_ref,
-            summary: redact(&format!("{}: {}", self.step.id, text::summary(produced))),
+            summary: secret::without_secrets(&format!("{}: {}", self.step.id, text::summary(produced))),
             metadata,
         }
     }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use hence_canon::{Float, Object, Value};
 use hence_cognition::run::StepOutcome;
 use hence_cognition::state::StepStatus;
-use hence_review::import::{holds_secret, redact};
 use hence_review::model::{Evidence, ExecutionMetadata, Number};
+use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType, EvidenceType};
 
 use super::kind;
@@ -66,7 +66,10 @@ pub(super) fn request(kind: ActionType, input: &Value) -> Vec<(&'static str, Val
     }
     let arguments = arguments(input);
     if !arguments.is_empty() {
-        members.push(("arguments", arguments.iter().map(|word| Value::from(redact(word))).collect()));
+        members.push((
+            "arguments",
+            arguments.iter().map(|word| Value::from(secret::without_secrets(word))).collect(),
+        ));
     }
     members.extend(paths(input).first().map(|path| ("path", Value::from(path.as_str()))));
     if is_forced(kind, input, &arguments) {
@@ -99,7 +102,7 @@ pub(super) fn result(kind: ActionType, outcome: &StepOutcome) -> Option<Object> 
         result = result.with("status", ended);
     }
     if let Some(failure) = &outcome.failure {
-        result = result.with("error", redact(&crate::text::shortened(&failure.to_string())));
+        result = result.with("error", secret::without_secrets(&crate::text::shortened(&failure.to_string())));
     }
     (!result.is_empty()).then_some(result)
 }
@@ -248,10 +251,10 @@ fn is_set(value: &Value) -> bool {
 /// Returns whether a text inside a value looks like a secret.
 pub(super) fn has_secret(value: &Value) -> bool {
     match value {
-        Value::String(text) => holds_secret(text),
+        Value::String(text) => secret::contains(text),
         Value::Array(items) => items.iter().any(has_secret),
         Value::Object(members) => members.iter().any(|(key, value)| match value {
-            Value::String(text) => holds_secret(text) || holds_secret(&format!("{key}={text}")),
+            Value::String(text) => secret::contains(text) || secret::contains(&format!("{key}={text}")),
             other => has_secret(other),
         }),
         _ => false,
@@ -262,7 +265,7 @@ pub(super) fn has_secret(value: &Value) -> bool {
 pub(super) fn shown(value: &Value, depth: usize) -> Value {
     match value {
         Value::String(text) => {
-            let clean = redact(text);
+            let clean = secret::without_secrets(text);
             let mut short: String = clean.chars().take(ARGUMENT_CHARACTERS_MAX).collect();
             if short.len() < clean.len() {
                 short.push('…');
@@ -275,7 +278,7 @@ pub(super) fn shown(value: &Value, depth: usize) -> Value {
         }
         Value::Object(members) => {
             let member = |(key, value): (&std::sync::Arc<str>, &Value)| {
-                let is_named = value.as_str().is_some_and(|text| holds_secret(&format!("{key}={text}")));
+                let is_named = value.as_str().is_some_and(|text| secret::contains(&format!("{key}={text}")));
                 (key.clone(), if is_named { "[redacted]".into() } else { shown(value, depth + 1) })
             };
             members.iter().take(ARGUMENT_ITEMS_MAX).map(member).collect::<Object>().into()

@@ -244,7 +244,7 @@ pub(super) fn artifact(kind: ActionType, produced: &Value) -> (ArtifactContent, 
 /// Returns an output with the texts that look like secrets replaced.
 fn without_secrets(produced: &Value) -> Value {
     match produced {
-        Value::String(text) => hence_review::import::redact(text).into(),
+        Value::String(text) => hence_review::secret::without_secrets(text).into(),
         Value::Array(items) => items.iter().map(without_secrets).collect(),
         Value::Object(members) => {
             let members = members.iter().map(|(key, value)| (key.clone(), without_secrets(value)));

@@ -84,6 +84,10 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
         ("reproducibility", reproducibility()),
         ("metrics", metrics.into()),
     ]);
+    if !session.redactions.is_empty() {
+        let removed = Object::from_iter([("redactions", session.redactions.to_object())]);
+        trace.push(("metadata", removed.into()));
+    }
     Object::from_iter(trace).into()
 }
 
@@ -103,7 +107,7 @@ fn title(directive: Option<&str>) -> String {
 }
 
 fn trigger(directive: Option<&str>) -> Value {
-    let description = directive.map_or_else(|| "(no prompt found)".to_owned(), super::redact::redact);
+    let description = directive.unwrap_or("(no prompt found)");
     Object::from_iter([("type", Value::from("TaskReceived")), ("description", description.into())]).into()
 }
 
@@ -149,7 +153,7 @@ fn build(
     let result = event.outcome.as_ref().and_then(|outcome| {
         let text = shorten(&outcome.text, RESULT_CHARS_MAX);
         // A line of several commands failed as a whole; only the one that failed says so.
-        let failed = outcome.failed && (event.part.is_none() || !event.happened());
+        let failed = outcome.failed && (event.part.is_none() || event.status == Some(Status::Failed));
         // A tool without output has no result to show, unless it failed.
         let has_result = !text.is_empty() || failed;
         has_result.then(|| if failed { format!("ERROR: {text}") } else { text })
@@ -159,7 +163,7 @@ fn build(
         file: file.as_deref(),
         renamed_to: renamed.as_deref(),
         happened: event.happened(),
-        ran: !matches!(event.status, Some(Status::Refused | Status::Cancelled)),
+        ran: !event.is_uncertain && !matches!(event.status, Some(Status::Refused | Status::Cancelled)),
         contains_secret: event.contains_secret,
     };
     let exchange = artifacts.add_action(event.action_type, id, &touched, &label, result.as_deref());
@@ -280,12 +284,15 @@ fn execution(event: &ActionEvent, model: Option<&str>) -> Members {
     members
 }
 
-/// What was asked for, secrets removed.
+/// What was asked for.
 fn request(event: &ActionEvent, file: Option<&str>) -> Option<Value> {
     let mut members: Members =
         event.request.iter().map(|(key, value)| (*key, shorten_values(value, RATIONALE_CHARS_MAX))).collect();
     let names_no_evidence = event.edits() && !event.happened();
     members.extend(file.filter(|_| names_no_evidence).map(|file| ("path", file.into())));
+    members.extend(
+        event.part.iter().flat_map(|part| [("part", part.place.into()), ("parts", part.count.into())]),
+    );
     (!members.is_empty()).then(|| Object::from_iter(members).into())
 }
 
@@ -296,7 +303,8 @@ fn outcome_of(event: &ActionEvent) -> Option<Value> {
     let outcome = event.outcome.as_ref();
     let code = outcome.and_then(|outcome| outcome.exit_code).filter(|_| event.owns_exit_code);
     members.extend(code.map(|code| ("exit_code", code.into())));
-    if !event.happened()
+    if status != Status::Completed
+        && status != Status::Unknown
         && let Some(outcome) = outcome.filter(|outcome| !outcome.text.trim().is_empty())
     {
         members.push(("error", shorten(&outcome.text, RATIONALE_CHARS_MAX).into()));
@@ -310,9 +318,10 @@ fn of_command(event: &ActionEvent, command: &str, result: Option<&str>) -> Membe
     if command.chars().count() > WHOLE_TEXT_CHARS_MAX {
         return members;
     }
-    let clean = super::redact::redact(event.part.as_ref().map_or(command, |part| part.again.as_str()));
-    let procedure = Object::from_iter([("kind", "command"), ("command", clean.as_str())]);
+    let again = event.part.as_ref().map_or(command, |part| part.again.as_str());
+    let procedure = Object::from_iter([("kind", "command"), ("command", again)]);
     let (status, kind) = match event.repeatable {
+        Repeatable::Yes if event.lost_secret => ("partially_reproducible", "tool_reexecution"),
         Repeatable::Yes => ("reproducible", "tool_reexecution"),
         Repeatable::Unknown => ("partially_reproducible", "tool_reexecution"),
         Repeatable::No => ("not_reproducible", "not_reproducible"),
@@ -325,6 +334,7 @@ fn of_command(event: &ActionEvent, command: &str, result: Option<&str>) -> Membe
     let expected = result.map(|result| Object::from_iter([("result_summary", result)]));
     reproducibility.extend(expected.map(|expected| ("expected_output", expected.into())));
     let limitation = match event.repeatable {
+        _ if event.lost_secret => Some("a secret was removed from the command"),
         Repeatable::Yes => None,
         Repeatable::Unknown => Some("nobody knows what else this command changes"),
         Repeatable::No => Some("running it again would change something again"),

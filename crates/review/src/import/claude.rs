@@ -2,10 +2,10 @@
 
 use hence_canon::Value;
 
+use crate::secret;
 use crate::vocabulary::{ActivityType, GatewayType};
 
 use super::json::{JsonExt, block_text};
-use super::redact::holds_secret;
 use super::session::{ActionEvent, Decision, Ending, Event, Session, Status, TaskStatus, ToolOutcome};
 use super::usage::{Cost, Usage, millis_of_seconds};
 
@@ -221,11 +221,11 @@ fn tool(name: &str, input: &Value) -> ActionEvent {
 /// Returns whether the text that an edit writes holds a secret. Only a whole file can be said to hold none.
 fn written(name: &str, input: &Value) -> Option<bool> {
     match name {
-        "Write" => input.text("content").map(holds_secret),
+        "Write" => input.text("content").map(secret::contains),
         "Edit" | "MultiEdit" | "NotebookEdit" => {
             let edits = input.list("edits").iter().filter_map(|edit| edit.text("new_string"));
             let texts = input.first_text(&["new_string", "new_source"]).into_iter().chain(edits);
-            texts.into_iter().any(holds_secret).then_some(true)
+            texts.into_iter().any(secret::contains).then_some(true)
         }
         _ => None,
     }

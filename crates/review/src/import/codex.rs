@@ -2,11 +2,11 @@
 
 use hence_canon::{Value, parse};
 
+use crate::secret;
 use crate::shell::{Script, Stage};
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::redact::holds_secret;
 use super::session::{ActionEvent, Ending, Session, ToolOutcome};
 use super::text::shell_word;
 use super::usage::{Usage, millis_of_seconds};
@@ -178,7 +178,7 @@ fn patch(text: &str) -> Vec<ActionEvent> {
         } else if let (Some(added), Some(event)) = (line.strip_prefix('+'), events.last_mut()) {
             // Only a file that the patch makes is there as a whole.
             let is_new = event.action_type == ActivityType::CreateFile.into();
-            match holds_secret(added) {
+            match secret::contains(added) {
                 true => event.contains_secret = Some(true),
                 false if is_new => {
                     event.contains_secret.get_or_insert(false);

@@ -2,10 +2,10 @@
 
 use hence_canon::Value;
 
+use crate::secret;
 use crate::vocabulary::{ActionType, ActivityType};
 
 use super::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, parts};
-use super::redact::holds_secret;
 use super::session::{ActionEvent, PartText, Repeatable, Status};
 use super::text::{collapse_to, shell_word};
 
@@ -66,6 +66,9 @@ impl Line {
                 actions.push(self.of_part(part, target, count > 1));
             }
         }
+        for (index, part) in actions.iter_mut().filter_map(|action| action.part.as_mut()).enumerate() {
+            (part.place, part.count) = (index + 1, count);
+        }
         if actions.is_empty() {
             actions.push(self.whole(found));
         }
@@ -96,12 +99,19 @@ impl Line {
         event
     }
 
+    /// Returns whether the output counts tests that failed.
+    fn counts_failures(&self) -> bool {
+        self.event.outcome.as_ref().is_some_and(|outcome| outcome.signs.tests_failed)
+    }
+
     fn of_part(&self, part: &Part, target: Option<&NamedFile>, is_one_of_several: bool) -> ActionEvent {
         let mut event = self.event.clone();
         event.action_type = action_type(part.deed);
         event.usage = None;
         event.status = self.stopped.or(match (self.end, part.ended) {
             (LineEnd::Absent, _) => None,
+            // Some tools report no error whatever the exit code was.
+            (_, Ended::Well) if part.deed == Deed::Tests && self.counts_failures() => Some(Status::Unknown),
             (_, Ended::Well) => Some(Status::Completed),
             (_, Ended::Badly | Ended::NotDone) => Some(Status::Failed),
             (_, Ended::Unknown) => Some(Status::Unknown),
@@ -121,15 +131,18 @@ impl Line {
             event.file = files.next();
             event.more_files = files.collect();
         }
-        event.contains_secret = part.content.as_deref().map(holds_secret);
+        event.contains_secret = part.content.as_deref().map(secret::contains);
         if is_one_of_several {
             let again = match &part.folder {
                 Some(folder) if !folder.is_empty() => format!("cd {} && {}", shell_word(folder), part.source),
                 _ => part.source.clone(),
             };
-            event.part = Some(PartText { label: part.source.clone(), again });
+            event.part = Some(PartText { label: part.source.clone(), again, place: 0, count: 0 });
             event.command = Some(self.command.clone());
         }
+        let may_have_failed =
+            part.deed == Deed::Commit && part.ended == Ended::Unknown && self.end == LineEnd::Badly;
+        event.is_uncertain = part.ran == Ran::Maybe || may_have_failed;
         if part.ran == Ran::Maybe {
             event.status = event.status.map(|_| Status::Unknown);
             event.note = Some("whether it ran depends on something that the log does not show".to_owned());

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use hence_canon::Value;
 
+use crate::secret;
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::redact::holds_secret;
 use super::session::{ActionEvent, Ending, Session, Status, ToolOutcome};
 use super::usage::Usage;
 use super::{Format, ImportError};
@@ -89,8 +89,8 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
         kind => ActionEvent::new(kind, name),
     };
     event.contains_secret = match name {
-        "write_file" => arguments.text("content").map(holds_secret),
-        "replace" => arguments.text("new_string").filter(|text| holds_secret(text)).map(|_| true),
+        "write_file" => arguments.text("content").map(secret::contains),
+        "replace" => arguments.text("new_string").filter(|text| secret::contains(text)).map(|_| true),
         _ => None,
     };
     event.file = word(&["file_path", "absolute_path"]);

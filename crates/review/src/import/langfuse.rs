@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use hence_canon::Value;
 
 use super::json::JsonExt;
-use super::span::{Export, Span, Work, parse_time, trace};
-use super::text::shorten;
+use super::span::{Export, Span, SpanEnd, Work, beginning, parse_time, trace};
+use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
 
-/// Longest texts, in characters.
+/// Longest trace id, in characters.
 const TRACE_ID_CHARS_MAX: usize = 60;
-const RATIONALE_CHARS_MAX: usize = 200;
-const RESULT_CHARS_MAX: usize = 160;
 
 pub(super) fn traces(document: &Value) -> Result<Vec<Value>, ImportError> {
     let mut collected = Collected::default();
@@ -98,7 +96,7 @@ fn export(head: &Value) -> Export {
     let observations = head.list("observations");
     let id = text(head, "id").or_else(|| observations.iter().find_map(|found| text(found, "traceId")));
     let user = text(head, "userId");
-    let summary = head.get("output").and_then(shown).map(|text| shorten(&text, RATIONALE_CHARS_MAX));
+    let summary = head.get("output").and_then(shown).map(|text| beginning(&text));
     Export {
         name: text(head, "name").map(str::to_owned),
         summary,
@@ -127,7 +125,9 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
     let tool = metadata("ponens.tool").or_else(|| metadata("tool.name"));
     let work = match (tool.is_some(), kind) {
         (true, _) => Work::ToolCall,
-        (false, "GENERATION") => Work::Compute,
+        (false, "GENERATION" | "EMBEDDING") => Work::Compute,
+        (false, "TOOL") => Work::ToolCall,
+        (false, "RETRIEVER") => Work::Retrieve,
         (false, "EVENT") => Work::of_name(&name).unwrap_or(Work::Progress),
         (false, _) => Work::of_name(&name).unwrap_or(Work::Compute),
     };
@@ -143,18 +143,19 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
     if let (Some(start), Some(end)) = (start, end.filter(|end| start.is_some_and(|start| *end >= start))) {
         label.push_str(&format!(" ({}ms)", end - start));
     }
-    let input = raw.get("input").and_then(shown).map(|text| shorten(&text, RATIONALE_CHARS_MAX));
+    let duration = start.zip(end).map(|(start, end)| end - start).filter(|duration| *duration >= 0);
+    let input = raw.get("input").filter(|input| !input.is_null() && input.as_str() != Some(""));
     Span {
         parent: text(raw, "parentObservationId").map(str::to_owned),
         start,
-        rationale: metadata("ponens.rationale")
-            .or(input)
-            .unwrap_or_else(|| format!("recorded as the {kind} {name} ({id})")),
+        duration_ms: duration,
+        // What an observation was given is no reason for it.
+        rationale: metadata("ponens.rationale"),
+        arguments: input.cloned(),
+        usage: usage(raw),
         intent: metadata("ponens.intent"),
-        result: error
-            .or_else(|| raw.get("output").and_then(shown))
-            .map(|text| shorten(&text, RESULT_CHARS_MAX)),
-        failed,
+        result: error.or_else(|| raw.get("output").and_then(shown)).map(|text| beginning(&text)),
+        ended: if failed { SpanEnd::Badly } else { SpanEnd::Unstated },
         agent: metadata("ponens.agent").or_else(|| user.map(str::to_owned)),
         inputs: listed(metadata("ponens.inputs")),
         outputs: listed(metadata("ponens.outputs")),
@@ -165,6 +166,22 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         name,
         id,
     }
+}
+
+/// Returns the tokens and the cost, by the names of any version.
+fn usage(raw: &Value) -> Option<Usage> {
+    let counted = ["usageDetails", "usage"].iter().find_map(|key| Usage::of(raw.get(key)?)).or_else(|| {
+        let first = |key: &str| raw.get(key).and_then(count);
+        let (tokens_in, tokens_out) = (first("promptTokens"), first("completionTokens"));
+        Usage { tokens_in, tokens_out, tokens: first("totalTokens"), cost: None }.summed()
+    });
+    let cost = |value: Option<&Value>| value.and_then(Cost::of);
+    let cost = cost(raw.get("costDetails").and_then(|details| details.get("total")))
+        .or_else(|| ["calculatedTotalCost", "totalCost"].iter().find_map(|key| cost(raw.get(key))))
+        .or_else(|| cost(raw.get("usage").and_then(|usage| usage.get("totalCost"))));
+    let mut usage = counted.unwrap_or_default();
+    usage.cost = cost.or(usage.cost);
+    usage.summed()
 }
 
 fn listed(names: Option<String>) -> Vec<String> {

@@ -23,7 +23,6 @@ mod lines;
 mod otlp;
 mod pi;
 mod protobuf;
-mod redact;
 mod session;
 mod span;
 mod text;
@@ -35,7 +34,6 @@ use hence_canon::{ParseError, Value};
 pub use detect::{describe, detect};
 pub use importer::{Importer, LOG_DOCUMENT_BYTES_MAX};
 pub use lines::{LINE_BYTES_MAX, SKIPPED_LINES_LISTED, SkippedLine};
-pub use redact::{holds_secret, redact};
 pub(crate) use span::parse_time;
 
 hence_canon::words! {

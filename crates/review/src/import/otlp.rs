@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use hence_canon::Value;
+use hence_canon::{Value, parse};
 
 use super::json::JsonExt;
-use super::span::{Export, Span, Work, parse_time, trace};
-use super::text::shorten;
+use super::span::{Export, Span, SpanEnd, Work, beginning, parse_time, trace};
+use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
 
 /// Longest trace id, in characters; the standard one has 32.
 const TRACE_ID_CHARS_MAX: usize = 40;
-/// Longest result, in characters.
-const RESULT_CHARS_MAX: usize = 160;
 
 /// The members that hold the value of an attribute, by its type.
 #[rustfmt::skip]
@@ -154,7 +152,8 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         Some("LLM" | "EMBEDDING") => Work::Compute,
         _ => Work::of_name(name).or_else(operation).unwrap_or(Work::Compute),
     };
-    let error = error_of(raw);
+    let error = error_of(raw)
+        .map(|message| message.or_else(|| exception(raw)).unwrap_or("the span reports an error"));
     let label = match (start, end) {
         (Some(start), Some(end)) if end >= start => {
             format!("{name} ({}ms)", tenths(end.saturating_sub(start) / 100_000))
@@ -164,16 +163,24 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
     Span {
         parent: word(raw, &["parentSpanId", "parent_span_id", "parent_id"]).map(str::to_owned),
         start: start.map(|nanos| nanos / 1_000_000),
-        rationale: text("ponens.rationale")
-            .map_or_else(|| format!("recorded as the span {name} ({id})"), str::to_owned),
+        duration_ms: start
+            .zip(end)
+            .and_then(|(start, end)| end.checked_sub(start))
+            .filter(|nanos| *nanos >= 0)
+            .map(|nanos| nanos / 1_000_000),
+        rationale: text("ponens.rationale").map(str::to_owned),
+        arguments: arguments(attributes),
+        usage: usage(attributes),
         intent: text("ponens.intent").map(str::to_owned),
         result: match error {
-            Some(message) => Some(shorten(&format!("ERROR: {message}"), RESULT_CHARS_MAX)),
-            None => text("ponens.result")
-                .or_else(|| text("output.value"))
-                .map(|text| shorten(text, RESULT_CHARS_MAX)),
+            Some(message) => Some(beginning(&format!("ERROR: {message}"))),
+            None => text("ponens.result").or_else(|| text("output.value")).map(beginning),
         },
-        failed: error.is_some(),
+        ended: match error {
+            Some(_) => SpanEnd::Badly,
+            None if is_ok(raw) => SpanEnd::Well,
+            None => SpanEnd::Unstated,
+        },
         agent: text("gen_ai.agent.name").or(service).map(str::to_owned),
         model: ["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"]
             .iter()
@@ -199,16 +206,66 @@ fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-fn error_of(raw: &Value) -> Option<&str> {
+/// Returns the message of an error, if the span reports one; the message may be missing.
+fn error_of(raw: &Value) -> Option<Option<&str>> {
     if word(raw, &["status_code"]).is_some_and(|word| word.ends_with("ERROR")) {
-        return Some(word(raw, &["status_message"]).unwrap_or("the span reports an error"));
+        return Some(word(raw, &["status_message"]));
     }
     let status = raw.get("status")?;
-    let code = status.get("code")?;
+    let code = status.get("code").or_else(|| status.get("status_code"))?;
     let failed =
         code.as_i64() == Some(2) || code.as_str().is_some_and(|word| word.ends_with("ERROR") || word == "2");
-    let message = word(status, &["message"]).unwrap_or("the span reports an error");
-    failed.then_some(message)
+    failed.then(|| word(status, &["message", "description"]))
+}
+
+/// Returns whether the span says that it ended well.
+fn is_ok(raw: &Value) -> bool {
+    let code = raw.get("status").and_then(|status| status.get("code").or_else(|| status.get("status_code")));
+    let is_ok = |code: &Value| {
+        code.as_i64() == Some(1)
+            || code.as_str().is_some_and(|word| word == "1" || word == "OK" || word.ends_with("_OK"))
+    };
+    code.or_else(|| raw.get("status_code")).is_some_and(is_ok)
+}
+
+/// Returns the message of the exception that a span recorded as an event.
+fn exception(raw: &Value) -> Option<&str> {
+    let message = |event: &'_ Value| -> Option<usize> {
+        let attributes = event.get("attributes")?;
+        raw_attribute(attributes, "exception.message").and_then(Value::as_str).map(str::len)
+    };
+    let event = raw.list("events").iter().find(|event| message(event).is_some_and(|length| length > 0))?;
+    raw_attribute(event.get("attributes")?, "exception.message")?.as_str()
+}
+
+/// Returns what the span was given: a text, or the JSON in it.
+fn arguments(attributes: &Value) -> Option<Value> {
+    let keys = ["gen_ai.tool.call.arguments", "tool.parameters", "input.value", "ponens.arguments"];
+    let found = keys.iter().find_map(|key| raw_attribute(attributes, key))?;
+    let inner = found.as_str().filter(|text| text.trim_start().starts_with(['{', '[']));
+    let value = inner.and_then(|text| parse(text.as_bytes()).ok()).unwrap_or_else(|| found.clone());
+    (!value.is_null() && value.as_str() != Some("")).then_some(value)
+}
+
+/// Returns the tokens and the cost, by the names of either convention.
+fn usage(attributes: &Value) -> Option<Usage> {
+    let first = |keys: &[&str]| keys.iter().find_map(|key| count(raw_attribute(attributes, key)?));
+    let cost = ["gen_ai.usage.cost", "llm.cost.total", "gen_ai.usage.total_cost"];
+    let usage = Usage {
+        tokens_in: first(&[
+            "gen_ai.usage.input_tokens",
+            "gen_ai.usage.prompt_tokens",
+            "llm.token_count.prompt",
+        ]),
+        tokens_out: first(&[
+            "gen_ai.usage.output_tokens",
+            "gen_ai.usage.completion_tokens",
+            "llm.token_count.completion",
+        ]),
+        tokens: first(&["gen_ai.usage.total_tokens", "llm.token_count.total", "llm.usage.total_tokens"]),
+        cost: cost.iter().find_map(|key| Cost::of(raw_attribute(attributes, key)?)),
+    };
+    usage.summed()
 }
 
 /// Returns the names in a list, or in one text separated by commas.

@@ -2,10 +2,10 @@
 
 use hence_canon::Value;
 
+use crate::secret;
 use crate::vocabulary::{ActionType, ActivityType, ReasoningType};
 
 use super::json::{JsonExt, block_text};
-use super::redact::holds_secret;
 use super::session::{ActionEvent, Session, ToolOutcome};
 use super::usage::Usage;
 
@@ -109,9 +109,9 @@ fn tool(name: &str, input: &Value) -> ActionEvent {
         kind => ActionEvent::new(kind, name),
     };
     event.contains_secret = match name {
-        "write" => input.text("content").map(holds_secret),
+        "write" => input.text("content").map(secret::contains),
         "edit" => {
-            input.first_text(&["newText", "new_string"]).filter(|text| holds_secret(text)).map(|_| true)
+            input.first_text(&["newText", "new_string"]).filter(|text| secret::contains(text)).map(|_| true)
         }
         _ => None,
     };

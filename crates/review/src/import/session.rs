@@ -1,9 +1,11 @@
 //! A session of any agent, filled by the adapters row by row.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
+use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
 use super::command::Signs;
@@ -15,6 +17,8 @@ use super::usage::Usage;
 
 /// The characters stored of a result or a rationale: a little more than a trace ever shows.
 const TEXT_CHARS_MAX: usize = 600;
+/// The characters stored before secrets are removed, so that none is cut in two.
+const RAW_CHARS_MAX: usize = 4 * TEXT_CHARS_MAX;
 /// The characters stored of the first directive and of a command, which a trace shows whole.
 pub(super) const WHOLE_TEXT_CHARS_MAX: usize = 64 * 1024;
 
@@ -102,6 +106,8 @@ pub(super) struct ActionEvent {
     /// The word for a command that has no action type of its own.
     pub(super) method: Option<&'static str>,
     pub(super) status: Option<Status>,
+    /// Whether the log does not show that it ran, or that it had its effect: nothing is said to come of it.
+    pub(super) is_uncertain: bool,
     /// Whether the exit code of the call is that of this action.
     pub(super) owns_exit_code: bool,
     pub(super) repeatable: Repeatable,
@@ -113,6 +119,8 @@ pub(super) struct ActionEvent {
     pub(super) contains_secret: Option<bool>,
     pub(super) usage: Option<Usage>,
     pub(super) model: Option<String>,
+    /// Whether a secret was removed from its command, which then cannot be run again as it is written.
+    pub(super) lost_secret: bool,
 }
 
 /// One command of a line of several.
@@ -120,6 +128,9 @@ pub(super) struct ActionEvent {
 pub(super) struct PartText {
     pub(super) label: String,
     pub(super) again: String,
+    /// Its number among the actions of the line, from 1, and how many they are.
+    pub(super) place: usize,
+    pub(super) count: usize,
 }
 
 /// A question to the user.
@@ -146,7 +157,7 @@ impl ToolOutcome {
     /// Reads the text of a result: the part a trace can show, and the exit code in it.
     pub(super) fn of_text(text: &str) -> Self {
         Self {
-            text: collapse_to(text, TEXT_CHARS_MAX),
+            text: collapse_to(text, RAW_CHARS_MAX),
             exit_code: exit_code(text),
             duration_ms: wall_time(text),
             signs: Signs::of(text),
@@ -239,6 +250,7 @@ impl ActionEvent {
             tags: Vec::new(),
             method: None,
             status: None,
+            is_uncertain: false,
             owns_exit_code: true,
             repeatable: Repeatable::Unknown,
             part: None,
@@ -246,6 +258,7 @@ impl ActionEvent {
             contains_secret: None,
             usage: None,
             model: None,
+            lost_secret: false,
         }
     }
 
@@ -275,9 +288,36 @@ impl ActionEvent {
         )
     }
 
+    /// Removes the secrets from the texts that were needed whole until the command was read.
+    fn redact(&mut self, removed: &mut Redactions) {
+        let mut clean = |text: &mut String| {
+            if let Cow::Owned(clean) = secret::redact(text, removed) {
+                *text = clean;
+            }
+        };
+        let before = self.command.clone();
+        let texts =
+            [&mut self.file, &mut self.renamed_to, &mut self.command, &mut self.note, &mut self.description];
+        texts.into_iter().flatten().for_each(&mut clean);
+        self.more_files.iter_mut().for_each(&mut clean);
+        if let Some(part) = &mut self.part {
+            clean(&mut part.label);
+            clean(&mut part.again);
+        }
+        if let Some(decision) = &mut self.decision {
+            clean(&mut decision.question);
+            decision.options.iter_mut().for_each(&mut clean);
+        }
+        for (_, value) in &mut self.request {
+            *value = secret::redact_value(value, removed);
+        }
+        self.lost_secret = before != self.command;
+    }
+
     /// Returns whether the action had its effect, as far as the log shows.
     pub(super) fn happened(&self) -> bool {
-        !matches!(self.status, Some(Status::Failed | Status::Refused | Status::Cancelled))
+        !self.is_uncertain
+            && !matches!(self.status, Some(Status::Failed | Status::Refused | Status::Cancelled))
     }
 }
 
@@ -323,6 +363,8 @@ pub(super) struct Session {
     pub(super) prompts: BTreeMap<String, String>,
     /// The tasks of sub-agents, by agent.
     pub(super) delegated: BTreeMap<String, String>,
+    /// The secrets that were removed.
+    pub(super) redactions: Redactions,
     /// Whether the user has asked for something.
     begun: bool,
     voices: BTreeMap<Option<String>, Voice>,
@@ -347,9 +389,10 @@ impl Session {
         let Some(text) = instruction::written_by_user(text) else { return };
         let is_first = !std::mem::replace(&mut self.begun, true);
         let text = if is_first {
-            text.chars().take(WHOLE_TEXT_CHARS_MAX).collect()
+            let whole: String = text.chars().take(WHOLE_TEXT_CHARS_MAX).collect();
+            secret::redact(&whole, &mut self.redactions).into_owned()
         } else {
-            collapse_to(&text, TEXT_CHARS_MAX)
+            shown(&text, &mut self.redactions)
         };
         self.events.push(Event::Directive { text, at: at.map(str::to_owned) });
         self.ending = Ending::Completed;
@@ -387,7 +430,7 @@ impl Session {
         if text.trim().is_empty() {
             return;
         }
-        let text = collapse_to(text, TEXT_CHARS_MAX);
+        let text = shown(text, &mut self.redactions);
         if agent.is_none() {
             self.last_reasoning = Some(text.clone());
         }
@@ -405,8 +448,11 @@ impl Session {
         let voice = self.voices.get(&event.agent).filter(|voice| !voice.answered);
         event.rationale = event.rationale.or_else(|| voice?.text.clone());
         let message = voice.and_then(|voice| voice.message.clone());
-        event.description = event.description.map(|text| collapse_to(&text, TEXT_CHARS_MAX));
-        event.query = event.query.map(|text| collapse_to(&text, TEXT_CHARS_MAX));
+        event.description = event.description.map(|text| shown(&text, &mut self.redactions));
+        event.query = event.query.map(|text| shown(&text, &mut self.redactions));
+        if let Some(outcome) = &mut event.outcome {
+            outcome.text = shown(&outcome.text, &mut self.redactions);
+        }
         // A path or a command that is blank names nothing.
         event.file = event.file.filter(|file| !file.trim().is_empty());
         event.command = event.command.filter(|command| !command.trim().is_empty());
@@ -422,7 +468,8 @@ impl Session {
     }
 
     /// Adds a result to its call, and to each action that the call became.
-    pub(super) fn outcome(&mut self, call: &str, outcome: ToolOutcome) {
+    pub(super) fn outcome(&mut self, call: &str, mut outcome: ToolOutcome) {
+        outcome.text = shown(&outcome.text, &mut self.redactions);
         for place in self.calls.get(call).into_iter().flatten() {
             if let Some(Event::Action(event)) = self.events.get_mut(*place) {
                 if let Some(voice) = self.voices.get_mut(&event.agent) {
@@ -500,14 +547,28 @@ impl Session {
         for event in events {
             match event {
                 Event::Action(action) => {
-                    let actions = expand::actions(*action, folder.as_deref());
-                    self.events.extend(actions.into_iter().map(|action| Event::Action(Box::new(action))));
+                    for mut action in expand::actions(*action, folder.as_deref()) {
+                        action.redact(&mut self.redactions);
+                        self.events.push(Event::Action(Box::new(action)));
+                    }
+                }
+                Event::TaskCreated(subject) => {
+                    self.events.push(Event::TaskCreated(shown(&subject, &mut self.redactions)));
                 }
                 other => self.events.push(other),
             }
         }
+        for task in self.delegated.values_mut() {
+            *task = shown(task, &mut self.redactions);
+        }
         self
     }
+}
+
+/// Removes secrets from a text and cuts it to what a trace can show.
+fn shown(text: &str, removed: &mut Redactions) -> String {
+    let raw = collapse_to(text, RAW_CHARS_MAX);
+    collapse_to(&secret::redact(&raw, removed), TEXT_CHARS_MAX)
 }
 
 /// The lines at the beginning of an output in which tools write about the run itself.

@@ -1,13 +1,32 @@
 //! Trees of telemetry spans → trace.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::time::{Instant, IsoTime};
 use hence_canon::{Object, Value};
 
+use crate::secret::{self, Redactions};
 use crate::vocabulary::{
-    ActionType, ActivityType, ArtifactType, EvidenceType, GatewayType, GovernanceType, MetaSource, MetaStatus,
+    ActionType, ActivityType, ArtifactType, EvidenceType, GatewayType, GovernanceType, MetaSource,
+    MetaStatus, ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus,
 };
+
+use super::text::{shorten, shorten_values};
+use super::usage::Usage;
+
+/// Longest texts, in characters.
+const STATEMENT_CHARS_MAX: usize = 200;
+const RESULT_CHARS_MAX: usize = 160;
+const ARGUMENT_CHARS_MAX: usize = 400;
+const SUMMARY_CHARS_MAX: usize = 200;
+/// The characters of a text that are looked at.
+const RAW_CHARS_MAX: usize = 4000;
+
+/// Takes the beginning of a text, of which a trace shows a part.
+pub(super) fn beginning(text: &str) -> String {
+    text.chars().take(RAW_CHARS_MAX).collect()
+}
 
 /// Milliseconds since 1970.
 pub(super) type Millis = i64;
@@ -29,6 +48,7 @@ pub(super) struct Span {
     pub(super) parent: Option<String>,
     pub(super) name: String,
     pub(super) start: Option<Millis>,
+    pub(super) duration_ms: Option<Millis>,
     pub(super) label: String,
     /// The kind of work.
     pub(super) work: Work,
@@ -36,11 +56,48 @@ pub(super) struct Span {
     pub(super) model: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) intent: Option<String>,
-    pub(super) rationale: String,
+    /// The reason, if the source has one.
+    pub(super) rationale: Option<String>,
+    /// What was asked for.
+    pub(super) arguments: Option<Value>,
+    /// The result, or the error.
     pub(super) result: Option<String>,
-    pub(super) failed: bool,
+    pub(super) ended: SpanEnd,
+    pub(super) usage: Option<Usage>,
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
+}
+
+impl Span {
+    /// Removes the secrets from every text, then cuts the long ones.
+    fn redact(&mut self, removed: &mut Redactions) {
+        let mut clean = |text: &mut String| {
+            if let Cow::Owned(clean) = secret::redact(text, removed) {
+                *text = clean;
+            }
+        };
+        [&mut self.name, &mut self.label].into_iter().for_each(&mut clean);
+        let texts =
+            [&mut self.tool, &mut self.intent, &mut self.rationale, &mut self.result, &mut self.agent];
+        texts.into_iter().flatten().for_each(&mut clean);
+        self.inputs.iter_mut().chain(&mut self.outputs).for_each(&mut clean);
+        self.result = self.result.take().map(|text| shorten(&text, RESULT_CHARS_MAX));
+        let arguments = self.arguments.take().map(|value| secret::redact_value(&value, removed));
+        self.arguments = arguments.map(|value| shorten_values(&value, ARGUMENT_CHARS_MAX));
+    }
+
+    fn failed(&self) -> bool {
+        self.ended == SpanEnd::Badly
+    }
+}
+
+/// How a span ended, as its source says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SpanEnd {
+    Well,
+    Badly,
+    /// The source says nothing.
+    Unstated,
 }
 
 /// The kinds of work that telemetry distinguishes.
@@ -57,6 +114,13 @@ pub(super) enum Work {
     Compute,
     Progress,
 }
+
+/// Words of a name that ask for an approval, which is not one yet.
+const ASKING: &[&str] = &["request", "await", "wait", "ask", "pending", "need", "require", "seek"];
+/// Words of a result that refuse one, and words that grant one.
+const REFUSING: &[&str] =
+    &["rejected", "reject", "denied", "declined", "refused", "disapproved", "unapproved"];
+const GRANTING: &[&str] = &["approved", "approve", "granted", "accepted", "yes", "true"];
 
 impl Work {
     /// Guesses the kind from the words of a name, most telling words first.
@@ -76,34 +140,42 @@ impl Work {
         keywords.iter().find(|(words, _)| words.iter().any(|word| name.contains(word))).map(|(_, work)| *work)
     }
 
-    /// Returns the word for it in telemetry.
-    fn word(self) -> &'static str {
+    /// Returns the type of an action that did this work.
+    fn action_type(self, span: &Span) -> ActionType {
         match self {
-            Self::Retrieve => "Retrieve",
-            Self::ToolCall => "ToolCall",
-            Self::Approval => "UserApproval",
-            Self::Decision => "Decision",
-            Self::Release => "Release",
-            Self::Deploy => "Deploy",
-            Self::Commit => "GitCommit",
-            Self::Draft => "Draft",
-            Self::Compute => "Compute",
-            Self::Progress => "ReportProgress",
-        }
-    }
-
-    /// Returns the closest type of the specification.
-    fn action_type(self) -> ActionType {
-        match self {
-            Self::Retrieve => ActivityType::SearchWeb.into(),
-            Self::ToolCall | Self::Release | Self::Deploy => ActivityType::RunCommand.into(),
-            Self::Approval => GovernanceType::Approve.into(),
-            Self::Decision => GatewayType::ExclusiveDecision.into(),
+            Self::Retrieve => ActivityType::Retrieve.into(),
+            Self::ToolCall => ActivityType::ToolCall.into(),
+            Self::Release => ActivityType::Release.into(),
+            Self::Deploy => ActivityType::Deploy.into(),
+            Self::Approval => approval(span),
+            Self::Decision => GatewayType::Decision.into(),
             Self::Commit => ActivityType::GitCommit.into(),
-            Self::Draft => ActivityType::Explain.into(),
-            Self::Compute => ActivityType::AnalyzeCode.into(),
+            Self::Draft => ActivityType::Draft.into(),
+            Self::Compute => ActivityType::Compute.into(),
             Self::Progress => ActivityType::ReportProgress.into(),
         }
+    }
+}
+
+/// An approval that was refused, that failed, or that was only asked for, is none.
+fn approval(span: &Span) -> ActionType {
+    let words = |text: &str| -> Vec<String> {
+        text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
+    };
+    let asks = words(&span.name).iter().any(|word| ASKING.iter().any(|asking| word.starts_with(asking)));
+    let result = span.result.as_deref().map(words).unwrap_or_default();
+    let has = |list: &[&str]| result.iter().any(|word| list.contains(&word.as_str()));
+    let is_refused = has(REFUSING)
+        || matches!(result.first().map(String::as_str), Some("no" | "false"))
+        || has(&["not"]) && has(GRANTING);
+    if is_refused {
+        GovernanceType::Reject.into()
+    } else if span.failed() {
+        GatewayType::Decision.into()
+    } else if asks {
+        GovernanceType::RequestApproval.into()
+    } else {
+        GatewayType::UserApproval.into()
     }
 }
 
@@ -123,6 +195,11 @@ pub(super) struct Export {
 
 /// Makes a trace: spans with children become units of intent, the others actions.
 pub(super) fn trace(mut export: Export) -> Value {
+    let mut removed = Redactions::default();
+    export.spans.iter_mut().for_each(|span| span.redact(&mut removed));
+    let mut clean = |text: String| secret::redact(&text, &mut removed).into_owned();
+    export.name = export.name.map(&mut clean);
+    export.summary = export.summary.map(clean).map(|text| shorten(&text, SUMMARY_CHARS_MAX));
     export.spans.sort_by_key(|span| span.start);
     let tree = Tree::of(&export.spans);
     let actions: Vec<&Span> = export.spans.iter().filter(|span| !tree.is_internal(&span.id)).collect();
@@ -135,7 +212,7 @@ pub(super) fn trace(mut export: Export) -> Value {
     let root = export.spans.iter().find(|span| tree.parent(span).is_none() && span.parent.is_none());
     let described = export.name.clone().or_else(|| root.map(|root| root.name.clone()));
     let outcome = match root.or_else(|| export.spans.first()) {
-        Some(root) if root.failed => "ProcessAborted",
+        Some(root) if root.failed() => "ProcessAborted",
         _ => "ProcessCompleted",
     };
     let counted = format!("{} actions from {} {}", actions.len(), export.spans.len(), export.unit);
@@ -164,7 +241,23 @@ pub(super) fn trace(mut export: Export) -> Value {
         ),
         ("artifacts", exchange.artifacts.into()),
         ("reference_artifacts", exchange.external.into_iter().map(external).collect()),
+        ("residuals", failures(&actions)),
     ]);
+    let mut total = Usage::default();
+    export
+        .spans
+        .iter()
+        .filter(|span| !tree.is_internal(&span.id))
+        .filter_map(|span| span.usage.as_ref())
+        .for_each(|usage| total.add(usage));
+    if !removed.is_empty() {
+        let removed = Object::from_iter([("redactions", removed.to_object())]);
+        members.push(("metadata", removed.into()));
+    }
+    let metrics: Object = total.members().collect();
+    if !metrics.is_empty() {
+        members.push(("metrics", metrics.into()));
+    }
     Object::from_iter(members).into()
 }
 
@@ -301,29 +394,54 @@ fn external(name: String) -> Object {
     ])
 }
 
+/// What failed is a gap: nothing in the trace shows that it was made good.
+fn failures(actions: &[&Span]) -> Value {
+    let failed = actions.iter().enumerate().filter(|(_, span)| span.failed());
+    let residual = |(place, span): (usize, &&Span)| {
+        let id = place + 1;
+        let error =
+            span.result.as_deref().map(|text| text.trim_start_matches("ERROR: ")).unwrap_or("no message");
+        let target = Object::from_iter([("target_type", "action"), ("target_id", id.to_string().as_str())]);
+        Object::from_iter([
+            ("residual_id", Value::from(format!("failed-{id}"))),
+            ("kind", ResidualKind::Limitation.into()),
+            ("statement", shorten(&format!("{} failed: {error}", span.name), STATEMENT_CHARS_MAX).into()),
+            ("severity", ResidualSeverity::Medium.into()),
+            ("target", target.into()),
+            ("source", ResidualSource::ToolInferred.into()),
+            ("status", ResidualStatus::Open.into()),
+        ])
+    };
+    failed.map(residual).collect()
+}
+
 fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> Value {
-    let kind = span.work.action_type();
+    let kind = span.work.action_type(span);
     let inputs: Vec<String> = span.inputs.iter().map(|name| exchange.consume(name)).collect();
     let outputs: Vec<String> = span.outputs.iter().map(|name| exchange.produce(name, id, &inputs)).collect();
     let evidence = Object::from_iter([
         ("type", Value::from(EvidenceType::UrlRef)),
         ("ref", format!("span:{}", span.id).into()),
     ]);
-    let method = Some(("method", span.work.word()));
-    let execution: Object =
-        method.into_iter().chain(span.tool.as_deref().map(|tool| ("tool", tool))).collect();
     let mut members = vec![
         ("id", Value::from(id)),
         ("type", kind.as_str().into()),
         ("category", kind.category().into()),
         ("label", span.label.as_str().into()),
-        ("rationale", span.rationale.as_str().into()),
+        ("rationale", span.rationale.as_deref().unwrap_or("").into()),
         ("inputs", inputs.iter().map(String::as_str).collect()),
         ("outputs", outputs.iter().map(String::as_str).collect()),
         ("evidence", vec![evidence].into()),
-        ("execution", execution.into()),
     ];
+    let execution = execution(span);
+    if !execution.is_empty() {
+        members.push(("execution", execution.into()));
+    }
+    let request =
+        span.arguments.as_ref().map(|arguments| Object::from_iter([("arguments", arguments.clone())]));
     let optional = [
+        ("request", request.map(Value::from)),
+        ("result", result(span)),
         ("result_summary", span.result.as_deref().map(Value::from)),
         ("agent", span.agent.as_deref().map(Value::from)),
         ("timestamp", span.start.and_then(format_time)),
@@ -333,13 +451,34 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
     Object::from_iter(members).into()
 }
 
+/// The tool or model, how long it took and what it used.
+fn execution(span: &Span) -> Object {
+    let texts = [("tool", span.tool.as_deref()), ("model", span.model.as_deref())];
+    let texts = texts.into_iter().filter_map(|(key, text)| Some((key, Value::from(text?))));
+    let duration = span.duration_ms.map(|duration| ("duration_ms", Value::from(duration)));
+    texts.chain(duration).chain(span.usage.iter().flat_map(Usage::members)).collect()
+}
+
+fn result(span: &Span) -> Option<Value> {
+    let status = match span.ended {
+        SpanEnd::Well => "completed",
+        SpanEnd::Badly => "failed",
+        SpanEnd::Unstated => return None,
+    };
+    let mut members = Object::from_iter([("status", status)]);
+    if let (SpanEnd::Badly, Some(error)) = (span.ended, span.result.as_deref()) {
+        members = members.with("error", error.trim_start_matches("ERROR: "));
+    }
+    Some(members.into())
+}
+
 fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {
     let mut members: BTreeMap<String, (Vec<usize>, bool)> = BTreeMap::new();
     for (place, span) in actions.iter().enumerate() {
         if let Some(unit) = tree.parent(span) {
             let (ids, failed) = members.entry(unit).or_default();
             ids.push(place + 1);
-            *failed |= span.failed;
+            *failed |= span.failed();
         }
     }
     // Spans with the same id are one unit, described by the first of them.
@@ -350,7 +489,7 @@ fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {
         .map(|(span, number)| {
             let id = format!("m{number}");
             let (ids, member_failed) = members.remove(&id).unwrap_or_default();
-            let status = match (span.failed, member_failed) {
+            let status = match (span.failed(), member_failed) {
                 (true, _) => MetaStatus::Abandoned,
                 (false, true) => MetaStatus::Partial,
                 (false, false) => MetaStatus::Completed,
@@ -365,6 +504,10 @@ fn units(spans: &[Span], actions: &[&Span], tree: &Tree<'_>) -> Value {
             ]);
             if let Some(parent) = tree.parent(span) {
                 unit = unit.with("parent_id", parent);
+            }
+            // What an enclosing span used may contain what its members used, so it is not added to theirs.
+            if span.usage.is_some() {
+                unit = unit.with("execution", execution(span));
             }
             unit
         })

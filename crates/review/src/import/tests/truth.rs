@@ -146,6 +146,31 @@ fn an_exit_code_that_belongs_to_another_command_is_not_that_of_the_tests() {
 }
 
 #[test]
+fn what_may_not_have_run_is_an_action_of_which_nothing_comes() {
+    let mut claude = Claude::asked("Commit it if it builds");
+    claude.bash("if make; then git commit -qam x && sed -i s/a/b/ x.py; fi", "", false).bash(
+        "git diff --quiet || git commit -am x",
+        "[main 1a2b3c4] x",
+        false,
+    );
+    let trace = claude.trace();
+    assert_eq!(
+        actions(&trace),
+        [
+            "RunCommand unknown",
+            "GitCommit unknown",
+            "EditFile unknown",
+            "GitDiff unknown",
+            "GitCommit completed"
+        ]
+    );
+    assert_eq!(artifacts(&trace), ["Commit"]);
+    assert_eq!(at(&trace, "/files_modified").to_string(), "[]");
+    assert_eq!(*at(&trace, "/actions/2/request/path"), "x.py".into());
+    assert_eq!(*at(&trace, "/actions/1/observations/0/confidence"), "low".into());
+}
+
+#[test]
 fn commands_that_change_files_are_changes() {
     let mut claude = Claude::asked("Change some of the files");
     claude
@@ -403,4 +428,189 @@ fn tokens_and_cost_of_the_other_agents_are_kept() {
         {"type": "gemini", "content": "x", "tokens": {"input": 7, "output": 3, "cached": 2, "total": 10},
          "toolCalls": [{"name": "read_file", "args": {"file_path": "/p/a"}, "status": "success"}]}]}"#;
     assert_eq!(*at(&trace(gemini, Format::Gemini), "/actions/0/execution/tokens"), 10.into());
+}
+
+/// A span of an export, with attributes given as texts.
+fn span(id: &str, name: &str, attributes: &[(&str, &str)], rest: &str) -> String {
+    let attribute = |(key, text): &(&str, &str)| {
+        let value = Object::from_iter([("stringValue", *text)]);
+        Value::from(Object::from_iter([("key", Value::from(*key)), ("value", value.into())])).to_string()
+    };
+    let attributes: Vec<String> = attributes.iter().map(attribute).collect();
+    format!(
+        r#"{{"traceId": "t", "spanId": "{id}", "name": "{name}", "startTimeUnixNano": "{id}000000000",
+            "endTimeUnixNano": "{id}250000000", "attributes": [{}]{rest}}}"#,
+        attributes.join(",")
+    )
+}
+
+fn spans(spans: &[String]) -> Value {
+    trace(&format!(r#"{{"spans": [{}]}}"#, spans.join(",")), Format::Otlp)
+}
+
+#[test]
+fn telemetry_keeps_releases_deployments_calls_and_approvals() {
+    let names = [
+        ("1", "retrieve NBBO"),
+        ("2", "compute order size"),
+        ("3", "risk limit decision"),
+        ("4", "draft answer"),
+        ("5", "request approval"),
+        ("6", "approve order"),
+        ("7", "release child order"),
+        ("8", "deploy service"),
+        ("9", "http POST /orders"),
+    ];
+    let all: Vec<String> = names.iter().map(|(id, name)| span(id, name, &[], "")).collect();
+    let trace = spans(&all);
+    assert_eq!(
+        actions(&trace),
+        [
+            "Retrieve -",
+            "Compute -",
+            "Decision -",
+            "Draft -",
+            "RequestApproval -",
+            "UserApproval -",
+            "Release -",
+            "Deploy -",
+            "ToolCall -"
+        ]
+    );
+    assert_eq!(*at(&trace, "/actions/0/rationale"), "".into());
+    assert_eq!(*at(&trace, "/actions/0/execution/duration_ms"), 250.into());
+}
+
+#[test]
+fn an_approval_that_was_refused_or_failed_is_none() {
+    let trace = spans(&[
+        span("1", "approve order", &[("ponens.result", "rejected by ops")], ""),
+        span("2", "approve order", &[("ponens.result", "not approved")], ""),
+        span("3", "approve order", &[], r#", "status": {"code": 2, "message": "timeout"}"#),
+        span("4", "approve order", &[("ponens.result", "approved by ops, no objections")], ""),
+    ]);
+    assert_eq!(actions(&trace), ["Reject -", "Reject -", "Decision failed", "UserApproval -"]);
+}
+
+#[test]
+fn a_failed_span_is_a_failure_and_a_gap() {
+    let event = r#", "status": {"code": 2}, "events": [{"name": "exception", "attributes": [{"key": "exception.message", "value": {"stringValue": "card declined"}}]}]"#;
+    let trace = spans(&[
+        span(
+            "1",
+            "chat gpt-4o",
+            &[
+                ("gen_ai.request.model", "gpt-4o"),
+                ("gen_ai.usage.input_tokens", "200000"),
+                ("gen_ai.usage.output_tokens", "9000"),
+                ("gen_ai.usage.cost", "15.4"),
+            ],
+            r#", "status": {"code": 1}"#,
+        ),
+        span(
+            "2",
+            "charge",
+            &[("gen_ai.tool.name", "charge_card"), ("gen_ai.tool.call.arguments", "{\"amount\": 5}")],
+            event,
+        ),
+    ]);
+    assert_eq!(actions(&trace), ["Compute completed", "ToolCall failed"]);
+    assert_eq!(*at(&trace, "/actions/1/result/error"), "card declined".into());
+    assert_eq!(*at(&trace, "/actions/1/request/arguments/amount"), 5.into());
+    assert_eq!(*at(&trace, "/residuals/0/statement"), "charge failed: card declined".into());
+    assert_eq!(*at(&trace, "/residuals/0/target/target_id"), "2".into());
+    assert_eq!(*at(&trace, "/actions/0/execution/tokens"), 209_000.into());
+    assert_eq!(at(&trace, "/actions/0/execution/cost").to_string(), "15.4");
+    assert_eq!(*at(&trace, "/actions/0/execution/model"), "gpt-4o".into());
+    assert_eq!(*at(&trace, "/metrics/tokens"), 209_000.into());
+}
+
+#[test]
+fn observations_keep_what_they_used_and_their_input_is_no_reason() {
+    let log = r#"{"id": "t", "observations": [{"id": "1", "type": "GENERATION", "name": "size", "model": "m",
+        "startTime": "2026-01-01T00:00:00.000Z", "endTime": "2026-01-01T00:00:01.500Z", "input": {"prompt": "42"}, "output": "x",
+        "usageDetails": {"input": 10, "output": 5, "total": 15}, "costDetails": {"total": 0.02}},
+        {"id": "2", "type": "TOOL", "name": "mail", "level": "ERROR", "statusMessage": "no route"}]}"#;
+    let trace = trace(log, Format::Langfuse);
+    assert_eq!(actions(&trace), ["ToolCall failed", "Compute -"]);
+    let size = at(&trace, "/actions/1");
+    assert_eq!(*at(size, "/rationale"), "".into());
+    assert_eq!(*at(size, "/request/arguments/prompt"), "42".into());
+    assert_eq!(*at(size, "/execution/duration_ms"), 1500.into());
+    assert_eq!(*at(size, "/execution/tokens"), 15.into());
+    assert_eq!(*at(&trace, "/residuals/0/statement"), "mail failed: no route".into());
+}
+
+const AWS: &str = "q8ZrT1xWabcdefghijklmnopqrstuvwxyz012345";
+const PASSWORD: &str = "S3cretPassw0rd";
+const HOOK: &str = "https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx";
+
+#[test]
+fn no_secret_of_a_session_is_in_its_trace_and_what_was_removed_is_counted() {
+    let padding = "x ".repeat(70);
+    let command = format!(
+        "AWS_SECRET_ACCESS_KEY={AWS} psql postgres://admin:{PASSWORD}@db -c 'select 1' && git push -f"
+    );
+    let late = format!("echo {padding} && curl -d @- {HOOK} && curl -H 'Authorization: Bearer {AWS}' x");
+    let mut claude = Claude::asked(&format!("Use {HOOK} for the alerts"));
+    claude
+        .says(&format!("I use AWS_SECRET_ACCESS_KEY={AWS} here."))
+        .bash(&command, &format!("{padding}{padding}postgres://admin:{PASSWORD}@db"), false)
+        .bash(&late, "ok", false)
+        .calls("mcp__mail__send", &format!(r#"{{"password": "{PASSWORD}", "to": ["{HOOK}"]}}"#))
+        .result(&format!("sent with {HOOK}"), false)
+        .calls("Read", &format!(r#"{{"file_path": "/p/{HOOK}"}}"#))
+        .result("x", false)
+        .user(&format!("Now try postgres://admin:{PASSWORD}@db again"));
+    let trace = claude.trace();
+    let text = trace.to_string();
+    for secret in [AWS, PASSWORD, "T00000000", "abcdefghijklmnop"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    let removed = at(&trace, "/metadata/redactions").to_string();
+    assert_eq!(removed, r#"{"assignment":2,"authorization":1,"connection_string":1,"webhook":1}"#);
+    let push = at(&trace, "/actions/0");
+    assert_eq!(*at(push, "/type"), "GitPush".into());
+    let quoted = at(&trace, "/actions/1/reproducibility/procedure/command").as_str().unwrap();
+    assert!(quoted.contains("Bearer [redacted]' x"), "{quoted}");
+    assert_eq!(at(&trace, "/actions/1/reproducibility/status").as_str(), Some("partially_reproducible"));
+}
+
+#[test]
+fn no_secret_of_telemetry_is_in_its_trace() {
+    let rest =
+        format!(r#", "status": {{"code": 2, "message": "{} postgres://a:{PASSWORD}@db"}}"#, "x".repeat(140));
+    let trace = spans(&[span(
+        "1",
+        "call hook",
+        &[
+            ("ponens.rationale", HOOK),
+            ("input.value", HOOK),
+            ("ponens.outputs", HOOK),
+            ("gen_ai.agent.name", HOOK),
+        ],
+        &rest,
+    )]);
+    let text = trace.to_string();
+    assert!(!text.contains("T00000000") && !text.contains("S3cret"), "{text}");
+    assert_eq!(at(&trace, "/metadata/redactions").to_string(), r#"{"connection_string":1,"webhook":1}"#);
+}
+
+#[test]
+fn a_file_written_with_a_secret_is_marked_and_its_commit_descends_from_it() {
+    let mut claude = Claude::asked("Add the settings file");
+    claude
+        .calls("Write", &format!(r#"{{"file_path": "/p/.env", "content": "AWS_SECRET_ACCESS_KEY={AWS}"}}"#))
+        .result("ok", false)
+        .calls("Write", r#"{"file_path": "/p/a.py", "content": "password = os.environ['X']"}"#)
+        .result("ok", false)
+        .bash(&format!("cat > b.env <<'EOF'\nDB_PASSWORD={PASSWORD}\nEOF"), "", false)
+        .bash("git commit -am x", "[main 1a2b3c4] x", false);
+    let trace = claude.trace();
+    let marks: Vec<String> = (0..3)
+        .map(|place| at(&trace, &format!("/artifacts/{place}/metadata/contains_secret")).to_string())
+        .collect();
+    assert_eq!(marks, ["true", "false", "true"]);
+    assert_eq!(at(&trace, "/artifacts/3/derived_from").to_string(), r#"["art1","art2","art3"]"#);
+    assert!(!trace.to_string().contains(PASSWORD));
 }

@@ -1,0 +1,161 @@
+//! The forms of secrets, and the places where they are written.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+use super::value::{is_code, is_id, is_mixed, is_path, is_random, is_reference};
+
+/// A form: its kind, the pattern, whose first group is the secret if it has one, and a test of the secret.
+struct Form {
+    kind: &'static str,
+    pattern: &'static str,
+    accepts: fn(&str, &str) -> bool,
+}
+
+/// Accepts whatever has the form.
+fn always(_: &str, _: &str) -> bool {
+    true
+}
+
+fn has_digit(_: &str, secret: &str) -> bool {
+    secret.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A password in an address or an option: anything but a variable.
+fn is_given(_: &str, secret: &str) -> bool {
+    !is_reference(secret) || matches!(secret, "secret" | "password" | "admin" | "changeme")
+}
+
+/// What follows `Bearer`, or `Authorization`: a token, not a word of a sentence.
+fn is_credential(_: &str, secret: &str) -> bool {
+    let looks_issued =
+        secret.bytes().any(|byte| byte.is_ascii_digit() || b"._~+/=".contains(&byte)) || secret.len() >= 24;
+    looks_issued && !is_reference(secret) && !secret.ends_with('.')
+}
+
+/// What a header gives after its scheme.
+fn is_header_value(whole: &str, secret: &str) -> bool {
+    let has_scheme =
+        whole.trim_end_matches(secret).ends_with(char::is_whitespace) && whole.split_whitespace().count() > 1;
+    is_credential(whole, secret)
+        || has_scheme && secret.len() >= 8 && !is_reference(secret) && is_issued(secret)
+}
+
+/// Returns whether a text has both cases, which words of a sentence have not.
+fn is_issued(text: &str) -> bool {
+    let inside = text.get(1..).unwrap_or("");
+    inside.bytes().any(|byte| byte.is_ascii_uppercase()) && text.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_option_value(_: &str, secret: &str) -> bool {
+    !is_reference(secret)
+        && !is_path(secret)
+        && !secret.starts_with('-')
+        && (is_mixed(secret) || secret.len() >= 12)
+}
+
+/// The value of a name that says that it is a secret.
+fn is_assigned(whole: &str, secret: &str) -> bool {
+    if is_reference(secret)
+        || is_code(secret)
+        || is_path(secret)
+        || is_id(secret)
+        || secret.contains(super::REDACTED)
+    {
+        return false;
+    }
+    let before = whole.strip_suffix(['"', '\'']).unwrap_or(whole).strip_suffix(secret).unwrap_or(whole);
+    let is_quoted = before.ends_with(['"', '\'']);
+    let sign = before.trim_end_matches(['"', '\'']);
+    let is_spaced = sign.ends_with(char::is_whitespace);
+    let name = sign.trim_end().trim_end_matches(['=', ':', '>']).trim_end().trim_end_matches(['"', '\'']);
+    // `NAME=value` is how a shell sets a variable; `name = value` may be any program.
+    let is_variable = !is_spaced && name.chars().all(|letter| !letter.is_ascii_lowercase());
+    if is_quoted {
+        is_mixed(secret) && secret.len() >= 6 || is_random(secret) || is_variable
+    } else if is_spaced {
+        is_mixed(secret) && secret.len() >= 6
+    } else {
+        is_variable || is_mixed(secret) || sign.ends_with(':')
+    }
+}
+
+/// The value of a name that may be that of a secret: only what is random counts.
+fn is_random_value(_: &str, secret: &str) -> bool {
+    let is_hex = secret.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_random(secret)
+        && !is_reference(secret)
+        && !is_id(secret)
+        && !is_path(secret)
+        && !is_code(secret)
+        && !(is_hex && secret.len() == 40)
+}
+
+#[rustfmt::skip]
+const FORMS: &[Form] = &[
+    Form { kind: "private_key", accepts: always, pattern: r"(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)" },
+    Form { kind: "aws_access_key", accepts: always, pattern: r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}\b" },
+    Form { kind: "github_token", accepts: always, pattern: r"\b(?:gh[pousr]_[A-Za-z0-9]{12,}|github_pat_[A-Za-z0-9_]{16,})" },
+    Form { kind: "gitlab_token", accepts: always, pattern: r"\bgl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent|oas)-[A-Za-z0-9_-]{12,}" },
+    Form { kind: "api_token", accepts: has_digit, pattern: r"\bsk-(?:ant-|proj-|svcacct-|admin-|or-v1-|lf-)?[A-Za-z0-9_-]{13,}" },
+    Form { kind: "stripe_key", accepts: always, pattern: r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{8,}|\bwhsec_[A-Za-z0-9+/=]{16,}" },
+    Form { kind: "slack_token", accepts: always, pattern: r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}" },
+    Form { kind: "webhook", accepts: always, pattern: r"https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]+" },
+    Form { kind: "webhook", accepts: always, pattern: r"https://(?:[a-z]+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[A-Za-z0-9_-]+" },
+    Form { kind: "webhook", accepts: always, pattern: r"https://[\w.-]+\.webhook\.office\.com/[^\s\x22'<>]+|https://hooks\.zapier\.com/hooks/catch/[^\s\x22'<>]+|https://chat\.googleapis\.com/v1/spaces/[^\s\x22'<>]+token=[^\s\x22'<>]+|https://[\w.-]+\.logic\.azure\.com[^\s\x22'<>]*sig=[^\s\x22'<>]+" },
+    Form { kind: "google_key", accepts: always, pattern: r"\bAIza[A-Za-z0-9_-]{16,}|\bya29\.[A-Za-z0-9_-]{16,}|\bGOCSPX-[A-Za-z0-9_-]{16,}" },
+    Form { kind: "package_token", accepts: always, pattern: r"\bnpm_[A-Za-z0-9]{16,}|\bpypi-[A-Za-z0-9_-]{16,}|\bdckr_pat_[A-Za-z0-9_-]{16,}|\brubygems_[a-f0-9]{32,}" },
+    Form { kind: "service_token", accepts: has_digit, pattern: r"\b(?:hf_[A-Za-z0-9]{16,}|dop_v1_[a-f0-9]{32,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|SK[a-f0-9]{32}\b|key-[0-9a-f]{32}\b|glsa_[A-Za-z0-9_]{20,}|ATATT[A-Za-z0-9_=-]{20,}|lin_api_[A-Za-z0-9]{20,}|ntn_[A-Za-z0-9]{20,}|hv[sb]\.[A-Za-z0-9_-]{20,}|AGE-SECRET-KEY-1[0-9A-Z]{20,}|dp\.(?:pt|st|ct)\.[A-Za-z0-9.]{20,}|pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}|r8_[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}|tvly-[A-Za-z0-9-]{16,}|sbp_[a-f0-9]{32,}|figd_[A-Za-z0-9_-]{20,}|PMAK-[a-f0-9-]{20,}|NRAK-[A-Z0-9]{20,})" },
+    Form { kind: "telegram_token", accepts: always, pattern: r"\b\d{8,10}:AA[A-Za-z0-9_-]{30,}" },
+    Form { kind: "jwt", accepts: always, pattern: r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|\beyJhbGciOi[A-Za-z0-9_.-]{6,}" },
+    Form { kind: "connection_string", accepts: is_given, pattern: r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@'\x22]*:([^\s/'\x22]+)@" },
+    Form { kind: "authorization", accepts: is_header_value, pattern: r"(?i)\bauthorization[\x22']?\s*[:=]\s*[\x22']?(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?([^\s\x22',;]+)" },
+    Form { kind: "authorization", accepts: is_credential, pattern: r"(?i)\bbearer[:\s]\s*[\x22']?([A-Za-z0-9._~+/=-]{6,})" },
+    Form { kind: "password", accepts: is_given, pattern: r"(?:^|\s)(?:-u|--user)[ =][\x22']?[^\s:'\x22/]+:([^\s'\x22/]+)" },
+    Form { kind: "password", accepts: is_option_value, pattern: r"(?i)--(?:password|passwd|pass|token|api-?key|secret|auth-token|access-token|client-secret|secret-key)[ =][\x22']?([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bsshpass\s+-p\s*[\x22']?([^\s\x22']+)" },
+    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
+    Form { kind: "assignment", accepts: is_random_value, pattern: r"(?i)[A-Z0-9_.-]*(?:token|key|pwd|pass|auth|sig|signature|dsn|cookie|sessionid|session_id)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([A-Za-z0-9+/=_.~-]{16,})" },
+];
+
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(FORMS.iter().map(|form| form.pattern)).expect("the patterns are written here and tested")
+});
+
+static SINGLE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let pattern = |form: &Form| Regex::new(form.pattern).expect("the patterns are written here and tested");
+    FORMS.iter().map(pattern).collect()
+});
+
+/// Returns the secrets of a text with the rank of their form: a lower rank tells more.
+pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize, &'static str)> {
+    let mut found = Vec::new();
+    for rank in SET.matches(text) {
+        let (Some(form), Some(pattern)) = (FORMS.get(rank), SINGLE.get(rank)) else { continue };
+        for captures in pattern.captures_iter(text) {
+            let Some(whole) = captures.get(0) else { continue };
+            let secret = captures.get(1).unwrap_or(whole);
+            if !secret.is_empty() && (form.accepts)(whole.as_str(), secret.as_str()) {
+                found.push((secret.range(), rank, form.kind));
+            }
+        }
+    }
+    found
+}
+
+/// Names of members whose texts are secrets.
+static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let names = r"(?i)(?:^|[_-]|[a-z])(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|client[_-]?secret|authorization|secret[_-]?access[_-]?key)$";
+    Regex::new(names).expect("the pattern is written here and tested")
+});
+
+/// Returns whether the text of a member is a secret by the member's name.
+pub(super) fn is_secret_member(name: &str, text: &str) -> bool {
+    SECRET_NAME.is_match(name)
+        && !text.is_empty()
+        && !is_reference(text)
+        && !is_path(text)
+        && !text.contains(' ')
+}

@@ -1,0 +1,137 @@
+use hence_canon::parse;
+
+use super::*;
+
+fn clean(text: &str) -> String {
+    redact(text, &mut Redactions::default()).into_owned()
+}
+
+#[test]
+fn secrets_of_services_are_found_by_their_form() {
+    for secret in [
+        "AKIAIOSFODNN7EXAMPLE",
+        "ghp_0123456789abcdef0123456789abcdef0123",
+        "gho_0123456789abcdef",
+        "github_pat_11ABCDEFG0abcdefghij_abcdefghijklmnop",
+        "glpat-abcdefghij0123456789",
+        "sk-ant-api03-abcdefghijklmnop1234",
+        "sk-proj-abcdefghijklmnop1234",
+        "sk-abcdefghijklmnop1234",
+        "sk_live_abcdefghij0123456789",
+        "rk_test_abcdefghij0123456789",
+        "xoxb-123456789012-abcdefghijkl",
+        "https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx",
+        "https://discord.com/api/webhooks/123456789/abc-DEF_ghi",
+        "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        "pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAw",
+        "hf_abcdefghijklmnop1234",
+        "SG.abcdefghijklmnop1234.abcdefghijklmnop1234",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+        "123456789:AAabcdefghijklmnopqrstuvwxyz0123456",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----",
+        "-----BEGIN RSA PRIVATE KEY----- MIIE",
+    ] {
+        for (before, after) in [("", ""), ("see ", " now"), ("'", "'"), ("x=\"", "\",")] {
+            // A key without an end goes on to the end of the text.
+            let rest = if secret.ends_with("MIIE") { "" } else { after };
+            assert_eq!(clean(&format!("{before}{secret}{after}")), format!("{before}{REDACTED}{rest}"));
+        }
+    }
+}
+
+#[test]
+fn secrets_are_found_at_the_places_where_they_are_written() {
+    for (text, expected) in [
+        (
+            "AWS_SECRET_ACCESS_KEY=q8ZrT1xWabcdefghijklmnopqrstuvwxyz012345 aws s3 ls",
+            "AWS_SECRET_ACCESS_KEY=[redacted] aws s3 ls",
+        ),
+        ("export AWS_SECRET_ACCESS_KEY='q8ZrT1xW/abc+def'", "export AWS_SECRET_ACCESS_KEY='[redacted]'"),
+        ("psql postgres://admin:S3cretPassw0rd@db:5432/x", "psql postgres://admin:[redacted]@db:5432/x"),
+        ("redis://:hunter2@cache", "redis://:[redacted]@cache"),
+        ("mongodb+srv://u:p%40ss@h/x", "mongodb+srv://u:[redacted]@h/x"),
+        ("https://user:p@ss@host/x", "https://user:[redacted]@host/x"),
+        ("curl -H 'Authorization: Bearer abc.def' x", "curl -H 'Authorization: Bearer [redacted]' x"),
+        ("curl -H \"Authorization: Basic dXNlcjpwYXNz\" x", "curl -H \"Authorization: Basic [redacted]\" x"),
+        ("-H 'X-Api-Key: abc123def456'", "-H 'X-Api-Key: [redacted]'"),
+        ("curl -u admin:hunter2 https://x", "curl -u admin:[redacted] https://x"),
+        ("mysql --password=hunter22 db", "mysql --password=[redacted] db"),
+        ("gh auth login --token abc123def456", "gh auth login --token [redacted]"),
+        ("DB_PASSWORD=hunter make", "DB_PASSWORD=[redacted] make"),
+        ("PGPASSWORD=x psql", "PGPASSWORD=[redacted] psql"),
+        ("password: hunter2!", "password: [redacted]"),
+        ("{\"password\": \"hunter2hunter2\"}", "{\"password\": \"[redacted]\"}"),
+        ("client_secret=abc123", "client_secret=[redacted]"),
+        ("Api-Key:x secret=", "Api-Key:[redacted] secret="),
+        ("STRIPE_KEY=a8f3k2l9x0c7v6b5n4m3", "STRIPE_KEY=[redacted]"),
+        ("session_token := 'a8f3k2l9x0c7v6b5n4m3'", "session_token := '[redacted]'"),
+        ("bearer: ghp_0123456789abcde é=sk-abcdefghijklmnop1é", "bearer: [redacted] é=[redacted]é"),
+        (
+            "DefaultEndpointsProtocol=https;AccountKey=abc123DEF456ghi789==;X=1",
+            "DefaultEndpointsProtocol=https;AccountKey=[redacted];X=1",
+        ),
+    ] {
+        assert_eq!(clean(text), expected);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_secret_stays() {
+    for text in [
+        "commit 1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b",
+        "key: 1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "api_key: 123e4567-e89b-12d3-a456-426614174000",
+        "a task-list and sk-short",
+        "use sk-learn-based-approaches-here",
+        "the password: is unknown",
+        "password = get_password()",
+        "password=os.environ['DB_PASSWORD']",
+        "token = request.headers.get",
+        "def login(password: str, token: str)",
+        "secret: ${{ secrets.TOKEN }}",
+        "DB_PASSWORD=$PASS make",
+        "DB_PASSWORD=${PASS:-x} make",
+        "API_KEY=<your-key>",
+        "API_KEY=your_key_here",
+        "SECRET_KEY_PATH=/etc/keys/a.pem",
+        "Authorization: Bearer $TOKEN",
+        "the bearer of this letter",
+        "bearer token required",
+        "https://example.com:8080/@scope/pkg",
+        "git@github.com:org/repo.git",
+        "see -----BEGIN CERTIFICATE----- MII",
+        "/usr/lib/x86_64-linux-gnu/libssl.so.3",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+        "monkey=banana-split-2024-edition",
+        "primary_key=True",
+        "key=lambda item: item.name",
+        "sort_key: created_at_desc_2024",
+        "password=password",
+        "[redacted]",
+        "API_KEY=[redacted]",
+    ] {
+        assert_eq!(clean(text), text);
+        assert!(!contains(text), "{text}");
+    }
+}
+
+#[test]
+fn each_secret_counts_once_by_its_kind() {
+    let mut removed = Redactions::default();
+    redact("ghp_0123456789abcdef and ghp_0123456789abcdef and PGPASSWORD=x", &mut removed);
+    redact("again ghp_0123456789abcdef, ghp_fedcba9876543210", &mut removed);
+    assert_eq!(Value::from(removed.to_object()).to_string(), r#"{"assignment":1,"github_token":2}"#);
+}
+
+#[test]
+fn members_are_redacted_by_their_names() {
+    let value = parse(br#"{"password": "hunter2", "user": {"api_key": "k"}, "list": ["ghp_0123456789abcdef"], "secret": "$X", "n": 1}"#).unwrap();
+    let clean = redact_value(&value, &mut Redactions::default());
+    assert_eq!(
+        clean.to_string(),
+        r#"{"list":["[redacted]"],"n":1,"password":"[redacted]","secret":"$X","user":{"api_key":"[redacted]"}}"#
+    );
+}
