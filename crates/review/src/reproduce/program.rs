@@ -71,8 +71,9 @@ fn by_program(program: &str, arguments: &[String]) -> Verdict {
         return verdict(Unknown, "a program by its path");
     }
     match name {
-        "ls" | "cat" => reading(arguments),
-        "grep" => reading(operands_of_grep(arguments)),
+        "ls" => LS.judge(arguments, READS),
+        "cat" => CAT.judge(arguments, READS),
+        "grep" => grep(arguments),
         "git" => git(arguments),
         "hence" => hence(arguments),
         "cargo" => cargo(arguments),
@@ -90,13 +91,338 @@ fn by_program(program: &str, arguments: &[String]) -> Verdict {
     }
 }
 
-/// `verify` and `replay` read a journal; any other command may write one.
+const READS: &str = "reads within the working directory";
+const TESTS: &str = "runs the tests of the project";
+
+/// The options of a program that are known to change nothing but what is read, tested or shown.
+///
+/// Everything else is to be reviewed first. An option may load code, name a file to write or hand a command on, under many
+/// spellings: attached to its value, shortened, or as a setting. So the list says what is allowed, and an option is
+/// allowed only as it is spelled here.
+struct Options {
+    /// Options without a value; one-letter options may be written together.
+    flags: &'static [&'static str],
+    /// Options with a value, which must not lead out of the working directory.
+    values: &'static [&'static str],
+}
+
+const LS: Options = Options {
+    flags: &[
+        "-a",
+        "-A",
+        "-d",
+        "-F",
+        "-h",
+        "-l",
+        "-p",
+        "-r",
+        "-R",
+        "-s",
+        "-S",
+        "-t",
+        "-1",
+        "--all",
+        "--recursive",
+    ],
+    values: &["--color", "--sort", "--time-style"],
+};
+
+const CAT: Options =
+    Options { flags: &["-A", "-b", "-e", "-E", "-n", "-s", "-t", "-T", "-v", "--number"], values: &[] };
+
+const GREP: Options = Options {
+    flags: &[
+        "-a",
+        "-c",
+        "-E",
+        "-F",
+        "-G",
+        "-h",
+        "-H",
+        "-i",
+        "-l",
+        "-L",
+        "-n",
+        "-o",
+        "-P",
+        "-q",
+        "-r",
+        "-R",
+        "-s",
+        "-v",
+        "-w",
+        "-x",
+        "--count",
+        "--ignore-case",
+        "--line-number",
+        "--recursive",
+        "--invert-match",
+        "--word-regexp",
+        "--files-with-matches",
+        "--only-matching",
+        "--extended-regexp",
+        "--fixed-strings",
+    ],
+    values: &[
+        "-A",
+        "-B",
+        "-C",
+        "-m",
+        "--after-context",
+        "--before-context",
+        "--context",
+        "--max-count",
+        "--include",
+        "--exclude",
+        "--exclude-dir",
+        "--color",
+        "--colour",
+    ],
+};
+
+const GIT_VIEW: Options = Options {
+    flags: &[
+        "-p",
+        "-s",
+        "-b",
+        "-w",
+        "-z",
+        "-u",
+        "--all",
+        "--branch",
+        "--cached",
+        "--check",
+        "--decorate",
+        "--graph",
+        "--ignore-all-space",
+        "--merges",
+        "--name-only",
+        "--name-status",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-merges",
+        "--no-patch",
+        "--no-renames",
+        "--no-textconv",
+        "--numstat",
+        "--oneline",
+        "--patch",
+        "--porcelain",
+        "--reverse",
+        "--short",
+        "--shortstat",
+        "--staged",
+        "--stat",
+        "--summary",
+        "--word-diff",
+    ],
+    values: &[
+        "-n",
+        "-U",
+        "--abbrev",
+        "--author",
+        "--color",
+        "--date",
+        "--diff-filter",
+        "--format",
+        "--grep",
+        "--max-count",
+        "--porcelain",
+        "--pretty",
+        "--since",
+        "--unified",
+        "--until",
+    ],
+};
+
+const HENCE_CHECK: Options =
+    Options { flags: &["--json", "--all"], values: &["--store", "--level", "--anchor", "--problem"] };
+
+const CARGO_TEST: Options = Options {
+    flags: &[
+        "-q",
+        "-v",
+        "--all",
+        "--all-features",
+        "--all-targets",
+        "--benches",
+        "--bins",
+        "--doc",
+        "--examples",
+        "--frozen",
+        "--lib",
+        "--locked",
+        "--no-default-features",
+        "--no-fail-fast",
+        "--no-run",
+        "--offline",
+        "--quiet",
+        "--release",
+        "--tests",
+        "--verbose",
+        "--workspace",
+    ],
+    values: &[
+        "-F",
+        "-j",
+        "-p",
+        "--bin",
+        "--color",
+        "--example",
+        "--exclude",
+        "--features",
+        "--jobs",
+        "--message-format",
+        "--package",
+        "--test",
+    ],
+};
+
+/// The options of the program that `cargo test` builds.
+const LIBTEST: Options = Options {
+    flags: &[
+        "-q",
+        "--exact",
+        "--ignored",
+        "--include-ignored",
+        "--list",
+        "--nocapture",
+        "--quiet",
+        "--show-output",
+    ],
+    values: &["--color", "--format", "--skip", "--test-threads"],
+};
+
+const GO_TEST: Options = Options {
+    flags: &["-v", "-race", "-short", "-cover", "-failfast", "-json", "-benchmem"],
+    values: &[
+        "-bench",
+        "-count",
+        "-cpu",
+        "-covermode",
+        "-p",
+        "-parallel",
+        "-run",
+        "-skip",
+        "-shuffle",
+        "-tags",
+        "-timeout",
+    ],
+};
+
+const NPM_RUN: Options = Options { flags: &["-s", "--silent"], values: &[] };
+
+const PYTEST: Options = Options {
+    flags: &[
+        "-l",
+        "-q",
+        "-s",
+        "-v",
+        "-x",
+        "--co",
+        "--collect-only",
+        "--exitfirst",
+        "--no-header",
+        "--no-summary",
+        "--quiet",
+        "--showlocals",
+        "--strict-markers",
+        "--verbose",
+    ],
+    values: &["-k", "-m", "-n", "-r", "--color", "--durations", "--maxfail", "--tb", "--timeout"],
+};
+
+impl Options {
+    /// Judges the arguments of a program; `Safe` for `reason` if every option is listed and nothing leads out of the
+    /// working directory.
+    fn judge(&self, arguments: &[String], reason: &str) -> Verdict {
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let value = match self.read(argument) {
+                Read::Operand(operand) => operand,
+                Read::Flag => continue,
+                Read::Valued(value) => value,
+                Read::ValueFollows => match rest.next() {
+                    Some(value) => value,
+                    None => return verdict(Caution, format!("{argument} lacks its value")),
+                },
+                Read::EndOfOptions => {
+                    return match rest.find(|operand| leaves_directory(operand)) {
+                        Some(path) => outside(path),
+                        None => verdict(Safe, reason),
+                    };
+                }
+                Read::Unlisted => {
+                    return verdict(Caution, format!("nobody has judged the option {argument}"));
+                }
+            };
+            if leaves_directory(value) {
+                return outside(value);
+            }
+        }
+        verdict(Safe, reason)
+    }
+
+    fn read<'a>(&self, argument: &'a str) -> Read<'a> {
+        if argument == "--" {
+            return Read::EndOfOptions;
+        }
+        if !argument.starts_with('-') || argument == "-" {
+            return Read::Operand(argument);
+        }
+        if self.flags.contains(&argument) {
+            return Read::Flag;
+        }
+        if self.values.contains(&argument) {
+            return Read::ValueFollows;
+        }
+        if let Some((name, value)) = argument.split_once('=') {
+            return if self.values.contains(&name) { Read::Valued(value) } else { Read::Unlisted };
+        }
+        let letters = argument.strip_prefix('-').unwrap_or(argument);
+        if letters.starts_with('-') {
+            return Read::Unlisted;
+        }
+        // `-vv` and `-rA`: letters written together, of which the last may have its value attached.
+        for (at, letter) in letters.char_indices() {
+            let option = format!("-{letter}");
+            if self.values.contains(&option.as_str()) {
+                let value = letters.get(at + letter.len_utf8()..).unwrap_or_default();
+                return if value.is_empty() { Read::ValueFollows } else { Read::Valued(value) };
+            }
+            if !self.flags.contains(&option.as_str()) {
+                return Read::Unlisted;
+            }
+        }
+        Read::Flag
+    }
+}
+
+/// An argument as a list of options reads it.
+enum Read<'a> {
+    Operand(&'a str),
+    Flag,
+    Valued(&'a str),
+    ValueFollows,
+    EndOfOptions,
+    Unlisted,
+}
+
+fn outside(path: &str) -> Verdict {
+    verdict(Caution, format!("{path} lies outside the working directory"))
+}
+
+/// Returns whether a path may lead out of the working directory, also inside a longer text such as `name=/path`.
+fn leaves_directory(operand: &str) -> bool {
+    let leaves =
+        |path: &str| path.starts_with(['/', '~']) || path.split(['/', '\\']).any(|part| part == "..");
+    operand.split(['=', ':', ',']).any(leaves)
+}
+
+/// `verify` and `replay` read a journal and execute nothing; any other command may write one.
 fn hence(arguments: &[String]) -> Verdict {
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        Some(("verify" | "replay", rest)) => match reading(rest) {
-            (Safe, _) => verdict(Safe, "checks the record of a run"),
-            outside => outside,
-        },
+        Some(("verify" | "replay", rest)) => HENCE_CHECK.judge(rest, "checks the record of a run"),
         _ => verdict(Unknown, "nobody has judged this hence command"),
     }
 }
@@ -107,34 +433,21 @@ fn is_inline_code(argument: &str) -> bool {
     short || argument.starts_with("--eval") || argument.starts_with("--print")
 }
 
-/// Reading is safe inside the working directory; outside of it somebody should review first.
-fn reading(operands: &[String]) -> Verdict {
-    match operands.iter().find(|operand| leaves_directory(operand)) {
-        Some(path) => verdict(Caution, format!("{path} lies outside the working directory")),
-        None => verdict(Safe, "reads within the working directory"),
+/// The first operand of grep is a pattern, which may look like a path.
+fn grep(arguments: &[String]) -> Verdict {
+    let is_pattern = |argument: &String| matches!(GREP.read(argument), Read::Operand(_));
+    let mut rest = arguments.to_vec();
+    // A value of an option that is written apart is no operand.
+    let mut before = None;
+    for (at, argument) in arguments.iter().enumerate() {
+        let follows_option = before.is_some_and(|before| matches!(GREP.read(before), Read::ValueFollows));
+        if is_pattern(argument) && !follows_option {
+            rest.remove(at);
+            break;
+        }
+        before = Some(argument.as_str());
     }
-}
-
-fn leaves_directory(operand: &str) -> bool {
-    // An option may carry its path after an equals sign.
-    let path = operand.split_once('=').filter(|_| operand.starts_with('-')).map_or(operand, |(_, path)| path);
-    path.starts_with('/') || path.starts_with('~') || path.split('/').any(|part| part == "..")
-}
-
-/// The first operand of grep is a pattern, unless an option gives the pattern.
-fn operands_of_grep(arguments: &[String]) -> &[String] {
-    // With such an option no operand is the pattern, and the option itself may name a file.
-    let gives = |argument: &String| {
-        ["-e", "-f"].iter().any(|option| argument.starts_with(option))
-            || is_option(argument, "regexp")
-            || is_option(argument, "file")
-    };
-    let given = arguments.iter().any(gives);
-    let pattern = arguments.iter().position(|argument| !argument.starts_with('-'));
-    match pattern.filter(|_| !given) {
-        Some(place) => arguments.get(place + 1..).unwrap_or(&[]),
-        None => arguments,
-    }
+    GREP.judge(&rest, READS)
 }
 
 /// Returns whether a long option is `name`, also shortened: git completes what is unambiguous.
@@ -165,7 +478,15 @@ fn git(arguments: &[String]) -> Verdict {
             if let Some(option) = arguments.iter().find(writes) {
                 return verdict(Unsafe, format!("git {command} {option} writes or runs something"));
             }
-            let (class, reason) = reading(&arguments);
+            // `-5` is a number of commits; `HEAD..main` is a range, not a path.
+            let is_number = |argument: &String| {
+                argument
+                    .strip_prefix('-')
+                    .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+            };
+            let plain: Vec<String> =
+                arguments.iter().filter(|argument| !is_number(argument)).cloned().collect();
+            let (class, reason) = GIT_VIEW.judge(&plain, READS);
             if elsewhere { verdict(class.max(Caution), "another repository") } else { (class, reason) }
         }
         "add" | "am" | "apply" | "bisect" | "checkout" | "cherry-pick" | "clean" | "clone" | "commit"
@@ -179,19 +500,30 @@ fn git(arguments: &[String]) -> Verdict {
 }
 
 fn cargo(arguments: &[String]) -> Verdict {
-    let configured =
-        arguments.iter().any(|argument| argument.starts_with("--config") || argument.starts_with('+'));
-    let command = arguments.iter().find(|argument| !argument.starts_with(['-', '+']));
-    // The value of `--config` may stand apart and look like the command.
-    let command =
-        if arguments.first().is_some_and(|first| first == "--config") { arguments.get(2) } else { command };
-    match command.map(String::as_str) {
-        Some("test" | "t") if configured => verdict(Caution, "cargo test with another configuration"),
-        Some("test" | "t") => verdict(Safe, "runs the tests of the project"),
-        Some(
+    // Whatever precedes the command chooses a toolchain, a configuration or a folder.
+    let (before, rest) = arguments
+        .split_at(arguments.iter().position(|argument| !argument.starts_with(['-', '+'])).unwrap_or(0));
+    if rest.first().is_none_or(|command| command != "test" && command != "t") && !before.is_empty() {
+        let tests = arguments.iter().any(|argument| argument == "test" || argument == "t");
+        let class = if tests { Caution } else { Unknown };
+        return verdict(class, "cargo with another configuration");
+    }
+    match rest.split_first().map(|(command, rest)| (command.as_str(), rest)) {
+        Some(("test" | "t", _)) if !before.is_empty() => {
+            verdict(Caution, "cargo test with another configuration")
+        }
+        Some(("test" | "t", rest)) => {
+            let end = rest.iter().position(|argument| argument == "--").unwrap_or(rest.len());
+            let (own, handed_on) = rest.split_at(end);
+            let handed_on = handed_on.get(1..).unwrap_or_default();
+            let verdicts = [CARGO_TEST.judge(own, TESTS), LIBTEST.judge(handed_on, TESTS)];
+            verdicts.into_iter().max_by_key(|(class, _)| *class).unwrap_or_else(|| verdict(Safe, TESTS))
+        }
+        Some((
             "add" | "clean" | "fix" | "install" | "login" | "new" | "init" | "publish" | "remove"
             | "uninstall" | "update" | "yank" | "owner",
-        ) => verdict(Unsafe, "changes the project or reaches the registry"),
+            _,
+        )) => verdict(Unsafe, "changes the project or reaches the registry"),
         _ => verdict(Unknown, "nobody has judged this cargo command"),
     }
 }
@@ -204,7 +536,7 @@ fn go(arguments: &[String]) -> Verdict {
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("test", rest)) => match rest.iter().find(runs) {
             Some(option) => verdict(Unsafe, format!("go test {option} runs or writes something else")),
-            None => verdict(Safe, "runs the tests of the project"),
+            None => GO_TEST.judge(rest, TESTS),
         },
         Some(("get" | "install" | "generate" | "clean" | "mod" | "env" | "work", _)) => {
             verdict(Unsafe, "changes the project or the environment")
@@ -215,18 +547,25 @@ fn go(arguments: &[String]) -> Verdict {
 
 fn npm(arguments: &[String]) -> Verdict {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if words.iter().any(|word| word.starts_with("--script-shell") || word.starts_with("--prefix")) {
-        return verdict(Unsafe, "npm with another shell or folder");
-    }
-    match words.as_slice() {
-        ["test" | "t" | "tst", ..] | ["run" | "run-script", "test" | "lint" | "build", ..] => {
-            verdict(Safe, "runs a check of the project")
+    let check = match words.as_slice() {
+        ["test" | "t" | "tst", ..] => 1,
+        ["run" | "run-script", "test" | "lint", ..] => 2,
+        ["run" | "run-script", "build", ..] => {
+            return verdict(Caution, "a build script of the project, which may do anything");
         }
         [
             "ci" | "exec" | "i" | "install" | "link" | "publish" | "rebuild" | "uninstall" | "update" | "x",
             ..,
-        ] => verdict(Unsafe, "npm changes what is installed or published"),
-        _ => verdict(Unknown, "nobody has judged this npm command"),
+        ] => return verdict(Unsafe, "npm changes what is installed or published"),
+        _ => return verdict(Unknown, "nobody has judged this npm command"),
+    };
+    let rest = arguments.get(check..).unwrap_or_default();
+    // npm reads every setting from its options, and hands operands on to a script that nobody has judged.
+    match rest.iter().find(|argument| !NPM_RUN.flags.contains(&argument.as_str())) {
+        Some(argument) => {
+            verdict(Caution, format!("nobody has judged what {argument} does to npm or its script"))
+        }
+        None => verdict(Safe, "runs a check of the project"),
     }
 }
 
@@ -252,22 +591,10 @@ fn pytest(arguments: &[String]) -> Verdict {
             .iter()
             .any(|option| argument.starts_with(option))
     };
-    let configures = |argument: &&String| {
-        matches!(argument.as_str(), "-p" | "-c" | "-o")
-            || ["--rootdir", "--confcutdir", "--override-ini", "--config-file", "--import-mode"]
-                .iter()
-                .any(|option| argument.starts_with(option))
-    };
     if let Some(option) = arguments.iter().find(writes) {
         return verdict(Unsafe, format!("pytest {option} writes files"));
     }
-    if let Some(option) = arguments.iter().find(configures) {
-        return verdict(Caution, format!("pytest {option} changes what is loaded"));
-    }
-    match reading(arguments) {
-        (Safe, _) => verdict(Safe, "runs the tests of the project"),
-        outside => outside,
-    }
+    PYTEST.judge(arguments, TESTS)
 }
 
 fn python(arguments: &[String]) -> Verdict {
