@@ -92,15 +92,15 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence answer refund-42 approve --value '\"yes\"' --by ada --resume")]
+#[command(after_help = "Example: hence answer refund-42 approve --value yes --by ada --resume")]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["value", "done", "retry", "fail"]))]
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
     /// The step that waits, or the key of one of its calls
     pub(crate) step: String,
-    /// The answer: JSON, or @FILE for the contents of a file
-    #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
+    /// The answer: JSON, a text without quotes where a text is an answer, or @FILE for the contents of a file
+    #[arg(long, value_name = "VALUE|@FILE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
     /// An undecided call happened, with this result: JSON, or @FILE
     #[arg(long, value_name = "JSON|@FILE")]

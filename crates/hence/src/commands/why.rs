@@ -172,8 +172,10 @@ impl Looked<'_> {
 
     fn undecided(mut self, history: &CallHistory) -> WhyReport {
         let (context, id) = (self.context, self.id.as_str());
-        self.report.waiting =
-            history.undecided().map(|call| WaitingRow::undecided(context, id, call)).collect();
+        self.report.waiting = history
+            .undecided()
+            .map(|call| WaitingRow::undecided(context, id, call, history.intent(&call.key)))
+            .collect();
         let count = self.report.waiting.len();
         let calls = if count == 1 { "a call was" } else { "calls were" };
         let says = format!(

@@ -2,6 +2,7 @@
 
 use hence_canon::{Object, Value, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
+use hence_cognition::approval::Stance;
 use hence_cognition::capability::{Registry as _, breach};
 use hence_skills::{Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer};
 use hence_store::{Durability, Store as _};
@@ -34,6 +35,8 @@ pub(crate) struct AnswerReport {
     answer: &'static str,
     /// The value, or the output of the call.
     value: Option<Data>,
+    /// `approved` or `rejected`, if the question declares that the answer means it.
+    decision: Option<&'static str>,
     /// The person who answered, as given.
     by: Option<String>,
     /// The command that continues the run.
@@ -43,8 +46,9 @@ pub(crate) struct AnswerReport {
 impl Text for AnswerReport {
     fn text(&self) -> String {
         let value = self.value.as_ref().map(|value| format!(" {}", value.0)).unwrap_or_default();
+        let meaning = self.decision.map(|decision| format!(" ({decision})")).unwrap_or_default();
         pairs(&[
-            ("answered", escape(&format!("{}: {}{value}", self.step, self.answer))),
+            ("answered", escape(&format!("{}: {}{value}{meaning}", self.step, self.answer))),
             ("next", escape(&self.next)),
         ])
     }
@@ -91,6 +95,12 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
             Answer::Value(value) => Some(Data(value.clone())),
             Answer::Done(output) => Some(Data(output.clone().into())),
             Answer::Retry | Answer::Fail => None,
+        },
+        decision: match (&answer, history.status(&call.key)) {
+            (Answer::Value(value), Some(CallStatus::Asked(question))) => {
+                Stance::of(&question.input, value).word()
+            }
+            _ => None,
         },
         by: args.by.clone(),
         next: hint::command(context, &["resume", id.as_str()]),
@@ -173,19 +183,23 @@ fn read(
         _ => Ok(()),
     };
     let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, error));
-    // A text may be given without quotes where only a text is accepted.
-    let text = std::str::from_utf8(&bytes).ok().map(|text| Value::from(text.trim_end_matches('\n')));
-    let wants_more = ["options", "type", "schema"].iter().any(|key| question.get(key).is_some());
+    let text = std::str::from_utf8(&bytes).ok().map(|text| text.trim_end_matches('\n'));
+    // What begins like JSON and is none is probably a slip, not a text.
+    let is_text = |text: &str| {
+        question.get("type").and_then(Value::as_str) == Some("string")
+            || !text.trim_start().starts_with(['{', '[', '"'])
+    };
+    let plain = text.filter(|text| is_text(text)).map(Value::from);
     let misfit = |value: &Value| {
         let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
         CliError::new(Code::Answer, format!("step {}: {why}", call.step))
     };
-    match (parsed, text) {
+    match (parsed, plain) {
         (Ok(value), _) if judge(&value).is_ok() => Ok(Answer::Value(value)),
-        (_, Some(text)) if wants_more && judge(&text).is_ok() => Ok(Answer::Value(text)),
-        (Ok(value), _) => Err(misfit(&value)),
-        (Err(_), Some(text)) if wants_more => Err(misfit(&text)),
-        (Err(error), _) => Err(error),
+        // A text may be given without quotes.
+        (_, Some(text)) if judge(&text).is_ok() => Ok(Answer::Value(text)),
+        (Ok(value), _) | (Err(_), Some(value)) => Err(misfit(&value)),
+        (Err(error), None) => Err(error),
     }
 }
 

@@ -1,21 +1,25 @@
 //! The questions of a waiting run, as text and JSON.
 
 use hence_canon::Value;
-use hence_skills::{CallHistory, CallName, Question, QuestionKind};
+use hence_capabilities::check_answer;
+use hence_cognition::approval::{APPROVES, REJECTS};
+use hence_skills::{CallHistory, CallName, Intent, Question, QuestionKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::data::Data;
-use crate::escape::escape;
+use crate::escape::{escape, escape_json};
 use crate::hint;
-use crate::report::one_line;
 
 /// The maximum number of options that are shown with a command each.
 const OPTIONS_SHOWN_MAX: usize = 5;
 
-/// The number of characters of a question in a line.
-const QUESTION_CHARACTERS_MAX: usize = 200;
+/// The number of characters of a value that is shown in a line; a longer one is laid out over several.
+const LINE_CHARACTERS_MAX: usize = 100;
+
+/// The number of bytes of a laid-out value that are shown; of a longer one the rest is printed by a command.
+const SHOWN_BYTES_MAX: usize = 16 * 1024;
 
 /// A call that waits for an answer.
 #[derive(Serialize, JsonSchema)]
@@ -32,8 +36,15 @@ pub(crate) struct WaitingRow {
     question: String,
     /// The person who should answer.
     who: Option<String>,
-    /// The input of the capability: question, options, type, context.
+    /// The input of the call. Of a question: question, options, type, context. `null` where a log of an earlier version
+    /// has only its digest.
     input: Option<Data>,
+    /// The key by which the capability recognises a repeated call, for an undecided call.
+    idempotency_key: Option<String>,
+    /// The command that prints all of a long input.
+    #[serde(skip)]
+    #[schemars(skip)]
+    whole: String,
     /// The commands that answer, one per option.
     pub(crate) commands: Vec<String>,
 }
@@ -46,12 +57,19 @@ impl WaitingRow {
             // The id of a step with several calls does not identify a call.
             let alone = questions.iter().filter(|(other, _)| other.step == call.step).count() == 1;
             let place = if alone { &call.step } else { &call.key };
-            Self::of(context, run, place, call, question)
+            Self::of(context, run, place, call, question, history.intent(&call.key))
         };
         questions.iter().map(row).collect()
     }
 
-    fn of(context: &Context, run: &str, place: &str, call: &CallName, question: &Question) -> Self {
+    fn of(
+        context: &Context,
+        run: &str,
+        place: &str,
+        call: &CallName,
+        question: &Question,
+        intent: Option<&Intent>,
+    ) -> Self {
         let input = &question.input;
         let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         let (about, asked, commands) = match question.kind {
@@ -73,12 +91,14 @@ impl WaitingRow {
             question: asked,
             who: text("who").filter(|_| about == "value"),
             input: Some(Data(input.clone())),
+            idempotency_key: intent.map(|intent| intent.idempotency_key.to_string()),
+            whole: whole_command(context, run),
             commands,
         }
     }
 
     /// Describes a call that a process started before it died.
-    pub(crate) fn undecided(context: &Context, run: &str, call: &CallName) -> Self {
+    pub(crate) fn undecided(context: &Context, run: &str, call: &CallName, intent: Option<&Intent>) -> Self {
         Self {
             step: call.step.to_string(),
             key: call.key.to_string(),
@@ -86,29 +106,103 @@ impl WaitingRow {
             about: "undecided",
             question: format!("did `{}` happen?", call.capability),
             who: None,
-            input: None,
+            input: intent.and_then(|intent| intent.input.clone()).map(Data),
+            idempotency_key: intent.map(|intent| intent.idempotency_key.to_string()),
+            whole: whole_command(context, run),
             commands: undecided_commands(context, run, &call.key),
         }
     }
 
-    /// Returns the rows of a text.
+    /// Returns the rows of a text. Everything that is decided about is shown: the input of the call, or the context of the
+    /// question, and what an answer means.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let who = self.who.as_ref().map(|who| format!(" ({})", escape(who))).unwrap_or_default();
-        let asked = one_line(&self.question, QUESTION_CHARACTERS_MAX);
-        let mut rows = vec![("waits", format!("{}{who}: {asked}", escape(&self.step)))];
+        let mut lines = self.question.lines();
+        let first = lines.next().unwrap_or_default();
+        let mut rows = vec![("waits", format!("{}{who}: {}", escape(&self.step), escape(first)))];
+        rows.extend(lines.map(|line| ("", escape(line))));
+        let input = self.input.as_ref().map(|input| &input.0);
+        if self.about == "undecided" {
+            match input {
+                Some(input) => rows.extend(value_rows("input", input, &self.whole)),
+                None => rows.push(("input", "its log has only the digest".to_owned())),
+            }
+            rows.extend(self.idempotency_key.iter().map(|key| ("key", escape(key))));
+        } else if let Some(input) = input {
+            let about = input.get("context").filter(|about| !about.is_null());
+            rows.extend(about.into_iter().flat_map(|about| value_rows("context", about, &self.whole)));
+            rows.extend(meanings(input));
+        }
         rows.extend(self.commands.iter().map(|command| ("answer", escape(command))));
         rows
     }
 }
 
+fn whole_command(context: &Context, run: &str) -> String {
+    hint::command(context, &["why", run, "--json"])
+}
+
+/// Returns the rows of a value: in a line if it is short, laid out if it is not.
+fn value_rows(name: &'static str, value: &Value, whole: &str) -> Vec<(&'static str, String)> {
+    let line = value.to_string();
+    if line.chars().count() <= LINE_CHARACTERS_MAX {
+        return vec![(name, escape_json(&line))];
+    }
+    let text = match value {
+        Value::String(text) => text.to_string(),
+        other => hence_canon::pretty(other),
+    };
+    let mut rows = Vec::new();
+    let mut shown = 0;
+    for line in text.lines() {
+        shown += line.len();
+        if shown > SHOWN_BYTES_MAX {
+            let rest = format!("… {} bytes in all; `{whole}` prints everything", text.len());
+            rows.push(("", escape(&rest)));
+            break;
+        }
+        rows.push(("", escape(line)));
+    }
+    if let Some(first) = rows.first_mut() {
+        first.0 = name;
+    }
+    rows
+}
+
+/// Returns the row that says which answers approve and which reject.
+fn meanings(input: &Value) -> Option<(&'static str, String)> {
+    let listed = |member: &str, word: &str| -> Vec<String> {
+        let answers = input.get(member).and_then(Value::as_array).unwrap_or_default();
+        answers.iter().map(|answer| format!("{} {word}", escape_json(&answer.to_string()))).collect()
+    };
+    let all = [listed(APPROVES, "approves"), listed(REJECTS, "rejects")].concat();
+    (!all.is_empty()).then(|| ("means", all.join(", ")))
+}
+
 fn value_commands(context: &Context, run: &str, place: &str, input: &Value) -> Vec<String> {
     let command = |value: &str| hint::command(context, &["answer", run, place, "--value", value]);
-    match input.get("options").and_then(Value::as_array) {
+    let given = |name: &str| input.get(name).filter(|value| !value.is_null());
+    match given("options").and_then(Value::as_array) {
         Some(options) if options.len() <= OPTIONS_SHOWN_MAX => {
-            options.iter().map(|option| command(&option.to_string())).collect()
+            options.iter().map(|option| command(&simplest(input, option))).collect()
         }
-        _ => vec![command("JSON")],
+        _ => match given("type").and_then(Value::as_str) {
+            Some("boolean") => vec![command("true"), command("false")],
+            Some("string") => vec![command("TEXT")],
+            None if given("schema").is_none() && given("options").is_none() => vec![command("TEXT")],
+            _ => vec![command("JSON")],
+        },
     }
+}
+
+/// Returns the simplest spelling of an answer: a text without quotes, where it cannot be taken for anything else.
+fn simplest(question: &Value, answer: &Value) -> String {
+    let plain = answer.as_str().filter(|text| {
+        let is_other =
+            hence_canon::parse(text.as_bytes()).is_ok_and(|other| check_answer(question, &other).is_ok());
+        !text.is_empty() && !text.starts_with(['@', '{', '[', '"']) && !text.ends_with('\n') && !is_other
+    });
+    plain.map_or_else(|| answer.to_string(), str::to_owned)
 }
 
 fn undecided_commands(context: &Context, run: &str, place: &str) -> Vec<String> {

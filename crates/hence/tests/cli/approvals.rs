@@ -200,3 +200,108 @@ fn check_finds_answers_that_nobody_can_give() {
         assert!(checked.code == 1 && text.contains(found), "{question}: {text}");
     }
 }
+
+#[test]
+fn a_person_sees_the_whole_input_of_what_they_decide_about() {
+    let capabilities =
+        CAPABILITIES.replace("    effects: writes\n", "    effects: writes\n    confirmation: required\n");
+    let payee = "x".repeat(300);
+    let skill =
+        SKILL.replace("QUESTION", "").replace("path: data/prod", &format!("path: data/prod, payee: {payee}"));
+    let (head, steps) = skill.split_once("steps:").unwrap();
+    let delete = steps.split_once("  - id: delete").unwrap().1;
+    let world = world(&format!("{head}steps:\n  - id: delete{delete}"));
+    world.write("capabilities.yaml", capabilities);
+    let screen = world.cli(&["run", "clean.yaml", "--run-id", "r"]);
+    let why = world.cli(&["why", "r"]);
+    let waiting = world.cli(&["runs", "--waiting"]);
+    for text in [&screen, &why, &waiting] {
+        assert!(text.contains("May `bucket.delete` be called with this?"), "{text}");
+        assert!(text.contains("data/prod") && text.contains(&payee), "{text}");
+        assert!(text.contains(r#""yes" approves, "no" rejects"#), "{text}");
+        assert!(text.contains("hence answer r delete --value yes"), "{text}");
+    }
+    let row = &ask_json(&world, &["why", "r"])["waiting"][0];
+    assert_eq!(row["input"]["context"]["path"], "data/prod");
+    assert_eq!(row["input"]["approves"], json!(["yes"]));
+    // A no makes no call.
+    assert_eq!(world.ask(&["answer", "r", "delete", "--value", "no", "--by", "eve", "--resume"]).code, 1);
+    assert!(!world.path("deleted").exists());
+}
+
+#[test]
+fn an_undecided_call_is_shown_with_its_input_and_key() {
+    let capabilities = CAPABILITIES
+        .replace("cat >> deleted;", "cat >> deleted; sleep 20;")
+        .replace("    effects: writes\n", "    effects: writes\n    timeout_seconds: 0.3\n");
+    let (head, steps) = SKILL.split_once("steps:").unwrap();
+    let delete = steps.split_once("  - id: delete").unwrap().1;
+    let world = world(&format!("{head}steps:\n  - id: delete{delete}"));
+    world.write("capabilities.yaml", capabilities);
+    let screen = world.cli(&["run", "clean.yaml", "--run-id", "r"]);
+    let row = ask_json(&world, &["why", "r"])["waiting"][0].clone();
+    let key = row["idempotency_key"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((row["input"]["path"].as_str(), key.len()), (Some("data/prod"), 64), "{screen}");
+    assert!(
+        screen.contains(r#"input   {"path":"data/prod"}"#) || screen.contains(r#"{"path":"data/prod"}"#),
+        "{screen}"
+    );
+    assert!(world.ask(&["why", "r"]).stdout.windows(64).any(|window| window == key.as_bytes()));
+}
+
+#[test]
+fn a_long_context_is_laid_out_and_says_how_long_it_is() {
+    let context = (0..40).map(|n| format!("k{n}: {}", "y".repeat(20))).collect::<Vec<_>>().join(", ");
+    let world = asking(&format!(", context: {{{context}}}"));
+    let why = world.cli(&["why", "r"]);
+    assert!((0..40).all(|n| why.contains(&format!("\"k{n}\""))), "{why}");
+    let long = (0..900).map(|n| format!("k{n}: {}", "y".repeat(20))).collect::<Vec<_>>().join(", ");
+    let world = asking(&format!(", context: {{{long}}}"));
+    let why = world.cli(&["why", "r"]);
+    assert!(why.contains("bytes in all; `hence why r --json` prints everything"), "{why}");
+    assert!(ask_json(&world, &["why", "r"])["waiting"][0]["input"]["context"]["k899"].is_string());
+}
+
+#[test]
+fn an_answer_that_is_a_text_needs_no_quotes() {
+    for (question, given, stored) in [
+        ("", "fine", json!("fine")),
+        ("", "looks good to me", json!("looks good to me")),
+        ("", "5", json!(5)),
+        ("", "\"5\"", json!("5")),
+        (", type: string", "5", json!("5")),
+        (", type: string", "{not json", json!("{not json")),
+        (r#", options: ["1", "2"]"#, "1", json!("1")),
+        (", type: boolean", "true", json!(true)),
+    ] {
+        let world = asking(question);
+        let answer = world.ask(&["answer", "r", "approve", "--value", given, "--resume"]);
+        assert_eq!(answer.code, 0, "{question} {given}: {}", answer.stderr);
+        let found = ask_json(&world, &["state", "r", "/vars/answer", "--cognition"]);
+        assert_eq!(found, stored, "{question} {given}");
+    }
+    let world = asking("");
+    world.write("note.txt", "two words\n");
+    assert!(world.refused(&["answer", "r", "approve", "--value", "{not json"]).contains("E0101"));
+    assert_eq!(world.ask(&["answer", "r", "approve", "--value", "@note.txt", "--resume"]).code, 0);
+    assert_eq!(ask_json(&world, &["state", "r", "/vars/answer", "--cognition"]), "two words");
+    // The printed command works as it is printed.
+    for question in [r#", options: ["yes", "1", 1, "@x"]"#, ", type: boolean", YES_OR_NO] {
+        let world = asking(question);
+        let commands = ask_json(&world, &["why", "r"])["waiting"][0]["commands"].clone();
+        for command in commands.as_array().unwrap() {
+            let word =
+                command.as_str().unwrap().split("--value ").nth(1).unwrap().trim_matches('\'').to_owned();
+            let world = asking(question);
+            let answer = world.ask(&["answer", "r", "approve", "--value", &word]);
+            assert_eq!(answer.code, 0, "{word}: {}", answer.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_answer_says_what_it_means() {
+    let world = asking(YES_OR_NO);
+    let report = ask_json(&world, &["answer", "r", "approve", "--value", "no"]);
+    assert_eq!(report["decision"], "rejected");
+}

@@ -81,8 +81,10 @@ fn crashed(recovery: &str) -> World {
 fn a_bound_step_with_effects_logs_an_intent_and_asks_after_a_crash() {
     let world = crashed("ask");
     assert_eq!(json_of(&world, &["why", "r"])["standing"], "undecided");
-    assert_snapshot!(world.cli(&["resume", "r"]), @r"
+    assert_snapshot!(world.cli(&["resume", "r"]), @r#"
     waits   AcquireEvidence: did `pay` happen?
+    input   {"prompt":"Which one?"}
+    key     <digest>
     answer  hence answer r AcquireEvidence --done OUTPUT
     answer  hence answer r AcquireEvidence --retry
     answer  hence answer r AcquireEvidence --fail
@@ -91,7 +93,7 @@ fn a_bound_step_with_effects_logs_an_intent_and_asks_after_a_crash() {
     head    <digest>:3
     record  .hence/runs/r/trace.ndjson
     [exit 3]
-    ");
+    "#);
     assert_eq!(effects(&world).values().sum::<usize>(), 1, "nothing was called again");
     assert_eq!(json_of(&world, &["runs", "--waiting"])["runs"][0]["status"], "waiting");
     assert_eq!(json_of(&world, &["why", "r"])["standing"], "waiting");

@@ -49,28 +49,30 @@ fn json(world: &World, arguments: &[&str]) -> Value {
 fn a_waiting_run_shows_its_question_and_how_to_answer() {
     let world = waiting();
     assert_snapshot!(world.cli(&["resume", "r"]), @r#"
-    waits   approve (ada): Refund?
-    answer  hence answer r approve --value '"yes"'
-    answer  hence answer r approve --value '"no"'
-    status  waiting
-    run     r
-    head    <digest>:2
-    record  .hence/runs/r/trace.ndjson
+    waits    approve (ada): Refund?
+    context  6
+    answer   hence answer r approve --value yes
+    answer   hence answer r approve --value no
+    status   waiting
+    run      r
+    head     <digest>:2
+    record   .hence/runs/r/trace.ndjson
     [exit 3]
     "#);
     assert_snapshot!(world.cli(&["why", "r"]), @r#"
-    run     r (skill)
-    stands  waiting: it waits for an answer
-    since   2026-02-02T00:00:01Z by its record, 2 records
-    waits   approve (ada): Refund?
-    answer  hence answer r approve --value '"yes"'
-    answer  hence answer r approve --value '"no"'
-    next    hence resume r
+    run      r (skill)
+    stands   waiting: it waits for an answer
+    since    2026-02-02T00:00:01Z by its record, 2 records
+    waits    approve (ada): Refund?
+    context  6
+    answer   hence answer r approve --value yes
+    answer   hence answer r approve --value no
+    next     hence resume r
     [exit 0]
     "#);
     let rows = json(&world, &["runs", "--waiting"]);
     assert_eq!((&rows["total"], &rows["runs"][0]["status"]), (&1.into(), &"waiting".into()));
-    assert_eq!(rows["runs"][0]["waiting"][0]["commands"][0], r#"hence answer r approve --value '"yes"'"#);
+    assert_eq!(rows["runs"][0]["waiting"][0]["commands"][0], "hence answer r approve --value yes");
     // The commands name the store they mean.
     let elsewhere = json(&world, &["why", "r", "--store", "./.hence"]);
     assert_eq!(elsewhere["commands"][0], "hence --store ./.hence resume r");
