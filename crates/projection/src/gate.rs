@@ -21,8 +21,7 @@ use crate::projection::Projection;
 use crate::view::Program;
 
 /// Members of an action that are known only after it was carried out.
-const UNKNOWN_BEFORE: [&str; 6] =
-    ["detail", "evidence", "observations", "reproducibility", "result", "result_summary"];
+const UNKNOWN_BEFORE: [&str; 5] = ["detail", "observations", "reproducibility", "result", "result_summary"];
 
 /// Members of an artifact that are known before the action that makes it: its type, its name and its sources.
 const KNOWN_BEFORE: [&str; 7] = [

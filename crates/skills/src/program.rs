@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
-use hence_cognition::capability::ContractBreach;
+use hence_cognition::capability::{Confirmation, ContractBreach};
 use hence_cognition::run::{
-    LATENCY_KEY, NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome,
+    LATENCY_KEY, MadeCall, NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome,
     possible_outcomes, settle,
 };
 use hence_cognition::skill::Step;
@@ -349,10 +349,20 @@ impl<'a> SkillProgram<'a> {
         sink: &mut dyn Sink,
     ) -> Result<Option<Blocked>, RunError> {
         let times = book.next_times()?;
-        let possible = possible_outcomes(step, &self.progress.state().memory).into_iter().map(|outcome| {
-            let outcome = Outcome::Success(outcome.canonical());
-            recorded_outcome::result(&step.id, &Value::Null, times.clone(), outcome, None)
-        });
+        let possible =
+            possible_outcomes(step, &self.progress.state().memory).into_iter().map(|mut outcome| {
+                // A call that needs a confirmation is made only after a yes, so the yes is assumed.
+                let is_confirmed = outcome.called.keys().any(|id| {
+                    let spec = self.host.capability(id);
+                    spec.is_some_and(|spec| spec.safety.confirmation == Confirmation::Needed)
+                        && !self.request.options.confirmed_capabilities.contains(id)
+                });
+                if is_confirmed {
+                    outcome.calls.push(MadeCall::assumed_confirmation(&step.id, &outcome.input));
+                }
+                let outcome = Outcome::Success(outcome.canonical());
+                recorded_outcome::result(&step.id, &Value::Null, times.clone(), outcome, None)
+            });
         Ok(book.precheck(possible.collect(), sink)?)
     }
 

@@ -24,15 +24,16 @@ use hence_engine::{
 use hence_journal::verify::{Completeness, check_linked, check_spec};
 use hence_journal::{Reader, Record, RecordIndex};
 use hence_skills::{
-    CallLog, Driver, Host, LinkedRuns, NeverStop, NewSkillRun, SkillJournal, SkillProgram, SkillRun,
+    CallLog, Driver, Effect, Host, LinkedRuns, NeverStop, NewSkillRun, SkillJournal, SkillProgram, SkillRun,
     recorded_outcome,
 };
 use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult};
 use support::{Made, Worker, made, new_run};
 
-/// Capabilities: `test` returns how often it was called, and is recorded; `echo` returns its input.
+/// Capabilities: `test` returns how often it was called, and is recorded; `echo` returns its input. `test` acts, unless the
+/// second member says otherwise.
 #[derive(Default)]
-struct World(AtomicU64);
+struct World(AtomicU64, Option<Effect>);
 
 impl Registry for World {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
@@ -47,6 +48,10 @@ impl Registry for World {
 impl Host for World {
     fn determinism(&self, capability: &str) -> Determinism {
         if capability == "test" { Determinism::Recorded } else { Determinism::Deterministic }
+    }
+
+    fn effect(&self, capability: &str) -> Effect {
+        if capability == "test" { self.1.unwrap_or(Effect::Acts) } else { Effect::Pure }
     }
 
     fn worker(&self) -> Box<dyn Capabilities + Send + '_> {
@@ -205,10 +210,10 @@ fn steps(sink: &MemorySink) -> Vec<String> {
 }
 
 #[test]
-fn a_blocked_step_is_executed_again_until_the_cause_is_fixed() {
-    let (case, world) = (Case::new(3), World::default());
+fn a_blocked_step_that_reads_is_executed_again_until_the_cause_is_fixed() {
+    let (case, world) = (Case::new(3), World(AtomicU64::new(0), Some(Effect::Reads)));
     let (sink, blocked) = case.start(&world);
-    assert_eq!(blocked.unwrap().to_string(), "record 3: step test is blocked: 1 < 3");
+    assert_eq!(blocked.unwrap().to_string(), "record 3: step test was executed, then blocked: 1 < 3");
     case.holds(&sink, Completeness::Incomplete);
     let (sink, blocked) = case.resume(&world, sink, None);
     assert_eq!(blocked.unwrap().why(), "2 < 3");
@@ -273,8 +278,12 @@ fn a_step_that_is_blocked_whatever_it_gives_is_not_executed() {
     // When the step is allowed, it is executed, and its result is judged.
     let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(2)));
     assert_eq!(blocked.unwrap().why(), "1 < 2");
+    // What has acted is not executed again.
     let (sink, blocked) = case.resume(&world, sink, None);
+    assert_eq!(blocked.unwrap().why(), "1 < 2");
+    case.holds(&sink, Completeness::Incomplete);
+    let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(1)));
     assert_eq!(blocked, None);
     case.holds(&sink, Completeness::Complete);
-    assert_eq!(world.0.load(Ordering::SeqCst), 2);
+    assert_eq!(world.0.load(Ordering::SeqCst), 1);
 }

@@ -145,12 +145,15 @@ impl Call<'_> {
             CallPurpose::Step => "call",
             CallPurpose::GateBefore => "before",
             CallPurpose::GateAfter => "after",
-            CallPurpose::Confirmation => "confirm",
+            CallPurpose::Confirmation => CONFIRMATION,
         };
         let (step, capability) = (key_part(self.step_id), key_part(self.capability));
         format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}")
     }
 }
+
+/// The word for a confirmation in the key of a call.
+pub(super) const CONFIRMATION: &str = "confirm";
 
 /// Escapes an id as a JSON pointer does, so that a slash in it is not taken for the end of it.
 pub(super) fn key_part(id: &str) -> String {

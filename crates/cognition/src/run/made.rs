@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{Float, Object, Value};
 
+use super::capabilities::{CONFIRMATION, key_part};
 use super::{Call, CallError, Effect, Reply};
+use crate::approval::APPROVES;
 use crate::failure::{BUDGET_EXCEEDED, TIMED_OUT, UNDECIDED};
 
 /// The member of a provider's report that says how long a call took. Wall-clock time enters no record.
@@ -119,6 +121,33 @@ impl MadeCall {
         match &self.reply {
             Ok(reply) => reply.meta.contains_key(DECIDED_KEY),
             Err(_) => true,
+        }
+    }
+
+    /// Returns whether a person was asked here whether another call may be made.
+    pub fn is_confirmation(&self) -> bool {
+        self.effect == Effect::Asks && self.key.rsplit('/').nth(2) == Some(CONFIRMATION)
+    }
+
+    /// Returns the decision of a person about what became of the call, such as `done`.
+    pub fn decided(&self) -> Option<&str> {
+        self.reply.as_ref().ok()?.meta.get(DECIDED_KEY)?.as_str()
+    }
+
+    /// Returns the call by which a person confirms a call of a step that has not been made yet.
+    pub fn assumed_confirmation(step: &str, input: &Value) -> Self {
+        let question = Object::from_iter([(APPROVES, Value::from(vec!["yes"])), ("context", input.clone())]);
+        let answer = Object::from_iter([("value", Value::from("yes")), ("by", Value::Null)]);
+        Self {
+            key: format!("{}/0.0/{CONFIRMATION}/human.ask/1", key_part(step)).into(),
+            capability: "human.ask".into(),
+            effect: Effect::Asks,
+            iteration: 0,
+            item: 0,
+            attempt: 1,
+            idempotency_key: "".into(),
+            input: question.into(),
+            reply: Ok(Reply { output: answer.into(), meta: Object::new() }),
         }
     }
 

@@ -85,14 +85,16 @@ impl StepOutcome {
 impl StepOutcome {
     /// Returns whether the record lists the calls: where they do not follow from input and output.
     ///
-    /// That is so when the step failed or was degraded, when a call failed, when a person decided what became of one,
-    /// and when the output of a branch that acted was not used.
+    /// That is so when the step failed or was degraded, when a call failed, when a person confirmed one or decided what
+    /// became of one, and when the output of a branch that acted was not used.
     pub fn lists_calls(&self) -> bool {
         let is_unfinished = matches!(self.status, StepStatus::Failed | StepStatus::Degraded);
         let has_unused = self.meta.contains_key(SCATTER_WINNER_KEY)
             && self.calls.iter().filter(|call| call.effect == Effect::Acts).count() > 1;
         !self.calls.is_empty()
-            && (is_unfinished || has_unused || self.calls.iter().any(MadeCall::had_trouble))
+            && (is_unfinished
+                || has_unused
+                || self.calls.iter().any(|call| call.had_trouble() || call.is_confirmation()))
     }
 
     /// Returns the calls that act.

@@ -305,3 +305,41 @@ fn an_answer_says_what_it_means() {
     let report = ask_json(&world, &["answer", "r", "approve", "--value", "no"]);
     assert_eq!(report["decision"], "rejected");
 }
+
+#[test]
+fn who_decided_about_an_undecided_call_is_kept_for_every_item() {
+    let capabilities = CAPABILITIES
+        .replace("cat >> deleted;", "cat >> deleted; sleep 20;")
+        .replace("    effects: writes\n", "    effects: writes\n    timeout_seconds: 0.3\n");
+    let (head, steps) = SKILL.split_once("steps:").unwrap();
+    let delete = steps.split_once("  - id: delete").unwrap().1;
+    for (config, calls) in
+        [("", 1), ("    config: {foreach: {items: \"['a', 'b']\", as: path, parallel: 2}}\n", 2)]
+    {
+        let world = world(&format!("{head}steps:\n  - id: delete{delete}{config}"));
+        world.write("capabilities.yaml", &capabilities);
+        assert_eq!(world.ask(&["run", "clean.yaml", "--run-id", "r"]).code, 3);
+        for item in 0..calls {
+            let key = format!("delete/0.{item}/call/bucket.delete/1");
+            let by = format!("person {item}");
+            let done = world.ask(&["answer", "r", &key, "--done", r#"{"done": true}"#, "--by", &by]);
+            assert_eq!(done.code, 0, "{}", done.stderr);
+        }
+        assert_eq!(world.ask(&["resume", "r"]).code, 0);
+        let record = ask_json(&world, &["show", "r", "delete"])["record"].clone();
+        let trace = ask_json(&world, &["trace", "export", "r"]);
+        let action =
+            trace["actions"].as_array().unwrap().iter().find(|one| one["type"] == "DeleteFile").unwrap();
+        for item in 0..calls {
+            let listed = &record["result"]["output"]["calls"][item]["meta"];
+            assert_eq!(
+                (&listed["decided"], &listed["decided_by"]),
+                (&json!("done"), &json!(format!("person {item}")))
+            );
+            assert_eq!(action["decisions"][item]["decided_by"], format!("person {item}"));
+            let said = action["observations"][item]["statement"].as_str().unwrap();
+            assert!(said.starts_with(&format!("person {item} decided that")), "{said}");
+        }
+        assert_eq!(world.ask(&["verify", "r"]).code, 0);
+    }
+}

@@ -32,6 +32,15 @@ capabilities:
     description: Delete a bucket
     action: DeleteFile
     provider: {kind: command, command: [/bin/sh, -c, "cat >> deleted; echo '{\"status\":\"done\"}'"]}
+  git.push:
+    description: Push the branch
+    action: GitPush
+    provider: {kind: command, command: [/bin/sh, -c, "cat >> pushed; echo '{\"status\":\"done\"}'"]}
+  bucket.purge:
+    description: Delete a bucket, once a person has confirmed it
+    action: DeleteFile
+    confirmation: required
+    provider: {kind: command, command: [/bin/sh, -c, "cat >> purged; echo '{\"status\":\"done\"}'"]}
   notes.write:
     description: Write a note
     action: CreateFile
@@ -253,4 +262,74 @@ fn a_run_under_policies_ends_with_how_many_were_exercised() {
     assert_eq!(budgets["policies"]["judged_afterwards"][0]["policy"], "action-cost-bounded");
     let none = json(&world, &["run", "work.yaml", "--run-id", "r4"]);
     assert!(none["policies"].is_null());
+}
+
+#[test]
+fn a_forced_push_is_not_executed_and_a_plain_one_is() {
+    for (input, code) in [
+        ("{arguments: [origin, main]}", 0),
+        ("{arguments: [--force, origin, main]}", 1),
+        ("{arguments: [-f, origin]}", 1),
+        ("{force: true}", 1),
+        ("{arguments: [origin, +main]}", 1),
+        ("{arguments: [--force-with-lease, origin]}", 1),
+    ] {
+        let world = world(&format!("  - {{id: push, uses: git.push, input: {input}}}\n"));
+        assert_eq!(run(&world), code, "{input}");
+        if code == 0 {
+            assert!(world.path("pushed").exists());
+        } else {
+            assert_held_back(&world, "pushed", "no-force-push");
+        }
+    }
+}
+
+#[test]
+fn a_secret_in_a_commit_is_not_committed() {
+    let secret = &format!("ghp_{}", "a1B2".repeat(9));
+    let write = |content: &str| {
+        format!("  - {{id: write, uses: notes.write, input: {{path: a.env, content: \"{content}\"}}}}\n")
+    };
+    let commit = |message: &str| {
+        format!(
+            "  - {{id: tests, uses: tests.run, output: {{summary: vars.summary}}}}\n  \
+             - {{id: commit, uses: git.commit, input: {{message: \"{message}\"}}}}\n"
+        )
+    };
+    for (steps, code) in [
+        (write("hello") + &commit("done"), 0),
+        (write(secret) + &commit("done"), 1),
+        (write("hello") + &commit(secret), 1),
+    ] {
+        let world = world(&steps);
+        world.write("tests.json", r#"{"summary": "5 passed", "exit_code": 0}"#);
+        assert_eq!(run(&world), code, "{steps}");
+        if code == 0 {
+            assert!(world.path("committed").exists());
+        } else {
+            assert_held_back(&world, "committed", "no-secrets-committed");
+        }
+    }
+}
+
+#[test]
+fn a_confirmation_is_an_approval_and_its_refusal_makes_no_call() {
+    for (answer, code) in [("yes", 0), ("no", 1)] {
+        let world = world("  - {id: purge, uses: bucket.purge, input: {path: data/prod}}\n");
+        assert_eq!(run(&world), 3, "the question is asked before the policies could block anything");
+        let given = world.ask(&["answer", "r", "purge", "--value", answer, "--by", "eve", "--resume"]);
+        assert_eq!(given.code, code, "{}", given.stderr);
+        assert_eq!(world.path("purged").exists(), answer == "yes");
+        let trace = json(&world, &["trace", "export", "r"]);
+        let actions = trace["actions"].as_array().unwrap();
+        let expected = if answer == "yes" { "Approve" } else { "Reject" };
+        assert_eq!((&actions[1]["type"], &actions[1]["agent"]), (&expected.into(), &"eve".into()), "{trace}");
+        let deletions = actions.iter().filter(|action| action["type"] == "DeleteFile").count();
+        assert_eq!(deletions, usize::from(answer == "yes"), "what was refused did not happen");
+        let mut artifacts = trace["artifacts"].as_array().unwrap().iter();
+        assert_eq!(artifacts.any(|made| made["artifact_type"] == "UserApproval"), answer == "yes");
+        for command in ["verify", "replay"] {
+            assert_eq!(world.ask(&[command, "r"]).code, 0, "{}", world.cli(&[command, "r"]));
+        }
+    }
 }

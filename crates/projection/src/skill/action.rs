@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
 use hence_cognition::approval::Stance;
-use hence_cognition::run::StepOutcome;
+use hence_cognition::run::{MadeCall, StepOutcome};
 use hence_cognition::skill::Step;
 use hence_cognition::state::StepStatus;
 use hence_engine::{Determinism, referenced};
@@ -14,7 +14,7 @@ use hence_review::model::{
     ArtifactId, Evidence, ExecutionMetadata, GatewayPayload, Observation,
 };
 use hence_review::secret;
-use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability};
+use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability, GovernanceType};
 use hence_state::{Outcome, StepResult};
 
 use super::formal::{self, Around};
@@ -136,10 +136,20 @@ pub(super) fn outcome_delta(
     let has_no_items = outcome.meta.get("foreach_count").and_then(Value::as_u64) == Some(0);
     let is_made = outcome.status != StepStatus::Skipped && !(has_no_items && outcome.called.is_empty());
     let is_shown = is_made || actions.is_empty();
+    let mut confirmed = Vec::new();
+    for asked in outcome.listed_calls().iter().filter(|call| call.is_confirmation()) {
+        let id = context.action(actions.len());
+        let call = Call { view, context, index, result, step, kind, id };
+        let action = call.confirmation(asked, &mut new);
+        confirmed.extend(action.common.outputs.iter().cloned());
+        actions.push(action);
+    }
     if is_shown {
         let id = context.action(actions.len());
         let call = Call { view, context, index, result, step, kind, id };
-        actions.push(call.action(&outcome, &mut new));
+        let mut action = call.action(&outcome, &mut new);
+        action.common.inputs.extend(confirmed);
+        actions.push(action);
     }
     if let Some(decision) = decision::after(step, &outcome) {
         // The decision to leave a loop depends on the result of its last call.
@@ -185,7 +195,7 @@ impl Call<'_> {
         let common = ActionCommon {
             detail: self.detail(outcome),
             evidence: self.evidence(outcome),
-            observations: outcome.notes.iter().map(|note| observation(&note.message)).collect(),
+            observations: self.observations(outcome),
             execution: Some(self.execution(outcome, determinism)),
             reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
             inputs: self.with_approvals(inputs),
@@ -200,7 +210,71 @@ impl Call<'_> {
             result: facts::result(self.kind, outcome),
             result_summary: Some(secret::without_secrets(&summary(outcome)).into()),
         };
-        self.finished(common, payload, Object::new())
+        let decisions = approval::decisions(outcome);
+        let extra =
+            if decisions.is_empty() { Object::new() } else { Object::new().with("decisions", decisions) };
+        self.finished(common, payload, extra)
+    }
+
+    /// Returns the notes about the calls, and which replies a person gave in place of the capability.
+    fn observations(&self, outcome: &StepOutcome) -> Vec<Observation> {
+        let notes = outcome.notes.iter().map(|note| observation(&note.message));
+        let said = outcome.listed_calls().iter().filter_map(|call| {
+            let who = call.decided_by().unwrap_or("a person");
+            let decided = call.decided()?;
+            Some(observation(&format!("{who} decided that {} is {decided}; the run saw no reply", call.key)))
+        });
+        notes.chain(said).collect()
+    }
+
+    /// Returns the action of a person who was asked whether a call may be made.
+    fn confirmation(&self, asked: &MadeCall, new: &mut NewArtifacts<'_>) -> Action {
+        let output = asked.reply.as_ref().map(|reply| reply.output.clone()).unwrap_or_default();
+        let answer = output.get("value").cloned().unwrap_or_default();
+        // Anything but a plain yes is a denial.
+        let (kind, stance) = match Stance::of(&asked.input, &answer) {
+            Stance::Approved => (GovernanceType::Approve, Stance::Approved),
+            Stance::Rejected | Stance::Informed => (GovernanceType::Reject, Stance::Rejected),
+        };
+        let by = output.get("by").and_then(Value::as_str);
+        let word = stance.word().unwrap_or_default();
+        let inputs = vec![ArtifactId::new(SKILL)];
+        let made = new.make(NewArtifact {
+            key: format!("{} confirmation", self.step.id).into(),
+            name: format!("{} confirmation", self.step.id).into(),
+            role: None,
+            action: self.id,
+            sources: inputs.clone(),
+            succession: Succession::Adds,
+            content: approval::artifact(stance),
+            content_ref: format!("journal:{}/result", self.index.get()),
+            summary: secret::without_secrets(&format!("{word}: {}", text::summary(&output))),
+            metadata: Object::from_iter([
+                ("decision", Value::from(word)),
+                ("record", self.index.get().into()),
+            ]),
+        });
+        let question =
+            decision::question(&asked.input).unwrap_or_else(|| format!("May {} act?", self.step.id));
+        let rationale =
+            format!("The capability that {} calls needs the confirmation of a person.", self.step.id);
+        let common = ActionCommon {
+            inputs,
+            outputs: vec![made],
+            evidence: vec![self.context.run.evidence(self.index)],
+            execution: Some(self.context.run.execution(&self.step.id, Repeatability::Nondeterministic)),
+            ..action_common(self.id, &question, &rationale)
+        };
+        let result = Object::from_iter([("decision", Value::from(word)), ("answer", answer)]);
+        let payload = ActionPayload {
+            request: Some(Object::from_iter([("question", Value::from(question.as_str()))])),
+            result: Some(result),
+            result_summary: Some(
+                format!("{word}{}", by.map(|by| format!(" by {by}")).unwrap_or_default()).into(),
+            ),
+        };
+        let extra = by.map(|by| ("agent", Value::from(by))).into_iter().collect();
+        Action { common, step: ActionStep::Governance(kind, payload), extra }
     }
 
     /// Returns the action of a call. A decision that no person made has no options; its request and its result are kept.
@@ -230,7 +304,10 @@ impl Call<'_> {
     fn request(&self, outcome: &StepOutcome) -> Object {
         let members =
             [("uses", Value::from(outcome.uses.clone())), ("input_sha256", self.result.input_hash().into())];
-        members.into_iter().chain(facts::request(self.kind, &outcome.input)).collect()
+        let secret = facts::has_secret(&outcome.input).then(|| ("contains_secret", Value::from(true)));
+        let asked = facts::request(self.kind, &outcome.input);
+        let request: Object = members.into_iter().chain(asked).collect();
+        secret.into_iter().fold(request, |request, (key, value)| request.with(key, value))
     }
 
     /// Returns the record as evidence, with the exit code if the output has one, and the files that were worked on.
@@ -282,8 +359,17 @@ impl Call<'_> {
         if !approval::is_question(self.kind) {
             let approved = self.view.approvals_before(self.step);
             let newest = approved.iter().filter_map(|id| self.context.artifacts.newest(id));
-            let new: Vec<ArtifactId> = newest.filter(|id| !inputs.contains(id)).cloned().collect();
-            inputs.extend(new);
+            // A commit contains every change of a file since the last one, whether or not it reads what the step gave.
+            let changed = match self.kind {
+                ActionType::Activity(ActivityType::GitCommit) => self.view.changed_since_commit(),
+                _ => Vec::new(),
+            };
+            let changed = changed.iter().filter_map(|id| self.context.artifacts.newest(id));
+            for id in newest.chain(changed) {
+                if !inputs.contains(id) {
+                    inputs.push(id.clone());
+                }
+            }
         }
         inputs
     }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 use hence_cognition::approval::Stance;
-use hence_cognition::run::StepOutcome;
+use hence_cognition::run::{MadeCall, StepOutcome};
 use hence_cognition::skill::{DependsOn, Flow, ScatterMerge, Step};
 use hence_cognition::state::StepStatus;
 use hence_review::model::ArtifactContent;
 use hence_review::vocabulary::{ActionType, ActivityType, GovernanceType};
 
-use super::SkillView;
 use super::decision::answer_in;
+use super::{SkillView, facts};
 
 /// Returns whether an action of this type puts a question to a person, or is the answer to one.
 pub(super) fn is_question(kind: ActionType) -> bool {
@@ -39,6 +39,20 @@ pub(super) fn answered(kind: ActionType, stance: Stance) -> ActionType {
 }
 
 impl SkillView<'_> {
+    /// Returns the steps that changed files since the last commit.
+    pub(super) fn changed_since_commit(&self) -> Vec<Arc<str>> {
+        let mut changed = Vec::new();
+        for outcome in self.progress.outcomes() {
+            let Some(step) = self.step_of(&outcome.step_id) else { continue };
+            match self.kind(step, Some(outcome)) {
+                ActionType::Activity(ActivityType::GitCommit) => changed.clear(),
+                kind if facts::changes_files(kind) => changed.push(outcome.step_id.clone()),
+                _ => {}
+            }
+        }
+        changed
+    }
+
     /// Returns the questions that a step waited for and that approved: those it names in `depends_on`, or else those
     /// declared directly before it. After a rejection there are none.
     pub(super) fn approvals_before(&self, step: &Step) -> Vec<Arc<str>> {
@@ -65,6 +79,21 @@ impl SkillView<'_> {
         let approved = stances.into_iter().filter(|(_, stance)| *stance == Stance::Approved);
         approved.map(|(id, _)| id.clone()).collect()
     }
+}
+
+/// Returns what people decided about the calls of a step, each with the call.
+pub(super) fn decisions(outcome: &StepOutcome) -> Vec<Object> {
+    let decision = |call: &MadeCall| {
+        Some(Object::from_iter([
+            ("call", Value::from(call.key.clone())),
+            ("capability", call.capability.clone().into()),
+            ("decided", call.decided()?.into()),
+            ("decided_by", call.decided_by().map(str::to_owned).into()),
+            ("item", call.item.into()),
+            ("iteration", call.iteration.into()),
+        ]))
+    };
+    outcome.listed_calls().iter().filter_map(decision).collect()
 }
 
 /// Returns the artifact of an answer.

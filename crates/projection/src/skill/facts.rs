@@ -123,7 +123,7 @@ pub(super) fn exit_code(outcome: &StepOutcome) -> Option<i64> {
 }
 
 /// Returns whether an action of this type changes files.
-fn changes_files(kind: ActionType) -> bool {
+pub(super) fn changes_files(kind: ActionType) -> bool {
     use ActivityType as A;
     matches!(
         kind,

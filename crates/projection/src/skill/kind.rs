@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hence_canon::Value;
 use hence_cognition::run::StepOutcome;
 use hence_cognition::skill::{Flow, Skill, Step, Uses};
+use hence_cognition::state::StepStatus;
 use hence_review::model::{ArtifactContent, MetaActionId};
 use hence_review::vocabulary::{ActionType, ActionTypes, ActivityType, GovernanceType, ReasoningType};
 
@@ -38,6 +39,10 @@ impl SkillView<'_> {
 
     /// Returns the action type of a step: from the skill, else from the report of its provider, else from the capability.
     fn said_kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
+        // What was not called did not happen: the confirmation or a gate denied it, or its input could not be made.
+        if outcome.is_some_and(|outcome| is_uncalled(step, outcome)) {
+            return RUN;
+        }
         let types = self.types(step, outcome);
         let word = |value: &Value| types.read(value.as_str()?).ok();
         let metadata = self.skill().metadata.get(ACTIONS_MEMBER);
@@ -108,6 +113,13 @@ pub fn action_types_of_skill(skill: &Skill) -> ActionTypes {
 
 /// The action type of a step about which nothing is declared.
 const RUN: ActionType = ActionType::Activity(ActivityType::RunCommand);
+
+/// Returns whether a step failed or was degraded before any of its callees was called.
+fn is_uncalled(step: &Step, outcome: &StepOutcome) -> bool {
+    let has_ended = matches!(outcome.status, StepStatus::Failed | StepStatus::Degraded);
+    let is_called = |uses: &Uses| outcome.called.contains_key(&*uses.to_string());
+    has_ended && !called(step, Some(outcome)).iter().any(is_called)
+}
 
 /// Returns the callees of a step: those it called, or those it may call if there is no outcome.
 pub(super) fn called(step: &Step, outcome: Option<&StepOutcome>) -> Vec<Uses> {
