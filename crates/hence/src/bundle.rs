@@ -71,7 +71,12 @@ pub(crate) fn referenced_blobs(journal: &[u8], blobs: &dyn Blobs) -> BTreeSet<Di
             continue;
         }
         let Some(record) = parse(line).ok() else { continue };
-        let Some(output) = record.get("result").and_then(|result| result.get("output")) else { continue };
+        let Some(result) = record.get("result") else { continue };
+        // The outcome of a failed step is next to its errors; that of a blocked one is in what policies blocked.
+        let blocked = result.get(hence_engine::BLOCKED_MEMBER);
+        let places = [result.get("outcome"), blocked.and_then(|blocked| blocked.get("output"))];
+        found.extend(places.into_iter().flatten().filter_map(referenced));
+        let Some(output) = result.get("output") else { continue };
         found.extend(referenced(output));
         if on_variables {
             // Output that is not an event refers to nothing; `hence verify` reports it.

@@ -17,7 +17,8 @@ pub(crate) struct ShowReport {
     index: u64,
     /// The record as it is hashed.
     record: Data,
-    /// The step's output, read from the blobs if it is stored outside the journal; null if it is not available.
+    /// The step's output, read from the blobs if it is stored outside the journal; null if it is not available. Of a
+    /// failed step, its outcome, where that is stored outside the journal.
     output: Option<Data>,
 }
 
@@ -35,8 +36,9 @@ impl Text for ShowReport {
 }
 
 fn recorded_output(record: &Value) -> Option<&Value> {
-    let pointer: JsonPointer = ["result", "output"].into_iter().collect();
-    record.pointer(&pointer)
+    let at = |key: &str| record.pointer(&["result", key].into_iter().collect::<JsonPointer>());
+    // A failed step has no output; its outcome may be stored outside the journal, too.
+    at("output").or_else(|| at("outcome").filter(|outcome| hence_engine::referenced(outcome).is_some()))
 }
 
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {

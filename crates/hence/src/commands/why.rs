@@ -1,15 +1,17 @@
 //! `hence why`: the status of a run, the questions it waits for, since when, and the command that continues it.
 
+use hence_cognition::run::MadeCall;
 use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Reader, Record};
-use hence_skills::{CallHistory, CallStatus};
-use hence_state::Outcome;
+use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
+use hence_state::{Outcome, StepResult};
 use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
 
 use super::runs;
 use crate::args::WhyArgs;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
+use crate::report::one_line;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, ExecutedCall, WaitingRow};
 use crate::target::{self, Journal};
@@ -36,12 +38,84 @@ pub(crate) struct WhyReport {
     retry: Option<String>,
     /// The run it retries.
     retries: Option<String>,
+    /// The calls that a failed step made, and those of steps without a record.
+    calls: Vec<CalledRow>,
     /// The questions it waits for.
     waiting: Vec<WaitingRow>,
     /// The calls of a step that was executed and then blocked by policies. They are not made again.
     executed: Vec<ExecutedCall>,
     /// The commands to continue with.
     commands: Vec<String>,
+}
+
+/// The maximum number of calls that a text shows.
+const CALLS_SHOWN_MAX: usize = 10;
+
+/// The maximum number of characters of an input in a line.
+const INPUT_CHARACTERS_MAX: usize = 80;
+
+/// A call that a failed run made.
+#[derive(Serialize, JsonSchema)]
+struct CalledRow {
+    /// The key of the call: step, iteration and item, purpose, capability, attempt.
+    key: String,
+    /// The capability.
+    capability: String,
+    /// `replied`, `failed` or `undecided`.
+    status: &'static str,
+    /// Whether a record has the call. The call log has the others.
+    recorded: bool,
+    /// `reads`, `acts` or `asks`, where the record says it.
+    effect: Option<&'static str>,
+    /// The key by which the capability recognises a repeated call, where the record says it.
+    idempotency_key: Option<String>,
+    /// The input, where the record says it.
+    input: Option<Data>,
+    /// The person who decided what became of the call.
+    decided_by: Option<String>,
+}
+
+impl CalledRow {
+    fn of_record(call: &MadeCall) -> Self {
+        Self {
+            key: call.key.to_string(),
+            capability: call.capability.to_string(),
+            status: call.outcome().as_str(),
+            recorded: true,
+            effect: Some(call.effect.as_str()),
+            idempotency_key: Some(call.idempotency_key.to_string()),
+            input: Some(Data(call.input.clone())),
+            decided_by: call.decided_by().map(str::to_owned),
+        }
+    }
+
+    /// Describes a call of a step without a record; `None` for a question that nobody answered.
+    fn of_log(call: &CallName, status: &CallStatus) -> Option<Self> {
+        let status = match status {
+            CallStatus::Replied(Ok(_)) => "replied",
+            CallStatus::Replied(Err(_)) => "failed",
+            CallStatus::Begun => "undecided",
+            CallStatus::Asked(_) | CallStatus::Again => return None,
+        };
+        Some(Self {
+            key: call.key.to_string(),
+            capability: call.capability.to_string(),
+            status,
+            recorded: false,
+            effect: None,
+            idempotency_key: None,
+            input: None,
+            decided_by: None,
+        })
+    }
+
+    fn text(&self) -> String {
+        let input = |input: &Data| format!(" {}", one_line(&input.0.to_string(), INPUT_CHARACTERS_MAX));
+        let input = self.input.as_ref().map(input).unwrap_or_default();
+        let by = self.decided_by.as_ref().map(|by| format!(", as {} said", escape(by))).unwrap_or_default();
+        let recorded = if self.recorded { "" } else { ", not recorded" };
+        format!("{}{input}: {}{by}{recorded}", escape(&self.key), self.status)
+    }
 }
 
 impl Text for WhyReport {
@@ -57,6 +131,10 @@ impl Text for WhyReport {
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
         rows.extend(self.retries.iter().map(|run| ("retry of", escape(run))));
         rows.extend(self.retry.iter().map(|run| ("retried", format!("as {}", escape(run)))));
+        rows.extend(self.calls.iter().take(CALLS_SHOWN_MAX).map(|call| ("called", call.text())));
+        if self.calls.len() > CALLS_SHOWN_MAX {
+            rows.push(("called", format!("{} more; --json lists all", self.calls.len() - CALLS_SHOWN_MAX)));
+        }
         rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
         rows.extend(self.executed.iter().map(ExecutedCall::row));
         rows.extend(self.commands.iter().map(|command| ("next", escape(command))));
@@ -95,6 +173,7 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         held_by,
         retry: skills::retry_of(store, id).map(|retry| retry.as_str().to_owned()),
         retries: skills::links(store, id).retries,
+        calls: Vec::new(),
         waiting: Vec::new(),
         executed: Vec::new(),
         commands: Vec::new(),
@@ -196,7 +275,19 @@ impl Looked<'_> {
         self.stands("stopped", format!("nobody writes it, and it ends {behind}{due}"), vec![next])
     }
 
-    fn failed(self, last: Option<&Chained>) -> WhyReport {
+    /// Returns the calls of the failed step, as its record lists them, and those of steps without a record.
+    fn called(&self, failed: &StepResult) -> Vec<CalledRow> {
+        let outcome = recorded_outcome(failed, &StoreBlobs(self.store)).ok();
+        let listed = outcome.iter().flat_map(|outcome| outcome.listed_calls());
+        let mut calls: Vec<CalledRow> = listed.map(CalledRow::of_record).collect();
+        // An unreadable call log of a run that has ended is reported by `hence retry`.
+        if let Ok(Some(history)) = skills::history(self.store, self.id) {
+            calls.extend(history.calls().filter_map(|(call, status)| CalledRow::of_log(call, status)));
+        }
+        calls
+    }
+
+    fn failed(mut self, last: Option<&Chained>) -> WhyReport {
         let Some(Record::Step(step)) = last.map(|chained| &chained.record) else {
             let next = self.command(&["verify"]);
             return self.stands("failed", "its loop met its limit".to_owned(), vec![next]);
@@ -208,6 +299,7 @@ impl Looked<'_> {
         };
         let why: Vec<String> =
             errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+        self.report.calls = self.called(&step.result);
         let is_retried = self.report.retry.is_some();
         let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), name])];
         if !name.starts_with('$') && self.report.kind != RunKind::Variables.as_str() {

@@ -33,6 +33,15 @@ fn a_retry_calls_only_what_failed_and_what_was_not_reached() {
     assert_eq!(before.len(), 3, "first, ada, bad");
     let why = json(&world, &["why", "r"]);
     assert_eq!(why["commands"][0], "hence retry r");
+    let calls: Vec<(&str, &str)> = why["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| (call["key"].as_str().unwrap(), call["status"].as_str().unwrap()))
+        .collect();
+    assert_eq!(calls, [("mail/0.0/call/send/1", "replied"), ("mail/0.1/call/send/1", "failed")]);
+    let text = world.cli(&["why", "r"]);
+    assert!(text.contains(r#"mail/0.0/call/send/1 {"to":"ada"}: replied"#), "{text}");
     world.write("fixed", "");
     let report = json(&world, &["retry", "r"]);
     assert_eq!((&report["run"], &report["status"]), (&"r-retry-1".into(), &"completed".into()));
@@ -163,6 +172,27 @@ fn a_person_who_refused_is_asked_again() {
     let yes = ["answer", "r-retry-1", "mail", "--value", "yes", "--resume"];
     assert_eq!(json(&world, &yes)["status"], "completed");
     assert_eq!(sent(&world).len(), 1);
+}
+
+#[test]
+fn large_inputs_of_a_failed_step_are_stored_outside_the_journal_and_travel_with_it() {
+    let world = world("s", "\n  - id: mail\n    uses: send\n    input: {to: bad, text: inputs.text}\n");
+    let skill = String::from_utf8(world.read("skill.yaml")).unwrap();
+    world.write("skill.yaml", skill.replace("inputs: {}", "inputs: {text: {type: string}}"));
+    world.write("text.json", format!("\"{}\"", "x".repeat(20_000)));
+    assert_eq!(json(&world, &[&RUN[..], &["--input", "text=@text.json"]].concat())["status"], "failed");
+    let shown = json(&world, &["show", "r", "mail"]);
+    assert!(shown["record"]["result"]["outcome"]["$blob"].is_object(), "{shown}");
+    assert_eq!(shown["output"]["calls"][0]["status"], "failed");
+    holds(&world, "r");
+    assert_eq!(world.ask(&["export", "r", "bundle"]).code, 0);
+    let other = hence_testkit::cli::World::new();
+    let bundle = world.path("bundle").display().to_string();
+    assert_eq!(other.ask(&["import", &bundle]).code, 0, "{}", other.cli(&["import", &bundle]));
+    holds(&other, "r");
+    world.write("fixed", "");
+    assert_eq!(json(&world, &["retry", "r"])["status"], "completed");
+    assert_eq!(world.ask(&["doctor"]).code, 0, "{}", world.cli(&["doctor"]));
 }
 
 #[test]
