@@ -191,6 +191,10 @@ impl Host for Library {
         self.declared.get(capability).map_or_else(Most::one_call, |declared| declared.most(input))
     }
 
+    fn provider_call(&self, capability: &str) -> Option<String> {
+        self.declared.get(capability)?.provider.describe()
+    }
+
     fn elapsed_seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }

@@ -22,6 +22,11 @@ pub trait Provider: Send + Sync {
     /// [`CallError`] when there is no reply. Retry rules name the class of a failure.
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError>;
 
+    /// Describes the call it makes, for people who want to check a result: as declared, without input and secrets.
+    fn describe(&self) -> Option<String> {
+        None
+    }
+
     /// Returns what a call with an input may use at most. A provider that knows nothing of tokens and money uses none.
     fn most(&self, _input: &Value, _output_schema: Option<&Value>) -> Most {
         Most::one_call()

@@ -103,6 +103,15 @@ impl Placeholder {
     }
 }
 
+impl std::fmt::Display for Template {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|piece| match piece {
+            Piece::Text(text) => out.write_str(text),
+            Piece::Placeholder(placeholder) => write!(out, "{{{{{}}}}}", placeholder.name),
+        })
+    }
+}
+
 impl Template {
     /// Reads a template.
     ///

@@ -92,7 +92,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
         Code::Blocked => "fix the cause, then `hence resume RUN`",
         Code::ApprovalBlocked => {
-            "acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy"
+            "waive each gap that is listed, with a reason: `hence review waive REVIEW GAP --note WHY`; `hence policy show ID` shows a policy"
         }
         Code::Gate => "name the policies the run pins, or leave --policy out",
         Code::NotATrace => "name a review trace: an object whose `actions` are a list",
@@ -149,6 +149,8 @@ fixed! {
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";
+    HOW_IT_WAS_CHECKED =
+        "say with --note how it was checked; or record `reread`, or `accepted` with a reason";
     OTHER_CHILD_ID = "choose another id for the child's run";
     OTHER_ID_FOR_RUN = "choose another id for the run";
     LEAVE_IT_OUT = "leave it out";

@@ -55,6 +55,11 @@ struct Llm {
 }
 
 impl Provider for Llm {
+    fn describe(&self) -> Option<String> {
+        let settings = self.model.settings();
+        Some(format!("model `{}` at {}", settings.model, settings.endpoint))
+    }
+
     fn most(&self, input: &Value, output_schema: Option<&Value>) -> Most {
         self.model.most(input, output_schema)
     }

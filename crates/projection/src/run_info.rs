@@ -66,13 +66,20 @@ impl RunInfo<'_> {
         }
     }
 
-    /// Returns how a step can be reproduced: computed again, or read from the journal.
+    /// Returns how a step can be reproduced: computed again, or by the calls that gave its result. A replay reads a recorded
+    /// result from the journal, so it is not named as a way to check one.
     pub(crate) fn reproducibility(
         &self,
         determinism: Determinism,
+        calls: &[String],
         inputs: &[ArtifactId],
         outputs: &[ArtifactId],
     ) -> ActionReproducibility {
+        let is_recorded = determinism == Determinism::Recorded;
+        let again = match calls {
+            [] => vec!["it cannot be checked from here: it came from outside the run".into()],
+            calls => calls.iter().map(|call| call.as_str().into()).collect(),
+        };
         let (status, reproduction_kind, limitations) = match determinism {
             Determinism::Deterministic => {
                 (ReproducibilityStatus::Reproducible, ReproductionKind::DeterministicReplay, Vec::new())
@@ -92,17 +99,17 @@ impl RunInfo<'_> {
             input_artifact_ids: inputs.to_vec(),
             environment_id: Some(EnvironmentId::new(ENGINE)),
             procedure: ReproductionProcedure {
-                kind: ProcedureKind::Command,
-                command: Some(self.replay_command().into()),
+                kind: if is_recorded { ProcedureKind::Manual } else { ProcedureKind::Command },
+                command: (!is_recorded).then(|| self.replay_command().into()),
                 working_directory: None,
                 arguments: Vec::new(),
-                steps: Vec::new(),
+                steps: if is_recorded { again } else { Vec::new() },
                 reference: None,
                 extra: Object::new(),
             },
             expected_output: Some(ExpectedOutput {
                 artifact_ids: outputs.to_vec(),
-                result_summary: Some("every byte is equal".into()),
+                result_summary: (!is_recorded).then(|| "every byte is equal".into()),
                 ..ExpectedOutput::default()
             }),
             limitations,
@@ -110,6 +117,20 @@ impl RunInfo<'_> {
             extra: Object::new(),
         }
     }
+}
+
+/// Describes the call that would check a recorded result.
+pub(crate) fn call_again(
+    run: &RunInfo<'_>,
+    index: RecordIndex,
+    capability: &str,
+    call: Option<&str>,
+) -> String {
+    let provider = call.map(|call| format!(" ({call})")).unwrap_or_default();
+    let record = format!("hence show {} {}", shell_word(run.id()), index.get());
+    format!(
+        "call `{capability}`{provider} again with the input that `{record}` prints, and compare what it gives"
+    )
 }
 
 /// Returns the determinism of a step in the words of the trace format.

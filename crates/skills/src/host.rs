@@ -47,6 +47,11 @@ pub trait Host: Registry + Sync {
         Most::one_call()
     }
 
+    /// Returns the call that a provider makes, for people: a command, a request, a model. `None` when it is not known.
+    fn provider_call(&self, _capability: &str) -> Option<String> {
+        None
+    }
+
     /// Returns the seconds since the process began to work on the run. They enter no record.
     fn elapsed_seconds(&self) -> f64 {
         0.0

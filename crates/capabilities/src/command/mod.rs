@@ -41,6 +41,11 @@ struct Command {
 }
 
 impl Provider for Command {
+    fn describe(&self) -> Option<String> {
+        let words = [&self.name].into_iter().chain(&self.arguments).map(|word| shell_word(word));
+        Some(format!("command `{}`, which reads the input as JSON", words.collect::<Vec<_>>().join(" ")))
+    }
+
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let limits = Limits {
             timeout: call.timeout,
@@ -121,6 +126,15 @@ fn is_passing(error: &std::io::Error) -> bool {
     // Too many open files, in this process or in the system, have no kind of their own.
     let is_full = matches!(error.raw_os_error(), Some(23 | 24));
     is_full || [ExecutableFileBusy, OutOfMemory, ResourceBusy, WouldBlock].contains(&error.kind())
+}
+
+/// Returns a word as a shell reads it back.
+fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 fn failed(class: &str, message: String) -> CallError {

@@ -91,6 +91,10 @@ impl From<BodyError> for ExchangeError {
 }
 
 impl Provider for Http {
+    fn describe(&self) -> Option<String> {
+        Some(format!("request `{} {}`", self.method, self.url))
+    }
+
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let started = Instant::now();
         let request = self.request(call)?;

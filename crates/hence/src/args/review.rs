@@ -124,12 +124,14 @@ pub(crate) struct ReviewGapArgs {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Example: hence review check vendor-choice confirmed 'verification#2' --note 'hence replay'"
+    after_help = "Example: hence review check vendor-choice confirmed 'verification#2' --note 'hence replay'\n\n\
+                  A recorded result (of a command, a service, a model) is not confirmed by a replay, which only reads it: \
+                  `hence review handoff` names the call that would check it, and --note says how it was checked."
 )]
 pub(crate) struct ReviewCheckArgs {
     #[command(flatten)]
     pub(crate) review: ReviewRef,
-    /// The result: confirmed, diverged, or accepted (unchecked; needs a note)
+    /// The result: confirmed, diverged, accepted (unchecked; needs a note), or reread (only read again; no check)
     pub(crate) outcome: CheckOutcome,
     /// The artifact that was checked
     pub(crate) artifact: String,

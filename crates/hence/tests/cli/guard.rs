@@ -287,7 +287,7 @@ fn policies_about_gaps_gate_an_approval() {
     --- stderr
     error[E0605]: 1 of 4 policies about gaps do not allow the approval
       policy assumptions-located: `r.kind = Assumption → r.target ≠ ∅ ∨ r.related_artifact_ids ≠ ∅` does not hold for `r1`
-    hint: acknowledge, resolve or waive what is listed; `hence policy show ID` shows a policy; `hence explain E0605` says more
+    hint: waive each gap that is listed, with a reason: `hence review waive REVIEW GAP --note WHY`; `hence policy show ID` shows a policy; `hence explain E0605` says more
     [exit 1]
     ");
     world.write("located.json", trace(r#", "target": {"target_type": "trace"}"#).replace(r#""t""#, r#""u""#));

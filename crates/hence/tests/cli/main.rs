@@ -31,6 +31,7 @@ mod guard;
 mod guard_positions;
 mod hash;
 mod help;
+mod honest;
 mod import;
 mod inspect;
 mod kill;

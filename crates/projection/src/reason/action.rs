@@ -14,7 +14,7 @@ use hence_state::{Outcome, StepResult};
 
 use super::{Fact, ReasonView};
 use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession, problem_artifact};
-use crate::run_info::{action_common, action_step, repeatability};
+use crate::run_info::{action_common, action_step, call_again, repeatability};
 use crate::view::Context;
 use crate::{ProjectError, text};
 
@@ -80,11 +80,13 @@ pub(super) fn step(
     if let Some(capability) = bound {
         (execution.tool, execution.version) = (Some(text::shortened(capability).into()), None);
     }
+    let calls: Vec<String> =
+        bound.iter().map(|capability| call_again(run, index, capability, None)).collect();
     let common = ActionCommon {
         detail,
         evidence: vec![run.evidence(index)],
         execution: Some(execution),
-        reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
+        reproducibility: Some(run.reproducibility(determinism, &calls, &inputs, &outputs)),
         inputs,
         outputs,
         ..action_common(context.next, &label, &rationale)

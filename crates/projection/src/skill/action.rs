@@ -15,6 +15,7 @@ use hence_review::model::{
 };
 use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability, GovernanceType};
+use hence_skills::Effect;
 use hence_state::{Outcome, StepResult};
 
 use super::formal::{self, Around};
@@ -22,7 +23,7 @@ use super::kind::{self, conclusion_unit, plan_unit};
 use super::{SKILL, SkillView, approval, decision, facts, gap};
 use crate::artifacts::{NewArtifact, NewArtifacts, Succession, problem_artifact};
 use crate::delta::{Achieved, Facts, TraceDelta};
-use crate::run_info::{action_common, action_step, repeatability};
+use crate::run_info::{action_common, action_step, call_again, repeatability};
 use crate::text;
 use crate::view::Context;
 
@@ -88,7 +89,7 @@ pub(super) fn missing_outputs(context: &Context<'_>, index: RecordIndex, result:
     let common = ActionCommon {
         evidence: vec![context.run.evidence(index)],
         execution: Some(context.run.execution("outputs", Repeatability::Deterministic)),
-        reproducibility: Some(context.run.reproducibility(Determinism::Deterministic, &inputs, &[])),
+        reproducibility: Some(context.run.reproducibility(Determinism::Deterministic, &[], &inputs, &[])),
         inputs,
         ..action_common(
             context.next,
@@ -197,7 +198,12 @@ impl Call<'_> {
             evidence: self.evidence(outcome),
             observations: self.observations(outcome),
             execution: Some(self.execution(outcome, determinism)),
-            reproducibility: Some(run.reproducibility(determinism, &inputs, &outputs)),
+            reproducibility: Some(run.reproducibility(
+                determinism,
+                &self.calls_again(outcome),
+                &inputs,
+                &outputs,
+            )),
             inputs: self.with_approvals(inputs),
             outputs,
             ..action_common(self.id, &self.label(outcome), &self.rationale(outcome))
@@ -299,6 +305,23 @@ impl Call<'_> {
             options: Vec::new(),
         };
         Action { common, step: ActionStep::Gateway(word, payload), extra }
+    }
+
+    /// Returns the calls that would check a recorded result, each once.
+    fn calls_again(&self, outcome: &StepOutcome) -> Vec<String> {
+        let host = self.view.host;
+        let (run, index) = (self.context.run, self.index);
+        let recorded = outcome.called.keys().filter(|id| host.effect(id) != Effect::Pure);
+        let text = |id: &Arc<str>| match id.strip_prefix("skill:") {
+            Some(skill) => {
+                format!("check the results of the nested run of `{skill}`, which its own trace lists")
+            }
+            None if host.effect(id) == Effect::Asks => {
+                "it cannot be checked from here: ask the person who answered".to_owned()
+            }
+            None => call_again(run, index, id, host.provider_call(id).as_deref()),
+        };
+        recorded.map(text).collect()
     }
 
     fn request(&self, outcome: &StepOutcome) -> Object {

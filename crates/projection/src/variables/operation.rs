@@ -36,7 +36,7 @@ pub(super) fn delta(
     let common = ActionCommon {
         evidence: vec![context.run.evidence(index)],
         execution: Some(context.run.execution(result.step(), repeatability(determinism))),
-        reproducibility: Some(context.run.reproducibility(determinism, &inputs, &outputs)),
+        reproducibility: Some(context.run.reproducibility(determinism, &[], &inputs, &outputs)),
         meta_action_id: Some(unit.id.clone()),
         inputs: inputs.clone(),
         outputs,

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::lineage::Lineage;
 use crate::validate::{Report, Rule};
-use crate::vocabulary::{ActionCategory, ActionType, ActivityType, ArtifactType, EvaluationStatus};
+use crate::vocabulary::{
+    ActionCategory, ActionType, ActivityType, ArtifactType, Determinism, EvaluationStatus,
+};
 use crate::wire::{Action, Artifact, Residual, Trace};
 
 /// The kind of a dimension.
@@ -193,10 +195,20 @@ pub(super) fn reproducibility(trace: &Trace) -> Dimension {
         )
     };
     let runnable = trace.actions().iter().filter(runs).count();
+    // What was recorded once is read by a replay, not computed: only a command that is run again shows anything about it.
+    let is_recorded = |action: &Action| {
+        let determinism =
+            action.object("execution").and_then(|execution| execution.get("determinism")?.as_str());
+        let command =
+            action.object("reproducibility").and_then(|how| how.get("procedure")?.get("command")?.as_str());
+        determinism == Some(Determinism::Nondeterministic.as_str())
+            && command.is_none_or(|command| command.starts_with("hence replay"))
+    };
     let replayable = trace
         .actions()
         .iter()
         .filter(|action| action.object("reproducibility").is_some_and(|found| !found.is_empty()))
+        .filter(|action| !is_recorded(action))
         .count();
     let is_proof =
         |kind| matches!(kind, Some(ArtifactType::VerificationGoal | ArtifactType::VerificationResult));

@@ -19,11 +19,13 @@ words! {
 }
 
 words! {
-    /// The outcome of a repeated check; accepting a claim unchecked requires a note.
+    /// The outcome of a repeated check. Accepting a claim unchecked requires a note. A recorded result that was only read
+    /// again is not checked.
     CheckOutcome, "outcome of a check" {
         Confirmed = "confirmed",
         Diverged = "diverged",
         Accepted = "accepted",
+        Reread = "reread",
     }
 }
 

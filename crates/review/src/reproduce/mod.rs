@@ -4,9 +4,13 @@
 //! redirections make it unsafe; the rest is judged by program and arguments. A program that is not listed is unknown,
 //! and an unknown program is never run without asking.
 
+mod compare;
+mod mask;
 mod program;
 
 pub use crate::shell::{Pipeline, ShellRefusal, Simple, parse_pipeline};
+pub use compare::{Comparison, Outcome, Recorded, Reproduction, compare};
+pub use mask::{Masks, NotAPattern};
 
 use hence_canon::Value;
 
@@ -23,8 +27,8 @@ pub struct Candidate {
     pub command: String,
     /// The folder to run it in, relative to the project.
     pub working_directory: Option<String>,
-    /// The recorded result to compare with.
-    pub expected: Option<String>,
+    /// The recorded outcome to compare with.
+    pub expected: Recorded,
     /// Whether running it is safe.
     pub judgement: Judgement,
 }
@@ -41,13 +45,26 @@ pub fn candidates(trace: &Trace) -> Vec<Candidate> {
             label: action.label().to_owned(),
             command: command.to_owned(),
             working_directory: text(procedure.get("working_directory")),
-            expected: text(
-                reproducibility.get("expected_output").and_then(|output| output.get("result_summary")),
-            ),
+            expected: Recorded {
+                text: text(
+                    reproducibility.get("expected_output").and_then(|output| output.get("result_summary")),
+                ),
+                exit_code: recorded_exit_code(action),
+            },
             judgement: judge(command),
         })
     });
     found.collect()
+}
+
+/// Returns the exit code that an action records: where it says how to reproduce it, in its evidence, or in its result.
+fn recorded_exit_code(action: &crate::wire::Action) -> Option<i64> {
+    let expected =
+        action.object("reproducibility").and_then(|how| how.get("expected_output")?.get("exit_code"));
+    let evidence = action.member("evidence").and_then(Value::as_array).into_iter().flatten();
+    let evidence = evidence.filter_map(|one| one.get("exit_code")?.as_i64()).next();
+    let result = action.object("result").and_then(|result| result.get("exit_code")?.as_i64());
+    expected.and_then(Value::as_i64).or(evidence).or(result)
 }
 
 hence_canon::words! {
@@ -86,39 +103,6 @@ pub fn judge(line: &str) -> Judgement {
     let worst = pipeline.stages.iter().map(program::judge).max_by_key(|(class, _)| *class);
     let (class, reason) = worst.unwrap_or((CommandClass::Unknown, "nothing to run".to_owned()));
     Judgement { class, reason, pipeline: Some(pipeline) }
-}
-
-/// The characters of a recorded result that are compared: summaries are cut, outputs are not.
-const COMPARED_CHARS: usize = 60;
-
-/// The result of a comparison.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reproduction {
-    /// The output contains the recorded result.
-    Reproduced,
-    /// The output does not contain it.
-    Diverged,
-    /// There is no recorded result to compare with.
-    NothingRecorded,
-}
-
-/// Compares an output with the recorded result, white space aside.
-pub fn compare(expected: Option<&str>, output: &str) -> Reproduction {
-    let recorded = collapse(expected.unwrap_or(""));
-    let recorded = recorded.strip_prefix("ERROR: ").unwrap_or(&recorded);
-    let recorded = recorded.trim_end_matches('…');
-    let beginning: String = recorded.chars().take(COMPARED_CHARS).collect();
-    if beginning.is_empty() {
-        Reproduction::NothingRecorded
-    } else if collapse(output).contains(&beginning) {
-        Reproduction::Reproduced
-    } else {
-        Reproduction::Diverged
-    }
-}
-
-fn collapse(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -222,26 +206,5 @@ mod class_tests {
         ] {
             assert_eq!(judge(line).class, class, "{line}");
         }
-    }
-}
-
-#[cfg(test)]
-mod compare_tests {
-    use super::*;
-
-    #[test]
-    fn white_space_and_cuts_do_not_matter() {
-        assert_eq!(compare(Some("24 passed"), "\n== 24\n  passed in 1s"), Reproduction::Reproduced);
-        assert_eq!(compare(Some("ERROR: no such file…"), "cat: no such file or"), Reproduction::Reproduced);
-        assert_eq!(compare(Some("24 passed"), "23 passed, 1 failed"), Reproduction::Diverged);
-        assert_eq!(compare(Some("  "), "anything"), Reproduction::NothingRecorded);
-        assert_eq!(compare(None, ""), Reproduction::NothingRecorded);
-    }
-
-    #[test]
-    fn exactly_the_first_sixty_characters_count() {
-        let recorded = format!("{}y", "x".repeat(COMPARED_CHARS));
-        assert_eq!(compare(Some(&recorded), &"x".repeat(COMPARED_CHARS)), Reproduction::Reproduced);
-        assert_eq!(compare(Some(&recorded), &"x".repeat(COMPARED_CHARS - 1)), Reproduction::Diverged);
     }
 }

@@ -9,8 +9,8 @@ use crate::model::{GapEvent, TargetPart};
 use crate::reproduce::{Judgement, judge};
 use crate::residuals::{DerivedResidual, by_severity, derive_residuals};
 use crate::vocabulary::{
-    ActionType, ActivityType, ArtifactType, ReasoningType, ResidualKind, ResidualSeverity, ResidualSource,
-    ResidualStatus, TargetType,
+    ActionType, ActivityType, ArtifactType, Determinism, ReasoningType, ResidualKind, ResidualSeverity,
+    ResidualSource, ResidualStatus, TargetType,
 };
 use crate::wire::{Action, Position, Residual, Trace};
 
@@ -341,6 +341,15 @@ fn is_check(action: &Action) -> bool {
     }
 }
 
+/// Returns whether a text names a way to read a record again: a replay, a verification, a look at it.
+pub(super) fn is_rereading(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let reads = ["replay", "verify", "show", "log", "state", "diff", "why", "stats", "export"];
+    words.iter().any(|word| word.starts_with("replay") || ["reread", "re-read"].contains(word))
+        || words.windows(2).any(|pair| matches!(pair, ["hence", word] if reads.contains(word)))
+}
+
 /// A claim that a reviewer can check again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkable {
@@ -360,6 +369,19 @@ pub struct Checkable {
     pub tool: Option<String>,
     /// The expected result.
     pub expected: Option<String>,
+    /// Where the result comes from.
+    pub basis: Basis,
+    /// The calls that would check a recorded result, in words.
+    pub again: Vec<String>,
+}
+
+/// The way in which the result of a claim came about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// A command or a replay computes it again.
+    Computed,
+    /// It was recorded once. Reading the record again shows nothing about it.
+    Recorded,
 }
 
 /// Returns the consequential claims of a trace: results that no later artifact supersedes.
@@ -386,7 +408,17 @@ pub fn checkables(trace: &Trace, lineage: &Lineage) -> Vec<Checkable> {
             let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
             let command = text(how.and_then(|how| how.get("procedure")?.get("command")));
             let expected = how.and_then(|how| how.get("expected_output")?.get("result_summary"));
+            let is_unstable = maker
+                .and_then(|action| action.object("execution")?.get("determinism")?.as_str())
+                .is_some_and(|word| word == Determinism::Nondeterministic.as_str());
+            // A replay of a run reads what is not deterministic from its journal.
+            let command = command.filter(|command| !is_unstable || !is_rereading(command));
+            let basis = if is_unstable && command.is_none() { Basis::Recorded } else { Basis::Computed };
+            let steps =
+                how.and_then(|how| how.get("procedure")?.get("steps")?.as_array()).unwrap_or_default();
             Some(Checkable {
+                basis,
+                again: steps.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 artifact_id: id.to_owned(),
                 kind: artifact.type_word().to_owned(),
                 about: artifact.about().to_owned(),
@@ -395,6 +427,7 @@ pub fn checkables(trace: &Trace, lineage: &Lineage) -> Vec<Checkable> {
                 command,
                 tool: text(maker.and_then(|action| action.object("execution")?.get("tool"))),
                 expected: text(expected)
+                    .filter(|_| basis == Basis::Computed)
                     .or_else(|| maker.and_then(|action| action.result_summary()).map(str::to_owned)),
             })
         })

@@ -14,7 +14,7 @@ use crate::validate::validate_read;
 use crate::vocabulary::{ResidualSeverity, ResidualStatus};
 use crate::wire::{Event, Trace};
 
-use super::gap::{Checkable, Gap, Origin};
+use super::gap::{Basis, Checkable, Gap, Origin};
 use super::review::Review;
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
@@ -110,6 +110,8 @@ fn evidence(claim: &Checkable, outcome: Option<CheckOutcome>) -> Value {
         ("command_class", class.into()),
         ("tool", claim.tool.as_deref().into()),
         ("expected", claim.expected.as_deref().into()),
+        ("recorded", (claim.basis == Basis::Recorded).into()),
+        ("again", claim.again.iter().map(String::as_str).collect()),
         ("checked", outcome.map(CheckOutcome::as_str).into()),
     ])
 }
@@ -233,6 +235,7 @@ fn write_evidence(out: &mut String, review: &Review) {
             Some(CheckOutcome::Confirmed) => "confirmed",
             Some(CheckOutcome::Diverged) => "DIVERGED",
             Some(CheckOutcome::Accepted) => "accepted unchecked",
+            Some(CheckOutcome::Reread) => "read again, not checked",
             None => "not checked",
         };
         let _ = writeln!(
@@ -242,6 +245,15 @@ fn write_evidence(out: &mut String, review: &Review) {
             text(&claim.kind),
             text(&claim.about)
         );
+        if claim.basis == Basis::Recorded {
+            out.push_str("  - recorded: reading the record again, as a replay does, confirms nothing\n");
+            for step in &claim.again {
+                let _ = writeln!(out, "  - to check it: {}", text(step));
+            }
+            if claim.again.is_empty() {
+                out.push_str("  - it cannot be checked from here\n");
+            }
+        }
         if let Some(command) = &claim.command {
             let class = claim.judgement.as_ref().map(|judgement| judgement.class);
             let safety =

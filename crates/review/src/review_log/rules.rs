@@ -1,9 +1,9 @@
 //! The rules of a review: refusals, decisions, obstacles to an approval, and the states of items, comments and gaps.
 
-use crate::model::{CheckOutcome, GapEvent, SubjectEvent, SubjectType};
+use crate::model::{CheckEvent, CheckOutcome, GapEvent, SubjectEvent, SubjectType};
 use crate::vocabulary::{ResidualStatus, ReviewItemStatus, words};
 
-use super::gap::{Gap, Origin, part_texts};
+use super::gap::{Basis, Gap, Origin, is_rereading, part_texts};
 use super::record::Stamp;
 use super::review::Review;
 use super::thread::Item;
@@ -33,6 +33,8 @@ pub enum Refusal {
     AlreadyApproved,
     #[error("nothing is decided that could be taken back")]
     NothingDecided,
+    #[error("{id:?} is a recorded result, which reading the record again does not confirm; {again}")]
+    OnlyReread { id: String, again: String },
 }
 
 words! {
@@ -147,6 +149,10 @@ impl Review {
                 Some(CheckOutcome::Diverged) => {
                     add(&claim.artifact_id, "checking it again gave something else".to_owned());
                 }
+                Some(CheckOutcome::Reread) => add(
+                    &claim.artifact_id,
+                    "it was only read again from the record; check it, or accept it with a reason".to_owned(),
+                ),
                 None => add(&claim.artifact_id, "nobody checked this claim again".to_owned()),
             }
         }
@@ -160,6 +166,25 @@ impl Review {
 }
 
 impl Review {
+    /// Refuses to confirm a recorded result without saying how it was checked, or by reading the record again.
+    ///
+    /// Entries that are read back are not judged by this rule: older versions allowed them.
+    ///
+    /// # Errors
+    /// [`Refusal::OnlyReread`] with what would check the result.
+    pub fn may_confirm(&self, event: &CheckEvent) -> Result<(), Refusal> {
+        let claim = self.checkables.iter().find(|claim| claim.artifact_id == event.artifact_id.as_str());
+        let note = event.note.as_deref().unwrap_or("").trim();
+        let is_recorded = claim.is_some_and(|claim| claim.basis == Basis::Recorded);
+        let says_how = !note.is_empty() && !is_rereading(note);
+        if event.outcome != CheckOutcome::Confirmed || !is_recorded || says_how {
+            return Ok(());
+        }
+        let steps = claim.map(|claim| claim.again.join("; ")).filter(|steps| !steps.is_empty());
+        let again = steps.unwrap_or_else(|| "it cannot be checked from here".to_owned());
+        Err(Refusal::OnlyReread { id: event.artifact_id.to_string(), again })
+    }
+
     pub(super) fn acknowledge(&mut self, event: &SubjectEvent, stamp: Stamp) -> Result<(), Refusal> {
         let id = &*event.subject_id;
         match event.subject_type {

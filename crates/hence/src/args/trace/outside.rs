@@ -10,7 +10,8 @@ use crate::args::{Output, TraceRef};
 #[command(
     after_help = "Example: hence trace reproduce trace.json --run --with . --timeout 60\n\nWithout --run nothing is executed. \
                   With it, only safe commands are executed, without a shell, in a scratch folder that is removed \
-                  afterwards."
+                  afterwards. Exit code, numbers of tests and text are compared; times, durations, temporary paths, \
+                  addresses, process ids and random seeds in the text are left out, and counted."
 )]
 pub(crate) struct TraceReproduceArgs {
     #[command(flatten)]
@@ -27,6 +28,9 @@ pub(crate) struct TraceReproduceArgs {
     /// The time limit of a command, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+    /// Leave out what this regular expression matches when outputs are compared; may be repeated
+    #[arg(long, value_name = "REGEX", requires = "run")]
+    pub(crate) mask: Vec<String>,
     /// Pass this environment variable on; may be repeated [always: PATH]
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Vec<String>,

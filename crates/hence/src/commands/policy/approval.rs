@@ -4,7 +4,7 @@ use hence_canon::{Digest, Object, Value};
 use hence_policy::policy::{Policy, built_in};
 use hence_policy::{Options, check};
 use hence_review::review_log::{Disposition, Review, ReviewHead, merged};
-use hence_review::vocabulary::EvaluationStatus;
+use hence_review::vocabulary::{EvaluationStatus, ResidualStatus};
 
 use crate::code::Code;
 use crate::error::CliError;
@@ -42,7 +42,8 @@ pub(crate) fn approval_allowed(review: &Review) -> Result<(), CliError> {
     Err(CliError::new(Code::ApprovalBlocked, message).with_findings(findings))
 }
 
-/// Returns the trace as the review leaves it, approved.
+/// Returns the trace as the review leaves it, approved, without the gaps that a reviewer waived: whoever waives a gap takes
+/// it on with name and reason, so that no policy about gaps asks for more.
 fn approved(review: &Review) -> Value {
     // The head of the journal is part of the merged document, and no policy is about it.
     let merged = merged(review, ReviewHead { hash: Digest::of(b""), records: 0 });
@@ -57,5 +58,16 @@ fn approved(review: &Review) -> Value {
         ("rationale", "The review ends in an approval.".into()),
     ]);
     let actions: Value = actions.iter().cloned().chain([approval.into()]).collect();
-    trace.with("actions", actions).into()
+    // What the trace itself calls waived was waived by no reviewer.
+    let claimed = |id: Option<&Value>| {
+        let mut gaps = review.trace().residuals();
+        gaps.any(|gap| gap.id() == id.and_then(Value::as_str) && gap.status() == Some(ResidualStatus::Waived))
+    };
+    let is_waived = |gap: &&Value| {
+        let status = gap.get("status").and_then(Value::as_str);
+        status == Some(ResidualStatus::Waived.as_str()) && !claimed(gap.get("residual_id"))
+    };
+    let gaps = trace.get("residuals").and_then(Value::as_array).unwrap_or(&[]);
+    let gaps: Value = gaps.iter().filter(|gap| !is_waived(gap)).cloned().collect();
+    trace.with("actions", actions).with("residuals", gaps).into()
 }

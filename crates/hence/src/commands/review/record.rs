@@ -135,13 +135,17 @@ pub(super) fn gap(context: &Context, args: &ReviewGapArgs) -> Result<Exit, CliEr
 }
 
 pub(super) fn check(context: &Context, args: &ReviewCheckArgs) -> Result<Exit, CliError> {
-    record(context, &args.review, &args.stamp, |_| {
-        Ok(ReviewEvent::Check(CheckEvent {
+    record(context, &args.review, &args.stamp, |review| {
+        let event = CheckEvent {
             artifact_id: ArtifactId::new(args.artifact.as_str()),
             outcome: args.outcome,
             note: text(&args.note),
             extra: Object::new(),
-        }))
+        };
+        review.may_confirm(&event).map_err(|refusal| {
+            CliError::from_error(Code::ReviewRefused, refusal).with_hint(hint::HOW_IT_WAS_CHECKED)
+        })?;
+        Ok(ReviewEvent::Check(event))
     })
 }
 

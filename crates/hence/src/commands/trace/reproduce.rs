@@ -3,9 +3,10 @@
 mod pipeline;
 mod scratch;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hence_review::reproduce::{Candidate, CommandClass, Reproduction, candidates, compare};
+use hence_review::reproduce::{Candidate, CommandClass, Masks, Outcome, Reproduction, candidates, compare};
 
 use super::document::Document;
 use crate::args::TraceReproduceArgs;
@@ -50,12 +51,18 @@ struct CandidateRow {
     reason: String,
     /// The recorded output.
     expected: Option<String>,
+    /// The recorded exit code.
+    expected_exit_code: Option<i64>,
     /// `not_run`, `reproduced`, `diverged`, `nothing_recorded`, `timed_out` or `not_started`.
     outcome: &'static str,
     /// The exit code of the last program.
     exit_code: Option<i32>,
     /// Its output, cut at a limit.
     output: Option<String>,
+    /// What differs: the exit code, the numbers of tests or the text.
+    difference: Option<String>,
+    /// The parts of the output that were left out of the comparison, by kind.
+    masked: BTreeMap<String, usize>,
 }
 
 impl CandidateRow {
@@ -66,10 +73,13 @@ impl CandidateRow {
             command: candidate.command.clone(),
             class: candidate.judgement.class.as_str(),
             reason: candidate.judgement.reason.clone(),
-            expected: candidate.expected.clone(),
+            expected: candidate.expected.text.clone(),
+            expected_exit_code: candidate.expected.exit_code,
             outcome: "not_run",
             exit_code: None,
             output: None,
+            difference: None,
+            masked: BTreeMap::new(),
         }
     }
 
@@ -85,6 +95,14 @@ impl CandidateRow {
         if ran {
             let code = self.exit_code.map(|code| format!(", exit {code}")).unwrap_or_default();
             text.push_str(&format!("  {}{code}\n", self.outcome.replace('_', " ")));
+        }
+        if !self.masked.is_empty() {
+            let kinds: Vec<String> =
+                self.masked.iter().map(|(kind, count)| format!("{} {count}", escape(kind))).collect();
+            text.push_str(&format!("    left out  {}\n", kinds.join(", ")));
+        }
+        if let Some(difference) = &self.difference {
+            text.push_str(&format!("    differs   {}\n", escape(difference)));
         }
         if self.outcome == "diverged" {
             let shown = |text: &Option<String>| one_line(text.as_deref().unwrap_or(""), SHOWN_CHARACTERS_MAX);
@@ -117,6 +135,7 @@ impl Text for ReproduceReport {
 pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, CliError> {
     let document = Document::required(&args.file)?;
     let trace = document.trace();
+    let masks = Masks::with(&args.mask).map_err(|error| CliError::from_error(Code::Refused, error))?;
     let mut found = candidates(&trace);
     if let Some(id) = args.action.iter().find(|id| !found.iter().any(|known| known.action_id == **id)) {
         return Err(CliError::new(Code::NoSuchPlace, format!("no action {id} says how to reproduce it"))
@@ -125,7 +144,7 @@ pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, 
     found.retain(|candidate| args.action.is_empty() || args.action.contains(&candidate.action_id));
     let rows = if args.run {
         let scratch = Scratch::new(args.with.as_deref())?;
-        found.iter().map(|candidate| again(args, &scratch, candidate)).collect()
+        found.iter().map(|candidate| again(args, &masks, &scratch, candidate)).collect()
     } else {
         found.iter().map(CandidateRow::of).collect()
     };
@@ -148,7 +167,7 @@ fn counted(trace_id: Option<String>, ran: bool, candidates: Vec<CandidateRow>) -
 }
 
 /// Runs one candidate again, if it is safe.
-fn again(args: &TraceReproduceArgs, scratch: &Scratch, candidate: &Candidate) -> CandidateRow {
+fn again(args: &TraceReproduceArgs, masks: &Masks, scratch: &Scratch, candidate: &Candidate) -> CandidateRow {
     let mut row = CandidateRow::of(candidate);
     let judgement = &candidate.judgement;
     let pipeline = match (&judgement.pipeline, judgement.class) {
@@ -174,11 +193,13 @@ fn again(args: &TraceReproduceArgs, scratch: &Scratch, candidate: &Candidate) ->
         }
         Ended::TimedOut => row.outcome = "timed_out",
         Ended::Done { exit_code, output } => {
-            row.outcome = match compare(candidate.expected.as_deref(), &output) {
-                Reproduction::Reproduced => "reproduced",
-                Reproduction::Diverged => "diverged",
-                Reproduction::NothingRecorded => "nothing_recorded",
+            let compared = compare(&candidate.expected, Outcome { text: &output, exit_code }, masks);
+            (row.outcome, row.difference) = match compared.result {
+                Reproduction::Reproduced => ("reproduced", None),
+                Reproduction::Diverged(difference) => ("diverged", Some(difference)),
+                Reproduction::NothingRecorded => ("nothing_recorded", None),
             };
+            row.masked = compared.masked;
             row.exit_code = exit_code;
             row.output = Some(output);
         }
