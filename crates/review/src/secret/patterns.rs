@@ -84,13 +84,9 @@ fn is_assigned(whole: &str, secret: &str) -> bool {
 
 /// The value of a name that may be that of a secret: only what is random counts.
 fn is_random_value(_: &str, secret: &str) -> bool {
-    let is_hex = secret.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_random(secret)
-        && !is_reference(secret)
-        && !is_id(secret)
-        && !is_path(secret)
-        && !is_code(secret)
-        && !(is_hex && secret.len() == 40)
+    let is_commit = secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_other = is_commit || is_reference(secret) || is_id(secret) || is_path(secret) || is_code(secret);
+    is_random(secret) && !is_other
 }
 
 #[rustfmt::skip]
@@ -116,6 +112,9 @@ const FORMS: &[Form] = &[
     Form { kind: "password", accepts: is_given, pattern: r"(?:^|\s)(?:-u|--user)[ =][\x22']?[^\s:'\x22/]+:([^\s'\x22/]+)" },
     Form { kind: "password", accepts: is_option_value, pattern: r"(?i)--(?:password|passwd|pass|token|api-?key|secret|auth-token|access-token|client-secret|secret-key)[ =][\x22']?([^\s\x22']+)" },
     Form { kind: "password", accepts: is_given, pattern: r"\bsshpass\s+-p\s*[\x22']?([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bmysql(?:dump|admin)?\b[^|;&\n]*?\s-p([^\s'\x22]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\b(?:docker|podman|az|helm registry)\s+login\b[^|;&\n]*?\s-p[ =]?[\x22']?([^\s'\x22]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)" },
     Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
     Form { kind: "assignment", accepts: is_random_value, pattern: r"(?i)[A-Z0-9_.-]*(?:token|key|pwd|pass|auth|sig|signature|dsn|cookie|sessionid|session_id)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([A-Za-z0-9+/=_.~-]{16,})" },
 ];

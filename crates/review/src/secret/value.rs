@@ -24,15 +24,20 @@ pub(super) fn is_reference(value: &str) -> bool {
         .any(|beginning| lower.starts_with(beginning))
 }
 
-/// Returns whether a value looks like a name, a call or an expression of a program.
+/// Returns whether a value looks like a dotted name, a call or a lookup of a program.
 pub(super) fn is_code(value: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
     };
-    value.contains(['(', ')', '{', '}', '<', '>', '[', ']', '\\'])
-        || (value.contains(['.', ':'])
-            && value.split(['.', ':']).filter(|part| !part.is_empty()).all(is_name))
+    let is_dotted = |text: &str| text.contains('.') && text.split('.').all(is_name);
+    let bracket = value.find(['(', '[']);
+    let (before, after) = value.split_at(bracket.unwrap_or(value.len()));
+    match after.chars().next() {
+        None => is_dotted(value) || value.split("::").count() > 1 && value.split("::").all(is_name),
+        // `get()`, `os.environ[`, `Some<T>`: a password rarely closes what it opens.
+        Some(_) => is_dotted(before) || is_name(before) && (after.ends_with([')', ']']) || after.len() == 1),
+    }
 }
 
 /// Returns whether a value is a path, an address without a password, or a file.
@@ -81,13 +86,13 @@ pub(super) fn is_random(value: &str) -> bool {
 /// Returns whether a value is made of short words and numbers, as names of things are.
 fn is_words(value: &str) -> bool {
     let parts: Vec<&str> = value.split(['-', '_', '.', '/']).filter(|part| !part.is_empty()).collect();
-    let is_word = |part: &&str| {
+    let is_word = |part: &&str| -> bool {
         part.chars().all(|letter| letter.is_ascii_lowercase())
             || part.chars().all(|letter| letter.is_ascii_uppercase())
             || part.chars().all(|letter| letter.is_ascii_digit()) && part.len() <= 8
             || part.len() <= 4
     };
-    parts.len() >= 3 && parts.iter().all(|part| is_word(part))
+    parts.len() >= 3 && parts.iter().all(is_word)
 }
 
 /// Returns the entropy of the letters.

@@ -381,6 +381,49 @@ fn files_that_commands_change_are_named() {
 }
 
 #[test]
+fn commands_in_unusual_places_are_found() {
+    check(&[
+        ("git push origin HEAD --force-with-lease --force-if-includes", "Push!~"),
+        ("GIT_SSH_COMMAND=\"ssh -i k\" git push -f 2>&1 | tail -3", "Push!~"),
+        ("nohup git push -f &", "Push!~"),
+        ("git commit -m a -m 'b; git push -f'", "Commit"),
+        ("X=$(git commit -m x)", "Commit"),
+        ("yes | git push -f", "Push!~"),
+        ("while true; do git push -f; done", "Push!~"),
+        ("python3 -c \"import os; os.system('git push -f')\"", "-"),
+        ("cat <<EOF | bash\npytest\nEOF", "Tests"),
+        ("echo 'git push -f' | sh", "Push!~"),
+        ("echo 'git push -f' | cat", "-"),
+        ("./gradlew clean test", "Tests"),
+        ("mvn clean install", "Build"),
+        ("make clean test", "Tests"),
+        ("npm run test && npm run lint && npm run build", "Tests Lint Build"),
+        ("npx tsc --noEmit && npx eslint .", "Types Lint"),
+        ("pytest -k 'not slow' --maxfail=1", "Tests"),
+        ("cd backend; source venv/bin/activate; python -m pytest", "Tests"),
+        ("docker-compose exec -T web pytest", "Tests"),
+        ("cat a > b", "Create(b) Read(a)"),
+        ("cat > 'my file.txt' <<EOF\nx\nEOF", "Create(my file.txt)"),
+        ("printf x >> a && git add a", "Edit(a)"),
+        ("rm -rf \"$DIR\"", "Delete"),
+        ("rm -rf node_modules/ .cache", "Delete(node_modules,.cache)"),
+        ("pushd x && pytest && popd", "Tests"),
+        ("[ -f x ] && rm x", "Delete(x)"),
+        ("test -d x || mkdir x", "-"),
+        ("cargo test --no-fail-fast -- --nocapture", "Tests"),
+        ("go test -run TestX ./... -count=1", "Tests"),
+        ("( set -x; git push --force )", "Push!~"),
+        ("git push origin main -f;", "Push!~"),
+        ("git\tpush\t-f", "Push!~"),
+        ("git push \\\n  --force \\\n  origin main", "Push!~"),
+        ("'git' push '--force'", "Push!~"),
+        ("command git push -f", "Push!~"),
+        ("env -u X git push -f", "Push!~"),
+        ("git push --force # not really", "Push!~"),
+    ]);
+}
+
+#[test]
 fn installs_builds_releases_and_deployments_are_told() {
     check(&[
         ("pip install -r requirements.txt", "Install"),

@@ -191,6 +191,12 @@ impl Walk {
                 Ended::NotDone => Ended::NotDone,
                 _ => Ended::Unknown,
             };
+            if let (Stage::Command(command), Some(script)) = (stage, piped_script(item, index))
+                && is_bare_shell(&command.words)
+            {
+                self.script(&Script::read(&script), &script, LineEnd::Hidden, ran);
+                continue;
+            }
             match stage {
                 Stage::Command(command) => self.command(command, text, index > 0, ran, ended),
                 Stage::Group(script, redirects) => {
@@ -243,10 +249,7 @@ impl Walk {
         self.redirects(&command.redirects, Some(words), ran, ended, &command.source);
         self.settings(words);
         // A shell without a script runs the lines it is given.
-        let is_shell = words
-            .first()
-            .is_some_and(|word| matches!(program::name_of(&word.text).as_str(), "bash" | "sh" | "zsh"));
-        if let (true, Some(body)) = (is_shell && words.len() < 3, here_document(&command.redirects)) {
+        if let (true, Some(body)) = (is_bare_shell(words), here_document(&command.redirects)) {
             return self.script(&Script::read(body), body, LineEnd::Hidden, ran);
         }
         let mut class = if more {
@@ -372,6 +375,24 @@ fn lists(items: &[Item]) -> Vec<&[Item]> {
     }
     found.extend(items.get(start..).filter(|list| !list.is_empty()));
     found
+}
+
+/// Returns whether a command is a shell that is given no script, and so runs what it reads.
+fn is_bare_shell(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let is_shell = matches!(program::name_of(&program.text).as_str(), "bash" | "sh" | "zsh");
+    is_shell && arguments.iter().all(|word| word.text.starts_with('-') && !word.text.contains('c'))
+}
+
+/// Returns the text that the stage before a stage prints into it, if the line holds it.
+fn piped_script(item: &Item, index: usize) -> Option<String> {
+    match item.stages.get(index.checked_sub(1)?)? {
+        Stage::Command(before) => {
+            let body = here_document(&before.redirects).map(str::to_owned);
+            body.or_else(|| printed(&before.words))
+        }
+        Stage::Group(..) => None,
+    }
 }
 
 fn here_document(redirects: &[Redirect]) -> Option<&str> {

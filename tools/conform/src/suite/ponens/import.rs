@@ -58,7 +58,10 @@ fn check(input: &[u8], format: Format, surroundings: &Surroundings, case: &Value
     let imported = import(input, format, surroundings).map_err(|error| error.to_string())?;
     let recorded =
         case.get("upstream").and_then(|upstream| upstream.get("trace")).filter(|trace| !trace.is_null());
-    let mut rules = Rules::of_log(case.get("entries").and_then(Value::as_array).unwrap_or(&[]));
+    let mut rules = match case.get("entries").and_then(Value::as_array) {
+        Some(rows) => Rules::of_log(rows),
+        None => Rules::of_export(case.get("input").unwrap_or(&Value::Null)),
+    };
     let Some(expected) = recorded else {
         // The recording tool gave no trace: there was nothing to import.
         return if imported.traces.is_empty() { Ok(rules) } else { Err("expected no trace".to_owned()) };

@@ -18,6 +18,9 @@ hence_canon::words! {
         Reason = "a reason is the text written for that call; the recorded one was written for an earlier one",
         Input = "what an observation was given is its request, not a reason",
         Tool = "a call of a tool is no command",
+        Plan = "what an agent notes of its plan is no command",
+        SubAgent = "what a sub-agent does is a unit of its own",
+        Kind = "the kind that an observation states counts before the words of its name",
         Approval = "an approval that was asked for, refused or failed is none",
         Harness = "rows that programs write are not instructions of the user",
         Instruction = "every instruction of the user begins a unit, unless the agent takes its task up again",
@@ -36,7 +39,16 @@ pub(super) struct Rules {
     has_block_texts: bool,
     /// Whether the user wrote again while a task was in progress.
     interrupts_task: bool,
+    /// Whether the log has rows that a program wrote as the user, and rows of sub-agents.
+    has_program_rows: bool,
+    has_sub_agents: bool,
+    /// Whether observations state a kind that the recording tool did not know.
+    states_kinds: bool,
 }
+
+/// Beginnings of messages that programs write as the user.
+const BY_PROGRAMS: &[&str] =
+    &["<", "Caveat:", "[Request interrupted", "This session is being continued", "Stop hook"];
 
 impl fmt::Display for Rules {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,8 +71,12 @@ impl Rules {
             let role = if word(row, "type") == "message" { word(message, "role") } else { word(row, "type") };
             let content = message.get("content").unwrap_or(&Value::Null);
             let blocks = content.as_array().unwrap_or(&[]);
+            let flag = |key: &str| row.get(key).and_then(Value::as_bool) == Some(true);
+            rules.has_sub_agents |= flag("isSidechain");
             if role != "assistant" {
                 has_text = false;
+                let by_program = content.as_str().is_some_and(is_by_program);
+                rules.has_program_rows |= by_program || flag("isMeta") || flag("isCompactSummary");
                 let block_text = blocks.iter().any(|block| word(block, "type") == "text");
                 rules.has_block_texts |= role == "user" && block_text;
                 let is_text = content.as_str().is_some_and(|text| !text.trim().is_empty());
@@ -84,6 +100,17 @@ impl Rules {
             }
         }
         rules
+    }
+
+    /// Looks at the observations of an export.
+    pub(super) fn of_export(input: &Value) -> Self {
+        let text = input.to_string();
+        let states = |kind: &&str| text.contains(&format!("\"type\":\"{kind}\""));
+        Self { states_kinds: ["TOOL", "RETRIEVER", "EMBEDDING"].iter().any(states), ..Self::default() }
+    }
+
+    pub(super) fn states_kinds(&self) -> bool {
+        self.states_kinds
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -142,12 +169,9 @@ impl Rules {
     /// A task that a program wrote is replaced by the first one that the user wrote.
     pub(super) fn other_task(&mut self, expected: &Value, found: &Value) -> Result<(), String> {
         let text = expected.as_str().unwrap_or("").trim_start();
-        let by_program = ["<", "Caveat:", "[Request interrupted", "This session is being continued"]
-            .iter()
-            .any(|beginning| text.starts_with(beginning));
         if is_redacted(expected, found) {
             self.apply(Why::Secret);
-        } else if by_program {
+        } else if is_by_program(text) || self.has_program_rows {
             self.apply(Why::Harness);
         } else if self.has_block_texts {
             self.apply(Why::Instruction);
@@ -185,8 +209,14 @@ impl Rules {
 
     /// Whether units may differ: the log has instructions that the recording tool did not see as such.
     pub(super) fn other_units(&mut self) -> bool {
-        if self.has(Why::Harness) {
+        if self.has(Why::Harness) || self.has(Why::Plan) {
             return true;
+        }
+        for (is_so, why) in [(self.has_program_rows, Why::Harness), (self.has_sub_agents, Why::SubAgent)] {
+            if is_so {
+                self.apply(why);
+                return true;
+            }
         }
         let differs = self.interrupts_task || self.has_block_texts;
         if differs {
@@ -194,6 +224,10 @@ impl Rules {
         }
         differs
     }
+}
+
+fn is_by_program(text: &str) -> bool {
+    BY_PROGRAMS.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
 fn names(action: &Value, file: &str) -> bool {
