@@ -1,11 +1,13 @@
 //! `hence show`: one record, with large values in place of their references.
 
 use hence_canon::{JsonPointer, Value, parse};
+use hence_engine::RunKind;
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 
 use crate::args::ShowArgs;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
+use crate::skills::DecisionRow;
 use crate::target::Journal;
 
 /// One record of a run.
@@ -20,6 +22,8 @@ pub(crate) struct ShowReport {
     /// The step's output, read from the blobs if it is stored outside the journal; null if it is not available. Of a
     /// failed step, its outcome, where that is stored outside the journal.
     output: Option<Data>,
+    /// The approvals and rejections in it.
+    decisions: Vec<DecisionRow>,
 }
 
 impl Text for ShowReport {
@@ -30,6 +34,10 @@ impl Text for ShowReport {
         if let Some(output) = self.output.as_ref().filter(|_| is_fetched) {
             text.push_str("\n\noutput, fetched by its digest:\n");
             text.push_str(&escape_json(&hence_canon::pretty(&output.0)));
+        }
+        if !self.decisions.is_empty() {
+            let rows: Vec<_> = self.decisions.iter().map(DecisionRow::row).collect();
+            text.push_str(&format!("\n\n{}", pairs(&rows)));
         }
         text
     }
@@ -61,7 +69,15 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         Ok(output) => (output, None),
         Err(error) => (None, Some(CliError::from(error))),
     };
+    let decisions =
+        match (Chained::decode(line, &journal.profile()).map(|chained| chained.record), &journal.store) {
+            (Ok(Record::Step(step)), Some(store)) if journal.kind == RunKind::Skill => {
+                DecisionRow::of_result(&step.result, &StoreBlobs(store))
+            }
+            _ => Vec::new(),
+        };
     context.print(&ShowReport {
+        decisions,
         run: journal.name.clone(),
         index: index.get(),
         record: Data(record),

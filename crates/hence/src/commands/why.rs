@@ -13,7 +13,7 @@ use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::report::one_line;
 use crate::sink::StoreBlobs;
-use crate::skills::{self, ExecutedCall, WaitingRow};
+use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::target::{self, Journal};
 
 /// The status of a run, and the command that continues it.
@@ -42,6 +42,8 @@ pub(crate) struct WhyReport {
     calls: Vec<CalledRow>,
     /// The questions it waits for.
     waiting: Vec<WaitingRow>,
+    /// The approvals and rejections on record.
+    decisions: Vec<DecisionRow>,
     /// The calls of a step that was executed and then blocked by policies. They are not made again.
     executed: Vec<ExecutedCall>,
     /// The commands to continue with.
@@ -135,6 +137,7 @@ impl Text for WhyReport {
         if self.calls.len() > CALLS_SHOWN_MAX {
             rows.push(("called", format!("{} more; --json lists all", self.calls.len() - CALLS_SHOWN_MAX)));
         }
+        rows.extend(self.decisions.iter().map(DecisionRow::row));
         rows.extend(self.waiting.iter().flat_map(WaitingRow::rows));
         rows.extend(self.executed.iter().map(ExecutedCall::row));
         rows.extend(self.commands.iter().map(|command| ("next", escape(command))));
@@ -175,6 +178,7 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         retries: skills::links(store, id).retries,
         calls: Vec::new(),
         waiting: Vec::new(),
+        decisions: Vec::new(),
         executed: Vec::new(),
         commands: Vec::new(),
     };
@@ -194,6 +198,10 @@ impl Looked<'_> {
         let last = last_record(kind::whole_records(&journal.bytes));
         self.report.since = last.as_ref().and_then(|chained| time_of(&chained.record));
         self.report.kind = if journal.has_problem() { journal.kind.as_str() } else { "unknown" };
+        if journal.has_problem() && journal.kind == RunKind::Skill {
+            let records = kind::whole_records(&journal.bytes);
+            self.report.decisions = DecisionRow::of_journal(records, &StoreBlobs(self.store));
+        }
         if let Some(holder) = &self.report.held_by {
             let says = format!("{holder} writes it; it goes on there");
             let next = self.command(&["log"]);

@@ -5,6 +5,7 @@ mod again;
 mod answer;
 mod calls;
 mod capabilities;
+mod decided;
 mod document;
 mod executed;
 mod fork;
@@ -37,6 +38,7 @@ pub(crate) use capabilities::{
     CAPABILITIES, attachment as capabilities_attachment, capabilities_name, kinds, library_for,
     read as read_capabilities,
 };
+pub(crate) use decided::DecisionRow;
 pub(crate) use document::{SkillDocument, is_skill};
 pub(crate) use executed::ExecutedCall;
 pub(crate) use fork::{FirstRecords, fork};

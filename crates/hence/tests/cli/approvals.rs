@@ -343,3 +343,23 @@ fn who_decided_about_an_undecided_call_is_kept_for_every_item() {
         assert_eq!(world.ask(&["verify", "r"]).code, 0);
     }
 }
+
+#[test]
+fn why_and_show_name_approvals_and_rejections() {
+    let world = asking(YES_OR_NO);
+    assert_eq!(world.ask(&["answer", "r", "approve", "--value", "no", "--by", "eve", "--resume"]).code, 0);
+    for arguments in [&["why", "r"][..], &["show", "r", "approve"]] {
+        let text = world.cli(arguments);
+        assert!(text.contains("rejected  approve by eve: \"no\""), "{text}");
+        let report = ask_json(&world, arguments);
+        assert_eq!(report["decisions"][0]["decision"], "rejected");
+        assert_eq!(report["decisions"][0]["by"], "eve");
+    }
+    let world = asking(r#", options: ["yes", "no"]"#);
+    assert_eq!(world.ask(&["answer", "r", "approve", "--value", "no", "--resume"]).code, 0);
+    assert_eq!(
+        ask_json(&world, &["why", "r"])["decisions"],
+        json!([]),
+        "nothing declares what the answer means"
+    );
+}
