@@ -471,7 +471,10 @@ impl Session {
     pub(super) fn outcome(&mut self, call: &str, mut outcome: ToolOutcome) {
         outcome.text = shown(&outcome.text, &mut self.redactions);
         for place in self.calls.get(call).into_iter().flatten() {
-            if let Some(Event::Action(event)) = self.events.get_mut(*place) {
+            if let Some(Event::Action(event)) = self.events.get_mut(*place)
+                // A log may use an id again; the result is that of the call that has none yet.
+                && event.outcome.is_none()
+            {
                 if let Some(voice) = self.voices.get_mut(&event.agent) {
                     voice.answered = true;
                 }

@@ -171,6 +171,15 @@ fn what_may_not_have_run_is_an_action_of_which_nothing_comes() {
 }
 
 #[test]
+fn a_result_belongs_to_the_call_that_waits_for_it_even_if_ids_are_used_again() {
+    let mut claude = Claude::asked("Run the tests twice");
+    claude.bash("pytest", "1 failed", true);
+    claude.calls = 0;
+    claude.bash("pytest", "1 passed", false);
+    assert_eq!(actions(&claude.trace()), ["RunTests failed", "RunTests completed"]);
+}
+
+#[test]
 fn commands_that_change_files_are_changes() {
     let mut claude = Claude::asked("Change some of the files");
     claude
