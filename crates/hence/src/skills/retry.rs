@@ -102,6 +102,14 @@ pub(crate) fn root_of(run: &str, links: Option<&Links>) -> Arc<str> {
 /// Retries a run of a skill at the step that failed first.
 pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> Result<Exit, CliError> {
     let origin = StoredSkillRun::require(journal)?;
+    let pinned = Pinned::of(&origin.problem);
+    let links = pinned.as_ref().map(|pinned| &pinned.links);
+    // The keys of a nested run are made of the outermost run, and only that run can make its calls.
+    if let Some(parent) = links.and_then(|links| links.parent.as_ref()) {
+        let message =
+            format!("run {}: it is nested in {}, which is retried as a whole", journal.name, parent.run);
+        return Err(CliError::new(Code::Retry, message).with_hint(hint::retry(&parent.run)));
+    }
     let before = origin.read_back(journal)?;
     let outcomes = before.program().outcomes();
     let Some(shared) = first_failed(outcomes) else {
@@ -126,8 +134,6 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
     let unrecorded = calls::history(&store, &id)?.unwrap_or_default();
     let lines = log_lines(&origin, failed, &unrecorded);
     let sharing = Sharing::of(journal, shared, None)?;
-    let pinned = Pinned::of(&origin.problem);
-    let links = pinned.as_ref().map(|pinned| &pinned.links);
     let is_retry = links.is_some_and(|links| links.idempotency_root().is_some());
     let link = Origin {
         run: journal.name.as_str().into(),

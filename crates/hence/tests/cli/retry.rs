@@ -110,6 +110,8 @@ fn calls_of_nested_skills_are_not_made_again_either() {
     assert_eq!(json(&world, &RUN)["status"], "failed");
     assert_eq!(sent(&world).len(), 3, "one, three, four of the first nested skill");
     world.write("fixed", "");
+    let refused = world.refused(&["retry", "r/before"]);
+    assert!(refused.contains("E0313") && refused.contains("nested in r"), "{refused}");
     assert_eq!(json(&world, &["retry", "r"])["status"], "completed");
     let all = sent(&world);
     let keys: BTreeSet<&str> = all.iter().filter_map(|line| line.split(' ').next()).collect();
@@ -193,6 +195,18 @@ fn large_inputs_of_a_failed_step_are_stored_outside_the_journal_and_travel_with_
     world.write("fixed", "");
     assert_eq!(json(&world, &["retry", "r"])["status"], "completed");
     assert_eq!(world.ask(&["doctor"]).code, 0, "{}", world.cli(&["doctor"]));
+}
+
+#[test]
+fn a_run_under_policies_is_retried_under_them() {
+    let world = world("s", LOOP);
+    let run = [&RUN[..], &["--policy", "engineering"]].concat();
+    assert_eq!(json(&world, &run)["status"], "failed");
+    world.write("fixed", "");
+    assert_eq!(json(&world, &["retry", "r"])["status"], "completed");
+    assert_eq!(sent(&world).len(), 6);
+    assert!(world.cli(&["log", "r-retry-1"]).contains("$policies"));
+    holds(&world, "r-retry-1");
 }
 
 #[test]
