@@ -31,6 +31,9 @@ const ERRORS_BYTES_MAX: u64 = 1024 * 1024;
 /// The time that threads get to say their last word after everything was killed.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// The error of a program that the system was not even asked for, such as one with a zero byte in an argument.
+const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
+
 /// How far the end of a job reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
@@ -112,7 +115,7 @@ pub(super) fn supervise(
     let started = job.start(&order, output, &errors, directory);
     let event = match &started {
         Err((program, error)) => {
-            Event::NotStarted { program: *program, error: error.raw_os_error().unwrap_or_default() }
+            Event::NotStarted { program: *program, error: error.raw_os_error().unwrap_or(INVALID) }
         }
         Ok(_) => Event::Started(job.group().map_or(0, |group| group.as_raw_nonzero().get())),
     };

@@ -75,6 +75,9 @@ fn a_program_that_cannot_be_started_is_named_and_the_others_are_ended() {
     job.programs[1].path = "/no/such/program".into();
     let Ended::NotStarted { program, error } = run(job.clone(), &LIMITS) else { panic!("it is not there") };
     assert_eq!((program, error.kind()), (1, std::io::ErrorKind::NotFound));
+    job.programs[1].path = "/bin/true\0".into();
+    let Ended::NotStarted { error, .. } = run(job.clone(), &LIMITS) else { panic!("it has no name") };
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     job.directory = "/no/such/folder".into();
     assert!(matches!(run(job, &LIMITS), Ended::NotStarted { program: 0, .. }));
 }

@@ -271,3 +271,33 @@ fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     assert!(again.contains("step AcquireEvidence was executed, then blocked by policies"), "{again}");
     assert_eq!(world.ask(&["verify", "r", "--level", "spec"]).code, 0);
 }
+
+#[test]
+fn a_bound_call_that_runs_out_of_time_is_undecided_and_a_crash_while_it_is_repeated_asks_again() {
+    let world = world("ask");
+    let slow = capabilities("ask")
+        .replace("cat > /dev/null;", "cat > /dev/null; [ -f slow ] && echo x >> tried && sleep 600;");
+    let problem = String::from_utf8(world.read("problem.json")).unwrap();
+    let short = problem.replace(r#""capability":"pay""#, r#""capability":"pay","timeout_seconds":1"#);
+    assert_ne!(short, problem);
+    world.write("capabilities.yaml", slow).write("problem.json", short).write("slow", "");
+    assert_eq!(world.ask(&RUN).code, 3, "nobody knows whether it happened");
+    let why = json_of(&world, &["why", "r"]);
+    assert!(why["waiting"][0]["question"].as_str().unwrap().contains("no reply within"), "{why}");
+    for round in 2..4 {
+        assert_eq!(world.ask(&["answer", "r", "AcquireEvidence", "--retry"]).code, 0);
+        assert_eq!(json_of(&world, &["why", "r"])["standing"], "answered");
+        let mut child = world.command(&["resume", "r"]).spawn().unwrap();
+        while String::from_utf8(world.read("tried")).unwrap().lines().count() < round {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(json_of(&world, &["why", "r"])["standing"], "undecided", "round {round}");
+        assert_eq!(world.ask(&["resume", "r"]).code, 3);
+    }
+    std::fs::remove_file(world.path("slow")).unwrap();
+    assert_eq!(world.ask(&["answer", "r", "AcquireEvidence", "--retry", "--resume"]).code, 1);
+    let counts = effects(&world);
+    assert_eq!((counts.len(), counts.values().sum::<usize>()), (3, 3));
+}
