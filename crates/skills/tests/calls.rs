@@ -381,6 +381,28 @@ fn a_crash_while_a_call_is_repeated_asks_again() {
 }
 
 #[test]
+fn a_call_that_a_person_had_repeated_says_so_in_its_record() {
+    let steps = r#"[{"id": "pay", "uses": "act", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "ask"}}]"#;
+    let case = Case::new(steps, "ask");
+    let whole = case.go(&Disk::default());
+    // Header, intent: the process dies before the effect. Whoever is asked has it repeated, and so dies the next one.
+    let (mut disk, _) = Disk::after(&whole.events, 2);
+    for round in 1..3 {
+        let asked = case.go(&disk);
+        let key = asked.history().undecided().next().unwrap().key.clone();
+        disk = asked.disk;
+        disk.lines
+            .extend(Entry::Answer { key: key.clone(), answer: Answer::Retry, by: Some("ada".into()) }.line());
+        let went = case.go(&disk);
+        let journal = String::from_utf8(went.disk.journal).unwrap();
+        let said = format!(r#""begun":{},"decided":"retry","decided_by":"ada""#, round + 1);
+        assert!(journal.contains(&said), "round {round}: {journal}");
+        let (more, _) = Disk::after(&went.events, 1);
+        disk.lines.extend(more.lines);
+    }
+}
+
+#[test]
 fn a_call_that_is_lost_while_it_is_made_follows_its_recovery_and_not_the_retry_rule() {
     let steps = r#"[{"id": "pay", "uses": "lost", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "RECOVERY", "retry": {"max_attempts": 3, "backoff_seconds": 0}}}]"#;
     let asked = Case::new(steps, "ask");

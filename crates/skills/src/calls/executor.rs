@@ -181,6 +181,15 @@ impl<'a> CallExecutor<'a> {
             return Ok(now(Err(CallError::Waiting("a replay asks nobody".into()))));
         }
         let name = CallName::of(call);
+        // Whoever reads the record must see that a person had the call repeated, and how often it was begun.
+        let repetition = self.log.repetition(&name.key).unwrap_or_default();
+        let make: &mut CallFn<'_> = &mut |call| {
+            let reply = make(call)?;
+            let meta = repetition
+                .iter()
+                .fold(reply.meta, |meta, (key, value)| meta.with(key.clone(), value.clone()));
+            Ok(Reply { meta, ..reply })
+        };
         Ok(match self.log.status(&name.key) {
             Some(CallStatus::Replied(reply)) => CallResult { reply, source: ReplySource::Log },
             Some(CallStatus::Asked(question)) => now(Err(match question.kind {

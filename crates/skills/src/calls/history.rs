@@ -35,6 +35,10 @@ struct LoggedCall {
     name: CallName,
     /// The intent of its last attempt, until the reply is known.
     intent: Option<Intent>,
+    /// The number of times it was begun.
+    begun: u64,
+    /// The person who decided to repeat it, as they said.
+    repeated_by: Option<Arc<str>>,
     status: CallStatus,
 }
 
@@ -96,7 +100,11 @@ impl CallHistory {
                 if self.check(&key, &answer).is_ok()
                     && let Some(name) = self.calls.get(&key).map(|call| call.name.clone())
                 {
-                    self.set_status(name, None, settled(answer, by));
+                    let is_repeated = answer == Answer::Retry;
+                    self.set_status(name, None, settled(answer, by.clone()));
+                    if let Some(call) = self.calls.get_mut(&key).filter(|_| is_repeated) {
+                        call.repeated_by = by;
+                    }
                 }
             }
             Entry::Outcome(outcome) => {
@@ -116,9 +124,13 @@ impl CallHistory {
         if known.as_ref().is_some_and(|known| matches!(known.status, CallStatus::Replied(_))) {
             return;
         }
-        let intent = intent.or_else(|| known.and_then(|known| known.intent.take()));
-        let intent = intent.filter(|_| !matches!(status, CallStatus::Replied(_)));
-        self.calls.insert(name.key.clone(), LoggedCall { name, intent, status });
+        let (before, begun, repeated_by) = match known {
+            Some(known) => (known.intent.take(), known.begun, known.repeated_by.take()),
+            None => (None, 0, None),
+        };
+        let begun = begun + u64::from(status == CallStatus::Begun);
+        let intent = intent.or(before).filter(|_| !matches!(status, CallStatus::Replied(_)));
+        self.calls.insert(name.key.clone(), LoggedCall { name, intent, begun, repeated_by, status });
     }
 
     /// Checks that a call waits for this kind of answer.
@@ -147,6 +159,15 @@ impl CallHistory {
     /// Returns the status of a call.
     pub fn status(&self, key: &str) -> Option<&CallStatus> {
         self.calls.get(key).map(|call| &call.status)
+    }
+
+    /// Returns what the record of a call says that a person decided to repeat: who, and how often it was begun before.
+    pub(crate) fn repetition(&self, key: &str) -> Option<Object> {
+        let call = self.calls.get(key).filter(|call| call.status == CallStatus::Again)?;
+        let by = call.repeated_by.clone().map_or(Value::Null, Value::from);
+        let members =
+            [("decided", Value::from("retry")), ("decided_by", by), ("begun", (call.begun + 1).into())];
+        Some(Object::from_iter(members))
     }
 
     /// Returns what the last attempt of a call was about to do, while its reply is not known.
@@ -193,7 +214,7 @@ impl CallHistory {
 
     /// Returns the lines that say of an undecided call that it was begun.
     pub(crate) fn begun(&self, key: &str) -> Vec<Entry> {
-        let Some(LoggedCall { name, intent, status }) = self.calls.get(key) else { return Vec::new() };
+        let Some(LoggedCall { name, intent, status, .. }) = self.calls.get(key) else { return Vec::new() };
         let call = || name.clone();
         let intent = intent.clone().map(|intent| Entry::Intent { call: call(), intent });
         let question = match status {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hence_canon::Object;
 use hence_cognition::run::StepOutcome;
 use hence_engine::SinkError;
 use hence_journal::Durability;
@@ -41,6 +42,11 @@ impl<'a> CallLog<'a> {
     /// Returns the status of a call.
     pub fn status(&self, key: &str) -> Option<CallStatus> {
         self.lock().status(key).cloned()
+    }
+
+    /// Returns what the reply to a call says about its repetition, if a person decided to repeat it.
+    pub(crate) fn repetition(&self, key: &str) -> Option<Object> {
+        self.lock().repetition(key)
     }
 
     pub(crate) fn outcomes(&self) -> BTreeMap<Arc<str>, StepOutcome> {
