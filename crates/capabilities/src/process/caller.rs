@@ -1,12 +1,13 @@
 //! The caller's side: gives an order to a supervisor, reads what the programs write, and decides when it is over.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ pub fn run(job: Job, limits: &Limits) -> Ended {
     }
     match (ordered, seen.status) {
         // An order that was not given whole was not followed, unless the supervisor says that it was.
-        (Err(error), _) if seen.group.is_none() => not_started(error),
+        (Err(error), _) if !seen.is_starting => not_started(error),
         _ if seen.has_surplus => Ended::TooMuch,
         (_, Some(status)) if in_time => {
             let lost = || Delivery::Cut { delivered: 0, reason: "nobody knows".to_owned() };
@@ -60,7 +61,7 @@ pub fn run(job: Job, limits: &Limits) -> Ended {
             })
         }
         _ if !in_time => Ended::TimedOut,
-        _ if seen.group.is_none() => not_started(io::Error::other("the supervisor ended")),
+        _ if !seen.is_starting => not_started(io::Error::other("the supervisor ended")),
         _ => Ended::Lost("its supervisor ended before it did".to_owned()),
     }
 }
@@ -84,6 +85,8 @@ enum Notice {
 #[derive(Default)]
 struct Seen {
     not_started: Option<(usize, io::Error)>,
+    /// Whether the supervisor was about to start the programs.
+    is_starting: bool,
     group: Option<Pid>,
     input: Option<Delivery>,
     status: Option<ExitStatus>,
@@ -102,6 +105,7 @@ impl Seen {
             Notice::Event(Event::NotStarted { program, error }) => {
                 self.not_started = Some((program, io::Error::from_raw_os_error(error)));
             }
+            Notice::Event(Event::Starting) => self.is_starting = true,
             Notice::Event(Event::Started(group)) => self.group = Pid::from_raw(group),
             Notice::Event(Event::Input(delivery)) => self.input = Some(delivery),
             Notice::Event(Event::Exited(status)) => self.status = Some(status),
@@ -169,18 +173,38 @@ impl Running {
         // Whatever held the streams is dead, unless it left the group of a supervisor that reaches no further.
         let rest = if self.supervisor.is_some() { END } else { LAST_WORDS };
         if let Some(mut supervisor) = self.supervisor.take() {
-            if let Some(group) = self.seen.group.filter(|_| self.seen.is_closed) {
-                // A supervisor that was killed itself has ended nothing. Otherwise the group is gone.
-                if !supervisor.wait().is_ok_and(|status| status.success()) {
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
+            match self.seen.is_closed {
+                true => end_orphans(&mut supervisor, self.seen.group),
+                // One that is stuck in the kernel with what it ends is not waited for.
+                false => drop(thread::Builder::new().spawn(move || drop(supervisor.wait()))),
             }
-            // One that is stuck in the kernel with what it ends is not waited for.
-            let reap = move || drop(supervisor.wait());
-            let _ = thread::Builder::new().spawn(reap);
         }
         self.until(Instant::now().checked_add(rest), |seen| seen.open_streams == 0);
     }
+}
+
+/// The processes of supervisors that are not reaped yet.
+static SUPERVISORS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn supervisors() -> MutexGuard<'static, BTreeSet<u32>> {
+    // No code panics while holding the lock.
+    SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reaps a supervisor that has ended, and ends what it should have ended if it was killed itself.
+fn end_orphans(supervisor: &mut Child, group: Option<Pid>) {
+    let has_served = supervisor.wait().is_ok_and(|status| status.success());
+    // Under the lock no other thread starts a supervisor that would be taken for an orphan.
+    let mut supervisors = supervisors();
+    supervisors.remove(&supervisor.id());
+    if has_served {
+        return;
+    }
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let kept = supervisors.iter().filter_map(|pid| i32::try_from(*pid).ok()).collect();
+    super::descendants::end_all_but(&kept);
 }
 
 /// Starts a supervisor with its ends of the socket and the streams.
@@ -189,7 +213,11 @@ fn start_supervisor(
     directory: &std::path::Path,
 ) -> io::Result<Option<Child>> {
     if let Some(mut command) = supervisor::command() {
-        return command.current_dir(directory).stdin(control).stdout(output).stderr(errors).spawn().map(Some);
+        command.current_dir(directory).stdin(control).stdout(output).stderr(errors);
+        let mut supervisors = supervisors();
+        let child = command.spawn()?;
+        supervisors.insert(child.id());
+        return Ok(Some(child));
     }
     let directory = directory.to_owned();
     let supervise = move || {

@@ -1,6 +1,6 @@
 //! Everything that descends from a process, and its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub(super) fn end_all() {
             Ok(Some(_)) => {}
             _ => {
                 // A killed process cannot start another one, so what is missed now is found the next time.
-                for pid in descendants(getpid()) {
+                for pid in descendants(getpid(), &BTreeSet::new()) {
                     let _ = kill_process(pid, Signal::KILL);
                 }
                 thread::sleep(LOOK_EVERY);
@@ -34,8 +34,25 @@ pub(super) fn end_all() {
     }
 }
 
-/// Returns the descendants of a process that live now.
-fn descendants(root: Pid) -> Vec<Pid> {
+/// Kills every descendant of this process that is not one of the given children or descends from one, and reaps it.
+pub(super) fn end_all_but(kept: &BTreeSet<i32>) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(END_SECONDS_MAX) {
+        let left = descendants(getpid(), kept);
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            let _ = kill_process(pid, Signal::KILL);
+            // Only a child can be reaped; a grandchild becomes one when its parent has ended.
+            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Returns the descendants of a process that are not reaped yet, without the given ones and what descends from them.
+fn descendants(root: Pid, without: &BTreeSet<i32>) -> Vec<Pid> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -46,7 +63,8 @@ fn descendants(root: Pid) -> Vec<Pid> {
     }
     let (mut found, mut open) = (Vec::new(), vec![root.as_raw_nonzero().get()]);
     while let Some(parent) = open.pop() {
-        for child in children.remove(&parent).unwrap_or_default() {
+        let born = children.remove(&parent).unwrap_or_default().into_iter();
+        for child in born.filter(|child| !without.contains(child)) {
             found.extend(Pid::from_raw(child));
             open.push(child);
         }
@@ -75,8 +93,10 @@ mod tests {
     fn a_child_is_a_descendant() {
         let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&child);
-        assert!(descendants(getpid()).contains(&pid));
-        assert!(!descendants(pid).contains(&pid));
+        let none = BTreeSet::new();
+        assert!(descendants(getpid(), &none).contains(&pid));
+        assert!(!descendants(getpid(), &BTreeSet::from([pid.as_raw_nonzero().get()])).contains(&pid));
+        assert!(!descendants(pid, &none).contains(&pid));
         child.kill().unwrap();
         child.wait().unwrap();
     }

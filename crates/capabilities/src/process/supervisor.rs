@@ -53,6 +53,7 @@ pub fn serve() -> Option<ExitCode> {
     if !is_asked {
         let can_be_started = cfg!(target_os = "linux") && std::path::Path::new(OWN_EXECUTABLE).exists();
         IS_SERVED.store(can_be_started, Ordering::Relaxed);
+        adopt_orphans();
         return None;
     }
     Some(if serve_stdin().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -67,10 +68,20 @@ pub(super) fn command() -> Option<Command> {
     })
 }
 
+/// Has orphans handed to this process, also those that left the session: of the programs to their supervisor, and of a
+/// supervisor that was killed itself to its caller.
+#[cfg(target_os = "linux")]
+fn adopt_orphans() {
+    // Without it a process that leaves the group is out of reach, and nothing else changes.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() {}
+
 #[cfg(target_os = "linux")]
 fn serve_stdin() -> io::Result<()> {
-    // Orphans are handed to this process, also those that left the session.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    adopt_orphans();
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let errors = io::stderr().as_fd().try_clone_to_owned()?;
@@ -111,6 +122,8 @@ pub(super) fn supervise(
     let (send, notices) = mpsc::channel();
     let watched = control.try_clone()?;
     watch(watched, send.clone())?;
+    // From here on the caller must not believe that nothing was started, whatever becomes of this process.
+    write_event(&Event::Starting, &mut control)?;
     let mut job = Started { children: Vec::new(), errors: Vec::new(), reach };
     let started = job.start(&order, output, &errors, directory);
     let event = match &started {

@@ -24,6 +24,8 @@ pub(super) struct Order {
 /// What the supervisor reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Event {
+    /// The order was read, and the first program is about to be started.
+    Starting,
     /// A program could not be started; the system's error number.
     NotStarted { program: usize, error: i32 },
     /// All programs were started. The number is that of their process group.
@@ -77,6 +79,7 @@ pub(super) fn write_event(event: &Event, to: &mut impl Write) -> io::Result<()> 
             put_number(&mut bytes, *program as u64);
             put_signed(&mut bytes, *error);
         }
+        Event::Starting => bytes.push(b'B'),
         Event::Started(group) => {
             bytes.push(b'S');
             put_signed(&mut bytes, *group);
@@ -104,6 +107,7 @@ pub(super) fn read_event(from: &mut impl Read) -> io::Result<Event> {
             let program = usize::try_from(number(from)?).map_err(|_| invalid())?;
             Event::NotStarted { program, error: signed(from)? }
         }
+        [b'B'] => Event::Starting,
         [b'S'] => Event::Started(signed(from)?),
         [b'W'] => Event::Input(Delivery::Whole),
         [b'U'] => Event::Input(Delivery::Unread),
@@ -179,6 +183,7 @@ mod tests {
             assert!(read_order(&mut &bytes[..length]).is_err(), "{length}");
         }
         let events = [
+            Event::Starting,
             Event::NotStarted { program: 1, error: 2 },
             Event::Started(4711),
             Event::Input(Delivery::Whole),

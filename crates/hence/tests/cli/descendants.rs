@@ -159,9 +159,16 @@ fn an_answer_on_cut_input_is_no_success_and_input_that_nobody_reads_is_no_failur
 
 #[test]
 fn a_command_that_kills_its_supervisor_is_undecided_and_ends() {
-    let world = world("echo $$ >> pids; kill -9 $PPID; sleep 600", "writes", "retry: {max_attempts: 3}");
-    let waiting = world.ask(&RUN);
-    assert_eq!(waiting.code, 3, "{}", waiting.stderr);
-    all_end(&world, 1);
-    assert!(world.cli(&["why", "r"]).contains("its supervisor ended"), "the reason is shown");
+    for before in [
+        "",
+        "sleep 0.2;",
+        "setsid sh -c 'echo $$ >> pids; exec sleep 600' & until [ -s pids ]; do sleep 0.01; done;",
+    ] {
+        let script = format!("{before} echo $$ >> pids; kill -9 $PPID; sleep 600");
+        let world = world(&script, "writes", "retry: {max_attempts: 3}");
+        let waiting = world.ask(&RUN);
+        assert_eq!(waiting.code, 3, "{before} {}", waiting.stderr);
+        all_end(&world, if before.starts_with("setsid") { 2 } else { 1 });
+        assert!(world.cli(&["why", "r"]).contains("its supervisor ended"), "the reason is shown");
+    }
 }
