@@ -222,13 +222,16 @@ impl Call<'_> {
         self.finished(common, payload, extra)
     }
 
-    /// Returns the notes about the calls, and which replies a person gave in place of the capability.
+    /// Returns the notes about the calls, which replies a person gave in place of the capability, and which calls a person
+    /// had repeated.
     fn observations(&self, outcome: &StepOutcome) -> Vec<Observation> {
         let notes = outcome.notes.iter().map(|note| observation(&note.message));
         let said = outcome.listed_calls().iter().filter_map(|call| {
             let who = call.decided_by().unwrap_or("a person");
-            let decided = call.decided()?;
-            Some(observation(&format!("{who} decided that {} is {decided}; the run saw no reply", call.key)))
+            Some(observation(&match call.decided()? {
+                "retry" => format!("{who} had {} repeated; nobody knew whether it had happened", call.key),
+                decided => format!("{who} decided that {} is {decided}; the run saw no reply", call.key),
+            }))
         });
         notes.chain(said).collect()
     }
