@@ -266,12 +266,15 @@ pub(crate) fn resume(run: &str) -> Hint {
     about("`hence resume ", run, "` continues it")
 }
 
-/// Returns the advice for a run that failed before.
-pub(crate) fn after_failure(run: &str) -> Hint {
-    Hint::made(format!(
-        "`hence why {}` shows the failure and what continues the run; --fresh starts another run",
-        word(run)
-    ))
+/// Returns the advice for a run that failed before. Only a run of a skill can be retried.
+pub(crate) fn after_failure(run: &str, is_skill: bool) -> Hint {
+    let run = word(run);
+    Hint::made(match is_skill {
+        true => format!(
+            "`hence retry {run}` continues it with the same idempotency keys; `hence why {run}` shows the failure; --fresh starts another run"
+        ),
+        false => format!("`hence why {run}` shows the failure; --fresh starts another run"),
+    })
 }
 
 /// Says that a new run was made next to one that has the name already.

@@ -221,11 +221,12 @@ impl RunDriver<'_> {
     }
 
     /// Says that a run had ended and what can be done with a failed one.
-    fn say_ended(&self, status: Status) {
+    fn say_ended<K: Drivable>(&self, kind: &K, status: Status) {
         let id = self.id;
+        let is_skill = matches!(kind.projected(), Projected::Skill { .. });
         self.context.say(format_args!("run {id}: already {status}; nothing was run again"));
         if status == Status::Failed {
-            self.context.say(format_args!("{}", hint::after_failure(id.as_str())));
+            self.context.say(format_args!("{}", hint::after_failure(id.as_str(), is_skill)));
         }
     }
 
@@ -286,7 +287,7 @@ impl RunDriver<'_> {
         if run.has_ended() && !torn {
             guard::refuse_amendment(id.as_str(), self.options.amended)?;
             self.tidy();
-            self.say_ended(run.state().status());
+            self.say_ended(kind, run.state().status());
             return self.report(kind, &run, Vec::new(), Start::Ended(None));
         }
         kind.check_resumable(&run)?;
@@ -299,7 +300,7 @@ impl RunDriver<'_> {
         if run.has_ended() {
             drop(opened.writer);
             self.tidy();
-            self.say_ended(run.state().status());
+            self.say_ended(kind, run.state().status());
             return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut));
         }
         let start = Start::Earlier(opened.cut);

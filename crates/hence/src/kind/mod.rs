@@ -2,6 +2,7 @@
 
 mod driver;
 mod fork;
+mod misspelt;
 mod new_id;
 mod reason;
 mod skill;

@@ -17,6 +17,7 @@ use hence_store::AttachmentName;
 
 use super::driver::Calls;
 use super::fork;
+use super::misspelt;
 use super::new_id::NewId;
 use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
 use crate::args::RunArgs;
@@ -48,6 +49,9 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result
     skills::refuse_options(args)?;
     let (name, profile) = (input::shown_name(&args.problem), Profile::named(args.profile));
     let document = input::parse_problem(&args.problem, &bytes, &profile)?;
+    if args.profile == ProfileName::Strict {
+        misspelt::refuse(name, &document.value)?;
+    }
     let policies = guard::read_policies(&args.policies)?;
     let Prepared { document, callees, attachments } =
         prepare(args, name, document, bytes, policies.as_ref())?;

@@ -91,7 +91,7 @@ fn a_failed_run_that_is_named_stays_failed_and_says_what_to_do() {
     let answer = world.ask(&[&RUN[..], &["--run-id", "r"]].concat());
     assert_eq!(answer.code, 1);
     assert!(answer.stderr.contains("run r: already failed; nothing was run again"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("hence"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("`hence retry r` continues it"), "{}", answer.stderr);
     assert_eq!(calls(&world), 1);
     let (code, report) = run(&world, &[]);
     assert_eq!(
@@ -142,4 +142,28 @@ fn processes_that_start_at_once_get_a_run_each() {
         .collect();
     assert_eq!(ids.len(), 6);
     assert!(ids.contains("same") && ids.contains("same-2"), "{ids:?}");
+}
+
+#[test]
+fn a_misspelt_setting_is_refused_with_what_was_meant() {
+    for (wrong, meant) in [
+        ("evidence_bacth", "evidence_batch"),
+        ("evidence_requried", "evidence_required"),
+        ("max_step", "max_steps"),
+        ("limts", "limits"),
+    ] {
+        let world = World::new();
+        let mut problem = problem("p");
+        problem["settings"][wrong] = json!(1);
+        world.write("problem.json", problem.to_string());
+        let refused = world.refused(&["run", "problem.json"]);
+        let expected = format!("settings.{wrong}: there is no such setting; did you mean `{meant}`?");
+        assert!(refused.contains(&expected) && refused.contains("E0102"), "{refused}");
+    }
+    // A setting of somebody else's is left alone.
+    let world = World::new();
+    let mut problem = problem("p");
+    problem["settings"]["owner_team"] = json!("billing");
+    world.write("problem.json", problem.to_string());
+    assert_eq!(world.ask(&["run", "problem.json"]).code, 0);
 }
