@@ -10,6 +10,7 @@ use hence_engine::{
 };
 use hence_journal::{Header, Reader, Record};
 use hence_policy::foresight::Foresight;
+use hence_policy::lint::FindingKind;
 use hence_policy::policy::{BUILT_IN, Policy};
 use hence_policy::{Options, Summary, check};
 use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_run};
@@ -222,9 +223,20 @@ fn policies_in_force(journal: &[u8], blobs: &dyn Blobs) -> Option<Vec<Policy>> {
     hence_projection::read_policies(&document).ok()
 }
 
-/// Names the policies of a new run that block and cannot hold a step back.
+/// Warns about parts of policies that no run and no imported log ever writes: such a rule never applies.
+pub(crate) fn warn_never_written<'p>(context: &Context, policies: impl IntoIterator<Item = &'p Policy>) {
+    for policy in policies {
+        let found = policy.lint().into_iter();
+        for finding in found.filter(|finding| matches!(finding.kind, FindingKind::NeverWritten { .. })) {
+            context.say(format!("warning: policy {}: {finding}", policy.id()));
+        }
+    }
+}
+
+/// Names the policies of a new run that block and cannot hold a step back, and the parts that nothing ever writes.
 pub(crate) fn say_judged_afterwards(context: &Context, policies: Option<&Value>) {
     let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());
+    warn_never_written(context, policies.iter().flatten());
     for policy in policies.iter().flatten().filter_map(JudgedAfterwards::of) {
         context.say(policy.sentence());
     }

@@ -446,7 +446,6 @@ mod tests {
                 "high-gaps-acknowledged-before-commit",
                 "action-cost-bounded",
                 "beginning-and-end-recorded",
-                "telemetry-complete",
             ]
         );
     }

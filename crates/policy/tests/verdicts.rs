@@ -38,7 +38,7 @@ const CHANGE: &str = r#"{
         {"id": 1, "type": "ReadFile", "category": "activity", "outputs": ["a1"], "tags": ["safe"],
          "evidence": [{"type": "FileRef", "ref": "x.py"}]},
         {"id": 2, "type": "EditFile", "category": "activity", "inputs": ["a1"], "outputs": ["a2"],
-         "evidence": [{"type": "FileRef", "ref": "x.py"}], "request": {"mode": "Quick", "size": 12}},
+         "evidence": [{"type": "FileRef", "ref": "x.py"}], "request": {"mode": "Quick", "size": 12, "input": {"mode": "Quick"}}},
         {"id": 3, "type": "GitCommit", "category": "activity", "inputs": ["a2"], "agent": "ana"}
     ],
     "artifacts": [
@@ -212,7 +212,7 @@ fn guesses_are_reported_and_definitions_are_not_guesses() {
     let guess = verdict("G(GitCommit → ¬P(secret_pattern))", CHANGE);
     assert_eq!(guess.heuristic_words, ["secret_pattern"]);
     let exact = policy_object(
-        r#"{"id": "p", "formula": "G(GitCommit → ¬P(quick))", "predicates": {"quick": "request.mode = quick"}}"#,
+        r#"{"id": "p", "formula": "G(GitCommit → ¬P(quick))", "predicates": {"quick": "request.input.mode = quick"}}"#,
     );
     let report = check(&parse(CHANGE.as_bytes()).unwrap(), [&exact], Options::default());
     assert_eq!((report.verdicts[0].status, report.verdicts[0].heuristic_words.len()), (Failed, 0));

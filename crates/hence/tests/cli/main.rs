@@ -51,6 +51,7 @@ mod run;
 mod same_bytes;
 mod schema;
 mod secrets;
+mod shipped_policies;
 mod skill;
 mod store;
 mod strange_ids;

@@ -129,6 +129,14 @@ pub enum FindingKind {
     /// A rule that demands nothing.
     #[error("what the policy demands, `{0}`, always holds")]
     VacuousDemand(String),
+    /// An atom, field or list that no run and no imported log has.
+    #[error("nothing that hence runs or imports writes {what}, so a rule about it never applies; {instead}")]
+    NeverWritten {
+        /// The atom, field or list.
+        what: String,
+        /// What to ask for instead.
+        instead: String,
+    },
     /// A repeated operand.
     #[error("`{0}` is repeated")]
     Repeated(String),

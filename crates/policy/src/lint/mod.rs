@@ -3,6 +3,7 @@
 mod finding;
 mod names;
 mod shape;
+mod written;
 
 pub use finding::{Finding, FindingKind, LanguageLevel};
 
@@ -21,6 +22,15 @@ pub fn lint(formula: &Formula) -> Vec<Finding> {
     }
     findings.sort_by_key(|finding| finding.location);
     findings.dedup();
+    findings
+}
+
+/// Finds atoms and fields that no run of a skill and no imported log ever writes, so that a rule about them never applies.
+pub(crate) fn lint_written(formula: &Formula) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if NamedCheck::recognise(formula.expr()).is_none() {
+        written::lint(formula, &mut findings);
+    }
     findings
 }
 

@@ -78,3 +78,32 @@ fn the_level_is_what_the_formula_needs() {
     assert_eq!(level("count(ToolCall) ≤ 20"), LanguageLevel::Structural);
     assert_eq!(level("data_flow_integrity"), LanguageLevel::Structural);
 }
+
+#[test]
+fn what_nothing_ever_writes_is_found_with_what_to_ask_instead() {
+    let found = |text: &str| -> Vec<String> {
+        lint_written(&Formula::parse(text).unwrap()).iter().map(ToString::to_string).collect()
+    };
+    for (text, part) in [
+        ("G(execution.latency ≠ ∅ → execution.latency ≤ 5)", "`execution.latency`"),
+        ("F(request.forced = true)", "`request.forced`"),
+        ("∀ x ∈ artifacts . x.metadata.secret = true", "`metadata.secret`"),
+        ("∃ b ∈ actions . b.execution.price > 3", "`execution.price`"),
+        ("∀ s ∈ telemetry . s.status = recorded", "the list `telemetry`"),
+        ("G(ConformanceCheck → passed)", "`passed`"),
+        ("F(ConformanceResult)", "`ConformanceResult`"),
+        ("F(TestResult)", "`TestResult`"),
+    ] {
+        let findings = found(text);
+        assert!(findings.iter().any(|finding| finding.contains(part)), "{text}: {findings:?}");
+    }
+    for text in [
+        "G(execution.cost ≠ ∅ → execution.cost ≤ 5)",
+        "F(request.force = true ∨ \"-f\" ∈ request.arguments)",
+        "F(request.input.customer = \"x\")",
+        "F(result.anything = 3)",
+        "G(Deploy → P(UserApproval))",
+    ] {
+        assert_eq!(found(text), [""; 0], "{text}");
+    }
+}

@@ -8,7 +8,7 @@ use hence_review::vocabulary::{PolicyScope, PolicySeverity};
 
 use super::rule::{Rule, RuleError};
 use super::selector::{Selector, SelectorError};
-use crate::lint::{Finding, FindingKind, LanguageLevel, lint};
+use crate::lint::{Finding, FindingKind, LanguageLevel, lint, lint_written};
 
 /// The two styles of policy objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,8 +147,10 @@ impl Policy {
             FindingKind::CustomWord(word) | FindingKind::ForeignType(word) => !rule.defines(word),
             _ => true,
         });
+        findings.extend(lint_written(rule.formula()));
         for (_, meaning) in rule.definitions() {
             findings.extend(lint(meaning));
+            findings.extend(lint_written(meaning));
         }
         let found = LanguageLevel::of(rule.expr());
         if let Some(declared) = self.text("language_level").filter(|declared| *declared != found.as_str()) {

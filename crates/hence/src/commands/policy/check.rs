@@ -12,6 +12,7 @@ use hence_review::show::{Suite, junit as junit_document};
 
 use super::source;
 use crate::args::{FailOnArg, PolicyCheckArgs, VerdictFormat};
+use crate::guard;
 use crate::input;
 use crate::prelude::*;
 
@@ -169,6 +170,9 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         let own = if named.is_none() { Some(source::of_trace(name, &trace)?) } else { None };
         let Some(set) = named.as_ref().or(own.as_ref()) else { continue };
         let policies = source::choose(set, &args.only)?;
+        if checked.is_empty() || named.is_none() {
+            guard::warn_never_written(context, policies.iter().copied());
+        }
         counted = if named.is_some() { policies.len() } else { counted + policies.len() };
         let report = check(&trace, policies.iter().copied(), Options::default());
         if let (Some(path), Some(trace)) = (&args.into, trace.as_object()) {

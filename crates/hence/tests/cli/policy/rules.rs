@@ -33,7 +33,7 @@ fn a_policy_is_shown_in_both_alphabets_with_its_words() {
     statement  History that others may have is never overwritten.
     formula    G(¬(GitPush ∧ forced))
     ascii      G(not (GitPush /\ forced))
-    where      forced = request.force = true ∨ "--force" ∈ request.arguments ∨ "-f" ∈ request.arguments
+    where      forced = request.force = true ∨ "--force" ∈ request.arguments ∨ "-f" ∈ request.arguments ∨ "--force-with-lease" ∈ request.arguments
     level      structural
     examples   2
     sha256     <digest>
