@@ -9,12 +9,13 @@ use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
+use hence_cognition::skill::{Skill, Step, Uses};
 use hence_engine::{Blobs, Driven, Evidence, Replay, ResumeError, Run, RunError, Sink, replay};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
     Driver, LinkedRuns, Links, NewSkillRun, Pinned, SkillJournal, SkillProgram, SkillRun, SkillVariables,
-    reaches_out,
+    may_act, reaches_out,
 };
 use hence_state::{ProblemSpec, Profile, ProfileName, StepResult, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
@@ -58,6 +59,9 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
     nested.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let policies = guard::read_policies_of_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
+    if policies.is_some() {
+        say_unjudged(context, prepared.skill(), &library);
+    }
     let inputs =
         secrets::take(&mut library, prepared.skill(), skills::inputs(&args.skill, prepared.skill())?)?;
     let frame = skills::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
@@ -126,6 +130,17 @@ fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
     let problem = parse(&bytes).ok()?;
     Pinned::of_value(&problem)?;
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
+}
+
+/// Names the steps that nest skills with effects: policies judge the step, not the calls inside it.
+fn say_unjudged(context: &Context, skill: &Skill, library: &Library) {
+    let nests = |step: &&Step| matches!(step.uses, Uses::Skill(_)) && may_act(step, library);
+    for step in skill.steps.iter().filter(nests) {
+        let (id, uses) = (&step.id, &step.uses);
+        context.say(format_args!(
+            "step {id} calls {uses}: policies judge the step, not the calls inside {uses}"
+        ));
+    }
 }
 
 impl StoredSkillRun {

@@ -333,3 +333,15 @@ fn a_confirmation_is_an_approval_and_its_refusal_makes_no_call() {
         }
     }
 }
+
+#[test]
+fn a_run_that_nests_effects_says_that_policies_do_not_judge_them() {
+    let world = world("  - {id: inner, uses: \"skill:inner\"}\n");
+    let inner =
+        HEAD.replace("id: work", "id: inner") + "  - {id: note, uses: notes.write, input: {path: a}}\n";
+    world.write("inner.yaml", inner);
+    let run = ["run", "work.yaml", "--skill", "inner.yaml", "--run-id", "r", "--policy", "engineering"];
+    let answer = world.ask(&run);
+    let said = "step inner calls skill:inner: policies judge the step, not the calls inside skill:inner";
+    assert!(answer.stderr.contains(said), "{}", answer.stderr);
+}
