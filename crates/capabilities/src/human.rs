@@ -86,7 +86,7 @@ pub(crate) fn defects(given: &Object) -> Vec<(JsonPointer, String)> {
     for member in [APPROVES, REJECTS] {
         let answers = given.get(member).and_then(Value::as_array).unwrap_or_default();
         for (index, answer) in answers.iter().enumerate() {
-            let place = JsonPointer::root().child(member).child(&index.to_string());
+            let place = JsonPointer::root().child(member).child(index.to_string());
             if found.iter().any(|(known, _)| *known == place) {
                 continue;
             }

@@ -80,7 +80,7 @@ pub fn defects(question: &Object) -> Vec<(JsonPointer, String)> {
             }
         };
         for (index, answer) in answers.iter().enumerate() {
-            let place = place.child(&index.to_string());
+            let place = place.child(index.to_string());
             if options.is_some_and(|options| !options.contains(answer)) {
                 let options: Vec<String> = options.into_iter().flatten().map(ToString::to_string).collect();
                 let message =

@@ -233,6 +233,12 @@ pub(crate) fn warn_never_written<'p>(context: &Context, policies: impl IntoItera
     }
 }
 
+/// Returns whether a policy among these blocks what violates it.
+pub(crate) fn blocks(policies: Option<&Value>) -> bool {
+    let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());
+    policies.iter().flatten().any(|policy| policy.severity() == PolicySeverity::Error)
+}
+
 /// Names the policies of a new run that block and cannot hold a step back, and the parts that nothing ever writes.
 pub(crate) fn say_judged_afterwards(context: &Context, policies: Option<&Value>) {
     let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());

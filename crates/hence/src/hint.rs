@@ -146,6 +146,7 @@ macro_rules! fixed {
 
 // Ids, arguments and values.
 fixed! {
+    UNJUDGED_NESTED = "make those calls steps of this skill, or let them happen unjudged with --allow-unjudged-nested";
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";

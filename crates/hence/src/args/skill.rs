@@ -63,6 +63,9 @@ pub(crate) struct SkillRunArgs {
     /// The number of levels of skills below the first, 0 to 32 [default: 10]
     #[arg(long, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(0..=i64::from(SKILL_DEPTH_MAX)))]
     pub(crate) max_depth: Option<u32>,
+    /// Run nested skills that act although the policies that block cannot judge the calls inside them
+    #[arg(long)]
+    pub(crate) allow_unjudged_nested: bool,
 }
 
 impl SkillRunArgs {
@@ -76,6 +79,7 @@ impl SkillRunArgs {
             && self.nested.skill.is_empty()
             && self.deadline.deadline.is_none()
             && self.max_depth.is_none()
+            && !self.allow_unjudged_nested
     }
 }
 

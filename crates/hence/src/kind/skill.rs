@@ -9,7 +9,7 @@ use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
-use hence_cognition::skill::{Skill, Step, Uses};
+use hence_cognition::skill::{Flow, Skill, Uses};
 use hence_engine::{Blobs, Driven, Evidence, Replay, ResumeError, Run, RunError, Sink, replay};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
@@ -59,8 +59,15 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
     nested.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let policies = guard::read_policies_of_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
-    if policies.is_some() {
-        say_unjudged(context, prepared.skill(), &library);
+    if guard::blocks(policies.as_ref()) {
+        let unjudged = unjudged_calls(prepared.skill(), &library);
+        if !unjudged.is_empty() && !args.skill.allow_unjudged_nested {
+            let message = "policies that block judge a step, not the calls inside the skill it nests";
+            return Err(CliError::new(Code::Refused, message)
+                .with_findings(unjudged)
+                .with_hint(hint::UNJUDGED_NESTED));
+        }
+        unjudged.iter().for_each(|unjudged| context.say(unjudged));
     }
     let inputs =
         secrets::take(&mut library, prepared.skill(), skills::inputs(&args.skill, prepared.skill())?)?;
@@ -132,15 +139,25 @@ fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
 }
 
-/// Names the steps that nest skills with effects: policies judge the step, not the calls inside it.
-fn say_unjudged(context: &Context, skill: &Skill, library: &Library) {
-    let nests = |step: &&Step| matches!(step.uses, Uses::Skill(_)) && may_act(step, library);
-    for step in skill.steps.iter().filter(nests) {
-        let (id, uses) = (&step.id, &step.uses);
-        context.say(format_args!(
-            "step {id} calls {uses}: policies judge the step, not the calls inside {uses}"
-        ));
+/// Describes the steps that nest skills with effects. Policies judge the step and not the calls inside it, so a deed
+/// that they exist to stop could hide there.
+fn unjudged_calls(skill: &Skill, library: &Library) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in skill.steps.iter().filter(|step| may_act(step, library)) {
+        let router = step.control.router.iter();
+        let cases =
+            router.flat_map(|router| router.cases.iter().map(|(_, uses)| uses).chain(&router.default));
+        let branches = match &step.control.flow {
+            Flow::Scatter(scatter) => scatter.branches.as_slice(),
+            _ => &[],
+        };
+        let nested = [&step.uses].into_iter().chain(cases).chain(branches);
+        let nested = nested.filter(|uses| matches!(uses, Uses::Skill(_)));
+        found.extend(nested.map(|uses| {
+            format!("step {} calls {uses}: policies judge the step, not the calls inside {uses}", step.id)
+        }));
     }
+    found
 }
 
 impl StoredSkillRun {

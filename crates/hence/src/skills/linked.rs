@@ -188,10 +188,7 @@ impl Here<'_> {
     fn executed_in(&self, results_before: usize, origin: Option<&Origin>) -> Result<String, Found> {
         let (mut run, mut place, mut origin) = (self.journal.name.clone(), results_before, origin.cloned());
         while let Some(link) = origin {
-            let bytes = match self.fetch(&link.run) {
-                Ok(bytes) => bytes,
-                Err(found) => return Err(found),
-            };
+            let bytes = self.fetch(&link.run)?;
             let broken = |error: LinkError| Found::Broken(format!("{}: {error}", link.run));
             let shared = shared_results(&bytes, &link).map_err(broken)?;
             let Some(record) = shared.get(place) else { break };

@@ -164,8 +164,8 @@ impl<'a> Trial<'a> {
     fn key(&self, call: &str) -> String {
         let log = String::from_utf8(self.world.read(".hence/runs/r/calls.ndjson")).unwrap();
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let intents = lines.filter(|line| line["kind"] == "intent" && line["key"] == call);
-        intents.last().unwrap()["idempotency_key"].as_str().unwrap().to_owned()
+        let mut intents = lines.filter(|line| line["kind"] == "intent" && line["key"] == call);
+        intents.next_back().unwrap()["idempotency_key"].as_str().unwrap().to_owned()
     }
 
     /// Answers every question after a look outside.

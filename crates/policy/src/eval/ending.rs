@@ -96,10 +96,7 @@ fn result(action: &Action) -> Stated {
     // A call that was carried out says nothing about what it found; one that was not says enough.
     let execution = action.object("execution").and_then(status).filter(|stated| *stated == Stated::Badly);
     let Some(result) = action.object("result") else { return execution.unwrap_or(Stated::Silent) };
-    let totals = TOTALS
-        .iter()
-        .filter_map(|key| result.get(key).and_then(Value::as_object))
-        .map(|totals| counts(totals));
+    let totals = TOTALS.iter().filter_map(|key| result.get(key).and_then(Value::as_object)).map(counts);
     let said: Vec<Stated> =
         [status(result), Some(counts(result)), execution].into_iter().flatten().chain(totals).collect();
     [Stated::Badly, Stated::Nothing, Stated::Well]
@@ -130,7 +127,7 @@ fn counts(object: &Object) -> Stated {
         Some(Value::Object(members)) => !members.is_empty(),
         _ => false,
     };
-    let badly = BADLY.iter().filter_map(|key| flag(&key)).any(|found| found)
+    let badly = BADLY.iter().filter_map(flag).any(|found| found)
         || WELL.iter().filter(|key| object.get(key).and_then(Value::as_bool) == Some(false)).count() > 0
         || ERRORS.iter().any(is_filled);
     if badly {
@@ -139,7 +136,7 @@ fn counts(object: &Object) -> Stated {
     let ran = RUN_COUNTS.iter().filter_map(|key| object.get(key).and_then(Value::as_u64)).max();
     let passed = WELL.iter().filter_map(flag).any(|found| found);
     // A list or a count of nothing that failed says that all went well only if something was looked at.
-    let none_failed = BADLY.iter().filter_map(|key| flag(&key)).count() > 0;
+    let none_failed = BADLY.iter().filter_map(flag).count() > 0;
     match (ran, passed, none_failed) {
         (Some(0), ..) => Stated::Nothing,
         (_, true, _) | (Some(_), _, true) => Stated::Well,

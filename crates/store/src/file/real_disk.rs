@@ -96,7 +96,8 @@ impl Disk for RealDisk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn DiskFile>> {
         match self.look_at(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            outcome => drop(outcome?),
+            Err(error) => return Err(error),
+            Ok(_) => {}
         }
         let mut options = OpenOptions::new();
         match access {

@@ -347,7 +347,7 @@ fn exit_codes_and_counts_decide_whether_tests_passed_and_words_are_marked_as_a_g
         (r#""result_summary": "5 passed, 0 failed""#, true),
         (r#""evidence": [{"type": "CommandOutput", "ref": "pytest", "exit_code": 0}]"#, true),
     ] {
-        world.write("tests.json", &trace(tests));
+        world.write("tests.json", trace(tests));
         let shown =
             world.cli(&["policy", "check", "tests.json", "--policy", "rules.toml", "--only", "tests-first"]);
         assert_eq!(shown.trim_end().ends_with("[exit 0]"), passes, "{tests}: {shown}");
