@@ -68,7 +68,7 @@ pub(super) fn request(kind: ActionType, input: &Value) -> Vec<(&'static str, Val
     if !arguments.is_empty() {
         members.push((
             "arguments",
-            arguments.iter().map(|word| Value::from(secret::without_secrets(word))).collect(),
+            secret::words_without_secrets(&arguments).into_iter().map(Value::from).collect(),
         ));
     }
     members.extend(paths(input).first().map(|path| ("path", Value::from(path.as_str()))));

@@ -209,7 +209,8 @@ fn action_type(deed: Deed) -> ActionType {
 
 /// The program, its arguments, and whether a push overwrites.
 fn request(part: &Part) -> Vec<(&'static str, Value)> {
-    let Some((program, arguments)) = part.words.split_first() else { return Vec::new() };
+    let words = secret::words_without_secrets(&part.words);
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let arguments = arguments.iter().take(ARGUMENTS_MAX);
     let arguments: Value = arguments.map(|argument| collapse_to(argument, ARGUMENT_CHARS_MAX)).collect();
     let mut members = vec![("program", Value::from(program.as_str())), ("arguments", arguments)];

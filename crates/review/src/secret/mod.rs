@@ -66,11 +66,44 @@ pub fn without_secrets(text: &str) -> String {
     redact(text, &mut Redactions::default()).into_owned()
 }
 
+/// Replaces every secret in the words of a command. A word may be a secret because of the word before it, as in
+/// `-u name:password`, so the words are searched as one line.
+pub fn words_without_secrets(words: &[String]) -> Vec<String> {
+    let line = words.join(" ");
+    let secrets = found(&line);
+    let mut start = 0;
+    let mut clean = Vec::with_capacity(words.len());
+    for word in words {
+        let (mut at, end) = (start, start + word.len());
+        let mut text = String::with_capacity(word.len());
+        for (range, _) in &secrets {
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                text.push_str(line.get(at..from).unwrap_or_default());
+                text.push_str(REDACTED);
+                at = to;
+            }
+        }
+        text.push_str(line.get(at..end).unwrap_or_default());
+        clean.push(without_secrets(&text));
+        start = end + 1;
+    }
+    clean
+}
+
 /// Replaces every secret in the texts of a value. The value of a member whose name is that of a secret is one.
 pub fn redact_value(value: &Value, removed: &mut Redactions) -> Value {
     match value {
         Value::String(text) => redact(text, removed).into_owned().into(),
-        Value::Array(items) => items.iter().map(|item| redact_value(item, removed)).collect(),
+        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+            // A list of texts may be the words of a command.
+            Some(words) if words.len() > 1 => {
+                let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+                redact(&words.join(" "), removed);
+                words_without_secrets(&words).into_iter().map(Value::from).collect()
+            }
+            _ => items.iter().map(|item| redact_value(item, removed)).collect(),
+        },
         Value::Object(object) => {
             let mut members = Vec::with_capacity(object.len());
             for (name, member) in object.iter() {

@@ -140,6 +140,24 @@ fn each_secret_counts_once_by_its_kind() {
 }
 
 #[test]
+fn a_word_is_a_secret_because_of_the_words_around_it() {
+    for (line, secret) in [
+        ("curl -u admin:hunter2hunter2 http://x", "hunter2hunter2"),
+        ("mysql -pS3cretPassw0rd db", "S3cretPassw0rd"),
+        ("docker login -p Sup3rS3cret! r", "Sup3rS3cret!"),
+    ] {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let clean = words_without_secrets(&words);
+        assert_eq!(clean.len(), words.len());
+        assert!(!clean.join(" ").contains(secret), "{clean:?}");
+        let list: Value = words.into_iter().map(Value::from).collect();
+        assert!(!redact_value(&list, &mut Redactions::default()).to_string().contains(secret), "{line}");
+    }
+    let plain: Vec<String> = ["git", "commit", "-m", "a message"].map(str::to_owned).to_vec();
+    assert_eq!(words_without_secrets(&plain), plain);
+}
+
+#[test]
 fn members_are_redacted_by_their_names() {
     let value = parse(br#"{"password": "hunter2", "user": {"api_key": "k"}, "list": ["ghp_0123456789abcdef"], "secret": "$X", "n": 1}"#).unwrap();
     let clean = redact_value(&value, &mut Redactions::default());
