@@ -147,6 +147,7 @@ macro_rules! fixed {
 // Ids, arguments and values.
 fixed! {
     UNJUDGED_NESTED = "make those calls steps of this skill, or let them happen unjudged with --allow-unjudged-nested";
+    OTHER_FORMAT = "the log may be of another format: `hence import auto FILE` detects it";
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";
@@ -272,9 +273,9 @@ pub(crate) fn after_failure(run: &str, is_skill: bool) -> Hint {
     let run = word(run);
     Hint::made(match is_skill {
         true => format!(
-            "`hence retry {run}` continues it with the same idempotency keys; `hence why {run}` shows the failure; --fresh starts another run"
+            "`hence retry {run}` continues it with the same idempotency keys; `hence why {run}` shows the failure; `hence run` with --fresh starts another run"
         ),
-        false => format!("`hence why {run}` shows the failure; --fresh starts another run"),
+        false => format!("`hence why {run}` shows the failure; `hence run` with --fresh starts another run"),
     })
 }
 
@@ -311,7 +312,8 @@ pub(crate) fn why_waiting(context: &Context, run: &str) -> Hint {
 pub(crate) fn blocked(run: &str) -> Hint {
     let run = word(run);
     Hint::made(format!(
-        "fix the cause, then `hence resume {run}`; `hence resume {run} --policy FILE` continues under other policies"
+        "fix the cause, then `hence resume {run}` tries this step again, or `hence fork {run} --from STEP` repeats an \
+         earlier one; `hence resume {run} --policy FILE` continues under other policies"
     ))
 }
 

@@ -11,7 +11,7 @@ use hence_cognition::run::{
     possible_outcomes, settle,
 };
 use hence_cognition::skill::Step;
-use hence_cognition::state::{ExecutionState, Memory};
+use hence_cognition::state::{ExecutionState, Memory, StepStatus};
 use hence_engine::{
     Blobs, Blocked, BlockedAt, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP,
     POLICIES_STEP, Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt,
@@ -27,7 +27,7 @@ use crate::child::{Family, NoChildRuns};
 use crate::drive::drive;
 use crate::host::{Effect, Host};
 use crate::pinned::{InvalidFrame, Pinned};
-use crate::reach::{gates_of, may_act, may_call};
+use crate::reach::{gates_of, may_act, may_call, nested_skills};
 use crate::recorded_outcome::{self, RecordedOutcome, RecordedOutcomeError};
 use crate::stop::NeverStop;
 use crate::variables::SkillVariables;
@@ -476,7 +476,8 @@ impl<'a> Program for SkillProgram<'a> {
     ) -> Result<Option<StepOutcome>, RecordMismatch> {
         let outcome = recorded_outcome::read(result, blobs)?;
         let step = self.progress.skill().step(&outcome.step_id);
-        let is_read = calls_any(&outcome, step, self.host, |id| !self.host.is_recomputed(id));
+        let is_read = calls_any(&outcome, step, self.host, |id| !self.host.is_recomputed(id))
+            || step.is_some_and(|step| ended_before_its_call(&outcome, step, self.host));
         Ok(is_read.then_some(outcome))
     }
 
@@ -523,6 +524,14 @@ impl From<RecordedOutcomeError> for RecordMismatch {
 /// deterministic.
 pub fn asks_the_world(outcome: &StepOutcome, step: Option<&Step>, host: &dyn Host) -> bool {
     calls_any(outcome, step, host, |id| host.determinism(id) == Determinism::Recorded)
+}
+
+/// Returns whether a step that was to call something outside ended before any call: a limit or a contract refused it. A
+/// replay cannot tell that without coming to the call, so it reads the outcome.
+fn ended_before_its_call(outcome: &StepOutcome, step: &Step, host: &dyn Host) -> bool {
+    let reaches_out =
+        || may_call(step).iter().any(|id| !host.is_recomputed(id)) || !nested_skills(step).is_empty();
+    outcome.called.is_empty() && outcome.status != StepStatus::Skipped && reaches_out()
 }
 
 /// Returns whether a step made or may have made a call of such a capability.

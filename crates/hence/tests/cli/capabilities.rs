@@ -307,3 +307,24 @@ fn trust_is_required_and_pinned() {
     assert!(world.refused(&["run", "skill.yaml", "--run-id", "high"]).contains("E0204"));
     assert_eq!(world.ask(&["run", "skill.yaml", "--trust", "total"]).code, 2);
 }
+
+#[test]
+fn a_step_that_ended_before_its_call_verifies_and_replays() {
+    let world = world();
+    let refused = skill(&CALL.replace("Ada", "inputs.name"));
+    world.write("refused.yaml", refused.replace("inputs: {}", "inputs: {name: {type: string}}"));
+    let runs: [(&str, &[&str]); 4] = [
+        ("contract", &["refused.yaml", "--input", "name=Nebuchadnezzar"]),
+        ("continued", &["refused.yaml", "--input", "name=Nebuchadnezzar", "--on-failure", "continue"]),
+        ("limit", &["skill.yaml", "--max-calls", "0"]),
+        ("time", &["skill.yaml", "--max-seconds", "0"]),
+    ];
+    for (id, arguments) in runs {
+        let answer = world.ask(&[&["run"], arguments, &["--run-id", id]].concat());
+        assert!(answer.code == 1 || id == "continued", "{id}: {}", answer.stderr);
+        for command in ["verify", "replay"] {
+            assert_eq!(world.ask(&[command, id]).code, 0, "{id}: {}", world.cli(&[command, id]));
+        }
+    }
+    assert_eq!(calls(&world), 0);
+}

@@ -90,7 +90,7 @@ fn a_skill_stops_at_the_blocked_step_and_continues_once_the_cause_is_fixed() {
     policy tests-pass is judged after a step has acted (`completed`); it cannot hold it back
     error[E0603]: run r1: step tests was executed, then blocked by policies (record 2)
       policy tests-pass: action 2 (RunTests): `RunTests` holds; `completed` does not hold
-    hint: fix the cause, then `hence resume r1`; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
+    hint: fix the cause, then `hence resume r1` tries this step again, or `hence fork r1 --from STEP` repeats an earlier one; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
     [exit 1]
     ");
     assert!(!world.path("commits").exists(), "nothing was committed");
@@ -165,7 +165,7 @@ fn a_step_that_would_act_against_a_policy_is_not_executed() {
     policy tests-pass is judged after a step has acted (`completed`); it cannot hold it back
     error[E0603]: run r1: policies block step commit (record 2): it was not executed
       policy tests-before-commit: action 2 (GitCommit): `GitCommit` holds; no earlier action in scope of `P(RunTests ∧ completed)` satisfies `RunTests ∧ completed`
-    hint: fix the cause, then `hence resume r1`; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
+    hint: fix the cause, then `hence resume r1` tries this step again, or `hence fork r1 --from STEP` repeats an earlier one; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
     [exit 1]
     ");
     assert!(!world.path("commits").exists(), "the commit was blocked before it was made");

@@ -105,6 +105,18 @@ pub(super) fn run(
         (traces, None) => return Err(several_traces_error(name, traces)),
     }
     report_skipped(context, &imported);
+    let is_empty =
+        |trace: &Value| trace.get("actions").and_then(Value::as_array).is_none_or(<[Value]>::is_empty);
+    if imported.traces.iter().all(is_empty) {
+        // Policies pass a trace in which nothing happened, so it must not be mistaken for a session.
+        context.say(format_args!(
+            "nothing in {} was read as an action of {}",
+            shown_name(name),
+            format.as_str()
+        ));
+        context.hint(hint::OTHER_FORMAT);
+        return Ok(Exit::Partial);
+    }
     Ok(if imported.skipped_count > 0 { Exit::Partial } else { Exit::Yes })
 }
 
