@@ -148,6 +148,7 @@ macro_rules! fixed {
 fixed! {
     UNJUDGED_NESTED = "make those calls steps of this skill, or let them happen unjudged with --allow-unjudged-nested";
     OTHER_FORMAT = "the log may be of another format: `hence import auto FILE` detects it";
+    LIST_RUNS = "`hence runs` names the retries of a run";
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";

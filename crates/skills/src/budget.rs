@@ -11,7 +11,7 @@ use hence_cognition::budget::{Limits, Most, Usage};
 use hence_cognition::run::{CallError, CallPlace, PlannedCall, Reply, StepOutcome};
 use hence_cognition::skill::{Skill, Step, Uses};
 
-use crate::calls::{CallHistory, CallStatus};
+use crate::calls::{CallHistory, CallStatus, QuestionKind};
 use crate::host::{Effect, Host};
 
 /// The member of an outcome's `meta` that says what all calls of a step used, in a run with limits.
@@ -127,8 +127,10 @@ impl<'a> Budget<'a> {
         let one = Usage { calls: 1, ..Usage::default() };
         match status {
             CallStatus::Replied(Ok(reply)) => Some(Usage { calls: 1, ..Usage::of_meta(&reply.meta) }),
-            CallStatus::Replied(Err(_)) | CallStatus::Begun => Some(one),
-            CallStatus::Asked(_) | CallStatus::Again => None,
+            CallStatus::Replied(Err(_)) | CallStatus::Begun | CallStatus::Again => Some(one),
+            // A question about an undecided call means that the call was begun; another question calls nothing.
+            CallStatus::Asked(question) if question.kind == QuestionKind::Undecided => Some(one),
+            CallStatus::Asked(_) => None,
         }
     }
 

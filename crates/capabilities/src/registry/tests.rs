@@ -113,7 +113,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
     assert_eq!(
         wrong,
         [
-            "0 at `/more`: unknown member; expected capabilities, secrets",
+            "0 at `/more`: unknown member; expected capabilities, custom_actions, secrets",
             "0 at `/secrets/S`: a secret has `environment` or `file`, one of them",
             "0 at `/secrets/T`: a secret has `environment` or `file`, one of them",
             "0 at `/capabilities/text.split`: `text.split` is the id of a built-in capability",

@@ -9,13 +9,13 @@ use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::Prepared;
 use hence_cognition::schedule::FailureMode;
-use hence_cognition::skill::{Flow, Skill, Uses};
+use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_engine::{Blobs, Driven, Evidence, Replay, ResumeError, Run, RunError, Sink, replay};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
     Driver, LinkedRuns, Links, NewSkillRun, Pinned, SkillJournal, SkillProgram, SkillRun, SkillVariables,
-    may_act, reaches_out,
+    acting_gates, may_act, reaches_out,
 };
 use hence_state::{ProblemSpec, Profile, ProfileName, StepResult, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
@@ -139,25 +139,39 @@ fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
 }
 
-/// Describes the steps that nest skills with effects. Policies judge the step and not the calls inside it, so a deed
-/// that they exist to stop could hide there.
+/// Describes the steps that nest skills with effects or have gates that act. Policies judge the step and not those calls,
+/// so a deed that they exist to stop could hide there.
 fn unjudged_calls(skill: &Skill, library: &Library) -> Vec<String> {
     let mut found = Vec::new();
-    for step in skill.steps.iter().filter(|step| may_act(step, library)) {
-        let router = step.control.router.iter();
-        let cases =
-            router.flat_map(|router| router.cases.iter().map(|(_, uses)| uses).chain(&router.default));
-        let branches = match &step.control.flow {
-            Flow::Scatter(scatter) => scatter.branches.as_slice(),
-            _ => &[],
-        };
-        let nested = [&step.uses].into_iter().chain(cases).chain(branches);
-        let nested = nested.filter(|uses| matches!(uses, Uses::Skill(_)));
-        found.extend(nested.map(|uses| {
-            format!("step {} calls {uses}: policies judge the step, not the calls inside {uses}", step.id)
-        }));
+    for step in &skill.steps {
+        for uses in callees(step) {
+            match uses {
+                Uses::Skill(_) if may_act(step, library) => found.push(format!(
+                    "step {} calls {uses}: policies judge the step, not the calls inside {uses}",
+                    step.id
+                )),
+                Uses::Skill(_) => {}
+                Uses::Capability(id) => found.extend(acting_gates(id, library).into_iter().map(|gate| {
+                    format!(
+                        "step {} has the gate {gate}, which acts: policies judge the step, not its gates",
+                        step.id
+                    )
+                })),
+            }
+        }
     }
     found
+}
+
+/// Returns everything a step may call.
+fn callees(step: &Step) -> impl Iterator<Item = &Uses> {
+    let router = step.control.router.iter();
+    let cases = router.flat_map(|router| router.cases.iter().map(|(_, uses)| uses).chain(&router.default));
+    let branches = match &step.control.flow {
+        Flow::Scatter(scatter) => scatter.branches.as_slice(),
+        _ => &[],
+    };
+    [&step.uses].into_iter().chain(cases).chain(branches)
 }
 
 impl StoredSkillRun {

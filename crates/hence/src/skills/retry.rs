@@ -54,6 +54,12 @@ pub(crate) fn claim(
     is_retry: bool,
 ) -> Result<RunId, CliError> {
     let mut opened = store.open(run)?;
+    let is_claimed = store.attachments(run)?.contains(&retry_name());
+    if is_claimed && retry_of(store, run).is_none() {
+        // Another retry would make the calls of the one that cannot be named again.
+        let message = format!("run {run}: {RETRY} names its retry and cannot be read");
+        return Err(CliError::new(Code::Damaged, message).with_hint(hint::LIST_RUNS));
+    }
     if let Some(claimed) = retry_of(store, run) {
         return match wanted.filter(|wanted| *wanted != claimed.as_str()) {
             None => Ok(claimed),

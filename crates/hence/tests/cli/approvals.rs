@@ -363,3 +363,19 @@ fn why_and_show_name_approvals_and_rejections() {
         "nothing declares what the answer means"
     );
 }
+
+#[test]
+fn an_item_that_replaces_what_approves_is_no_approval() {
+    let world = World::new();
+    world.write(
+        "ask.yaml",
+        "id: ask\nversion: 1.0.0\nname: N\ndescription: D\ninputs: {xs: {type: array, default: [['yes']]}}\noutputs: {}\nsteps:\n  - id: ask\n    uses: human.ask\n    input: {question: 'Delete?', approves: ['no']}\n    config: {foreach: {items: inputs.xs, as: approves}}\n",
+    );
+    let asked = world.ask(&["run", "ask.yaml", "--run-id", "r"]);
+    assert_eq!(asked.code, 3, "{}", asked.stderr);
+    let answered = world.ask(&["answer", "r", "ask", "--value", "no", "--resume"]);
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    let trace = String::from_utf8(world.ask(&["trace", "export", "r"]).stdout).unwrap();
+    assert!(!trace.contains("\"artifact_type\": \"UserApproval\""), "{trace}");
+    assert!(!trace.contains("\"type\": \"UserApproval\""), "{trace}");
+}

@@ -328,3 +328,25 @@ fn a_step_that_ended_before_its_call_verifies_and_replays() {
     }
     assert_eq!(calls(&world), 0);
 }
+
+#[test]
+fn a_gate_that_acts_does_not_pass_unjudged_under_policies_that_block() {
+    let world = world();
+    let gated = r#"
+capabilities:
+  look.up:
+    description: Reads
+    effects: reads
+    gates: {before: [note.down]}
+    provider: {kind: command, command: [/bin/sh, -c, "printf '{}'"]}
+  note.down:
+    description: A gate that acts
+    action: GitCommit
+    provider: {kind: command, command: [/bin/sh, -c, "echo x >> calls; printf '{\"allowed\": true}'"]}
+"#;
+    world.write("capabilities.yaml", gated).write("skill.yaml", skill("  - {id: look, uses: look.up}\n"));
+    let run = ["run", "skill.yaml", "--run-id", "r", "--policy", "engineering"];
+    let refused = world.ask(&run);
+    assert_eq!((refused.code, calls(&world)), (1, 0), "{}", refused.stderr);
+    assert!(refused.stderr.contains("step look has the gate note.down, which acts"), "{}", refused.stderr);
+}

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
-use hence_cognition::approval::Stance;
+use hence_cognition::approval::{APPROVES, REJECTS, Stance};
 use hence_cognition::run::{MadeCall, StepOutcome};
-use hence_cognition::skill::{DependsOn, Flow, ScatterMerge, Step};
+use hence_cognition::skill::{DependsOn, Flow, Foreach, ScatterMerge, Step};
 use hence_cognition::state::StepStatus;
 use hence_review::model::ArtifactContent;
 use hence_review::vocabulary::{ActionType, ActivityType, GovernanceType};
@@ -104,6 +104,13 @@ pub(super) fn artifact(stance: Stance) -> ArtifactContent {
     }
 }
 
+/// Returns whether an item replaces the declaration of what approves: it is a member of the input of its call, which the
+/// outcome does not show for each item.
+fn shadows_declaration(foreach: &Foreach) -> bool {
+    let names = [Some(&foreach.item_name), foreach.index_name.as_ref()];
+    names.into_iter().flatten().any(|name| matches!(&**name, APPROVES | REJECTS))
+}
+
 /// Returns the meaning of the answers that a step received. Answers of several items or branches approve only together.
 pub(super) fn stance(step: &Step, outcome: &StepOutcome) -> Stance {
     if outcome.status != StepStatus::Completed {
@@ -117,6 +124,7 @@ pub(super) fn stance(step: &Step, outcome: &StepOutcome) -> Stance {
         Stance::of_all(items.iter().map(|answer| of(Some(answer))))
     };
     match &step.control.flow {
+        Flow::Foreach(foreach) if shadows_declaration(foreach) => Stance::Informed,
         Flow::Foreach(_) => of_items(),
         Flow::Scatter(scatter) => match scatter.merge {
             ScatterMerge::FirstSuccess => of(answer_in(produced)),

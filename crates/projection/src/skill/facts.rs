@@ -252,7 +252,11 @@ fn is_set(value: &Value) -> bool {
 pub(super) fn has_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => secret::contains(text),
-        Value::Array(items) => items.iter().any(has_secret),
+        Value::Array(items) => {
+            // A list of texts may be the words of a command.
+            let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            secret::contains(&words.join(" ")) || items.iter().any(has_secret)
+        }
         Value::Object(members) => members.iter().any(|(key, value)| match value {
             Value::String(text) => secret::contains(text) || secret::contains(&format!("{key}={text}")),
             other => has_secret(other),

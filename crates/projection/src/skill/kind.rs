@@ -9,6 +9,7 @@ use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_cognition::state::StepStatus;
 use hence_review::model::{ArtifactContent, MetaActionId};
 use hence_review::vocabulary::{ActionType, ActionTypes, ActivityType, GovernanceType, ReasoningType};
+use hence_skills::Effect;
 
 use super::{SkillView, approval};
 use crate::delta::{UnitHead, Units};
@@ -44,6 +45,9 @@ impl SkillView<'_> {
             return RUN;
         }
         let types = self.types(step, outcome);
+        if let Some(kind) = self.declared_deed(step, outcome, &types) {
+            return kind;
+        }
         let word = |value: &Value| types.read(value.as_str()?).ok();
         let metadata = self.skill().metadata.get(ACTIONS_MEMBER);
         let said = |key: &str| metadata.and_then(|actions| actions.get(key)).and_then(word);
@@ -56,6 +60,20 @@ impl SkillView<'_> {
             .map(|uses| said(&uses.to_string()).unwrap_or_else(|| self.declared(&uses, &types)));
         let first = kinds.next().unwrap_or(RUN);
         if kinds.all(|kind| kind == first) { first } else { RUN }
+    }
+
+    /// Returns the action type that the file of a capability declares for a call that acts. Whoever operates the
+    /// capability decided it; a skill cannot give the deed another name and so pass a rule about it.
+    fn declared_deed(
+        &self,
+        step: &Step,
+        outcome: Option<&StepOutcome>,
+        types: &ActionTypes,
+    ) -> Option<ActionType> {
+        let called = called(step, outcome);
+        let [Uses::Capability(id)] = called.as_slice() else { return None };
+        let spec = self.host.capability(id).filter(|_| self.host.effect(id) == Effect::Acts)?;
+        types.read(spec.action.as_deref()?).ok()
     }
 
     fn declared(&self, uses: &Uses, types: &ActionTypes) -> ActionType {
