@@ -122,7 +122,7 @@ pub fn replay<P: Program>(program: P, evidence: &Evidence<'_>) -> Result<Replay,
     }
     let mut replayed = sink.into_journal();
     // A run that was stopped, waits or was killed is unfinished, not different.
-    if journal.ends_with(b"\n") && replayed.starts_with(journal) {
+    if evidence.may_be_unfinished && journal.ends_with(b"\n") && replayed.starts_with(journal) {
         replayed.truncate(journal.len());
     }
     let steps = count_steps(&replayed);

@@ -41,6 +41,9 @@ pub struct Evidence<'a> {
     pub recorded: RecordedSteps,
     /// The most threads that may hash.
     pub threads: NonZeroUsize,
+    /// Whether a journal that ends before the replay does is equal as far as it goes: the run was stopped, waits or was
+    /// killed. Otherwise it differs where it ends.
+    pub may_be_unfinished: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -54,6 +57,7 @@ impl<'a> Evidence<'a> {
             gate: None,
             recorded: RecordedSteps::FromJournal,
             threads: NonZeroUsize::MIN,
+            may_be_unfinished: true,
         }
     }
 
