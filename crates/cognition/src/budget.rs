@@ -1,4 +1,4 @@
-//! What calls use — calls, tokens, money — and the limits on it. Money is exact: no amount becomes a double.
+//! The usage of calls — their number, tokens and money — and the limits on it. Money is exact: no amount becomes a double.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -81,7 +81,7 @@ impl fmt::Display for Cost {
 /// Amounts of money by currency.
 pub type Costs = BTreeMap<Arc<str>, Cost>;
 
-/// What one or more calls used, or what a call may use at most.
+/// The usage of one or more calls, or the most that a call may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// Calls that leave the run: of commands, services and models, each attempt counted. Built-in functions and
@@ -324,7 +324,7 @@ impl Limits {
 /// Reads `{amount, currency}`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The defect of a limit.
 pub fn read_amount(value: &Value) -> Result<(Arc<str>, Cost), String> {
     let known = value
         .as_object()
@@ -353,7 +353,7 @@ pub enum PriceKnown {
     No,
 }
 
-/// What a call may use at most.
+/// The most that a call may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Most {
     /// The calls, tokens and money.

@@ -1,4 +1,4 @@
-//! What a run used, and its limits, as reports show them.
+//! The usage of a run and its limits, as reports show them.
 
 use hence_canon::Value;
 use hence_cognition::budget::{Limits, Usage};
@@ -8,7 +8,7 @@ use hence_skills::{Host, LIMITS_KEY, recorded_outcome, recorded_usage};
 
 use crate::prelude::*;
 
-/// What the recorded steps of a run used.
+/// The usage of the recorded steps of a run.
 #[derive(Serialize, JsonSchema, Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct UsageReport {
     /// Calls of commands, services and models, each attempt counted.

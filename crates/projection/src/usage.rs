@@ -1,4 +1,4 @@
-//! What a run used and its limits, as its trace tells them.
+//! The usage of a run and its limits, as its trace shows them.
 
 use hence_canon::{Object, Value};
 use hence_cognition::budget::{Limits, Usage};

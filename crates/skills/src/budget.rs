@@ -38,11 +38,11 @@ enum Activity {
     Counted,
 }
 
-/// What the calls of one run, nested run or step used.
+/// The usage of the calls of one run, nested run or step.
 #[derive(Clone, Debug, Default)]
 struct Account {
     used: Usage,
-    /// What calls under way may need at most.
+    /// The most that calls under way may need.
     reserved: Usage,
     /// The seconds at which its first call was asked for.
     since: Option<f64>,

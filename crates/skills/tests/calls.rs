@@ -1,5 +1,7 @@
 //! Intents, crashes and answers: wherever a run is cut off, no call with a recorded reply is made again, and no call
 //! that acts is repeated without the rule for undecided calls.
+//!
+//! One file, because every test cuts the same world at the same points.
 
 #![allow(
     clippy::unwrap_used,

@@ -7,6 +7,8 @@
 //! ```sh
 //! HENCE_EFFECT_CASES=10000 cargo test -p hence-skills --test effects_property
 //! ```
+//!
+//! One file, because the world, the disk and the disturbances serve this one property.
 
 #![allow(
     clippy::unwrap_used,

@@ -81,7 +81,7 @@ enum Notice {
     Surplus,
 }
 
-/// What has happened so far.
+/// The events of a job so far.
 #[derive(Default)]
 struct Seen {
     not_started: Option<(usize, io::Error)>,

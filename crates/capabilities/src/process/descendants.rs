@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
 
-/// The interval between two looks at what is left.
+/// The interval between two looks at what is left. The kernel tells of the end of a child, not of a grandchild, so the
+/// processes are looked at again until none is left or [`END_SECONDS_MAX`] is over.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The time to wait for killed processes: one that the kernel holds in a system call ends when that does.

@@ -50,9 +50,9 @@ pub struct Program {
 pub struct Limits {
     /// The time until everything is killed.
     pub timeout: Duration,
-    /// What is stored of the last program's stdout.
+    /// The stored part of the last program's stdout.
     pub output: Keep,
-    /// What is stored of the stderr of all programs.
+    /// The stored part of the stderr of all programs.
     pub errors: Keep,
 }
 
@@ -87,20 +87,20 @@ pub enum Ended {
     Exited(Exited),
 }
 
-/// What programs left that exited by themselves.
+/// The results of programs that exited by themselves.
 #[derive(Debug)]
 pub struct Exited {
     /// The status of the last program.
     pub status: ExitStatus,
-    /// What is stored of its stdout.
+    /// The stored part of its stdout.
     pub output: Vec<u8>,
-    /// What is stored of the stderr of all programs, one program after the other.
+    /// The stored part of the stderr of all programs, one program after the other.
     pub errors: Vec<u8>,
-    /// What became of the input.
+    /// Whether the input was delivered.
     pub input: Delivery,
 }
 
-/// What became of a job's input.
+/// Whether the input of a job was delivered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delivery {
     /// All of it was handed over. Whether the program read it to the end is its own affair.

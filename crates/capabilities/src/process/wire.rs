@@ -1,4 +1,4 @@
-//! What caller and supervisor tell each other: the job, then events.
+//! The messages between caller and supervisor: the job, then events.
 //!
 //! Numbers are 64 bits, big endian; a text is its length and its bytes. Both ends are the same executable, so there is
 //! one version.
@@ -14,14 +14,14 @@ use super::{Delivery, Program};
 /// The largest text: larger than any input, and small enough to refuse a number that is none.
 const TEXT_BYTES_MAX: u64 = 1 << 32;
 
-/// What the supervisor is asked to do. Its folder is that of the supervisor's process.
+/// A job for the supervisor. Its folder is that of the supervisor's process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Order {
     pub(super) programs: Vec<Program>,
     pub(super) input: Option<Vec<u8>>,
 }
 
-/// What the supervisor reports.
+/// An event that the supervisor reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     /// The order was read, and the first program is about to be started.

@@ -43,7 +43,7 @@ pub struct MadeCall {
     pub reply: Result<Reply, CallError>,
 }
 
-/// What is known about a call that was made.
+/// The facts about a call that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallOutcome {
     /// It replied.

@@ -44,7 +44,7 @@ pub(crate) struct RunStats {
     by_action: BTreeMap<String, u64>,
     /// The time from the earliest start to the latest finish, by the run's own clock.
     duration_ms: u64,
-    /// What the run used, and its limits.
+    /// The usage of the run, and its limits.
     usage: UsageReport,
 }
 

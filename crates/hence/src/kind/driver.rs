@@ -124,7 +124,7 @@ pub(crate) struct RunEnd {
     pub(crate) run: String,
     /// The questions and undecided calls that the run waits for.
     pub(crate) waiting: Vec<WaitingRow>,
-    /// What the run used, and its limits.
+    /// The usage of the run, and its limits.
     pub(crate) usage: UsageReport,
     /// How many records the journal holds.
     pub(crate) records: u64,

@@ -63,7 +63,7 @@ pub(super) struct Created {
     pub(super) asked: NewSkillRun,
     /// Attachments besides the documents of the run.
     pub(super) more: Vec<(AttachmentName, Vec<u8>)>,
-    /// What people are told.
+    /// The message for people.
     pub(super) said: String,
 }
 

@@ -34,6 +34,8 @@ fn lives(pid: &str) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
+/// Waits until something holds that another process does. The end of a process that is no child cannot be waited for
+/// otherwise; the wait is bounded, and no test depends on how long it takes.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {

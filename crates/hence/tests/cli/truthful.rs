@@ -135,7 +135,8 @@ impl<'a> Trial<'a> {
         serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null)
     }
 
-    /// Starts or resumes the run, and kills it after a while.
+    /// Starts or resumes the run, and kills it after a random while: the kill has to come at any point. The test holds
+    /// wherever it comes.
     fn kill(&self, numbers: &mut Numbers) -> bool {
         let exists = self.world.path(".hence/runs/r/trace.ndjson").exists();
         let arguments = if exists { &["resume", "r"][..] } else { self.kind.run };

@@ -1,4 +1,4 @@
-//! What the words of a summary say about how an action ended. Only whole words count, and counts count as counted.
+//! Reads from the words of a summary how an action ended. Only whole words count, and counts count as counted.
 
 /// The reading of a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -134,7 +134,7 @@ pub enum FindingKind {
     NeverWritten {
         /// The atom, field or list.
         what: String,
-        /// What to ask for instead.
+        /// The word to use instead.
         instead: String,
     },
     /// A repeated operand.

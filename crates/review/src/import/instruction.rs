@@ -1,4 +1,4 @@
-//! What a user wrote, told from what programs write in the user's place.
+//! Tells the words of a user from rows that programs write in the user's place.
 
 /// Elements that programs put into messages of the user, or write as such.
 #[rustfmt::skip]

@@ -113,7 +113,7 @@ pub(super) struct ActionEvent {
     pub(super) repeatable: Repeatable,
     /// The text of one command of a line of several, and the command that would run it again.
     pub(super) part: Option<PartText>,
-    /// What the log does not show about it.
+    /// The facts about it that the log does not show.
     pub(super) note: Option<String>,
     /// Whether the text it wrote holds a secret; `None` when the log does not have the text.
     pub(super) contains_secret: Option<bool>,
@@ -369,7 +369,7 @@ pub(super) struct Session {
     begun: bool,
     voices: BTreeMap<Option<String>, Voice>,
     calls: BTreeMap<String, Vec<usize>>,
-    /// What each message used, and the place of its first action.
+    /// The usage of each message, and the place of its first action.
     messages: BTreeMap<String, (Usage, Option<usize>)>,
     /// The place of the first action since tokens were last counted.
     uncounted: Option<usize>,

@@ -2,7 +2,7 @@
 
 use hence_canon::{Value, parse};
 
-/// What a message or a call used.
+/// The usage of a message or a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) tokens_in: Option<u64>,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What replaces a masked part: the name of its kind in these brackets.
+/// The text that replaces a masked part: the name of its kind in these brackets.
 const BRACKETS: (&str, &str) = ("⟨", "⟩");
 
 /// The kinds of noise that are known, in the order in which they are masked, each with its pattern.
@@ -61,7 +61,7 @@ pub struct Masks {
 pub struct NotAPattern {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The defect of the pattern.
     pub reason: String,
 }
 

@@ -28,14 +28,14 @@ fn is_given(_: &str, secret: &str) -> bool {
     !is_reference(secret) || matches!(secret, "secret" | "password" | "admin" | "changeme")
 }
 
-/// What follows `Bearer`, or `Authorization`: a token, not a word of a sentence.
+/// Accepts the text after `Bearer` or `Authorization`: a token, not a word of a sentence.
 fn is_credential(_: &str, secret: &str) -> bool {
     let looks_issued =
         secret.bytes().any(|byte| byte.is_ascii_digit() || b"._~+/=".contains(&byte)) || secret.len() >= 24;
     looks_issued && !is_reference(secret) && !secret.ends_with('.')
 }
 
-/// What a header gives after its scheme.
+/// Accepts the text of a header after its scheme.
 fn is_header_value(whole: &str, secret: &str) -> bool {
     let has_scheme =
         whole.trim_end_matches(secret).ends_with(char::is_whitespace) && whole.split_whitespace().count() > 1;

@@ -18,7 +18,7 @@ pub struct CallName {
     pub capability: Arc<str>,
 }
 
-/// What one attempt of a call that acts is about to do.
+/// The intent of one attempt of a call that acts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Intent {
     /// The input of the call, with references in place of secrets. Logs of earlier versions hold only its digest.
@@ -69,7 +69,7 @@ pub enum Entry {
     Intent {
         /// The call.
         call: CallName,
-        /// What it is about to do.
+        /// The intent.
         intent: Intent,
     },
     /// The reply of a call.

@@ -59,7 +59,7 @@ struct CandidateRow {
     exit_code: Option<i32>,
     /// Its output, cut at a limit.
     output: Option<String>,
-    /// What differs: the exit code, the numbers of tests or the text.
+    /// The differences: the exit code, the numbers of tests or the text.
     difference: Option<String>,
     /// The parts of the output that were left out of the comparison, by kind.
     masked: BTreeMap<String, usize>,

@@ -1,4 +1,4 @@
-//! What the output of a command line shows about its parts.
+//! Reads from the output of a command line how its parts ended.
 
 /// Signs in an output that a part of the line ran, and how it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

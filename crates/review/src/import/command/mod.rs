@@ -1,4 +1,4 @@
-//! What the commands in a log did.
+//! Reads from the commands in a log what each of them did.
 //!
 //! A command line is read as a shell reads it. Each command of it is classified by its program and arguments, never by
 //! a word that merely occurs in the line, and what is known of its end follows from the exit code of the whole line.
@@ -130,7 +130,7 @@ pub(super) struct Part {
     pub(super) ended: Ended,
 }
 
-/// What is known of the end of a command line.
+/// The known facts about the end of a command line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LineEnd {
     /// The exit code was zero, or the tool reported no error.
@@ -142,7 +142,7 @@ pub(super) enum LineEnd {
     Hidden,
 }
 
-/// What the classification of one command says.
+/// The class of one command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Class {
     deed: Deed,

@@ -4,7 +4,7 @@ use crate::shell::Word;
 
 use super::program::name_of;
 
-/// What a command runs in the end.
+/// The command that a wrapper runs in the end.
 pub(super) enum Unwrapped<'a> {
     /// A program with its arguments.
     Program(&'a [Word]),

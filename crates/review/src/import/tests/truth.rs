@@ -1,4 +1,6 @@
 //! An imported trace says what the log says: no more, and no less.
+//!
+//! One file, because all tests share the session that they write row by row and the check of the finished trace.
 
 use hence_canon::{Object, Value, parse};
 
