@@ -6,6 +6,7 @@
 
 mod compare;
 mod mask;
+mod options;
 mod program;
 
 pub use crate::shell::{Pipeline, ShellRefusal, Simple, parse_pipeline};
