@@ -13,6 +13,7 @@ mod claude;
 mod codex;
 mod command;
 mod detect;
+mod exec_header;
 mod expand;
 mod gemini;
 mod importer;

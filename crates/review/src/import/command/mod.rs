@@ -3,10 +3,12 @@
 //! A command line is read as a shell reads it. Each command of it is classified by its program and arguments, never by
 //! a word that merely occurs in the line, and what is known of its end follows from the exit code of the whole line.
 
+mod builders;
 mod ended;
 mod files;
 mod git;
 mod program;
+mod services;
 mod walk;
 mod wrapper;
 

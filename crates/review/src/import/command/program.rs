@@ -2,7 +2,9 @@
 
 use crate::shell::Word;
 
+use super::builders::{builders, gradle, maven};
 use super::files::FolderPath;
+use super::services::packages_and_services;
 use super::{Class, Deed, files, git};
 
 /// Programs that only prepare, show or filter something.
@@ -98,7 +100,7 @@ fn by_name(name: &str, arguments: &[&str]) -> Deed {
 }
 
 /// A test runner runs tests unless an option says otherwise.
-fn tests(arguments: &[&str]) -> Deed {
+pub(super) fn tests(arguments: &[&str]) -> Deed {
     let lists = arguments
         .iter()
         .take_while(|argument| **argument != "--")
@@ -296,7 +298,7 @@ fn managed(arguments: &[&str]) -> Deed {
 }
 
 /// A script whose whole name says that it tests, lints or deploys.
-fn by_script_name(name: &str) -> Deed {
+pub(super) fn by_script_name(name: &str) -> Deed {
     let (stem, is_script) = match name.rsplit_once('.') {
         Some((stem, "sh" | "bash" | "py" | "js" | "mjs" | "ts" | "rb" | "ps1")) => (stem, true),
         Some(_) => return Deed::Other,
@@ -397,7 +399,7 @@ fn node_packages(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
 }
 
 /// A task that a project defines, by its name: `test:unit`, `lint`, `type-check`.
-fn by_task(task: &str) -> Deed {
+pub(super) fn by_task(task: &str) -> Deed {
     let first = task
         .split([':', '/'])
         .next()
@@ -517,103 +519,6 @@ fn recipes(name: &str, arguments: &[&str]) -> Deed {
     found.unwrap_or(if targets.is_empty() && is_make && name != "just" { Deed::Build } else { Deed::Other })
 }
 
-fn maven(operands: &[&str], arguments: &[&str]) -> Deed {
-    let skips = arguments.iter().any(|argument| {
-        matches!(
-            *argument,
-            "-DskipTests" | "-DskipTests=true" | "-Dmaven.test.skip" | "-Dmaven.test.skip=true"
-        )
-    });
-    let has = |goals: &[&str]| operands.iter().any(|goal| goals.contains(goal));
-    if has(&["deploy", "release:perform", "release:prepare"]) {
-        Deed::Release
-    } else if has(&["test", "verify", "integration-test", "surefire:test", "failsafe:verify"]) && !skips {
-        Deed::Tests
-    } else if operands.iter().any(|goal| {
-        goal.starts_with("checkstyle:")
-            || goal.starts_with("spotbugs:")
-            || goal.starts_with("pmd:")
-            || *goal == "spotless:check"
-    }) {
-        Deed::Lint
-    } else if has(&["compile", "package", "install", "test", "verify", "test-compile"]) {
-        Deed::Build
-    } else {
-        Deed::Other
-    }
-}
-
-fn gradle(operands: &[&str], arguments: &[&str]) -> Deed {
-    if arguments.iter().any(|argument| matches!(*argument, "--dry-run" | "-m")) {
-        return Deed::Other;
-    }
-    let task = |operand: &&str| {
-        let task = operand.rsplit(':').next().unwrap_or(operand).to_lowercase();
-        match task.as_str() {
-            "check" => Deed::Tests,
-            task if task == "test" || task.ends_with("test") || task.ends_with("tests") => Deed::Tests,
-            task if task.contains("lint")
-                || task.starts_with("detekt")
-                || task.starts_with("checkstyle")
-                || task == "spotlesscheck" =>
-            {
-                Deed::Lint
-            }
-            task if task.starts_with("publish") => Deed::Release,
-            task if task.starts_with("assemble")
-                || task.starts_with("compile")
-                || task == "build"
-                || task == "jar" =>
-            {
-                Deed::Build
-            }
-            task => by_task(task),
-        }
-    };
-    operands.iter().map(task).find(|deed| *deed != Deed::Other).unwrap_or(Deed::Other)
-}
-
-fn builders(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
-    let command = operands.first().copied().unwrap_or("");
-    let second = operands.get(1).copied().unwrap_or("");
-    match (name, command) {
-        (
-            "stack" | "cabal" | "dune" | "zig" | "swift" | "flutter" | "dart" | "meson" | "gleam" | "crystal"
-            | "forge" | "hardhat" | "truffle" | "anchor" | "rush" | "ng" | "bazel" | "bazelisk" | "buck"
-            | "buck2" | "pants" | "sbt" | "lein" | "mill" | "ant" | "moon" | "rails" | "artisan" | "hatch"
-            | "nimble" | "composer" | "playwright" | "melos" | "colcon" | "symfony",
-            "test" | "tests" | "test:unit" | "spec" | "runtest",
-        ) => tests(arguments),
-        ("sbt", command) if command.starts_with("test") || command.ends_with("/test") => Deed::Tests,
-        ("rebar3", "eunit" | "ct" | "proper") | ("cypress", "run") | ("wp-scripts", "test-unit-js") => {
-            Deed::Tests
-        }
-        ("clj" | "clojure", _) if arguments.iter().any(|argument| argument.contains(":test")) => Deed::Tests,
-        ("zig", "build") if second == "test" => Deed::Tests,
-        ("xcodebuild", _) if operands.contains(&"test") || operands.contains(&"test-without-building") => {
-            Deed::Tests
-        }
-        ("nx" | "turbo" | "lerna" | "moon" | "melos", "run" | "run-many" | "affected" | "exec") => {
-            let target = arguments.iter().find_map(|argument| argument.strip_prefix("--target="));
-            by_task(target.unwrap_or(second))
-        }
-        ("nx" | "turbo" | "ng" | "earthly", command) if !command.is_empty() => {
-            by_task(command.trim_start_matches('+'))
-        }
-        ("composer", "run" | "run-script") => by_task(second),
-        ("composer", "require" | "install" | "update")
-        | ("flutter" | "dart", "pub")
-        | ("shards" | "nimble", "install") => Deed::Install,
-        ("lerna" | "hatch" | "rush", "publish") | ("melos", "publish") => Deed::Release,
-        ("flutter" | "dart", "analyze") => Deed::Lint,
-        (_, "lint") => Deed::Lint,
-        (_, "build" | "compile" | "assemble") => Deed::Build,
-        (_, "deploy") => Deed::Deploy,
-        ("composer", command) => by_task(command),
-        _ => Deed::Other,
-    }
-}
-
 /// Programs that check or rewrite the form of files.
 fn formatter(name: &str, command: &str, arguments: &[&str]) -> Deed {
     let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
@@ -645,174 +550,4 @@ fn formatter(name: &str, command: &str, arguments: &[&str]) -> Deed {
         _ if only_checks => Deed::Lint,
         _ => Deed::Format,
     }
-}
-
-/// Package managers, releases, deployments and services.
-fn packages_and_services(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
-    let command = operands.first().copied().unwrap_or("");
-    let second = operands.get(1).copied().unwrap_or("");
-    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
-    match (name, command) {
-        (
-            "pip" | "pipx" | "gem" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "brew" | "choco" | "winget"
-            | "conda" | "mamba" | "snap" | "port" | "zypper" | "rustup" | "nvm" | "pyenv" | "rbenv" | "asdf"
-            | "mise" | "cpan" | "cpanm" | "luarocks" | "opam" | "pod" | "bundle" | "vcpkg" | "conan"
-            | "pacman" | "nix-env" | "go-get" | "pdm" | "rye" | "poetry" | "pipenv" | "uv" | "pixi",
-            _,
-        ) if is_install(name, command, second, arguments) => Deed::Install,
-        ("gem", "push")
-        | ("pod", "trunk")
-        | ("luarocks", "upload")
-        | ("poetry" | "uv" | "pdm" | "flit" | "rye" | "maturin", "publish") => Deed::Release,
-        ("twine", "upload") | ("gh", "release")
-            if name == "twine" || matches!(second, "create" | "upload" | "edit") =>
-        {
-            Deed::Release
-        }
-        ("gh", "release") if second == "delete" => Deed::Destroy,
-        ("gh", "repo") if second == "delete" => Deed::Destroy,
-        ("glab", "release") if second == "create" => Deed::Release,
-        ("gh" | "glab", "workflow")
-            if second == "run" && operands.iter().any(|word| word.contains("deploy")) =>
-        {
-            Deed::Deploy
-        }
-        ("docker" | "podman" | "nerdctl" | "helm" | "oras" | "crane" | "skopeo", "push" | "copy") => {
-            Deed::Release
-        }
-        ("docker" | "podman", "image") if second == "push" => Deed::Release,
-        ("docker" | "podman", "build" | "buildx") => {
-            if has(&["--push"]) {
-                Deed::Release
-            } else {
-                Deed::Build
-            }
-        }
-        ("docker" | "podman", "stack") if second == "deploy" => Deed::Deploy,
-        ("docker" | "podman", "rm" | "rmi") => Deed::Destroy,
-        ("docker" | "podman", "system" | "volume" | "image" | "container" | "network")
-            if matches!(second, "prune" | "rm") =>
-        {
-            Deed::Destroy
-        }
-        ("goreleaser", "release") | ("semantic-release" | "release-it" | "standard-version" | "np", _) => {
-            Deed::Release
-        }
-        ("changeset" | "vsce" | "ovsx", "publish") => Deed::Release,
-        ("kubectl" | "oc" | "k", "delete" | "drain")
-        | ("helm", "uninstall" | "delete")
-        | ("terraform" | "tofu" | "pulumi" | "cdk" | "terragrunt", "destroy") => Deed::Destroy,
-        ("kubectl" | "oc" | "k", "apply" | "create" | "replace" | "patch" | "rollout" | "scale" | "set") => {
-            if command == "rollout" && matches!(second, "status" | "history") {
-                Deed::Other
-            } else {
-                Deed::Deploy
-            }
-        }
-        ("helm", "install" | "upgrade" | "rollback")
-        | ("terraform" | "tofu" | "terragrunt", "apply")
-        | ("pulumi", "up" | "update") => Deed::Deploy,
-        ("terraform" | "tofu", "fmt") if has(&["-check", "--check"]) => Deed::Lint,
-        ("terraform" | "tofu", "validate") => Deed::Lint,
-        (
-            "cdk" | "serverless" | "sls" | "sam" | "netlify" | "fly" | "flyctl" | "firebase" | "wrangler"
-            | "eb" | "copilot" | "chalice" | "zappa" | "kamal" | "now" | "surge" | "dokku" | "cf" | "ampx"
-            | "waypoint" | "mrsk" | "render" | "gigalixir" | "shuttle" | "spin" | "modal",
-            "deploy" | "publish" | "push",
-        ) => Deed::Deploy,
-        ("vercel", "" | "deploy") => Deed::Deploy,
-        ("vercel", "rm" | "remove") => Deed::Destroy,
-        ("railway", "up")
-        | ("skaffold", "run" | "deploy")
-        | ("nomad", "job")
-        | ("amplify", "push" | "publish")
-        | ("heroku", "container:release") => Deed::Deploy,
-        ("argocd", "app") if second == "sync" => Deed::Deploy,
-        ("ansible-playbook", _) if !has(&["--check", "-C", "--syntax-check"]) => Deed::Deploy,
-        ("cap", _) if operands.iter().any(|word| *word == "deploy" || word.starts_with("deploy:")) => {
-            Deed::Deploy
-        }
-        ("gcloud", "app" | "run" | "functions" | "deploy" | "beta") if operands.contains(&"deploy") => {
-            Deed::Deploy
-        }
-        ("gcloud" | "az", _) if operands.contains(&"delete") => Deed::Destroy,
-        ("az", _)
-            if operands.contains(&"deploy")
-                || operands.contains(&"deployment") && operands.contains(&"create") =>
-        {
-            Deed::Deploy
-        }
-        ("aws", service) => aws(service, second),
-        ("cmake", _) if has(&["--target=test", "test"]) && arguments.first() == Some(&"--build") => {
-            Deed::Tests
-        }
-        ("cmake", _) if arguments.first() == Some(&"--build") => Deed::Build,
-        (
-            "gcc" | "g++" | "clang" | "clang++" | "cc" | "rustc" | "javac" | "webpack" | "rollup" | "esbuild"
-            | "parcel",
-            _,
-        ) => Deed::Build,
-        ("vite" | "next" | "nuxt" | "astro" | "hugo" | "mkdocs" | "wasm-pack", "build") => Deed::Build,
-        ("next", "lint") | ("react-scripts", "lint") => Deed::Lint,
-        (
-            "react-scripts" | "vue-cli-service" | "wasm-pack" | "aegir" | "craco" | "meteor" | "ember"
-            | "stencil" | "expo",
-            "test" | "test:unit",
-        ) => tests(arguments),
-        ("dropdb", _) | ("mkfs", _) => Deed::Destroy,
-        ("psql" | "mysql" | "sqlite3" | "mongo" | "mongosh" | "redis-cli", _) if drops(arguments) => {
-            Deed::Destroy
-        }
-        (name, _) => by_script_name(name),
-    }
-}
-
-fn is_install(name: &str, command: &str, second: &str, arguments: &[&str]) -> bool {
-    let plain = matches!(
-        command,
-        "install" | "add" | "sync" | "update" | "upgrade" | "reinstall" | "in" | "uninstall" | "remove"
-    );
-    match name {
-        "uv" if command == "pip" => matches!(second, "install" | "sync" | "uninstall"),
-        "uv" | "rye" | "mise" if command == "tool" => second == "install",
-        "poetry" | "pdm" if matches!(command, "update" | "lock") => true,
-        "pacman" => arguments.iter().any(|argument| argument.starts_with("-S")),
-        "rustup" if matches!(command, "component" | "target" | "toolchain") => {
-            matches!(second, "add" | "install")
-        }
-        "nix-env" => arguments.iter().any(|argument| argument.starts_with("-i")),
-        "cpan" | "cpanm" => true,
-        _ => plain,
-    }
-}
-
-fn aws(service: &str, command: &str) -> Deed {
-    match (service, command) {
-        ("s3", "rm" | "rb") => Deed::Destroy,
-        ("cloudformation", "deploy" | "create-stack" | "update-stack")
-        | ("lambda", "update-function-code" | "create-function")
-        | ("ecs", "update-service")
-        | ("deploy", "create-deployment")
-        | ("s3", "sync") => Deed::Deploy,
-        (_, command) if command.starts_with("delete-") || command.starts_with("terminate-") => Deed::Destroy,
-        _ => Deed::Other,
-    }
-}
-
-/// Returns whether a statement given to a database removes tables or rows of all kinds.
-fn drops(arguments: &[&str]) -> bool {
-    arguments.iter().any(|argument| {
-        let text = argument.to_lowercase();
-        [
-            "drop table",
-            "drop database",
-            "drop schema",
-            "truncate table",
-            "flushall",
-            "dropdatabase",
-            "delete from",
-        ]
-        .iter()
-        .any(|words| text.contains(words))
-    })
 }

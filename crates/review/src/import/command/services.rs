@@ -1,0 +1,174 @@
+//! Package managers, releases, deployments and services by the name of their program.
+
+use super::Deed;
+use super::program::{by_script_name, tests};
+
+/// Package managers, releases, deployments and services.
+pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
+    let command = operands.first().copied().unwrap_or("");
+    let second = operands.get(1).copied().unwrap_or("");
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match (name, command) {
+        (
+            "pip" | "pipx" | "gem" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "brew" | "choco" | "winget"
+            | "conda" | "mamba" | "snap" | "port" | "zypper" | "rustup" | "nvm" | "pyenv" | "rbenv" | "asdf"
+            | "mise" | "cpan" | "cpanm" | "luarocks" | "opam" | "pod" | "bundle" | "vcpkg" | "conan"
+            | "pacman" | "nix-env" | "go-get" | "pdm" | "rye" | "poetry" | "pipenv" | "uv" | "pixi",
+            _,
+        ) if is_install(name, command, second, arguments) => Deed::Install,
+        ("gem", "push")
+        | ("pod", "trunk")
+        | ("luarocks", "upload")
+        | ("poetry" | "uv" | "pdm" | "flit" | "rye" | "maturin", "publish") => Deed::Release,
+        ("twine", "upload") | ("gh", "release")
+            if name == "twine" || matches!(second, "create" | "upload" | "edit") =>
+        {
+            Deed::Release
+        }
+        ("gh", "release") if second == "delete" => Deed::Destroy,
+        ("gh", "repo") if second == "delete" => Deed::Destroy,
+        ("glab", "release") if second == "create" => Deed::Release,
+        ("gh" | "glab", "workflow")
+            if second == "run" && operands.iter().any(|word| word.contains("deploy")) =>
+        {
+            Deed::Deploy
+        }
+        ("docker" | "podman" | "nerdctl" | "helm" | "oras" | "crane" | "skopeo", "push" | "copy") => {
+            Deed::Release
+        }
+        ("docker" | "podman", "image") if second == "push" => Deed::Release,
+        ("docker" | "podman", "build" | "buildx") => {
+            if has(&["--push"]) {
+                Deed::Release
+            } else {
+                Deed::Build
+            }
+        }
+        ("docker" | "podman", "stack") if second == "deploy" => Deed::Deploy,
+        ("docker" | "podman", "rm" | "rmi") => Deed::Destroy,
+        ("docker" | "podman", "system" | "volume" | "image" | "container" | "network")
+            if matches!(second, "prune" | "rm") =>
+        {
+            Deed::Destroy
+        }
+        ("goreleaser", "release") | ("semantic-release" | "release-it" | "standard-version" | "np", _) => {
+            Deed::Release
+        }
+        ("changeset" | "vsce" | "ovsx", "publish") => Deed::Release,
+        ("kubectl" | "oc" | "k", "delete" | "drain")
+        | ("helm", "uninstall" | "delete")
+        | ("terraform" | "tofu" | "pulumi" | "cdk" | "terragrunt", "destroy") => Deed::Destroy,
+        ("kubectl" | "oc" | "k", "apply" | "create" | "replace" | "patch" | "rollout" | "scale" | "set") => {
+            if command == "rollout" && matches!(second, "status" | "history") {
+                Deed::Other
+            } else {
+                Deed::Deploy
+            }
+        }
+        ("helm", "install" | "upgrade" | "rollback")
+        | ("terraform" | "tofu" | "terragrunt", "apply")
+        | ("pulumi", "up" | "update") => Deed::Deploy,
+        ("terraform" | "tofu", "fmt") if has(&["-check", "--check"]) => Deed::Lint,
+        ("terraform" | "tofu", "validate") => Deed::Lint,
+        (
+            "cdk" | "serverless" | "sls" | "sam" | "netlify" | "fly" | "flyctl" | "firebase" | "wrangler"
+            | "eb" | "copilot" | "chalice" | "zappa" | "kamal" | "now" | "surge" | "dokku" | "cf" | "ampx"
+            | "waypoint" | "mrsk" | "render" | "gigalixir" | "shuttle" | "spin" | "modal",
+            "deploy" | "publish" | "push",
+        ) => Deed::Deploy,
+        ("vercel", "" | "deploy") => Deed::Deploy,
+        ("vercel", "rm" | "remove") => Deed::Destroy,
+        ("railway", "up")
+        | ("skaffold", "run" | "deploy")
+        | ("nomad", "job")
+        | ("amplify", "push" | "publish")
+        | ("heroku", "container:release") => Deed::Deploy,
+        ("argocd", "app") if second == "sync" => Deed::Deploy,
+        ("ansible-playbook", _) if !has(&["--check", "-C", "--syntax-check"]) => Deed::Deploy,
+        ("cap", _) if operands.iter().any(|word| *word == "deploy" || word.starts_with("deploy:")) => {
+            Deed::Deploy
+        }
+        ("gcloud", "app" | "run" | "functions" | "deploy" | "beta") if operands.contains(&"deploy") => {
+            Deed::Deploy
+        }
+        ("gcloud" | "az", _) if operands.contains(&"delete") => Deed::Destroy,
+        ("az", _)
+            if operands.contains(&"deploy")
+                || operands.contains(&"deployment") && operands.contains(&"create") =>
+        {
+            Deed::Deploy
+        }
+        ("aws", service) => aws(service, second),
+        ("cmake", _) if has(&["--target=test", "test"]) && arguments.first() == Some(&"--build") => {
+            Deed::Tests
+        }
+        ("cmake", _) if arguments.first() == Some(&"--build") => Deed::Build,
+        (
+            "gcc" | "g++" | "clang" | "clang++" | "cc" | "rustc" | "javac" | "webpack" | "rollup" | "esbuild"
+            | "parcel",
+            _,
+        ) => Deed::Build,
+        ("vite" | "next" | "nuxt" | "astro" | "hugo" | "mkdocs" | "wasm-pack", "build") => Deed::Build,
+        ("next", "lint") | ("react-scripts", "lint") => Deed::Lint,
+        (
+            "react-scripts" | "vue-cli-service" | "wasm-pack" | "aegir" | "craco" | "meteor" | "ember"
+            | "stencil" | "expo",
+            "test" | "test:unit",
+        ) => tests(arguments),
+        ("dropdb", _) | ("mkfs", _) => Deed::Destroy,
+        ("psql" | "mysql" | "sqlite3" | "mongo" | "mongosh" | "redis-cli", _) if drops(arguments) => {
+            Deed::Destroy
+        }
+        (name, _) => by_script_name(name),
+    }
+}
+
+fn is_install(name: &str, command: &str, second: &str, arguments: &[&str]) -> bool {
+    let plain = matches!(
+        command,
+        "install" | "add" | "sync" | "update" | "upgrade" | "reinstall" | "in" | "uninstall" | "remove"
+    );
+    match name {
+        "uv" if command == "pip" => matches!(second, "install" | "sync" | "uninstall"),
+        "uv" | "rye" | "mise" if command == "tool" => second == "install",
+        "poetry" | "pdm" if matches!(command, "update" | "lock") => true,
+        "pacman" => arguments.iter().any(|argument| argument.starts_with("-S")),
+        "rustup" if matches!(command, "component" | "target" | "toolchain") => {
+            matches!(second, "add" | "install")
+        }
+        "nix-env" => arguments.iter().any(|argument| argument.starts_with("-i")),
+        "cpan" | "cpanm" => true,
+        _ => plain,
+    }
+}
+
+fn aws(service: &str, command: &str) -> Deed {
+    match (service, command) {
+        ("s3", "rm" | "rb") => Deed::Destroy,
+        ("cloudformation", "deploy" | "create-stack" | "update-stack")
+        | ("lambda", "update-function-code" | "create-function")
+        | ("ecs", "update-service")
+        | ("deploy", "create-deployment")
+        | ("s3", "sync") => Deed::Deploy,
+        (_, command) if command.starts_with("delete-") || command.starts_with("terminate-") => Deed::Destroy,
+        _ => Deed::Other,
+    }
+}
+
+/// Returns whether a statement given to a database removes tables or rows of all kinds.
+fn drops(arguments: &[&str]) -> bool {
+    arguments.iter().any(|argument| {
+        let text = argument.to_lowercase();
+        [
+            "drop table",
+            "drop database",
+            "drop schema",
+            "truncate table",
+            "flushall",
+            "dropdatabase",
+            "delete from",
+        ]
+        .iter()
+        .any(|words| text.contains(words))
+    })
+}
