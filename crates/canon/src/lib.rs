@@ -54,7 +54,7 @@ pub use object_writer::ObjectWriter;
 pub use parse::{
     DEPTH_MAX, Defect, DefectKind, Lenient, ParseError, ParseErrorKind, Position, parse, parse_lenient,
 };
-pub use parted::{Part, PartedDigest};
+pub use parted::{Midstate, Part, PartedDigest};
 pub use pointer::{InvalidPointer, JsonPointer};
 pub use pretty::pretty;
 pub use value::{Kind, Value};

@@ -1,5 +1,6 @@
 //! Hashing a growing document in proportion to what changed.
 
+use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::{Canonical, Digest};
@@ -38,15 +39,50 @@ impl Part {
 /// [`digest`]: PartedDigest::digest
 #[derive(Clone, Default)]
 pub struct PartedDigest {
+    /// The hasher before the first part: after the bytes that a [`Midstate`] stands for, or fresh.
+    start: Sha256,
     parts: Vec<Part>,
     /// `before[k]` is the hasher after parts `0..k`; valid for all `k < before.len()`.
     before: Vec<Sha256>,
+}
+
+/// The hasher in the middle of a document: enough to hash what follows, without the bytes before.
+#[derive(Clone)]
+pub struct Midstate(Sha256);
+
+impl Midstate {
+    /// Returns the midstate in hex digits.
+    pub fn to_hex(&self) -> String {
+        const_hex::encode(self.0.serialize())
+    }
+
+    /// Reads the hex digits; `None` when they are not a midstate.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let bytes = const_hex::decode(text).ok()?;
+        Sha256::deserialize(bytes.as_slice().try_into().ok()?).ok().map(Self)
+    }
+}
+
+impl std::fmt::Debug for Midstate {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_tuple("Midstate").field(&self.to_hex()).finish()
+    }
 }
 
 impl PartedDigest {
     /// Starts an empty document.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Continues a document after the bytes that a midstate stands for. They are no longer available.
+    pub fn after(midstate: Midstate) -> Self {
+        Self { start: midstate.0, ..Self::default() }
+    }
+
+    /// Returns the hasher before the part at `index`, if the document was hashed up to there.
+    pub fn midstate(&self, index: usize) -> Option<Midstate> {
+        self.before.get(index).cloned().map(Midstate)
     }
 
     /// Returns the number of parts.
@@ -88,7 +124,7 @@ impl PartedDigest {
     pub fn digest(&mut self) -> Digest {
         let mut hasher = match self.before.pop() {
             Some(hasher) => hasher,
-            None => Sha256::new(),
+            None => self.start.clone(),
         };
         for part in self.parts.iter().skip(self.before.len()) {
             self.before.push(hasher.clone());
@@ -99,7 +135,7 @@ impl PartedDigest {
         Digest::from_bytes(hasher.finalize().into())
     }
 
-    /// Returns the whole document.
+    /// Returns the bytes of all parts: the whole document, unless it continues after a midstate.
     pub fn bytes(&self) -> Vec<u8> {
         self.parts.iter().flat_map(Part::slices).flatten().copied().collect()
     }
@@ -132,6 +168,24 @@ mod tests {
             (0..12usize, bytes()).prop_map(|(at, bytes)| Edit::Replace(at, bytes)),
             Just(Edit::Digest),
         ]
+    }
+
+    #[test]
+    fn a_document_continues_after_a_midstate_that_was_written_down() {
+        for first in [0, 1, 63, 64, 65, 1000] {
+            let (before, after) = (vec![b'a'; first], vec![b'b'; 77]);
+            let mut whole = PartedDigest::new();
+            whole.push(Part::literal(before));
+            whole.push(Part::literal(after.clone()));
+            let digest = whole.digest();
+            let hex = whole.midstate(1).unwrap().to_hex();
+            let mut continued = PartedDigest::after(Midstate::from_hex(&hex).unwrap());
+            continued.push(Part::literal(after));
+            assert_eq!(continued.digest(), digest);
+            assert!(Midstate::from_hex(&hex[2..]).is_none());
+        }
+        assert!(Midstate::from_hex("no").is_none());
+        assert!(Midstate::from_hex(&"ff".repeat(200)).is_none());
     }
 
     proptest! {

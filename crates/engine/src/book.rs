@@ -11,7 +11,7 @@ use hence_journal::{
     Record, RecordCount, RecordIndex, RollbackControl, Sealed, StepRecord,
 };
 use hence_state::{
-    Clock, ClockError, LargeValueRule, NESTING_MAX, Outcome, ProblemSpec, Profile, ProfileName,
+    Clock, ClockError, CutState, LargeValueRule, NESTING_MAX, Outcome, ProblemSpec, Profile, ProfileName,
     ReasoningState, StepError, StepIndex, StepResult, Timestamp,
 };
 
@@ -151,6 +151,14 @@ impl<'g> Book<'g> {
             gate: None,
         };
         Ok((book, sealed))
+    }
+
+    /// Continues a run that has not begun here after `head`, from a cut state.
+    pub(crate) fn continue_from(&mut self, cut: CutState, mutations: u64, state_hash: Digest, head: Head) {
+        self.fold.continue_from(cut);
+        self.mutations = mutations;
+        self.state_hash = state_hash;
+        self.head = head;
     }
 
     /// Sets the gate; `None` for a run without policies.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_engine::{
-    MemorySink, Request, Run, Sink as _, SinkError, VariableFiles, Variables, VariablesRun, events,
-    variables_problem, without_defects,
+    MemorySink, Request, Run, Sink as _, SinkError, VariableFiles, Variables, VariablesRun,
+    VariablesSnapshot, events, variables_problem, without_defects,
 };
 use hence_state::Profile;
 use hence_variables::document::{Document, Verdict, export};
@@ -204,6 +204,37 @@ proptest! {
         prop_assert_eq!(&fold(&world.events()).unwrap(), world.workspace());
         let reloaded = world.reloaded();
         prop_assert_eq!(reloaded.workspace(), world.workspace());
+    }
+
+    #[test]
+    fn a_run_read_from_a_snapshot_continues_with_the_same_bytes(story in story(), cut in 0..60usize) {
+        let (before, after) = story.split_at(cut.min(story.len()));
+        let mut world = tell(before, |_, _, _| {});
+        let lines_at = |journal: &[u8]| journal[..journal.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        let at = lines_at(&world.sink.journal);
+        let Some(bytes) = world.run.as_mut().unwrap().snapshot(at as u64) else { return Ok(()) };
+        let mut elsewhere = World { files: MemoryFiles(world.files.0.clone()), ..World::new() };
+        elsewhere.sink = world.sink.clone();
+        for (position, call) in after.iter().enumerate() {
+            let _ = world.call(call);
+            if position % 2 == 0 {
+                // Half of the later records are read after the snapshot, the others are written by the run it gives.
+                elsewhere.sink = world.sink.clone();
+            }
+            let journal = &elsewhere.sink.journal;
+            let header = &journal[..=journal.iter().position(|byte| *byte == b'\n').unwrap()];
+            let snapshot = VariablesSnapshot::decode(&bytes).unwrap();
+            let tail = &journal[usize::try_from(snapshot.last_line_at()).unwrap()..];
+            let problem = without_defects(elsewhere.problem.clone());
+            let run = VariablesRun::load_from_snapshot(snapshot, header, tail, &problem, &elsewhere.sink.blobs);
+            elsewhere.run = Some(run.unwrap().unwrap());
+            elsewhere.files = MemoryFiles(world.files.0.clone());
+            if position % 2 == 1 {
+                let _ = elsewhere.call(call);
+            }
+            prop_assert_eq!(&elsewhere.sink.journal, &world.sink.journal);
+            prop_assert_eq!(elsewhere.workspace().to_value(), world.workspace().to_value());
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_state::{
-    ApplyError, LoopLimitRule, LoopSettings, ProblemSpec, Profile, ReasoningState, State, Status, StepResult,
-    Timestamp,
+    ApplyError, CutState, LoopLimitRule, LoopSettings, ProblemSpec, Profile, ReasoningState, State, Status,
+    StepResult, Timestamp,
 };
 
 use crate::RecordIndex;
@@ -58,6 +58,14 @@ impl Fold {
         let state = State::new(problem, header.trace_id.clone(), header.created_at.clone(), profile);
         let state = Some(ReasoningState::Pending(state));
         Self { profile, state, snapshots: BTreeMap::new(), checkpoints: Checkpoints::default() }
+    }
+
+    /// Continues a run that has not begun here from a cut state; nothing changes when it has.
+    pub fn continue_from(&mut self, cut: CutState) {
+        self.state = match self.state.take() {
+            Some(ReasoningState::Pending(state)) => Some(ReasoningState::Running(state.continued(cut))),
+            other => other,
+        };
     }
 
     /// Returns the state so far.

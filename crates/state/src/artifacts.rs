@@ -16,6 +16,8 @@ pub struct Artifacts {
     /// Ordered by key, as the canonical form is.
     first: Vec<(Arc<str>, Canonical)>,
     later: Vec<Produced>,
+    /// The number of later outputs before those in `later`, which a state read from a snapshot does not hold.
+    later_omitted: usize,
     later_by_key: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
@@ -72,10 +74,25 @@ impl Artifacts {
         &self.later
     }
 
+    /// Returns the number of outputs of repeated steps, with those that are not held here.
+    pub fn later_count(&self) -> usize {
+        self.later_omitted + self.later.len()
+    }
+
+    /// Returns the outputs of a run of which only the first is held, and the number of later ones.
+    pub(crate) fn without_later(key: Arc<str>, first: Canonical, later_omitted: usize) -> Self {
+        Self { first: vec![(key, first)], later_omitted, ..Self::default() }
+    }
+
+    /// Returns whether every output is held.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.later_omitted == 0
+    }
+
     /// Returns the keys of the artifacts object in canonical order.
     pub fn keys(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = self.first.iter().map(|(key, _)| &**key).collect();
-        if !self.later.is_empty() {
+        if self.later_count() > 0 {
             keys.insert(self.iterations_position(), ITERATIONS_KEY);
         }
         keys

@@ -53,8 +53,8 @@ pub use profile::{
 };
 pub use result::{Outcome, POLICY_VIOLATION, RESULT_VERSION, StepError, StepResult, StepStatus};
 pub use state::{
-    Applied, ApplyError, Completed, Failed, Metadata, Pending, Phase, ReasoningState, Refused, Running,
-    STATE_VERSION, State, Status, StepIndex,
+    Applied, ApplyError, Completed, CutState, Failed, Metadata, Pending, Phase, ReasoningState, Refused,
+    Running, STATE_VERSION, State, Status, StepIndex,
 };
 pub use text::{collapse_blank, is_blank};
 pub use timestamp::{InvalidTimestamp, Timestamp};

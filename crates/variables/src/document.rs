@@ -4,7 +4,7 @@
 //! with each other. Both report everything they find, with a JSON pointer each.
 
 mod export;
-mod history;
+pub(crate) mod history;
 mod schema;
 pub mod storage;
 mod strict;

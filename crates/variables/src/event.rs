@@ -16,6 +16,9 @@ use crate::{
 mod decode;
 mod encode;
 
+pub(crate) use decode::decode_spawner;
+pub(crate) use encode::encode_spawner;
+
 /// All changes of one operation, at one time, in one state and the layers it shares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {

@@ -16,8 +16,11 @@ pub struct Layer {
     /// Counts every write, deletion and renaming. The order of changes made by several states is this count.
     revision: u64,
     /// For shared layers: the last revision each state made to each name, deleted names included.
-    writers: BTreeMap<Name, BTreeMap<Author, u64>>,
+    writers: Writers,
 }
+
+/// The last revision each state made to each name of a shared layer.
+pub(crate) type Writers = BTreeMap<Name, BTreeMap<Author, u64>>;
 
 impl Layer {
     /// Returns the variables.
@@ -33,6 +36,16 @@ impl Layer {
     /// Returns how many changes this layer has seen.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// Returns a layer of its parts.
+    pub(crate) fn from_parts(variables: Variables, revision: u64, writers: Writers) -> Self {
+        Self { variables, revision, writers }
+    }
+
+    /// Returns the last revision each state made to each name.
+    pub(crate) fn writers(&self) -> &Writers {
+        &self.writers
     }
 
     /// Returns the names `state` changed after `revision`.

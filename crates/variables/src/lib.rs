@@ -34,6 +34,7 @@
 mod apply;
 mod decide;
 pub mod document;
+mod encoded;
 mod event;
 mod files;
 mod ids;

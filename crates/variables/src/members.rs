@@ -1,9 +1,10 @@
-//! A builder of objects whose members may be absent, and the decoder of counts.
+//! A builder of objects whose members may be absent, and the decoders of counts and of objects with typed keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::read::Finding;
-use hence_canon::{Object, Value};
+use hence_canon::read::{self, Finding};
+use hence_canon::{JsonPointer, Object, Value};
 
 /// Builds an object from members that may be absent.
 #[derive(Default)]
@@ -56,4 +57,17 @@ pub(crate) fn whole_count(value: &Value) -> Result<u64, Finding> {
         }
         other => other.as_u64().ok_or_else(|| Finding::expected("an integer from 0 to 2^64 - 1", other)),
     }
+}
+
+/// Reads an object whose keys are typed.
+pub(crate) fn by_key<K: Ord, V, E: std::fmt::Display>(
+    value: &Value,
+    key: impl Fn(&str) -> Result<K, E>,
+    decode: impl Fn(&Value) -> Result<V, Finding>,
+) -> Result<BTreeMap<K, V>, Finding> {
+    let member = |(name, value): (&Arc<str>, &Value)| {
+        let read = key(name).map_err(Finding::other).and_then(|key| Ok((key, decode(value)?)));
+        read.map_err(|finding| finding.under(&JsonPointer::root().child(name)))
+    };
+    read::object(value)?.iter().map(member).collect()
 }

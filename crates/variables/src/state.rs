@@ -38,7 +38,7 @@ pub struct State {
     pub(crate) temporary: Layer,
     /// The session layer of a state without a session.
     pub(crate) private_session: Layer,
-    pub(crate) log: VecDeque<Mutation>,
+    pub(crate) log: Log,
     pub(crate) mutation_count: u64,
     /// The highest mutation number in use: the count, unless a document came with ids of its own.
     pub(crate) last_mutation: u64,
@@ -84,7 +84,7 @@ impl State {
             final_answer: Arc::new(Variable::new(Name::final_answer(), Stored::null(), at)),
             temporary: Layer::default(),
             private_session: Layer::default(),
-            log: VecDeque::new(),
+            log: Log::default(),
             mutation_count: 0,
             last_mutation: 0,
             checkpoints: Vec::new(),
@@ -163,9 +163,16 @@ impl State {
         self.mutation_count
     }
 
-    /// Returns the newest log entries, oldest first, at most [`HISTORY_ENTRIES_MAX`].
+    /// Returns the newest log entries, oldest first, at most [`HISTORY_ENTRIES_MAX`]; see
+    /// [`has_whole_log`](Self::has_whole_log).
     pub fn log(&self) -> impl ExactSizeIterator<Item = &Mutation> + DoubleEndedIterator {
-        self.log.iter()
+        self.log.entries.iter()
+    }
+
+    /// Returns whether the log entries are all held here. Those of a workspace that was
+    /// [read from a value](crate::Workspace::from_value) are in the journal.
+    pub fn has_whole_log(&self) -> bool {
+        self.log.omitted == 0
     }
 
     /// Returns the checkpoints in the order they were taken.
@@ -178,20 +185,62 @@ impl State {
         self.checkpoints.iter().find(|checkpoint| &*checkpoint.name == name)
     }
 
-    /// Adds a log entry; the oldest leaves when the window is full.
+    /// Adds a log entry.
     pub(crate) fn record(&mut self, mutation: Mutation) {
         self.mutation_count = self.mutation_count.saturating_add(1);
         self.last_mutation = u64::from(mutation.id.number());
         self.touch(mutation.timestamp);
-        if self.log.len() == HISTORY_ENTRIES_MAX {
-            self.log.pop_front();
-        }
-        self.log.push_back(mutation);
+        self.log.push(mutation);
     }
 
     /// Notes that the state changed at `at`.
     pub(crate) fn touch(&mut self, at: Timestamp) {
         self.last_updated_at = self.last_updated_at.max(Some(at));
+    }
+}
+
+/// The newest changes of a state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Log {
+    entries: VecDeque<Mutation>,
+    /// The number of entries before those, which are not held here.
+    omitted: usize,
+    last_at: Option<Timestamp>,
+}
+
+impl Log {
+    /// Returns a log of which no entry is held.
+    pub(crate) fn omitted(omitted: usize, last_at: Option<Timestamp>) -> Self {
+        Self { entries: VecDeque::new(), omitted, last_at }
+    }
+
+    /// Returns the number of entries, held here or not.
+    pub(crate) fn len(&self) -> usize {
+        self.omitted + self.entries.len()
+    }
+
+    /// Returns the time of the newest entry.
+    pub(crate) fn last_at(&self) -> Option<Timestamp> {
+        self.last_at
+    }
+
+    /// Adds an entry; the oldest leaves when the window is full.
+    fn push(&mut self, mutation: Mutation) {
+        if self.len() == HISTORY_ENTRIES_MAX {
+            match self.omitted.checked_sub(1) {
+                Some(omitted) => self.omitted = omitted,
+                None => drop(self.entries.pop_front()),
+            }
+        }
+        self.last_at = Some(mutation.timestamp);
+        self.entries.push_back(mutation);
+    }
+}
+
+impl FromIterator<Mutation> for Log {
+    fn from_iter<I: IntoIterator<Item = Mutation>>(entries: I) -> Self {
+        let entries: VecDeque<Mutation> = entries.into_iter().collect();
+        Self { last_at: entries.back().map(|last| last.timestamp), entries, omitted: 0 }
     }
 }
 

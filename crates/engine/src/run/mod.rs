@@ -10,6 +10,7 @@ use hence_journal::{Head, RecordIndex, Sealed};
 use hence_state::ReasoningState;
 
 pub use resume::ResumeError;
+pub(crate) use resume::require_header;
 
 use crate::blob::BlobError;
 use crate::book::{Book, BookError, Mark};

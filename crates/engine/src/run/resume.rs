@@ -164,7 +164,7 @@ fn threads(journal: &[u8]) -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-fn require_header(found: &Chained, header: &Sealed) -> Result<(), ResumeError> {
+pub(crate) fn require_header(found: &Chained, header: &Sealed) -> Result<(), ResumeError> {
     if found.hash == header.head().hash {
         return Ok(());
     }

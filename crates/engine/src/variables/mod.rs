@@ -5,6 +5,7 @@
 //! for any other run. The journal is therefore enough to rebuild every variable at every moment.
 
 mod event;
+mod snapshot;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use hence_variables::{
 pub(crate) use event::VariablesJudge;
 pub use event::events;
 use event::{NoEvent, event_of, input_of, step_name};
+pub use snapshot::VariablesSnapshot;
 
 use crate::Request;
 use crate::blob::Blobs;

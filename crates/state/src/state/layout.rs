@@ -8,7 +8,7 @@
 //!  ,"status":…,"step_index":…,"version":…}                                        one part
 //! ```
 
-use hence_canon::{Canonical, Digest, Part, PartedDigest, write_string, write_texts};
+use hence_canon::{Canonical, Digest, Midstate, Part, PartedDigest, write_string, write_texts};
 
 use super::{Core, STATE_VERSION};
 use crate::ITERATIONS_KEY;
@@ -17,6 +17,8 @@ use crate::ITERATIONS_KEY;
 const TAIL_PARTS: usize = 2;
 /// The usual size of the first of them, without the problem.
 const TAIL_BYTES: usize = 256;
+
+const IN_ORDER: &str = "the parts are canonical and in canonical order";
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
@@ -46,8 +48,12 @@ impl Core {
             fresh.refresh_tail();
             return fresh.canonical();
         }
-        Canonical::from_canonical(&self.layout.parts.bytes())
-            .expect("the parts are canonical and in canonical order")
+        if !self.artifacts.is_whole() {
+            let mut held = self.clone();
+            held.rebuild();
+            return Canonical::from_canonical(&held.layout.parts.bytes()).expect(IN_ORDER);
+        }
+        Canonical::from_canonical(&self.layout.parts.bytes()).expect(IN_ORDER)
     }
 
     /// Writes all parts again.
@@ -106,7 +112,7 @@ impl Core {
 
     /// Appends the part of the newest of the later outputs.
     pub(super) fn append_later(&mut self) {
-        let (count, position) = (self.artifacts.later().len(), self.artifacts.iterations_position());
+        let (count, position) = (self.artifacts.later_count(), self.artifacts.iterations_position());
         if count == 1 && position == 0 {
             return self.rebuild();
         }
@@ -117,8 +123,36 @@ impl Core {
             self.layout.parts.insert(opening + 1, Part::with_value("", newest.canonical()));
             self.layout.parts.insert(opening + 2, Part::literal(*b"]"));
         } else {
-            self.layout.parts.insert(opening + count, Part::with_value(",", newest.canonical()));
+            let at = self.layout.parts.len() - self.parts_after_later();
+            self.layout.parts.insert(at, Part::with_value(",", newest.canonical()));
         }
+    }
+
+    /// Returns the number of parts after the last of the later outputs: the end of their list, the artifacts whose key
+    /// sorts after it, and the tail.
+    fn parts_after_later(&self) -> usize {
+        1 + self.artifacts.iter().len() - self.artifacts.iterations_position() + TAIL_PARTS
+    }
+
+    /// Returns the hasher after the last of the later outputs, if there is one and the state was hashed.
+    pub(super) fn midstate_after_later(&mut self) -> Option<Midstate> {
+        if self.artifacts.later_count() == 0 {
+            return None;
+        }
+        self.digest();
+        self.layout.parts.midstate(self.layout.parts.len() - self.parts_after_later())
+    }
+
+    /// Continues the parts after the later outputs, which are not held.
+    pub(super) fn continue_after_later(&mut self, midstate: Midstate) {
+        let mut parts = PartedDigest::after(midstate);
+        parts.push(Part::literal(*b"]"));
+        let position = self.artifacts.iterations_position();
+        for (at, (key, output)) in self.artifacts.iter().enumerate().skip(position) {
+            parts.push(Part::with_value(key_prefix(key, at + 1), output.clone()));
+        }
+        self.tail_parts().into_iter().for_each(|part| parts.push(part));
+        self.layout = Layout { parts, tail: Tail::Fresh };
     }
 
     /// Returns the part of the first output at `position`, and its place among all parts.

@@ -1,6 +1,7 @@
 //! The state of a run.
 
 mod apply;
+mod cut;
 mod layout;
 mod reasoning;
 mod status;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest, write_string};
 
 pub use apply::{Applied, ApplyError, Refused};
+pub use cut::CutState;
 use layout::Layout;
 pub use reasoning::ReasoningState;
 pub use status::{Completed, Failed, Pending, Phase, Running, Status};
@@ -197,7 +199,7 @@ impl<P: Phase> State<P> {
         self.core.digest()
     }
 
-    /// Returns the canonical form.
+    /// Returns the canonical form; of a state that was [continued](State::continued), without the outputs it does not hold.
     pub fn canonical(&self) -> Canonical {
         self.core.canonical()
     }

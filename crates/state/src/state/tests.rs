@@ -148,4 +148,31 @@ proptest! {
         }
         prop_assert_eq!(unasked.digest(), state.digest());
     }
+
+    #[test]
+    fn a_state_that_continues_without_its_outputs_has_the_hash_of_the_whole_one(
+        outputs in proptest::collection::vec(0..200usize, 2..20), more in proptest::collection::vec(0..200usize, 1..5),
+    ) {
+        let mut whole = pending(Profile::STRICT);
+        let mut mutation = 0;
+        let mut next = |size: usize| {
+            mutation += 1;
+            result("S", mutation, success(&format!("[\"{}\"]", "x".repeat(size))))
+        };
+        for size in outputs {
+            whole = whole.apply("vars", &next(size)).unwrap();
+        }
+        let cut = whole.cut().unwrap();
+        let ReasoningState::Pending(fresh) = pending(Profile::STRICT) else { unreachable!() };
+        let mut continued = ReasoningState::Running(fresh.continued(cut));
+        prop_assert_eq!(continued.digest(), whole.digest());
+        for size in more {
+            let result = next(size);
+            whole = whole.apply("vars", &result).unwrap();
+            continued = continued.apply("vars", &result).unwrap();
+            prop_assert_eq!(continued.digest(), whole.digest());
+            prop_assert_eq!(continued.step_index(), whole.step_index());
+        }
+        prop_assert_eq!(continued.cut().unwrap().midstate.to_hex(), whole.cut().unwrap().midstate.to_hex());
+    }
 }

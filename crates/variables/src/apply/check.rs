@@ -38,7 +38,7 @@ impl<'a> Expected<'a> {
         Self {
             view,
             mutation: state.map_or(0, |state| state.last_mutation).saturating_add(1),
-            not_before: state.and_then(|state| state.log.back()).map(|last| last.timestamp),
+            not_before: state.and_then(|state| state.log.last_at()),
             checkpoint: u64::from(state.map_or(0, |state| state.last_checkpoint)) + 1,
             revisions,
             touched: BTreeSet::new(),

@@ -222,7 +222,7 @@ pub(super) fn expire(view: StateView<'_>, now: Timestamp) -> Result<Option<Event
     }
     // Variables come by name, and the sort keeps that order among equal deadlines.
     due.sort_by_key(|(deadline, _)| *deadline);
-    let last = view.state.log.back().map(|entry| entry.timestamp);
+    let last = view.state.log.last_at();
     let mut event = EventBuilder::on(view, Action::Expire, now);
     for (deadline, variable) in due {
         // Only an imported variable can be due before the last log entry; the log does not go back for it.

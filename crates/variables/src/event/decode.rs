@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use hence_canon::Value;
 use hence_canon::read::{self, Finding, Reader};
-use hence_canon::{JsonPointer, Value};
 
 use crate::document::{Document, variable};
 use crate::event::{Change, Creation, Entry, Event, Place, Spawner};
 use crate::import::{Import, ImportedDocument};
-use crate::members::whole_count;
+use crate::members::{by_key, whole_count};
 use crate::{CheckpointId, ExecutionConfig, Scope, Shared};
 
 impl Event {
@@ -82,10 +82,6 @@ fn decode_creation(reader: &mut Reader<'_>) -> Result<Creation, Finding> {
         let depth = whole_count(value)?;
         u8::try_from(depth).map_err(|_| Finding::other(format_args!("{depth} is too deep")))
     };
-    let spawner = |value: &Value| {
-        let mut reader = Reader::new(value)?;
-        Ok(Spawner { run: reader.text("run")?, state: reader.parsed("state")? })
-    };
     Ok(Creation {
         session: reader.optional_parsed("session_id")?,
         tree: reader.optional_parsed("tree_id")?,
@@ -93,8 +89,13 @@ fn decode_creation(reader: &mut Reader<'_>) -> Result<Creation, Finding> {
         depth: reader.required("depth", depth)?,
         config: reader.optional("execution_config", ExecutionConfig::decode)?,
         lives_in: reader.optional_text("lives_in")?,
-        spawned_by: reader.optional("spawned_by", spawner)?,
+        spawned_by: reader.optional("spawned_by", decode_spawner)?,
     })
+}
+
+pub(crate) fn decode_spawner(value: &Value) -> Result<Spawner, Finding> {
+    let mut reader = Reader::new(value)?;
+    Ok(Spawner { run: reader.text("run")?, state: reader.parsed("state")? })
 }
 
 fn decode_imported(reader: &mut Reader<'_>) -> Result<ImportedDocument, Finding> {
@@ -130,17 +131,4 @@ fn place(reader: &mut Reader<'_>) -> Result<Place, Finding> {
 
 fn revisions(value: &Value) -> Result<BTreeMap<Scope, u64>, Finding> {
     by_key(value, str::parse, whole_count)
-}
-
-/// Reads an object whose keys are typed.
-fn by_key<K: Ord, V, E: std::fmt::Display>(
-    value: &Value,
-    key: impl Fn(&str) -> Result<K, E>,
-    decode: impl Fn(&Value) -> Result<V, Finding>,
-) -> Result<BTreeMap<K, V>, Finding> {
-    let member = |(name, value): (&std::sync::Arc<str>, &Value)| {
-        let read = key(name).map_err(Finding::other).and_then(|key| Ok((key, decode(value)?)));
-        read.map_err(|finding| finding.under(&JsonPointer::root().child(name)))
-    };
-    read::object(value)?.iter().map(member).collect()
 }

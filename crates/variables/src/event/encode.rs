@@ -75,7 +75,7 @@ fn encode_creation(creation: &Creation) -> Object {
         .object()
 }
 
-fn encode_spawner(spawner: &Spawner) -> Object {
+pub(crate) fn encode_spawner(spawner: &Spawner) -> Object {
     Members::default().set("run", spawner.run.clone()).set("state", spawner.state).object()
 }
 
