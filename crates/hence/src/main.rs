@@ -26,6 +26,7 @@ mod prelude;
 mod report;
 mod sink;
 mod skills;
+mod standing;
 mod target;
 mod usage;
 

@@ -103,6 +103,11 @@ fn outcome(parts: &TraceParts<'_>) -> Outcome {
         Ending::Completed => {
             (OutcomeType::ProcessCompleted, format!("The run completed after {records} records."), None)
         }
+        Ending::Partial(reason) => (
+            OutcomeType::ProcessCompleted,
+            format!("The run completed in part after {records} records: {}.", text::shortened(reason)),
+            Some(reason.as_str().into()),
+        ),
         Ending::Failed(reason) => (
             OutcomeType::ProcessAborted,
             format!("The run failed after {records} records: {}.", text::shortened(reason)),

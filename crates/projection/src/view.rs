@@ -40,6 +40,8 @@ impl Context<'_> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
     Completed,
+    /// The run completed, although steps or parts of steps failed: these.
+    Partial(String),
     /// The run failed, for this reason.
     Failed(String),
     /// More records should follow.

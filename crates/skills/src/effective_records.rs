@@ -4,9 +4,12 @@
 //! the records in effect, and two runs are compared by them.
 
 use hence_canon::Digest;
-use hence_engine::{OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP};
+use hence_cognition::run::StepOutcome;
+use hence_engine::{Blobs, OUTPUTS_STEP, POLICIES_STEP, VERDICTS_STEP};
 use hence_journal::{ActivePath, Chained, Control, ReadError, Reader, Record, RecordIndex};
 use hence_state::StepResult;
+
+use crate::recorded_outcome;
 
 /// A record that is in effect.
 #[derive(Clone, Debug)]
@@ -61,4 +64,24 @@ pub fn kind_of(result: &StepResult) -> Option<RecordKind> {
         _ if result.outcome().is_blocked() => Some(RecordKind::Blocked),
         _ => Some(RecordKind::Step),
     }
+}
+
+/// Texts that occur in a journal with a failed step or part of a step; a blob may hide one.
+const FAILURE_MARKS: [&str; 4] = ["\"status\":\"failed\"", "_errors\":", "\"failure\":", "\"$blob\""];
+
+/// Returns the outcomes in effect of steps that failed, or that continued without a part that failed.
+///
+/// It may be given the journal of any kind of run: only runs of skills have outcomes. A line that is not a record ends the
+/// search, and an outcome whose blob is missing is left out: verification reports both.
+pub fn outcomes_with_failures(journal: &[u8], blobs: &dyn Blobs) -> Vec<StepOutcome> {
+    // Most journals have none, and searching is far cheaper than decoding.
+    let has_mark =
+        str::from_utf8(journal).map_or(true, |text| FAILURE_MARKS.iter().any(|mark| text.contains(mark)));
+    if !has_mark {
+        return Vec::new();
+    }
+    let records = effective_records(journal).unwrap_or_default();
+    let steps = records.iter().filter(|record| record.kind == RecordKind::Step);
+    let outcomes = steps.filter_map(|record| recorded_outcome::read(&record.result, blobs).ok());
+    outcomes.filter(StepOutcome::has_failures).collect()
 }

@@ -35,7 +35,9 @@ pub use calls::{
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
 pub use drive::{Driver, finish};
-pub use effective_records::{EffectiveRecord, RecordKind, effective_records, kind_of};
+pub use effective_records::{
+    EffectiveRecord, RecordKind, effective_records, kind_of, outcomes_with_failures,
+};
 pub use fork::{Carried, ForkError, carry_over, shared_before, shared_records};
 pub use hence_engine::{Determinism, OUTPUTS_STEP};
 pub use host::{Effect, Host};

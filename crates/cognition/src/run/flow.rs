@@ -10,6 +10,7 @@ use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
 use crate::run::capabilities::{key_part, nested_run_id};
 use crate::run::driver::run_in;
+use crate::run::failed_part::{FOREACH_ERRORS_KEY, FailedPart, SCATTER_ERRORS_KEY};
 use crate::run::invoke::{CallOutput, Caller, Stop};
 use crate::run::outcome::SCATTER_WINNER_KEY;
 use crate::run::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
@@ -98,8 +99,7 @@ impl Caller<'_, '_> {
                         meta = output.meta;
                     }
                     (Err(Stop::Failed(failure)), ItemErrors::Continue) if !failure.class.is_final() => {
-                        let error = [("index", Value::from(index)), ("class", failure.class.name().into())];
-                        errors.push(Object::from_iter(error));
+                        errors.push(FailedPart::item(index, &failure));
                     }
                     (Err(stop), _) => return Err(stop),
                 }
@@ -107,7 +107,7 @@ impl Caller<'_, '_> {
         }
         meta = meta.with("foreach_count", items.len()).with("foreach_total_attempts", attempts);
         if !errors.is_empty() {
-            meta = meta.with("foreach_errors", errors);
+            meta = meta.with(FOREACH_ERRORS_KEY, errors);
         }
         let produced = collected.into_object(items.len());
         // Nothing to call for means nothing produced, and so nothing to write.
@@ -261,9 +261,7 @@ fn counted(meta: Object, succeeded: usize, failed: &[(Arc<str>, Failure)]) -> Ob
     if failed.is_empty() {
         return meta;
     }
-    let errors: Object =
-        failed.iter().map(|(name, failure)| (name.clone(), failure.message.clone())).collect();
-    meta.with("scatter_errors", errors)
+    meta.with(SCATTER_ERRORS_KEY, FailedPart::branches(failed))
 }
 
 /// Joins members of the same name: lists end to end, anything else as one more item.
@@ -315,6 +313,9 @@ impl Caller<'_, '_> {
         }
         for outcome in &report.outcomes {
             self.stats.add_outcome(outcome);
+        }
+        if report.failure.is_none() {
+            self.stats.nested_errors.extend(FailedPart::nested(id, &report.outcomes));
         }
         let ended = NestedRun {
             skill_id: id.clone(),

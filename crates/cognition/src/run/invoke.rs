@@ -37,6 +37,8 @@ pub(super) struct CallStats {
     pub(super) called: BTreeMap<Arc<str>, u64>,
     /// The references to the runs that were nested.
     pub(super) nested: Vec<Value>,
+    /// What failed inside nested skills that completed all the same.
+    pub(super) nested_errors: Vec<Value>,
     /// The calls that are not pure, also those of nested runs.
     pub(super) made: Vec<MadeCall>,
     /// The sum of the costs that providers report.
@@ -48,6 +50,7 @@ impl CallStats {
         self.metrics.add(other.metrics);
         self.notes.extend(other.notes);
         self.nested.extend(other.nested);
+        self.nested_errors.extend(other.nested_errors);
         self.made.extend(other.made);
         self.add_cost(other.cost);
         for (capability, times) in other.called {

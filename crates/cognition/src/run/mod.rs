@@ -10,6 +10,7 @@
 
 mod capabilities;
 mod driver;
+mod failed_part;
 mod flow;
 mod fold;
 mod gate;
@@ -29,6 +30,7 @@ pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
     SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT, run,
 };
+pub use failed_part::{FailedPart, Part, describe_failures};
 pub use fold::{FoldError, Settled, settle};
 pub use made::{CallOutcome, LATENCY_KEY, MadeCall};
 pub use outcome::{Note, OutcomeError, StepOutcome};

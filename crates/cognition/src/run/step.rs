@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
+use super::failed_part::NESTED_ERRORS_KEY;
 use super::flow::{CallsResult, evaluate, input_of};
 use super::invoke::{CallOutput, CallStats, Caller, Stop};
 use super::{Context, Note, StepOutcome, Waiting};
@@ -25,7 +26,7 @@ pub const NESTED_RUNS_KEY: &str = "nested_runs";
 pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
     let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let CallStats { metrics, mut notes, called, nested, made, cost } = caller.stats;
+    let CallStats { metrics, mut notes, called, nested, nested_errors, made, cost } = caller.stats;
     if !context.path.is_empty() {
         // The step that nests this run lists its calls too.
         context.made.extend(made.iter().cloned());
@@ -43,6 +44,10 @@ pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Resul
     };
     let outcome = StepOutcome { meta: with_cost(outcome.meta, &cost), ..outcome };
     let meta = if nested.is_empty() { outcome.meta } else { outcome.meta.with(NESTED_RUNS_KEY, nested) };
+    let meta = match nested_errors.is_empty() || outcome.status == StepStatus::Failed {
+        true => meta,
+        false => meta.with(NESTED_ERRORS_KEY, nested_errors),
+    };
     Ok(StepOutcome { notes, meta, ..outcome })
 }
 

@@ -120,7 +120,8 @@ fn examine(
 
 /// Lists the runs that have ended and still have a call log, although their records say everything that is in it.
 fn leftover_logs(store: &FileStore) -> Result<Vec<RunId>, CliError> {
-    let ended = |summary: &RunSummary| ["completed", "failed"].contains(&status_of(store, summary));
+    let ended =
+        |summary: &RunSummary| ["completed", "partial", "failed"].contains(&status_of(store, summary));
     // A log that cannot be read is reported by `hence why`, and is never removed.
     let is_covered = |run: &RunId| skills::has_covered_log(store, run).unwrap_or(false);
     Ok(store

@@ -1,10 +1,11 @@
 //! `hence log`: the records of a run, one line each.
 
 use hence_journal::{Chained, Control, Lines, ReadError, Record, RecordIndex};
-use hence_state::Outcome;
 
 use crate::args::LogArgs;
+use crate::kind::with_blobs;
 use crate::prelude::*;
+use crate::standing;
 use crate::target::Journal;
 
 /// The records of a run.
@@ -27,7 +28,7 @@ struct LogRow {
     kind: &'static str,
     /// The step's name, the control record, or the defect of the line.
     what: String,
-    /// The status of the step.
+    /// The status of the step: `success`, `partial` (parts of it failed), `failed`, `skipped`, `degraded` or `blocked`.
     status: Option<&'static str>,
     /// The time at which the record changed the state.
     at: Option<String>,
@@ -77,18 +78,13 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
         } else {
             Chained::decode(line, &profile)
         };
-        row(index, read.map_err(|error| ReadError { index: RecordIndex::new(index), error }))
+        row(&journal, index, read.map_err(|error| ReadError { index: RecordIndex::new(index), error }))
     });
     context.print(&LogReport { run: journal.name.clone(), total, records: rows.collect() })?;
     Ok(Exit::Yes)
 }
 
-/// Returns the status of a step. A step that policies blocked is recorded as failed, but can be tried again.
-fn status(outcome: &Outcome) -> &'static str {
-    if outcome.is_blocked() { "blocked" } else { outcome.status().as_str() }
-}
-
-fn row(index: u64, read: Result<Chained, ReadError>) -> LogRow {
+fn row(journal: &Journal, index: u64, read: Result<Chained, ReadError>) -> LogRow {
     let chained = match read {
         Ok(chained) => chained,
         Err(error) => {
@@ -101,7 +97,7 @@ fn row(index: u64, read: Result<Chained, ReadError>) -> LogRow {
         Record::Step(step) => (
             "step",
             step.result.step().to_string(),
-            Some(status(step.result.outcome())),
+            Some(with_blobs(journal, |blobs| standing::of_step(journal.kind, &step.result, blobs))),
             Some(step.result.finished_at()),
         ),
         Record::Control(Control::Loop(control)) => (

@@ -28,8 +28,10 @@ pub(super) fn run(context: &Context, args: &RetryArgs) -> Result<Exit, CliError>
         context.say(format_args!("run {first}: its retry is {id}"));
     }
     match status {
-        // A completed run may have steps that failed.
-        "failed" | "completed" if newest == first || status == "failed" => run.retry(context, &journal, args),
+        // A run that completed in part has steps that failed.
+        "failed" | "partial" | "completed" if newest == first || status == "failed" => {
+            run.retry(context, &journal, args)
+        }
         _ => run.resume(context, &journal, DriveOptions::default()),
     }
 }

@@ -8,6 +8,7 @@ use hence_store::{Condition, FileStore, RunSummary, Store};
 use crate::args::RunsArgs;
 use crate::prelude::*;
 use crate::skills::{LinkedTo, WaitingRow};
+use crate::standing::{self, PARTIAL};
 use crate::target;
 
 const UNFINISHED: &str = "unfinished";
@@ -37,8 +38,8 @@ pub(crate) struct RunsReport {
 struct RunRow {
     /// The run's id.
     run: String,
-    /// `completed`, `failed`, `interactive` (driven from outside), `waiting`, `blocked` (by policies), `unfinished`
-    /// or `damaged`.
+    /// `completed`, `partial` (completed, although steps or parts of steps failed), `failed`, `interactive` (driven from
+    /// outside), `waiting`, `blocked` (by policies), `unfinished` or `damaged`.
     status: String,
     /// The number of records in its journal.
     records: Option<u64>,
@@ -132,7 +133,7 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
         _ => None,
     });
     let profile = header.map(|(_, profile)| profile);
-    let mut status = standing(store, summary, profile);
+    let mut status = status_with(store, summary, profile);
     let mut waiting = Vec::new();
     // An unreadable call log is ignored in a list; `hence why` reports it.
     if status == UNFINISHED
@@ -160,15 +161,17 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
 /// Returns the status of a run, from its last record.
 pub(super) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
     let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
-    standing(store, summary, header.map(|(_, profile)| profile))
+    status_with(store, summary, header.map(|(_, profile)| profile))
 }
 
-fn standing(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
+fn status_with(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
     if matches!(summary.condition, Condition::Damaged(_)) {
         return "damaged";
     }
     match last_change(store, summary, profile).map(|chained| chained.record) {
-        Some(Record::Control(Control::Complete { .. })) => "completed",
+        Some(Record::Control(Control::Complete { .. })) => {
+            if standing::failures(store, &summary.run).is_empty() { "completed" } else { PARTIAL }
+        }
         Some(Record::Control(Control::Loop(control)))
             if control.action == LoopAction::MaxIterationsReached =>
         {

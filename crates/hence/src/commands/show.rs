@@ -8,6 +8,7 @@ use crate::args::ShowArgs;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::DecisionRow;
+use crate::standing;
 use crate::target::Journal;
 
 /// One record of a run.
@@ -22,6 +23,9 @@ pub(crate) struct ShowReport {
     /// The step's output, read from the blobs if it is stored outside the journal; null if it is not available. Of a
     /// failed step, its outcome, where that is stored outside the journal.
     output: Option<Data>,
+    /// The status of the step: `success`, `partial` (parts of it failed), `failed`, `skipped`, `degraded` or `blocked`. A
+    /// step that failed while its run continued is recorded as `success`, with an outcome that says it failed.
+    status: Option<&'static str>,
     /// The approvals and rejections in it.
     decisions: Vec<DecisionRow>,
 }
@@ -35,8 +39,14 @@ impl Text for ShowReport {
             text.push_str("\n\noutput, fetched by its digest:\n");
             text.push_str(&escape_json(&hence_canon::pretty(&output.0)));
         }
-        if !self.decisions.is_empty() {
-            let rows: Vec<_> = self.decisions.iter().map(DecisionRow::row).collect();
+        let mut rows: Vec<_> = self.decisions.iter().map(DecisionRow::row).collect();
+        let recorded = self.record.0.get("result").and_then(|result| result.get("status")?.as_str());
+        if let (Some(status), Some(recorded)) = (self.status, recorded)
+            && status != recorded
+        {
+            rows.push(("status", format!("{status}, recorded as {recorded}")));
+        }
+        if !rows.is_empty() {
             text.push_str(&format!("\n\n{}", pairs(&rows)));
         }
         text
@@ -69,14 +79,18 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         Ok(output) => (output, None),
         Err(error) => (None, Some(CliError::from(error))),
     };
-    let decisions =
-        match (Chained::decode(line, &journal.profile()).map(|chained| chained.record), &journal.store) {
-            (Ok(Record::Step(step)), Some(store)) if journal.kind == RunKind::Skill => {
-                DecisionRow::of_result(&step.result, &StoreBlobs(store))
-            }
-            _ => Vec::new(),
-        };
+    let decoded = Chained::decode(line, &journal.profile()).map(|chained| chained.record).ok();
+    let (status, decisions) = match (&decoded, &journal.store) {
+        (Some(Record::Step(step)), Some(store)) => {
+            let blobs = StoreBlobs(store);
+            let status = standing::of_step(journal.kind, &step.result, &blobs);
+            let is_skill = journal.kind == RunKind::Skill;
+            (Some(status), if is_skill { DecisionRow::of_result(&step.result, &blobs) } else { Vec::new() })
+        }
+        _ => (None, Vec::new()),
+    };
     context.print(&ShowReport {
+        status,
         decisions,
         run: journal.name.clone(),
         index: index.get(),

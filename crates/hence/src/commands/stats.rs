@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use hence_engine::Metrics;
-use hence_journal::Reader;
+use hence_journal::{Reader, Record};
 use hence_store::{Condition, Store as _};
 
 use crate::args::StatsArgs;
-use crate::kind::{self, Purpose};
+use crate::kind::{self, Purpose, with_blobs};
 use crate::prelude::*;
+use crate::standing;
 use crate::target::Journal;
 use crate::usage::UsageReport;
 
@@ -106,8 +107,14 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     let (_, reader) =
         Reader::open(&journal.bytes).map_err(|error| CliError::bad_record(&journal.name, error))?;
     let mut metrics = Metrics::default();
+    let mut by_status = BTreeMap::new();
     for record in reader {
-        metrics.note(&record.map_err(|error| CliError::bad_record(&journal.name, error))?);
+        let record = record.map_err(|error| CliError::bad_record(&journal.name, error))?;
+        metrics.note(&record);
+        if let Record::Step(step) = &record.record {
+            let status = with_blobs(&journal, |blobs| standing::of_step(journal.kind, &step.result, blobs));
+            *by_status.entry(status.to_owned()).or_default() += 1;
+        }
     }
     // Statistics of a journal that cannot be opened as a run are still counts of its records.
     let usage = kind::open(&journal, &[], Purpose::Read).map(|run| run.usage(&journal)).unwrap_or_default();
@@ -116,7 +123,7 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
         journal_bytes: journal.bytes.len(),
         steps: metrics.steps_total,
         by_step: metrics.step_counts,
-        by_status: metrics.step_status_counts,
+        by_status,
         by_action: metrics.control_action_counts,
         duration_ms: metrics.trace_duration_ms,
         usage,

@@ -1,6 +1,7 @@
 //! `hence why`: the status of a run, the questions it waits for, since when, and the command that continues it.
 
-use hence_cognition::run::MadeCall;
+use hence_cognition::run::{MadeCall, describe_failures};
+use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Reader, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
@@ -14,6 +15,7 @@ use crate::prelude::*;
 use crate::report::one_line;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
+use crate::standing::{self, PARTIAL};
 use crate::target::{self, Journal};
 
 /// The status of a run, and the command that continues it.
@@ -23,7 +25,7 @@ pub(crate) struct WhyReport {
     run: String,
     /// `skill`, `reason` (the built-in program), `variables` (driven from outside) or `unknown`.
     kind: &'static str,
-    /// `completed`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
+    /// `completed`, `partial`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
     /// `held` or `damaged`.
     standing: &'static str,
     /// The status in a sentence.
@@ -38,6 +40,8 @@ pub(crate) struct WhyReport {
     retry: Option<String>,
     /// The run it retries.
     retries: Option<String>,
+    /// The steps and parts of steps that failed, where the run completed all the same.
+    failures: Vec<String>,
     /// The calls that a failed step made, and those of steps without a record.
     calls: Vec<CalledRow>,
     /// The questions it waits for.
@@ -133,6 +137,7 @@ impl Text for WhyReport {
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
         rows.extend(self.retries.iter().map(|run| ("retry of", escape(run))));
         rows.extend(self.retry.iter().map(|run| ("retried", format!("as {}", escape(run)))));
+        rows.extend(standing::failure_rows(&self.failures));
         rows.extend(self.calls.iter().take(CALLS_SHOWN_MAX).map(|call| ("called", call.text())));
         if self.calls.len() > CALLS_SHOWN_MAX {
             rows.push(("called", format!("{} more; --json lists all", self.calls.len() - CALLS_SHOWN_MAX)));
@@ -176,6 +181,7 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         held_by,
         retry: skills::retry_of(store, id).map(|retry| retry.as_str().to_owned()),
         retries: skills::links(store, id).retries,
+        failures: Vec::new(),
         calls: Vec::new(),
         waiting: Vec::new(),
         decisions: Vec::new(),
@@ -212,6 +218,7 @@ impl Looked<'_> {
                 let next = self.command(&["verify"]);
                 self.stands("completed", "it has ended; nothing is left to do".to_owned(), vec![next])
             }
+            PARTIAL => self.partial(),
             "failed" => self.failed(last.as_ref()),
             "blocked" => self.blocked(last.as_ref()),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
@@ -320,6 +327,25 @@ impl Looked<'_> {
             next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", name]));
         }
         self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)
+    }
+
+    fn partial(mut self) -> WhyReport {
+        let outcomes = standing::failures(self.store, self.id);
+        self.report.failures = describe_failures(&outcomes);
+        let failed = outcomes.iter().find(|outcome| outcome.status == StepStatus::Failed);
+        let first =
+            failed.or(outcomes.first()).map(|outcome| outcome.step_id.to_string()).unwrap_or_default();
+        let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), &first])];
+        match (&self.report.retry, failed) {
+            (Some(retry), _) => next.insert(0, hint::command(self.context, &["why", retry])),
+            (None, Some(_)) => next.insert(0, self.command(&["retry"])),
+            (None, None) => {
+                next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", &first]))
+            }
+        }
+        let count = self.report.failures.len();
+        let parts = if count == 1 { "a part of it" } else { "parts of it" };
+        self.stands(PARTIAL, format!("it completed, although {parts} failed"), next)
     }
 
     fn blocked(mut self, last: Option<&Chained>) -> WhyReport {

@@ -20,6 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
+use crate::standing::PARTIAL;
 use crate::usage::UsageReport;
 
 /// A program that a [`RunDriver`] can drive, and the capabilities it calls.
@@ -64,6 +65,11 @@ pub(crate) trait Drivable {
 
     /// Returns what the recorded steps used, and the limits of the run.
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport;
+
+    /// Describes the steps and parts of steps that failed. A run that completed in spite of them is partial.
+    fn failures(&self, _: &Run<'_, Self::Program<'_>>) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Describes a run that ended or waits.
     fn report(
@@ -116,7 +122,7 @@ pub(crate) enum Start {
 /// The part of a report that all kinds of runs share.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunEnd {
-    /// `completed`, `failed` or `waiting`.
+    /// `completed`, `partial`, `failed` or `waiting`.
     #[serde(skip)]
     pub(crate) status: String,
     /// The run's id.
@@ -220,12 +226,12 @@ impl RunDriver<'_> {
         Ok((run, first))
     }
 
-    /// Says that a run had ended and what can be done with a failed one.
-    fn say_ended<K: Drivable>(&self, kind: &K, status: Status) {
-        let id = self.id;
+    /// Says that a run had ended, and what can be done with a failed or partial one.
+    fn say_ended<'a, K: Drivable>(&self, kind: &'a K, run: &Run<'_, K::Program<'a>>) {
+        let (id, status) = (self.id, status_of(kind, run));
         let is_skill = matches!(kind.projected(), Projected::Skill { .. });
         self.context.say(format_args!("run {id}: already {status}; nothing was run again"));
-        if status == Status::Failed {
+        if status == PARTIAL || run.state().status() == Status::Failed {
             self.context.say(format_args!("{}", hint::after_failure(id.as_str(), is_skill)));
         }
     }
@@ -287,7 +293,7 @@ impl RunDriver<'_> {
         if run.has_ended() && !torn {
             guard::refuse_amendment(id.as_str(), self.options.amended)?;
             self.tidy();
-            self.say_ended(kind, run.state().status());
+            self.say_ended(kind, &run);
             return self.report(kind, &run, Vec::new(), Start::Ended(None));
         }
         kind.check_resumable(&run)?;
@@ -300,7 +306,7 @@ impl RunDriver<'_> {
         if run.has_ended() {
             drop(opened.writer);
             self.tidy();
-            self.say_ended(kind, run.state().status());
+            self.say_ended(kind, &run);
             return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut));
         }
         let start = Start::Earlier(opened.cut);
@@ -398,10 +404,10 @@ impl RunDriver<'_> {
         waiting: Vec<WaitingRow>,
         start: Start,
     ) -> Result<Exit, CliError> {
-        self.report_as(kind, run, run.state().status().to_string(), waiting, start)
+        self.report_as(kind, run, status_of(kind, run), waiting, start)
     }
 
-    /// Prints the report of a run. A failed run exits with 1.
+    /// Prints the report of a run. A failed run exits with 1, a partial one with 5.
     fn report_as<'a, K: Drivable>(
         &self,
         kind: &'a K,
@@ -413,6 +419,7 @@ impl RunDriver<'_> {
         let (context, store, id) = (self.context, self.store, self.id);
         let exit = match run.state().status() {
             _ if status == WAITING => Exit::Waiting,
+            _ if status == PARTIAL => Exit::Partial,
             Status::Failed => Exit::No,
             _ => Exit::Yes,
         };
@@ -450,6 +457,14 @@ impl RunDriver<'_> {
             }
         }
         Ok(exit)
+    }
+}
+
+/// Returns the status of a run that has ended, as people see it.
+fn status_of<'a, K: Drivable>(kind: &'a K, run: &Run<'_, K::Program<'a>>) -> String {
+    match run.state().status() {
+        Status::Completed if !kind.failures(run).is_empty() => PARTIAL.to_owned(),
+        status => status.to_string(),
     }
 }
 

@@ -6,6 +6,7 @@ mod misspelt;
 mod new_id;
 mod reason;
 mod skill;
+mod skill_report;
 mod variables;
 
 use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
@@ -26,7 +27,8 @@ use crate::usage::UsageReport;
 
 pub(crate) use driver::{Drivable, DriveOptions, RunDriver, RunEnd};
 pub(crate) use reason::{RunReport, start as start_reason};
-pub(crate) use skill::{SkillRunReport, StoredSkillRun, start as start_skill};
+pub(crate) use skill::{StoredSkillRun, start as start_skill};
+pub(crate) use skill_report::SkillRunReport;
 
 /// A run of one kind, opened from its journal, with everything that commands ask of it.
 pub(crate) trait OpenRun {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hence_canon::{Canonical, Value, parse};
 use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
-use hence_cognition::run::Prepared;
+use hence_cognition::run::{Prepared, describe_failures};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_engine::{Blobs, Driven, Evidence, Replay, ResumeError, Run, RunError, Sink, replay};
@@ -22,6 +22,7 @@ use hence_store::{AttachmentName, FileStore, RunId, Store};
 
 use super::driver::Calls;
 use super::new_id::NewId;
+use super::skill_report::SkillRunReport;
 use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
@@ -375,99 +376,16 @@ impl Drivable for StoredSkillRun {
         UsageReport::of(&used, &limits.and(&self.prepared.skill().limits))
     }
 
+    fn failures(&self, run: &Run<'_, SkillProgram<'_>>) -> Vec<String> {
+        describe_failures(run.program().outcomes())
+    }
+
     fn report(
         &self,
         run: &Run<'_, SkillProgram<'_>>,
         end: RunEnd,
         _: &dyn Blobs,
     ) -> Result<SkillRunReport, CliError> {
-        let program = run.program();
-        let ended = (!end.is_waiting()).then(|| program.report());
-        let failure = ended.as_ref().and_then(|report| report.failure.as_ref()).map(|failure| FailureRow {
-            code: failure.recorded_code().as_str(),
-            message: failure.failure.to_string(),
-            step: failure.step_id.as_ref().map(ToString::to_string),
-        });
-        let steps = program.outcomes().iter().map(|outcome| StepRow {
-            step: outcome.step_id.to_string(),
-            status: outcome.status.as_str(),
-            error: outcome.failure.as_ref().map(ToString::to_string),
-        });
-        let state = ended.as_ref().map_or(program.execution(), |report| &report.state);
-        Ok(SkillRunReport {
-            run: end.run.clone(),
-            skill: state.skill_id.to_string(),
-            status: end.status.clone(),
-            outputs: Data(state.memory.outputs().to_object().into()),
-            steps: steps.collect(),
-            failure,
-            end,
-        })
-    }
-}
-
-/// The end of a run of a skill.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SkillRunReport {
-    /// The run's id.
-    run: String,
-    /// The skill's id.
-    skill: String,
-    /// `completed`, `failed` or `waiting`.
-    status: String,
-    /// The outputs of the skill, by name.
-    outputs: Data,
-    /// Each step and how it ended, in the order of the record.
-    steps: Vec<StepRow>,
-    /// The failure that ended the run.
-    failure: Option<FailureRow>,
-    #[serde(flatten)]
-    end: RunEnd,
-}
-
-/// A step of a run.
-#[derive(Serialize, JsonSchema)]
-struct StepRow {
-    step: String,
-    status: &'static str,
-    /// The failure of the step.
-    error: Option<String>,
-}
-
-/// The failure that ended a run.
-#[derive(Serialize, JsonSchema)]
-struct FailureRow {
-    code: &'static str,
-    message: String,
-    step: Option<String>,
-}
-
-impl Text for SkillRunReport {
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for (name, value) in self.outputs.0.as_object().into_iter().flat_map(|outputs| outputs.iter()) {
-            let shown = match value {
-                // A text of several lines is shown as its author laid it out.
-                Value::String(value) if value.contains('\n') => {
-                    value.lines().map(|line| format!("  {}\n", escape(line))).collect()
-                }
-                Value::String(value) => format!("  {}\n", escape(value)),
-                other => hence_canon::pretty(other)
-                    .lines()
-                    .map(|line| format!("  {}\n", escape_json(line)))
-                    .collect(),
-            };
-            text.push_str(&format!("{}:\n{shown}\n", escape(name)));
-        }
-        let mut rows = Vec::new();
-        for step in self.steps.iter().filter(|step| step.status != "completed") {
-            let why = step.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
-            rows.push((step.status, escape(&format!("{}{why}", step.step))));
-        }
-        if let Some(failure) = &self.failure {
-            rows.push(("error", escape(&format!("{}: {}", failure.code, failure.message))));
-        }
-        rows.extend(self.end.rows());
-        text + &pairs(&rows)
+        Ok(SkillRunReport::of(run.program(), end))
     }
 }

@@ -39,6 +39,7 @@ mod killed;
 mod linked;
 #[cfg(feature = "models")]
 mod llm;
+mod partial;
 mod people;
 mod pipe;
 mod policies_hold_back;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::Value;
-use hence_cognition::run::{Effect, StepOutcome};
+use hence_cognition::run::{Effect, Part, StepOutcome};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
 use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
@@ -124,17 +124,29 @@ fn limits(step: &Step, outcome: &StepOutcome, action: ActionId) -> Vec<Residual>
         );
         limit("loop-limit", High, statement, "Raise max_iterations, or ask why the condition stays.");
     }
-    let failed = meta.get("foreach_errors").and_then(Value::as_array).unwrap_or_default();
-    if !failed.is_empty() {
-        let statement = format!("{} items of {id} failed and are missing from its result.", failed.len());
+    let failed = outcome.failed_parts();
+    let described = |wanted: fn(&Part) -> bool| {
+        let failed = failed.iter().filter(|failed| wanted(&failed.part));
+        failed.map(|failed| failed.text()).collect::<Vec<_>>()
+    };
+    let items = described(|part| matches!(part, Part::Item(_)));
+    if !items.is_empty() {
+        let (count, items) = (items.len(), items.join(", "));
+        let statement =
+            format!("{count} of the items of {id} failed and are missing from its result: {items}.");
         limit("items-failed", High, statement, "Look at the items by their index in the record.");
     }
-    if let Some(errors) = meta.get("scatter_errors").and_then(Value::as_object) {
-        let failed: Vec<String> =
-            errors.iter().map(|(name, why)| format!("{name} ({})", shown(why))).collect();
-        let statement =
-            format!("These branches of {id} failed and have no part in its result: {}.", failed.join(", "));
+    let branches = described(|part| matches!(part, Part::Branch(_)));
+    if !branches.is_empty() {
+        let branches = branches.join(", ");
+        let statement = format!("Parts of {id} failed and are missing from its result: {branches}.");
         limit("branches-failed", Medium, statement, "Ask whether the result stands without them.");
+    }
+    let nested = described(|part| matches!(part, Part::Nested { .. }));
+    if !nested.is_empty() {
+        let nested = nested.join(", ");
+        let statement = format!("A skill that {id} nests completed although parts of it failed: {nested}.");
+        limit("nested-failed", High, statement, "Look at the record of the nested run.");
     }
     let warnings = outcome.notes.iter().filter(|note| &*note.kind == "safety_gate_warning");
     for (place, note) in (1..).zip(warnings) {

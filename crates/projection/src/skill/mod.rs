@@ -322,7 +322,10 @@ impl RunView for SkillView<'_> {
     fn conclude(&self, context: &Context<'_>, _: &[Action]) -> Conclusion {
         let ending = match &self.failed {
             Some(reason) => Ending::Failed(reason.clone()),
-            None if self.completed => Ending::Completed,
+            None if self.completed => match hence_cognition::run::describe_failures(self.taken.to_vec()) {
+                failures if failures.is_empty() => Ending::Completed,
+                failures => Ending::Partial(failures.join("; ")),
+            },
             None => Ending::Unfinished,
         };
         let read: Vec<&str> = self.recorded.keys().map(|id| &**id).collect();

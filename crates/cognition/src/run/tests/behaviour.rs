@@ -105,8 +105,14 @@ fn foreach_aligns_results_and_counts_every_call() {
     assert_eq!(world.calls[1].1, json(r#"{"x": 8, "i": 1}"#));
     assert_eq!(
         report.outcomes[0].meta.get("foreach_errors").unwrap().to_string(),
-        r#"[{"class":"CapabilityExecutionError","index":2}]"#
+        r#"[{"class":"CapabilityExecutionError","index":2,"message":"`c`: bad"}]"#
     );
+    let failed = report.outcomes[0].failed_parts();
+    assert_eq!(
+        failed.iter().map(|part| format!("{}: {}", part.part, part.message)).collect::<Vec<_>>(),
+        ["item 2: `c`: bad"]
+    );
+    assert!(report.outcomes[0].has_failures());
 }
 
 #[test]
