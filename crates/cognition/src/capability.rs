@@ -43,6 +43,16 @@ pub enum ContractBreach {
     },
 }
 
+impl ContractBreach {
+    /// Describes the breach of a contract of outputs.
+    pub fn of_output(&self) -> String {
+        match self {
+            Self::Missing(name) => format!("the required output `{name}` is missing"),
+            Self::Type { name, expected, found } => format!("output `{name}` is {expected}, found {found}"),
+        }
+    }
+}
+
 impl CapabilitySpec {
     /// Reads a contract from an object with `inputs`, `outputs`, `safety`, `cognitive_hints` and `action`, all
     /// optional.

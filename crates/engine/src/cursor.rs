@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_journal::LoopAction;
-use hence_state::{CompletionRule, LoopFailureRule, Profile, StepStatus};
+use hence_state::{CompletionRule, LoopFailureRule, ProblemSpec, Profile, StepStatus};
 
 /// The position of a run in its routing policy.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub(crate) struct Cursor {
     position: Position,
     /// The current loop iteration, from 1.
     iteration: u64,
+    /// The number of steps that were taken. A rollback returns to the number at its position.
+    taken: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +38,8 @@ pub(crate) enum FlowError {
 
 impl Cursor {
     pub(crate) fn new(steps: Vec<Arc<str>>, profile: Profile) -> Self {
-        Self { steps, profile, position: Position::Before { step: 0, just_executed: false }, iteration: 1 }
+        let position = Position::Before { step: 0, just_executed: false };
+        Self { steps, profile, position, iteration: 1, taken: 0 }
     }
 
     /// Returns the position of the next step; `None` when no step is due.
@@ -62,6 +65,14 @@ impl Cursor {
         self.iteration
     }
 
+    /// Returns the number of results in effect before the step that is due: those of the steps, and the policies of the
+    /// problem. It is the step index of a run that was never rolled back or blocked; a rollback or a retry returns to it,
+    /// so that the calls of a step keep their input and their keys.
+    pub(crate) fn position_in_effect(&self, problem: Option<&ProblemSpec>) -> u64 {
+        let is_pinned = problem.is_some_and(|problem| problem.settings().policies.is_some());
+        self.taken + u64::from(is_pinned)
+    }
+
     /// Moves past a step.
     pub(crate) fn step(&mut self, name: &str, status: StepStatus) -> Result<(), FlowError> {
         let Some(step) =
@@ -75,6 +86,7 @@ impl Cursor {
                 Position::Failed { step, decision_allowed }
             }
             StepStatus::Success | StepStatus::Skipped => {
+                self.taken += 1;
                 Position::Before { step: step + 1, just_executed: true }
             }
         };

@@ -134,6 +134,7 @@ pub struct View<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) artifacts: &'a Artifacts,
     pub(crate) step_index: StepIndex,
+    pub(crate) position: u64,
     pub(crate) metadata: Option<&'a Metadata>,
     pub(crate) tally: &'a Tally,
     pub(crate) blobs: &'a dyn Blobs,
@@ -165,6 +166,11 @@ impl<'a> View<'a> {
     /// Returns the state's step index before this step.
     pub fn step_index(&self) -> StepIndex {
         self.step_index
+    }
+
+    /// Returns the number of results in effect before this step. Other than the step index it goes back with a rollback.
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Returns the keys of all artifacts in canonical order.

@@ -126,7 +126,7 @@ impl BoundCallees {
 fn has_failed(status: &CallStatus) -> bool {
     match status {
         CallStatus::Replied(Err(CallError::Failed { class, .. })) => **class != *UNDECIDED,
-        CallStatus::Replied(Err(CallError::TimedOut(_))) => true,
+        CallStatus::Replied(Err(CallError::TimedOut(_) | CallError::Undecided(_))) => true,
         _ => false,
     }
 }
@@ -161,7 +161,7 @@ impl Callees for BoundCallees {
         }
         let used = |reply: Reply| {
             let checked = usable(&reply, |output| match breach(&spec.outputs, output) {
-                Some(breach) => Err(format!("its output does not keep the contract: {breach}")),
+                Some(breach) => Err(format!("its output does not keep the contract: {}", breach.of_output())),
                 None => (call.accepts)(&reply.output),
             });
             checked.map(|()| reply)
@@ -175,7 +175,7 @@ impl Callees for BoundCallees {
             purpose: CallPurpose::Step,
             skill_id: &REASON.into(),
             step_id: call.step,
-            place: &CallPlace { trace, iteration: call.step_index, ..CallPlace::default() },
+            place: &CallPlace { trace, iteration: call.position, ..CallPlace::default() },
             attempt: 1,
             timeout_seconds: Float::new(call.timeout.as_secs_f64())
                 .map_err(|error| NoReply::Trouble(error.to_string()))?,

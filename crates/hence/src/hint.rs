@@ -382,6 +382,25 @@ pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
     ))
 }
 
+/// The advice for a run that has ended and was to be rolled back to before a step.
+pub(crate) fn after_the_end(run: &str, status: hence_state::Status, step: Option<&str>) -> Hint {
+    let fork = format!(
+        "`hence fork {} --from {}` starts a run that shares what came before",
+        word(run),
+        step.map_or_else(|| "STEP".to_owned(), word)
+    );
+    if status == hence_state::Status::Failed {
+        return Hint::made(format!("`hence retry {}` continues it; {fork}", word(run)));
+    }
+    Hint::made(fork)
+}
+
+/// The advice to let a step in progress end before a rollback.
+pub(crate) fn record_calls_first(context: &Context, run: &str) -> Hint {
+    let (resume, why) = (command(context, &["resume", run]), command(context, &["why", run]));
+    Hint::made(format!("`{resume}` ends the step and records them; `{why}` shows what it waits for"))
+}
+
 /// The advice for a retry of a run whose record does not list the calls of the failed step.
 pub(crate) fn repeat_unlisted(run: &str) -> Hint {
     Hint::made(format!(

@@ -37,6 +37,11 @@ pub(crate) fn pairs(rows: &[(&str, String)]) -> String {
     columns(&rows)
 }
 
+/// Returns a number and what it counts: `1 record`, `2 records`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// Shortens a text to one line of at most `limit` characters.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let flat = crate::escape::escape(&text.replace('\n', " "));

@@ -1,8 +1,8 @@
 //! Checkpoints and rollbacks: named positions of a run, and returns to them.
 //!
-//! A checkpoint is a record that gives a name to the state after an earlier record. A rollback is a record that makes
-//! that state the present one; the records in between stay, and only time moves on. A fold takes snapshots at the
-//! [`positions`] of a journal, because a rollback comes later than the position it returns to.
+//! A checkpoint is a record that gives a name to the state after an earlier record. A rollback is a record that restores
+//! the artifacts of that state; the records in between stay, the step index grows, and errors are not removed. A fold takes
+//! snapshots at the [`positions`] of a journal, because a rollback comes later than the position it returns to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

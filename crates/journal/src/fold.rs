@@ -152,15 +152,15 @@ impl Fold {
         Ok(self.checkpoints.add(name, position, next)?)
     }
 
-    /// Returns to the state after record `to`, of which there must be a [snapshot](Self::snapshot). Only time moves on.
+    /// Returns to the artifacts after record `to`, of which there must be a [snapshot](Self::snapshot). The step index
+    /// counts the rollback, errors stay, and a run that has ended is not rolled back.
     ///
     /// # Errors
     /// [`FoldError`]; the state is then as it was.
     pub fn roll_back(&mut self, name: &Arc<str>, to: RecordIndex, at: &Timestamp) -> Result<(), FoldError> {
         self.checkpoints.check_rollback(name, to)?;
-        let snapshot = self.snapshots.get(&to).ok_or(FoldError::NoSnapshot(to))?;
-        self.state = Some(snapshot.clone().restored_after(self.state(), at)?);
-        Ok(())
+        let snapshot = self.snapshots.get(&to).ok_or(FoldError::NoSnapshot(to))?.clone();
+        self.change(|state| state.roll_back(&snapshot, at))
     }
 
     /// Applies a result whose output belongs under `key`.

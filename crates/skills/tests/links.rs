@@ -462,6 +462,9 @@ fn a_fork_that_begins_otherwise_than_its_origin_is_found_by_who_has_both() {
 fn what_a_rollback_left_behind_is_not_in_effect() {
     let case = Case::new(LINE, Links::default());
     let (_, mut sink) = case.run(&World::default(), &Kept::default());
+    // The process was killed before the completion.
+    let whole = sink.journal.trim_ascii_end().iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    sink.journal.truncate(whole);
     for mark in [
         Mark::Checkpoint { name: "one".into(), position: RecordIndex::new(1) },
         Mark::Rollback { name: "one".into() },
@@ -485,7 +488,7 @@ fn what_a_rollback_left_behind_is_not_in_effect() {
             .unwrap();
     drive(run, &Kept::default(), &mut sink);
     let effective = effective_records(&sink.journal).unwrap();
-    assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1, 8, 9, 10]);
-    assert_eq!(shared_records(&effective, 2).last().unwrap().index.get(), 8);
+    assert_eq!(effective.iter().map(|one| one.index.get()).collect::<Vec<_>>(), [1, 7, 8, 9]);
+    assert_eq!(shared_records(&effective, 2).last().unwrap().index.get(), 7);
     assert!(shared_records(&effective, 0).is_empty());
 }

@@ -81,6 +81,14 @@ impl World {
         self.write(&format!(".hence/runs/{run}/trace.ndjson"), bytes)
     }
 
+    /// Cuts the last records off a journal, as if the process had been killed before it wrote them.
+    pub fn cut(&self, run: &str, records: usize) -> &Self {
+        let journal = self.journal(run);
+        let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+        let whole = lines.len() - records;
+        self.set_journal(run, lines[..whole].concat())
+    }
+
     /// Returns the head of a run, as `hence runs` prints it.
     pub fn head(&self, run: &str) -> String {
         let shown: Value = serde_json::from_slice(&self.ask(&["runs", "--json"]).stdout).unwrap();

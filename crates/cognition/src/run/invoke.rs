@@ -13,9 +13,7 @@ use super::{
 };
 use crate::budget::{Costs, Usage};
 use crate::capability::{CapabilitySpec, breach};
-use crate::failure::{
-    BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT, UNDECIDED,
-};
+use crate::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
@@ -286,10 +284,8 @@ fn failure(id: &Arc<str>, error: &CallError, position: &str) -> Failure {
             Failure::new(ErrorClass::StepTimeout, format_args!("`{id}`: {message}"))
         }
         CallError::Waiting(message) => Failure::new(ErrorClass::CapabilityExecution, message),
-        CallError::Undecided(_) => {
-            Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {error}"))
-                .because(Failure::new(ErrorClass::Other(UNDECIDED.into()), error))
-        }
+        // A call whose recovery is to repeat it fails for its cause, and the step's retry rule decides.
+        CallError::Undecided(cause) => failure(id, cause, position),
         CallError::Failed { class, message } if [BUDGET_EXCEEDED, BUDGET_CUT_OFF].contains(&&**class) => {
             Failure::new(ErrorClass::BudgetExceeded, message)
         }

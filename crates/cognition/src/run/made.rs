@@ -16,6 +16,9 @@ pub const LATENCY_KEY: &str = "latency_ms";
 /// The member of a reply's `meta` that says that a person decided the outcome of an undecided call.
 const DECIDED_KEY: &str = "decided";
 
+/// The status of a call of which nobody knows whether it happened, as records name it.
+const UNDECIDED_STATUS: &str = "undecided";
+
 /// A call that is not pure, with its input and what became of it.
 ///
 /// A step that completes records its input and its output, from which its calls follow. A step in trouble writes
@@ -60,7 +63,7 @@ impl CallOutcome {
         match self {
             Self::Replied => "replied",
             Self::Failed => "failed",
-            Self::Undecided => "undecided",
+            Self::Undecided => UNDECIDED_STATUS,
         }
     }
 }
@@ -176,17 +179,7 @@ impl MadeCall {
                     members.push(("meta", reply.meta.clone().into()));
                 }
             }
-            Err(CallError::TimedOut(seconds)) => members.push(("timed_out_seconds", (*seconds).into())),
-            Err(CallError::Failed { class, message }) => {
-                let failure = [("class", class.clone()), ("message", message.clone())];
-                members.push(("failure", Object::from_iter(failure).into()));
-            }
-            Err(error @ CallError::Undecided(_)) => {
-                let failure = [("class", UNDECIDED.to_owned()), ("message", error.to_string())];
-                members.push(("failure", Object::from_iter(failure).into()));
-            }
-            // Not noted: a call that waits leaves its step without an outcome.
-            Err(CallError::Waiting(_)) => {}
+            Err(error) => members.extend(error_member(error)),
         }
         members.into_iter().collect::<Object>().into()
     }
@@ -206,7 +199,8 @@ impl MadeCall {
             Some(output) => Ok(Reply { output, meta }),
             None => Err(error(&mut reader)?),
         };
-        Ok(Self {
+        let is_undecided = reader.value("status").and_then(Value::as_str) == Some(UNDECIDED_STATUS);
+        let made = Self {
             key: reader.text("key")?,
             capability: reader.text("capability")?,
             effect,
@@ -216,7 +210,28 @@ impl MadeCall {
             idempotency_key: reader.text("idempotency_key")?,
             input,
             reply,
+        };
+        // The reply was lost, and the failure that is listed is why.
+        Ok(match made.outcome() {
+            CallOutcome::Failed if is_undecided => {
+                Self { reply: made.reply.map_err(CallError::undecided), ..made }
+            }
+            _ => made,
         })
+    }
+}
+
+/// Returns the member that says why a call has no reply. Of an undecided call it is the cause.
+fn error_member(error: &CallError) -> Option<(&'static str, Value)> {
+    match error {
+        CallError::TimedOut(seconds) => Some(("timed_out_seconds", (*seconds).into())),
+        CallError::Failed { class, message } => {
+            let failure = [("class", class.clone()), ("message", message.clone())];
+            Some(("failure", Object::from_iter(failure).into()))
+        }
+        CallError::Undecided(cause) => error_member(cause),
+        // Not noted: a call that waits leaves its step without an outcome.
+        CallError::Waiting(_) => None,
     }
 }
 
@@ -264,6 +279,7 @@ mod tests {
             (made(Err(failed(TIMED_OUT))), CallOutcome::Undecided),
             (made(Err(CallError::TimedOut(Float::new(2.0).unwrap()))), CallOutcome::Undecided),
             (made(Err(CallError::TimedOut(Float::new(0.5).unwrap()))), CallOutcome::Undecided),
+            (made(Err(failed("HttpUnreachable").undecided())), CallOutcome::Undecided),
         ];
         for (call, outcome) in calls {
             let text = call.to_value().to_string();

@@ -58,8 +58,8 @@ pub struct BoundCall<'a> {
     pub capability: &'a Arc<str>,
     /// The step.
     pub step: &'a Arc<str>,
-    /// The index of the step in the run, from 0. With the step's name it identifies the call in the run.
-    pub step_index: u64,
+    /// The number of results in effect before the step. With the step's name it identifies the call in the run.
+    pub position: u64,
     /// The input of the capability.
     pub input: &'a Value,
     /// The longest time the call may take.

@@ -5,7 +5,8 @@ use hence_state::{Binding, BindingInput, BindingMember, ITERATIONS_KEY};
 
 use crate::step::{InputUnavailable, View, object};
 
-/// Returns everything a bound step can see: its name and index, the problem, and the newest value of each artifact.
+/// Returns everything a bound step can see: its name and index, the problem, and the newest value of each artifact. The
+/// index is its place among the results in effect, so a step that is executed again after a rollback asks the same.
 fn everything(step: &str, view: &View<'_>) -> Result<Value, InputUnavailable> {
     // The list of iterations is left out: the newest output of a repeated step is under the step's own key.
     let keys = view.artifact_keys().into_iter().filter(|key| *key != ITERATIONS_KEY);
@@ -13,7 +14,7 @@ fn everything(step: &str, view: &View<'_>) -> Result<Value, InputUnavailable> {
     let artifacts = artifacts.collect::<Result<Object, InputUnavailable>>()?;
     Ok(object([
         ("step", step.into()),
-        ("step_index", view.step_index().get().into()),
+        ("step_index", view.position().into()),
         ("problem", view.problem()?.canonical().value().clone()),
         ("artifacts", artifacts.into()),
     ]))

@@ -65,7 +65,7 @@ impl Step for BoundStep {
             run: &run,
             capability,
             step: &self.binding.step,
-            step_index: view.step_index().get(),
+            position: view.position(),
             input,
             timeout: self.binding.timeout,
             accepts: &|output| self.usable(output).map(|_| ()),

@@ -95,6 +95,7 @@ impl Reason {
             profile: &self.plan.profile,
             artifacts: state.artifacts(),
             step_index: state.step_index(),
+            position: self.cursor.position_in_effect(Some(&self.plan.problem)),
             metadata: Some(state.metadata()),
             tally: &self.tally,
             blobs,

@@ -27,7 +27,6 @@ pub(crate) struct ReasonJudge<'a> {
     artifacts: Artifacts,
     metadata: Option<Metadata>,
     tally: Tally,
-    step_index: StepIndex,
 }
 
 impl<'a> ReasonJudge<'a> {
@@ -47,7 +46,6 @@ impl<'a> ReasonJudge<'a> {
             artifacts: Artifacts::default(),
             metadata: None,
             tally: Tally::default(),
-            step_index: StepIndex::default(),
         }
     }
 
@@ -64,8 +62,13 @@ impl<'a> ReasonJudge<'a> {
         Finding::mismatch(ReasonCode::FlowViolation, expected, found)
     }
 
-    /// Returns the input of a step, as far as it can be known here.
-    fn input(&self, step: &dyn Step, output: Option<&Canonical>) -> Result<Value, InputUnavailable> {
+    /// Returns the input of the step that ran at `step_index`, as far as it can be known here.
+    fn input(
+        &self,
+        step: &dyn Step,
+        step_index: StepIndex,
+        output: Option<&Canonical>,
+    ) -> Result<Value, InputUnavailable> {
         let from_output = match output {
             Some(output) => step.input_from_output(&blob::resolve(output, self.blobs)?),
             None => None,
@@ -77,7 +80,8 @@ impl<'a> ReasonJudge<'a> {
             problem: self.problem.as_deref(),
             profile: &self.profile,
             artifacts: &self.artifacts,
-            step_index: self.step_index,
+            step_index,
+            position: self.cursor.position_in_effect(self.problem.as_deref()),
             metadata: self.metadata.as_ref(),
             tally: &self.tally,
             blobs: self.blobs,
@@ -85,9 +89,8 @@ impl<'a> ReasonJudge<'a> {
         })
     }
 
-    /// Counts a result and puts its output, if it has one, under its key.
+    /// Puts the output of a result, if it has one, under its key.
     fn note(&mut self, key: &str, record: &StepRecord) {
-        self.step_index = StepIndex::new(record.step_index.get() + 1);
         let Some(output) = record.result.outcome().output() else { return };
         self.artifacts.insert(
             self.profile.artifacts,
@@ -118,7 +121,10 @@ impl<'a> ReasonJudge<'a> {
         }
         let is_attempt = role == Role::Blocked && &**result.step() != VERDICTS_STEP;
         let findings = match due.filter(|_| is_attempt) {
-            Some(step) => self.judge_input(&**step, &attempt(result), unchecked).into_iter().collect(),
+            Some(step) => {
+                let found = self.judge_input(&**step, record.step_index, &attempt(result), unchecked);
+                found.into_iter().collect()
+            }
             None => Vec::new(),
         };
         self.note(result.step(), record);
@@ -128,10 +134,11 @@ impl<'a> ReasonJudge<'a> {
     fn judge_input(
         &self,
         step: &dyn Step,
+        step_index: StepIndex,
         result: &StepResult,
         unchecked: &mut Vec<String>,
     ) -> Option<Finding> {
-        match self.input(step, result.outcome().output()) {
+        match self.input(step, step_index, result.outcome().output()) {
             Ok(input) => {
                 let expected = Canonical::of(&input).digest();
                 Finding::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash())
@@ -150,14 +157,17 @@ impl Judge for ReasonJudge<'_> {
             return self.policy_record(role, record, unchecked);
         }
         let (result, mut findings) = (&record.result, Vec::new());
+        let step = self.find(result.step());
+        // The input is that of the position before the step.
+        let input = step.and_then(|step| self.judge_input(&**step, record.step_index, result, unchecked));
         if self.cursor.step(result.step(), result.outcome().status()).is_err() {
             findings.push(self.other_step_due(result.step()));
         }
-        let Some(step) = self.find(result.step()) else {
+        let Some(step) = step else {
             unchecked.push(format!("step {:?} is unknown here", result.step()));
             return findings;
         };
-        findings.extend(self.judge_input(&**step, result, unchecked));
+        findings.extend(input);
         if let Some(output) = result.outcome().output() {
             // A large value that is missing leaves its items uncounted; whatever depends on them reports that itself.
             let _ = self.tally.note(step.artifact_key(), output, self.blobs);
@@ -193,7 +203,6 @@ impl Judge for ReasonJudge<'_> {
 
     fn observe_state(&mut self, state: &ReasoningState) {
         self.metadata = Some(state.metadata().clone());
-        self.step_index = state.step_index();
     }
 
     fn completeness(&self) -> Completeness {

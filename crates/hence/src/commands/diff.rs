@@ -62,7 +62,7 @@ impl Text for DiffReport {
     fn text(&self) -> String {
         let Some(first) = self.first_line else {
             let (left, right) = (escape(&self.left), escape(&self.right));
-            return format!("{left} and {right} are equal, {} records", self.records[0]);
+            return format!("{left} and {right} are equal, {}", counted(self.records[0], "record"));
         };
         let mut text =
             format!("{} and {} differ from record {first} on\n", escape(&self.left), escape(&self.right));

@@ -1,5 +1,7 @@
 //! `hence checkpoint` and `hence rollback`: named positions of a run, and the return to them.
 
+use std::sync::Arc;
+
 use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
 use hence_skills::{RecordKind, effective_records};
@@ -77,15 +79,37 @@ pub(crate) fn roll_back_run<P: Program>(
 ) -> Result<Exit, CliError> {
     args.variables.refuse()?;
     let mark = Mark::Rollback { name: args.name.as_str().into() };
+    let undone = undone(context, journal, &mark, program()?)?;
+    require_recorded_calls(context, journal)?;
     Again {
         run: &journal.name,
         what: "these calls act, and a run that is resumed after the rollback makes them again under the same \
                idempotency keys",
-        calls: undone(context, journal, &mark, program()?)?.iter().flat_map(acting).collect(),
+        calls: undone.iter().flat_map(acting).collect(),
         advice: hint::repeat_after_rollback(&journal.name),
     }
     .confirm(context, args.yes)?;
     mark_run(context, journal, program, &mark, ("rollback", &args.name))
+}
+
+/// Refuses a rollback of a step in progress whose calls have acted. A step becomes a record as a whole: rolled back before
+/// that, its effects would be in no record, and would happen again.
+fn require_recorded_calls(context: &Context, journal: &Journal) -> Result<(), CliError> {
+    let store = context.store()?;
+    let id = find_run(&store, &journal.name)?;
+    let history = crate::skills::history(&store, &id)?.unwrap_or_default();
+    let executed: Vec<String> = history
+        .executed()
+        .map(|call| format!("step {} called {}: {}", call.step, call.capability, call.key))
+        .collect();
+    if executed.is_empty() {
+        return Ok(());
+    }
+    let message =
+        "calls that act were made by a step that is not recorded yet, and a rollback would lose them";
+    Err(CliError::of_run(Code::Checkpoint, &journal.name, message)
+        .with_findings(executed)
+        .with_hint(hint::record_calls_first(context, &journal.name)))
 }
 
 /// Returns the results in effect that a rollback undoes. It is tried in memory.
@@ -173,14 +197,32 @@ fn append_mark<P: Program>(
     let bytes = store.journal_bytes(id)?;
     let run = Run::resume(program, kind::whole_records(&bytes), &StoreBlobs(store))
         .map_err(|error| CliError::resume(id.as_str(), error))?;
-    let (run, index) = run.mark(mark, sink).map_err(|error| refused(id, error))?;
+    let undone = first_undone(&run, mark, kind::whole_records(&bytes));
+    let (run, index) = run.mark(mark, sink).map_err(|error| refused(id, error, undone.as_deref()))?;
     Ok((run.state().status().to_string(), index))
 }
 
-fn refused(id: &RunId, error: RunError) -> CliError {
+/// Returns the first step that a rollback would undo.
+fn first_undone<P: Program>(run: &Run<'_, P>, mark: &Mark, journal: &[u8]) -> Option<Arc<str>> {
+    let Mark::Rollback { name } = mark else { return None };
+    let to = run.book().checkpoints().find(name).ok()?;
+    let mut effective = effective_records(journal).ok()?.into_iter();
+    let first = effective.find(|one| one.kind == RecordKind::Step && one.index > to)?;
+    Some(first.result.step().clone())
+}
+
+fn refused(id: &RunId, error: RunError, first_undone: Option<&str>) -> CliError {
     use hence_engine::BookError;
     use hence_journal::FoldError;
     match error {
+        RunError::Book(BookError::Fold { source: FoldError::Ended(status), .. }) => {
+            let message = format!("it is {status}, and that is final: only a run in progress is rolled back");
+            CliError::of_run(Code::Checkpoint, id, message).with_hint(hint::after_the_end(
+                id.as_str(),
+                status,
+                first_undone,
+            ))
+        }
         RunError::Book(BookError::NoCheckpoints) => {
             CliError::of_run(Code::Checkpoint, id, error).with_hint(hint::RUN_AGAIN_STRICT)
         }

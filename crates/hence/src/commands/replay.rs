@@ -38,8 +38,11 @@ struct DifferenceReport {
 
 impl Text for ReplayReport {
     fn text(&self) -> String {
-        let done =
-            format!("{} steps executed again, {} results read from the journal", self.executed, self.read);
+        let done = format!(
+            "{} executed again, {} read from the journal",
+            counted(self.executed, "step"),
+            counted(self.read, "result")
+        );
         let Some(difference) = &self.difference else {
             return format!("{}: every byte is equal\n  {done}", escape(&self.run));
         };

@@ -3,7 +3,7 @@
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
 use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, FileStore, RunSummary, Store};
+use hence_store::{Condition, FileStore, Lease, RunSummary, Store};
 
 use crate::args::RunsArgs;
 use crate::prelude::*;
@@ -13,6 +13,7 @@ use crate::target;
 
 const UNFINISHED: &str = "unfinished";
 const WAITING: &str = "waiting";
+const UNDECIDED: &str = "undecided";
 
 /// The selection of runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,8 @@ struct RunRow {
     /// The run's id.
     run: String,
     /// `completed`, `partial` (completed, although steps or parts of steps failed), `failed`, `interactive` (driven from
-    /// outside), `waiting`, `blocked` (by policies), `unfinished` or `damaged`.
+    /// outside), `waiting`, `undecided` (a process was killed during a call), `blocked` (by policies), `unfinished` or
+    /// `damaged`.
     status: String,
     /// The number of records in its journal.
     records: Option<u64>,
@@ -116,7 +118,7 @@ pub(super) fn run(context: &Context, args: &RunsArgs) -> Result<Exit, CliError> 
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let rows = summaries.iter().map(|summary| row(context, &store, summary));
     let (total, runs) = if args.waiting {
-        let waiting: Vec<RunRow> = rows.filter(|row| row.status == WAITING).collect();
+        let waiting: Vec<RunRow> = rows.filter(|row| !row.waiting.is_empty()).collect();
         (waiting.len(), waiting.into_iter().take(limit).collect())
     } else {
         (summaries.len(), rows.take(limit).collect())
@@ -141,13 +143,19 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
     {
         waiting = WaitingRow::all(context, summary.run.as_str(), &history);
         status = if waiting.is_empty() { status } else { WAITING };
+        // A call that a living process has begun is under way, not undecided.
+        let is_held = || !matches!(store.lease(&summary.run), Ok(Lease::Free));
+        if waiting.is_empty() && history.undecided().next().is_some() && !is_held() {
+            waiting = WaitingRow::all_undecided(context, summary.run.as_str(), &history);
+            status = UNDECIDED;
+        }
     }
     let LinkedTo { parent, origin, retries } = crate::skills::links(store, &summary.run);
     RunRow {
         parent,
         origin,
         retries,
-        retry: crate::skills::retry_of(store, &summary.run).map(|run| run.as_str().to_owned()),
+        retry: crate::skills::claimed_retry(store, &summary.run).map(|run| run.as_str().to_owned()),
         run: summary.run.as_str().to_owned(),
         status: status.to_owned(),
         waiting,

@@ -12,7 +12,6 @@ use super::runs;
 use crate::args::WhyArgs;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::report::one_line;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::standing::{self, PARTIAL};
@@ -131,7 +130,8 @@ impl Text for WhyReport {
             ("stands", format!("{}: {}", self.standing, escape(&self.says))),
         ];
         if let Some(since) = &self.since {
-            let records = self.records.map(|records| format!(", {records} records")).unwrap_or_default();
+            let records = self.records.map(|records| format!(", {}", counted(records, "record")));
+            let records = records.unwrap_or_default();
             rows.push(("since", format!("{since} by its record{records}")));
         }
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
@@ -266,14 +266,11 @@ impl Looked<'_> {
 
     fn undecided(mut self, history: &CallHistory) -> WhyReport {
         let (context, id) = (self.context, self.id.as_str());
-        self.report.waiting = history
-            .undecided()
-            .map(|call| WaitingRow::undecided(context, id, call, history.intent(&call.key)))
-            .collect();
+        self.report.waiting = WaitingRow::all_undecided(context, id, history);
         let count = self.report.waiting.len();
-        let calls = if count == 1 { "a call was" } else { "calls were" };
+        let (calls, they) = if count == 1 { ("a call was", "it") } else { ("calls were", "they") };
         let says = format!(
-            "{calls} begun by a process that is gone, and nobody knows whether they happened; \
+            "{calls} begun by a process that is gone, and nobody knows whether {they} happened; \
              resuming does what each step's recovery says"
         );
         let next = self.command(&["resume"]);

@@ -388,9 +388,9 @@ impl RunDriver<'_> {
                 self.report_as(kind, &run, WAITING.to_owned(), waiting, start)
             }
             Driven::Paused(run, Pause::Stopped) => {
-                let records = run.head().records.get();
+                let records = counted(run.head().records.get(), "record");
                 let reason = interrupt.as_ref().map_or("it was stopped", Interrupt::reason);
-                let message = format!("run {id} was stopped after {records} records: {reason}");
+                let message = format!("run {id} was stopped after {records}: {reason}");
                 Err(CliError::new(Code::Interrupted, message)
                     .with_hint(hint::continue_with(self.context, id.as_str())))
             }

@@ -4,57 +4,98 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::Arc;
 
-use hence_cognition::run::StepOutcome;
+use hence_cognition::run::{NESTED_RUNS_KEY, StepOutcome};
 use hence_cognition::skill::{Skill, Uses};
 use hence_engine::attempt;
-use hence_skills::{Effect, Host, acting_gates, may_act, recorded_outcome};
+use hence_skills::{Effect, Host, acting_gates, effective_records, may_act, recorded_outcome};
 use hence_state::StepResult;
+use hence_store::{RunId, Store as _};
 
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::hint::{self, Hint};
+use crate::kind::whole_records;
+use crate::sink::StoreBlobs;
 use crate::target::Journal;
 
 /// The calls of one capability that a step made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ActingCalls {
     pub(crate) step: Arc<str>,
-    /// The capability, or `skill:ID` for a nested skill with steps that act.
+    /// The capability, or `skill:ID` for a nested skill with steps that act and whose run the store does not have.
     pub(crate) capability: Arc<str>,
     pub(crate) times: u64,
 }
 
+/// The deepest nesting that is followed. Runs nest less deep; a forged store might name runs in a circle.
+const NESTED_RUNS_DEEP_MAX: usize = 64;
+
 impl ActingCalls {
-    /// Returns the calls that act which a step of a skill made.
-    pub(crate) fn of_outcome(outcome: &StepOutcome, host: &dyn Host) -> Vec<Self> {
-        let mut counts: BTreeMap<Arc<str>, u64> = BTreeMap::new();
-        for (id, times) in &outcome.called {
-            let acts = match Uses::parse(id) {
-                Uses::Skill(skill) => host.skill(&skill).is_some_and(|skill| skill_acts(&skill, host)),
-                Uses::Capability(id) => host.effect(&id) == Effect::Acts,
-            };
-            if acts {
-                *counts.entry(id.clone()).or_default() += times;
-            }
-            acting_gates(id, host).into_iter().for_each(|gate| *counts.entry(gate).or_default() += times);
-        }
-        let step = &outcome.step_id;
-        let calls = counts.into_iter();
-        calls.map(|(capability, times)| Self { step: step.clone(), capability, times }).collect()
+    /// Returns the calls that act which a step of a skill made, those of the runs it nests included.
+    pub(crate) fn of_outcome(outcome: &StepOutcome, host: &dyn Host, journal: &Journal) -> Vec<Self> {
+        let mut calls = Vec::new();
+        collect(outcome, &outcome.step_id, host, journal, NESTED_RUNS_DEEP_MAX, &mut calls);
+        calls
     }
 
     /// Returns the calls that act which a recorded step of a skill made. A record that cannot be read made none that are
     /// known; reading it where it is needed reports why.
     pub(crate) fn of_record(result: &StepResult, journal: &Journal, host: &dyn Host) -> Vec<Self> {
         let outcome = crate::kind::with_blobs(journal, |blobs| recorded_outcome(&attempt(result), blobs));
-        outcome.map(|outcome| Self::of_outcome(&outcome, host)).unwrap_or_default()
+        outcome.map(|outcome| Self::of_outcome(&outcome, host, journal)).unwrap_or_default()
     }
 
     fn text(&self) -> String {
         let times = if self.times == 1 { "once".to_owned() } else { format!("{} times", self.times) };
         format!("step {} called {} {times}", self.step, self.capability)
     }
+}
+
+/// Collects the calls that act of a step, which people know as `place`.
+fn collect(
+    outcome: &StepOutcome,
+    place: &Arc<str>,
+    host: &dyn Host,
+    journal: &Journal,
+    depth: usize,
+    calls: &mut Vec<ActingCalls>,
+) {
+    let nested = nested_outcomes(outcome, journal).filter(|_| depth > 0);
+    let mut counts: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+    for (id, times) in &outcome.called {
+        let acts = match Uses::parse(id) {
+            // The steps of the nested runs are listed instead of the skill, where the store has the runs.
+            Uses::Skill(_) if nested.is_some() => false,
+            Uses::Skill(skill) => host.skill(&skill).is_some_and(|skill| skill_acts(&skill, host)),
+            Uses::Capability(id) => host.effect(&id) == Effect::Acts,
+        };
+        if acts {
+            *counts.entry(id.clone()).or_default() += times;
+        }
+        acting_gates(id, host).into_iter().for_each(|gate| *counts.entry(gate).or_default() += times);
+    }
+    let own = counts.into_iter();
+    calls.extend(own.map(|(capability, times)| ActingCalls { step: place.clone(), capability, times }));
+    for inner in nested.iter().flatten() {
+        let place = format!("{place}/{}", inner.step_id).into();
+        collect(inner, &place, host, journal, depth.saturating_sub(1), calls);
+    }
+}
+
+/// Returns the outcomes of the runs that a step nests; `None` when it nests none, or the store lacks one of them.
+fn nested_outcomes(outcome: &StepOutcome, journal: &Journal) -> Option<Vec<StepOutcome>> {
+    let runs = outcome.meta.get(NESTED_RUNS_KEY)?.as_array()?;
+    let store = journal.store.as_ref()?;
+    let mut outcomes = Vec::new();
+    for run in runs {
+        let id = RunId::new(run.get("run")?.as_str()?).ok()?;
+        let bytes = store.journal_bytes(&id).ok()?;
+        for record in effective_records(whole_records(&bytes)).ok()? {
+            outcomes.push(recorded_outcome(&attempt(&record.result), &StoreBlobs(store)).ok()?);
+        }
+    }
+    Some(outcomes)
 }
 
 fn skill_acts(skill: &Skill, host: &dyn Host) -> bool {

@@ -207,7 +207,10 @@ fn check_output(library: &Library, call: &CallName, output: &Object) -> Result<(
     let spec = library.capability(&call.capability);
     match spec.and_then(|spec| breach(&spec.outputs, output)) {
         None => Ok(()),
-        Some(breach) => Err(CliError::new(Code::Answer, format!("`{}` gives: {breach}", call.capability))),
+        Some(breach) => {
+            let message = format!("--done: `{}` gives an object: {}", call.capability, breach.of_output());
+            Err(CliError::new(Code::Answer, message))
+        }
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_canon::parse;
+use hence_canon::{Value, parse};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::CallError;
 use hence_engine::RunKind;
 use hence_journal::{ActivePath, Control, Reader, Record};
-use hence_skills::{CallHistory, CallStatus, Entry};
+use hence_skills::{CallHistory, CallStatus, EffectiveRecord, Entry, RecordKind, effective_records};
 use hence_state::StepStatus;
 use hence_store::{AttachmentName, Durability, RunId, RunWriter, Store, StoreError};
 
@@ -41,7 +41,7 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
         history.forget(|step| recorded.contains(step));
     } else {
         // A loop executes the same step many times; the key of a call says which execution it belongs to.
-        let next = format!("/{}.", next_step_index(&journal));
+        let next = format!("/{}.", next_position(&journal, problem.as_ref()));
         history.keep_calls(|call| call.key.strip_prefix(&*call.step).is_some_and(|at| at.starts_with(&next)));
     }
     Ok(Some(history))
@@ -78,22 +78,17 @@ pub(crate) fn remove_covered_log(store: &dyn Store, id: &RunId) -> Result<bool, 
     Ok(is_covered)
 }
 
-/// Returns the index of the step that comes next in a run of a problem, as far as its journal can be read.
-fn next_step_index(journal: &[u8]) -> u64 {
-    let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return 0 };
-    let mut path = ActivePath::default();
-    for chained in reader.map_while(Result::ok) {
-        match chained.record {
-            // The record of a failed step has no reply, so the calls of the step are still what is known about them.
-            Record::Step(step) if step.result.outcome().status() == StepStatus::Failed => {
-                path.push(chained.index, step.step_index.get());
-            }
-            Record::Step(step) => path.push(chained.index, step.step_index.get() + 1),
-            Record::Control(Control::Rollback(control)) => path.rollback_to(chained.index, control.to),
-            _ => {}
-        }
-    }
-    path.last().copied().unwrap_or(0)
+/// Returns the position of the step that comes next in a run of a problem, as its calls name it: the number of results in
+/// effect before it. A failed step counts as the next one: its record has no reply, so its calls are still what is known.
+fn next_position(journal: &[u8], problem: Option<&Value>) -> u64 {
+    let is_pinned = problem.is_some_and(|problem| {
+        problem.get("settings").and_then(|settings| settings.get("policies")).is_some()
+    });
+    let effective = effective_records(whole_records(journal)).unwrap_or_default();
+    let has_result = |one: &&EffectiveRecord| {
+        one.kind == RecordKind::Step && one.result.outcome().status() != StepStatus::Failed
+    };
+    effective.iter().filter(has_result).count() as u64 + u64::from(is_pinned)
 }
 
 /// Returns the log lines that say of the calls of a failed bound step that they were begun. Replies and answers are left

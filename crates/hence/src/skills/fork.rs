@@ -44,7 +44,7 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
     let again = Again {
         run: &journal.name,
         what: "these calls act, and the fork makes them again under other idempotency keys",
-        calls: repeated(outcomes.get(shared..).unwrap_or_default(), &run),
+        calls: repeated(outcomes.get(shared..).unwrap_or_default(), &run, journal),
         advice: fork_advice(&journal.name),
     };
     let other = other_policies(args, &run)?;
@@ -68,10 +68,10 @@ pub(super) struct Created {
 }
 
 /// Returns the calls that act which the steps of a fork made in its origin.
-fn repeated(outcomes: &[StepOutcome], run: &StoredSkillRun) -> Vec<ActingCalls> {
+fn repeated(outcomes: &[StepOutcome], run: &StoredSkillRun, journal: &Journal) -> Vec<ActingCalls> {
     let is_in_fork = |outcome: &&StepOutcome| run.prepared.skill().step(&outcome.step_id).is_some();
     let outcomes = outcomes.iter().filter(is_in_fork);
-    outcomes.flat_map(|outcome| ActingCalls::of_outcome(outcome, &run.library)).collect()
+    outcomes.flat_map(|outcome| ActingCalls::of_outcome(outcome, &run.library, journal)).collect()
 }
 
 /// Creates a run that begins with shared records, and drives it. `confirm` is asked last, before anything is stored, and

@@ -46,7 +46,7 @@ pub(crate) use given::{frame, inputs, setting};
 pub(crate) use linked::{LinkRow, linked_runs};
 pub(crate) use nested::{NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
-pub(crate) use retry::{claim as claim_retry, newest_retry, retry, retry_of, root_of};
+pub(crate) use retry::{claim as claim_retry, claimed_retry, newest_retry, retry, retry_of, root_of};
 pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.

@@ -26,9 +26,27 @@ fn retry_name() -> AttachmentName {
 }
 
 /// Returns the run that retries a run, if there is one. It may not have been created: a process died before.
+///
+/// The problem of a retry names the run it retries, so a claim that is lost or altered does not hide it.
 pub(crate) fn retry_of(store: &dyn Store, run: &RunId) -> Option<RunId> {
+    let claimed = claimed_retry(store, run);
+    if claimed.as_ref().is_some_and(|claimed| retries(store, claimed).as_ref() == Some(run)) {
+        return claimed;
+    }
+    let runs = store.list().unwrap_or_default().into_iter().map(|summary| summary.run);
+    let existing = runs.into_iter().find(|other| retries(store, other).as_ref() == Some(run));
+    existing.or(claimed)
+}
+
+/// Returns the run that the claim next to a run names.
+pub(crate) fn claimed_retry(store: &dyn Store, run: &RunId) -> Option<RunId> {
     let named = parse(&store.attachment(run, &retry_name()).ok()?).ok()?;
     RunId::new(named.get("run")?.as_str()?).ok()
+}
+
+/// Returns the run that a run retries, as its problem says.
+fn retries(store: &dyn Store, run: &RunId) -> Option<RunId> {
+    RunId::new(&super::links(store, run).retries?).ok()
 }
 
 /// Returns the newest run in the line of retries of a run: the run itself, where there is none.
@@ -36,7 +54,8 @@ pub(crate) fn newest_retry(store: &FileStore, run: &RunId) -> RunId {
     let mut newest = run.clone();
     let mut seen = std::collections::BTreeSet::new();
     while seen.insert(newest.clone())
-        && let Some(next) = retry_of(store, &newest).filter(|next| store.journal_path(next).exists())
+        && let Some(next) =
+            retry_of(store, &newest).filter(|next| retries(store, next).as_ref() == Some(&newest))
     {
         newest = next;
     }
@@ -55,12 +74,17 @@ pub(crate) fn claim(
 ) -> Result<RunId, CliError> {
     let mut opened = store.open(run)?;
     let is_claimed = store.attachments(run)?.contains(&retry_name());
-    if is_claimed && retry_of(store, run).is_none() {
+    let claimed = retry_of(store, run);
+    if is_claimed && claimed.is_none() {
         // Another retry would make the calls of the one that cannot be named again.
         let message = format!("run {run}: {RETRY} names its retry and cannot be read");
         return Err(CliError::new(Code::Damaged, message).with_hint(hint::LIST_RUNS));
     }
-    if let Some(claimed) = retry_of(store, run) {
+    if let Some(claimed) = claimed {
+        if store.journal_path(&claimed).exists() && retries(store, &claimed).as_ref() != Some(run) {
+            let message = format!("run {run}: {RETRY} names {claimed}, which does not retry it");
+            return Err(CliError::new(Code::Damaged, message).with_hint(hint::LIST_RUNS));
+        }
         return match wanted.filter(|wanted| *wanted != claimed.as_str()) {
             None => Ok(claimed),
             Some(_) => {
@@ -131,7 +155,7 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
         run: &journal.name,
         what: "its record has no list of the calls of the failed step, so the retry makes again, under the same \
                idempotency keys, what these calls did",
-        calls: unlisted(failed, &origin),
+        calls: unlisted(failed, &origin, journal),
         advice: hint::repeat_unlisted(&journal.name),
     }
     .confirm(context, args.yes)?;
@@ -172,10 +196,14 @@ fn log_lines(
 }
 
 /// Returns the calls that act of failed steps whose records, written by an earlier version, do not list them.
-fn unlisted(failed: &[hence_cognition::run::StepOutcome], origin: &StoredSkillRun) -> Vec<ActingCalls> {
+fn unlisted(
+    failed: &[hence_cognition::run::StepOutcome],
+    origin: &StoredSkillRun,
+    journal: &Journal,
+) -> Vec<ActingCalls> {
     let failed = failed.iter().filter(|outcome| {
         outcome.status == hence_cognition::state::StepStatus::Failed && outcome.calls.is_empty()
     });
     // Where a gate or a confirmation refused before the call, nothing was called.
-    failed.flat_map(|outcome| ActingCalls::of_outcome(outcome, &origin.library)).collect()
+    failed.flat_map(|outcome| ActingCalls::of_outcome(outcome, &origin.library, journal)).collect()
 }

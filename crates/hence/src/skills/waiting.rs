@@ -62,6 +62,12 @@ impl WaitingRow {
         questions.iter().map(row).collect()
     }
 
+    /// Describes all calls that a process began before it died.
+    pub(crate) fn all_undecided(context: &Context, run: &str, history: &CallHistory) -> Vec<Self> {
+        let row = |call: &CallName| Self::undecided(context, run, call, history.intent(&call.key));
+        history.undecided().map(row).collect()
+    }
+
     fn of(
         context: &Context,
         run: &str,
@@ -98,7 +104,7 @@ impl WaitingRow {
     }
 
     /// Describes a call that a process started before it died.
-    pub(crate) fn undecided(context: &Context, run: &str, call: &CallName, intent: Option<&Intent>) -> Self {
+    fn undecided(context: &Context, run: &str, call: &CallName, intent: Option<&Intent>) -> Self {
         Self {
             step: call.step.to_string(),
             key: call.key.to_string(),

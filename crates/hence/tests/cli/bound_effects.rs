@@ -263,6 +263,7 @@ fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     assert_eq!(world.ask(&["resume", "r", "--policy", "lenient.json"]).code, 1, "it ends at its limit");
     assert_eq!(effects(&world).values().sum::<usize>(), 3, "nothing is called twice for a change of rules");
     assert_eq!(world.ask(&["verify", "r", "--level", "replay"]).code, 0);
+    world.cut("r", 1);
     assert_eq!(world.ask(&["checkpoint", "r", "split", "--at", "Decompose"]).code, 0);
     let refused = world.refused(&["rollback", "r", "split"]);
     assert!(refused.contains("step AcquireEvidence called"), "{refused}");

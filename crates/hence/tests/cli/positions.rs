@@ -9,36 +9,41 @@ const SKILL: &str = r#"{"id":"parts","version":"1.0.0","name":"Parts","descripti
     "steps":[{"id":"first","uses":"text.join","input":{"parts":["a","b"]},"output":{"text":"vars.first"}},
              {"id":"second","uses":"text.join","input":{"parts":["vars.first","c"]},"output":{"text":"outputs.text"}}]}"#;
 
-fn reasoned() -> World {
+/// A run of a problem that was killed after the step Synthesize.
+fn stopped() -> World {
     let world = World::new();
     world.write("problem.json", PROBLEM);
     world.out("run problem.json");
+    world.cut("choice", 2);
     world
 }
 
 #[test]
 fn a_run_rolls_back_to_a_checkpoint_and_continues_from_there() {
-    let world = reasoned();
+    let world = stopped();
     let before = world.out("state choice --at Compute /artifacts");
     insta::assert_snapshot!(world.all(&[
         "checkpoint choice computed --at Compute",
+        "state choice /step_index",
         "rollback choice computed",
         "log choice",
         "runs",
         "state choice /status",
+        "state choice /step_index",
         "verify choice --level spec",
-        "resume choice",
-        "verify choice",
-        "replay choice",
-        "checkpoint choice done",
-        "verify choice --level replay",
-        "runs",
-        "rollback choice initial_state",
-        "--json checkpoint choice again",
-        "stats choice",
     ]));
-    world.out("rollback choice computed");
     assert_eq!(world.out("state choice /artifacts"), before);
+    insta::assert_snapshot!(
+        "a_run_rolled_back_completes",
+        world.all(&[
+            "resume choice",
+            "verify choice",
+            "replay choice",
+            "checkpoint choice done",
+            "verify choice --level replay",
+            "stats choice",
+        ])
+    );
 }
 
 #[test]
@@ -46,7 +51,7 @@ fn a_skill_rolls_back_to_a_checkpoint_and_continues_from_there() {
     let world = World::new();
     world.write("skill.json", SKILL);
     world.out("run skill.json --run-id parts --now 2026-02-02T00:00:00Z");
-    let text = world.out("state parts /artifacts");
+    world.cut("parts", 1);
     insta::assert_snapshot!(world.all(&[
         "checkpoint parts halfway --at first",
         "rollback parts halfway",
@@ -57,8 +62,51 @@ fn a_skill_rolls_back_to_a_checkpoint_and_continues_from_there() {
         "verify parts",
         "replay parts",
         "trace export parts --out t.json",
+        "state parts /step_index",
+        "rollback parts halfway",
     ]));
-    assert_eq!(world.out("state parts /artifacts"), text);
+}
+
+#[test]
+fn errors_stay_and_the_step_index_grows_through_a_rollback() {
+    let world = World::new();
+    world.write("problem.json", PROBLEM);
+    world.write("never.json", r#"{"id": "never", "severity": "error", "formula": "G(!RunTests)"}"#);
+    assert_eq!(world.ask(&["run", "problem.json", "--policy", "never.json"]).code, 1, "blocked");
+    let state = |pointer: &str| world.out(&format!("state choice {pointer}"));
+    let (errors, index) = (state("/errors"), state("/step_index"));
+    assert!(errors.contains("policy_violation"), "{errors}");
+    for round in 1..4 {
+        world.out("rollback choice initial_state");
+        let after: u64 = state("/step_index").trim().parse().unwrap();
+        assert_eq!(after, index.trim().parse::<u64>().unwrap() + round);
+        assert_eq!((state("/errors"), state("/status")), (errors.clone(), "\"running\"\n".to_owned()));
+        assert_eq!(state("/artifacts"), "{}\n");
+        world.out("verify choice --level replay");
+    }
+    assert_eq!(world.ask(&["resume", "choice"]).code, 1, "blocked again");
+    assert_eq!(state("/errors").matches("policy_violation").count(), 2);
+    world.out("verify choice --level replay");
+}
+
+#[test]
+fn the_end_of_a_run_is_final() {
+    let world = World::new();
+    world.write("problem.json", PROBLEM).write("skill.json", SKILL);
+    let failing = SKILL.replace(r#""inputs":{}"#, r#""inputs":{"x":{"type":"any"}}"#);
+    world.write("failing.json", failing.replace(r#"["vars.first","c"]"#, r#""inputs.x""#));
+    world.out("run problem.json");
+    world.out("run skill.json --run-id done");
+    assert_eq!(world.ask(&["run", "failing.json", "--run-id", "broken", "--input", "x=7"]).code, 1);
+    let runs = ["choice", "done", "broken"];
+    let before = runs.map(|run| world.journal(run));
+    insta::assert_snapshot!(world.all(&[
+        "rollback choice initial_state",
+        "rollback done initial_state",
+        "rollback broken initial_state --yes",
+        "--json rollback broken initial_state",
+    ]));
+    assert_eq!(runs.map(|run| world.journal(run)), before);
 }
 
 #[test]
@@ -79,7 +127,7 @@ fn variables_have_the_same_two_commands() {
 
 #[test]
 fn an_impossible_checkpoint_is_refused_and_records_nothing() {
-    let world = reasoned();
+    let world = stopped();
     world.out("checkpoint choice a");
     world.out("run problem.json --profile compat --trace-id other");
     let before = std::fs::read(world.path(".hence/runs/choice/trace.ndjson")).unwrap();
@@ -100,7 +148,7 @@ fn an_impossible_checkpoint_is_refused_and_records_nothing() {
 
 #[test]
 fn an_altered_rollback_is_detected() {
-    let world = reasoned();
+    let world = stopped();
     world.out("checkpoint choice a --at Normalize");
     world.out("rollback choice a");
     let path = world.path(".hence/runs/choice/trace.ndjson");

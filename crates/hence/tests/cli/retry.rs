@@ -289,6 +289,9 @@ fn a_fork_lists_the_calls_it_makes_again_and_asks() {
 fn a_rollback_says_which_calls_will_be_made_again() {
     let world = world("s", LOOP);
     assert_eq!(json(&world, &RUN)["status"], "failed");
+    let ended = world.refused(&["rollback", "r", "initial_state", "--yes"]);
+    assert!(ended.contains("E0503") && ended.contains("`hence retry r`"), "{ended}");
+    world.cut("r", 1);
     let refused = world.refused(&["rollback", "r", "initial_state"]);
     assert!(refused.contains("E0312") && refused.contains("step first called send once"), "{refused}");
     assert_eq!(world.ask(&["rollback", "r", "initial_state", "--yes"]).code, 0);

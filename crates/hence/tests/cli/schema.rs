@@ -128,7 +128,7 @@ fn every_command_matches_its_schema() {
         ("answer", &["answer", "four", "ask", "--value", "1"]),
         ("why", &["why", "one"]),
         ("checkpoint", &["checkpoint", "one", "c"]),
-        ("rollback", &["rollback", "one", "c"]),
+        ("rollback", &["rollback", "four", "initial_state"]),
         ("vars-change", &["vars", "init", "v", "task", "--tree", "tree-00000001"]),
         ("vars-change", &["vars", "init", "v", "part", "--parent", "state-00000001"]),
         ("vars-change", &["vars", "set", "v", "N", "1", "--type", "number"]),

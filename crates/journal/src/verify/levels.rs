@@ -1,6 +1,6 @@
 //! The levels that decode records: linked and spec.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::Digest;
@@ -91,8 +91,6 @@ struct Walk<'a> {
     state_hash: Digest,
     step_index: u64,
     checkpoints: Checkpoints,
-    /// The step index after each record that a rollback returns to.
-    step_indices: BTreeMap<RecordIndex, u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -110,7 +108,6 @@ impl<'a> Walk<'a> {
             state_hash: header.initial_state_hash,
             step_index: 0,
             checkpoints: Checkpoints::default(),
-            step_indices: BTreeMap::new(),
         }
     }
 
@@ -131,7 +128,6 @@ impl<'a> Walk<'a> {
     /// Takes a snapshot after the record just checked, if a rollback returns to it.
     fn keep(&mut self, wanted: &BTreeSet<RecordIndex>, index: RecordIndex) {
         if wanted.contains(&index) {
-            self.step_indices.insert(index, self.step_index);
             self.follower.keep(index);
             self.fold.iter_mut().for_each(|fold| fold.snapshot(index));
         }
@@ -183,7 +179,7 @@ impl<'a> Walk<'a> {
             Control::Checkpoint(control) => self.checkpoints.add(&control.name, control.position, index),
             Control::Rollback(control) => {
                 self.checkpoints.check_rollback(&control.name, control.to)?;
-                self.step_index = self.step_indices.get(&control.to).copied().unwrap_or(self.step_index);
+                self.step_index += 1;
                 Ok(())
             }
             Control::Complete { .. } | Control::Loop(_) => Ok(()),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hence_canon::read::{Finding, Reader, object, word};
 use hence_canon::{Canonical, Digest, Float, Object, Value, parse};
-use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome};
 
 /// The name of a call in its run.
@@ -275,12 +274,14 @@ fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)>
         Err(CallError::Failed { class, message }) => {
             vec![("class", class.clone().into()), ("message", message.clone().into())]
         }
-        // Not written in practice: a call that waits, or that nobody can decide, is logged as what follows from it.
+        // Not written in practice: a call that waits is logged as the question that follows from it.
         Err(CallError::Waiting(message)) => {
             vec![("class", "Waiting".into()), ("message", message.clone().into())]
         }
-        Err(error @ CallError::Undecided(_)) => {
-            vec![("class", UNDECIDED.into()), ("message", error.to_string().into())]
+        Err(CallError::Undecided(cause)) => {
+            let mut members = reply_members(&Err((**cause).clone()));
+            members.push(("undecided", true.into()));
+            members
         }
     }
 }
@@ -314,10 +315,12 @@ fn read_reply(reader: &mut Reader<'_>) -> Result<Result<Reply, CallError>, Findi
         }
         other => Err(Finding::expected("a number of seconds", other)),
     };
-    if let Some(seconds) = reader.optional("timed_out_seconds", seconds)? {
-        return Ok(Err(CallError::TimedOut(seconds)));
-    }
-    Ok(Err(CallError::Failed { class: reader.text("class")?, message: reader.text("message")? }))
+    let is_undecided = reader.value("undecided") == Some(&Value::Bool(true));
+    let cause = match reader.optional("timed_out_seconds", seconds)? {
+        Some(seconds) => CallError::TimedOut(seconds),
+        None => CallError::Failed { class: reader.text("class")?, message: reader.text("message")? },
+    };
+    Ok(Err(if is_undecided { cause.undecided() } else { cause }))
 }
 
 fn read_question(reader: &mut Reader<'_>) -> Result<Question, Finding> {

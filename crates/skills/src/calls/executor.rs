@@ -13,7 +13,7 @@ use hence_engine::SinkError;
 use hence_journal::Durability;
 
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
-use super::history::CallStatus;
+use super::history::{BEGUN_KEY, CallStatus};
 use super::log::CallLog;
 use crate::budget::{Admitted, Budget, Caller};
 use crate::child::{ChildRun, ChildRuns, Family};
@@ -181,14 +181,16 @@ impl<'a> CallExecutor<'a> {
             return Ok(now(Err(CallError::Waiting("a replay asks nobody".into()))));
         }
         let name = CallName::of(call);
-        // Whoever reads the record must see that a person had the call repeated, and how often it was begun.
+        // Whoever reads the record must see that the call was repeated, who decided so, and how often it was begun.
         let repetition = self.log.repetition(&name.key).unwrap_or_default();
-        let make: &mut CallFn<'_> = &mut |call| {
-            let reply = make(call)?;
-            let meta = repetition
-                .iter()
-                .fold(reply.meta, |meta, (key, value)| meta.with(key.clone(), value.clone()));
-            Ok(Reply { meta, ..reply })
+        let make: &mut CallFn<'_> = &mut |call| match make(call) {
+            Ok(reply) => {
+                let members = repetition.iter();
+                let meta =
+                    members.fold(reply.meta, |meta, (key, value)| meta.with(key.clone(), value.clone()));
+                Ok(Reply { meta, ..reply })
+            }
+            Err(error) => Err(begun_again(error, repetition.get(BEGUN_KEY).and_then(Value::as_u64))),
         };
         Ok(match self.log.status(&name.key) {
             Some(CallStatus::Replied(reply)) => CallResult { reply, source: ReplySource::Log },
@@ -324,7 +326,8 @@ impl<'a> CallExecutor<'a> {
 
     /// Handles a call that was made and may have taken effect, as its recovery says.
     ///
-    /// With recovery `retry` the call fails for its cause, and the step's retry rule repeats it if it may.
+    /// With recovery `retry` the step's retry rule repeats the call if its cause may pass. Whether it is repeated or not, the
+    /// record says that nobody knows whether this attempt took effect.
     fn decide(
         &self,
         call: &Call<'_>,
@@ -333,7 +336,7 @@ impl<'a> CallExecutor<'a> {
     ) -> Result<Result<Reply, CallError>, SinkError> {
         match self.recovery(call) {
             Recovery::Retry => {
-                let reply = Err(cause.clone());
+                let reply = Err(cause.clone().undecided());
                 self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
                 Ok(reply)
             }
@@ -362,6 +365,17 @@ impl<'a> CallExecutor<'a> {
         let reply = Err(CallError::Failed { class: UNDECIDED.into(), message: message.into() });
         self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
         Ok(reply)
+    }
+}
+
+/// Adds to the message of a failed call how often it was begun, where that is more than once.
+fn begun_again(error: CallError, begun: Option<u64>) -> CallError {
+    match (error, begun) {
+        (CallError::Failed { class, message }, Some(begun)) => {
+            CallError::Failed { class, message: format!("{message}; it was begun {begun} times").into() }
+        }
+        (CallError::Undecided(cause), begun) => begun_again((*cause).clone(), begun).undecided(),
+        (other, _) => other,
     }
 }
 

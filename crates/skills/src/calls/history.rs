@@ -9,6 +9,9 @@ use hence_cognition::run::{CallError, Reply, StepOutcome};
 
 use super::entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind};
 
+/// The member of a reply's `meta` that says how often a call was begun, where that is more than once.
+pub(crate) const BEGUN_KEY: &str = "begun";
+
 /// The status of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallStatus {
@@ -101,7 +104,8 @@ impl CallHistory {
                     && let Some(name) = self.calls.get(&key).map(|call| call.name.clone())
                 {
                     let is_repeated = answer == Answer::Retry;
-                    self.set_status(name, None, settled(answer, by.clone()));
+                    let begun = self.calls.get(&key).map_or(0, |call| call.begun);
+                    self.set_status(name, None, settled(answer, by.clone(), begun));
                     if let Some(call) = self.calls.get_mut(&key).filter(|_| is_repeated) {
                         call.repeated_by = by;
                     }
@@ -111,7 +115,8 @@ impl CallHistory {
                 self.outcomes.insert(outcome.step_id.clone(), *outcome);
             }
             Entry::RolledBack => {
-                self.calls.retain(|_, call| is_undecided(&call.status));
+                // A call that a person decided to repeat was begun, and nobody knows whether it happened.
+                self.calls.retain(|_, call| is_undecided(&call.status) || call.status == CallStatus::Again);
                 self.outcomes.clear();
             }
             Entry::Blocked { step } => self.forget(|known| known == &*step),
@@ -161,12 +166,13 @@ impl CallHistory {
         self.calls.get(key).map(|call| &call.status)
     }
 
-    /// Returns what the record of a call says that a person decided to repeat: who, and how often it was begun before.
+    /// Returns what the record of a call says that a person decided to repeat: who, and how often it was begun, this time
+    /// included. A call that is repeated because its recovery is `retry` ends in the same record as one that is not.
     pub(crate) fn repetition(&self, key: &str) -> Option<Object> {
         let call = self.calls.get(key).filter(|call| call.status == CallStatus::Again)?;
         let by = call.repeated_by.clone().map_or(Value::Null, Value::from);
         let members =
-            [("decided", Value::from("retry")), ("decided_by", by), ("begun", (call.begun + 1).into())];
+            [("decided", Value::from("retry")), ("decided_by", by), (BEGUN_KEY, (call.begun + 1).into())];
         Some(Object::from_iter(members))
     }
 
@@ -194,6 +200,13 @@ impl CallHistory {
             status if is_undecided(status) => Some(call),
             _ => None,
         })
+    }
+
+    /// Iterates over the calls that act and have ended: an intent was logged, and then a reply.
+    pub fn executed(&self) -> impl Iterator<Item = &CallName> {
+        let is_executed =
+            |call: &&LoggedCall| call.begun > 0 && matches!(call.status, CallStatus::Replied(_));
+        self.calls.values().filter(is_executed).map(|call| &call.name)
     }
 
     /// Returns whether nothing is known about any call.
@@ -238,8 +251,8 @@ fn is_undecided(status: &CallStatus) -> bool {
     }
 }
 
-/// Returns the status of a call once a person has answered.
-fn settled(answer: Answer, by: Option<Arc<str>>) -> CallStatus {
+/// Returns the status of a call that was begun so often, once a person has answered.
+fn settled(answer: Answer, by: Option<Arc<str>>, begun: u64) -> CallStatus {
     let by = by.map_or(Value::Null, Value::from);
     match answer {
         Answer::Value(value) => {
@@ -249,12 +262,14 @@ fn settled(answer: Answer, by: Option<Arc<str>>) -> CallStatus {
         Answer::Done(output) => {
             // Whoever reads the record must see that this was said by a person and not by the capability.
             let meta = Object::from_iter([("decided", Value::from("done")), ("decided_by", by)]);
+            let meta = if begun > 1 { meta.with(BEGUN_KEY, begun) } else { meta };
             CallStatus::Replied(Ok(Reply { output: output.into(), meta }))
         }
         Answer::Retry => CallStatus::Again,
         Answer::Fail => {
             let who = by.as_str().map(|by| format!(" by {by}")).unwrap_or_default();
-            let message = format!("undecided, and given up{who}").into();
+            let begun = if begun > 1 { format!("; it was begun {begun} times") } else { String::new() };
+            let message = format!("undecided, and given up{who}{begun}").into();
             CallStatus::Replied(Err(CallError::Failed { class: UNDECIDED.into(), message }))
         }
     }
@@ -279,14 +294,18 @@ mod tests {
             intent("done"),
             Entry::Reply { call: call("done"), reply: reply() },
             intent("begun"),
+            intent("again"),
+            Entry::Answer { key: "again".into(), answer: Answer::Retry, by: None },
             Entry::Question { call: call("value"), question: question(QuestionKind::Value) },
             Entry::Question { call: call("undecided"), question: question(QuestionKind::Undecided) },
-            Entry::RolledBack,
         ] {
             history.apply(entry);
         }
+        let executed: Vec<&str> = history.executed().map(|call| &*call.key).collect();
+        assert_eq!(executed, ["done"], "a rollback is refused until it is recorded");
+        history.apply(Entry::RolledBack);
         let left: Vec<&str> = history.calls().map(|(call, _)| &*call.key).collect();
-        assert_eq!(left, ["begun", "undecided"]);
+        assert_eq!(left, ["again", "begun", "undecided"]);
     }
 
     #[test]

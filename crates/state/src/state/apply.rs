@@ -138,13 +138,19 @@ impl State<Running> {
     }
 }
 
-impl<P: super::Phase> State<P> {
-    /// Moves time from `last`, when the run last changed, to `at`.
-    pub(super) fn set_time_after(&mut self, last: &Timestamp, at: &Timestamp) -> Result<(), ApplyError> {
-        self.core.metadata.updated_at = last.clone();
-        self.core.set_updated_at(at)?;
-        self.core.invalidate_tail();
-        Ok(())
+impl State<Running> {
+    /// Rolls the run back: the artifacts become those of `earlier`. Everything else only grows, as with any result: the
+    /// step index counts the rollback, and the errors stay.
+    ///
+    /// # Errors
+    /// [`Refused`] with the untouched state when `at` does not move time.
+    pub fn roll_back<P: super::Phase>(mut self, earlier: &State<P>, at: &Timestamp) -> Result<Self, Refused> {
+        if let Err(error) = self.core.set_updated_at(at) {
+            return Err(Refused { state: self, error });
+        }
+        self.core.step_index = StepIndex::new(self.core.step_index.get() + 1);
+        self.core.restore_artifacts(&earlier.core);
+        Ok(self.into_phase())
     }
 }
 

@@ -75,6 +75,13 @@ impl Core {
         self.layout = Layout { parts, tail: Tail::Fresh };
     }
 
+    /// Makes the artifacts those of another state of the same run.
+    pub(super) fn restore_artifacts(&mut self, earlier: &Self) {
+        self.artifacts = earlier.artifacts.clone();
+        self.layout = earlier.layout.clone();
+        self.invalidate_tail();
+    }
+
     /// Marks the parts after the artifacts as changed.
     pub(super) fn invalidate_tail(&mut self) {
         self.layout.tail = Tail::Stale;

@@ -95,14 +95,21 @@ impl ReasoningState {
         }
     }
 
-    /// Returns this earlier state as the one that follows `present`: a rollback changes nothing but the time.
+    /// Rolls the run back to the artifacts of `earlier`; see [`State::roll_back`].
     ///
     /// # Errors
-    /// [`ApplyError`] when `at` does not move time.
-    pub fn restored_after(mut self, present: &Self, at: &Timestamp) -> Result<Self, ApplyError> {
-        let last = present.metadata().updated_at.clone();
-        with_state!(&mut self, state => state.set_time_after(&last, at))?;
-        Ok(self)
+    /// The untouched state and the reason; `None` when the run has ended, which is final.
+    pub fn roll_back(self, earlier: &Self, at: &Timestamp) -> Result<Self, (Self, Option<ApplyError>)> {
+        // A refused rollback must leave a pending state pending.
+        let pending = match &self {
+            Self::Pending(state) => Some(state.clone()),
+            _ => None,
+        };
+        let running = self.into_running().map_err(|ended| (ended, None))?;
+        let rolled = with_state!(earlier, earlier => running.roll_back(earlier, at));
+        rolled.map(Self::Running).map_err(|refused| {
+            (pending.map_or(Self::Running(refused.state), Self::Pending), Some(refused.error))
+        })
     }
 
     /// Returns the status.
