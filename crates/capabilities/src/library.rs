@@ -195,6 +195,10 @@ impl Host for Library {
         self.declared.get(capability)?.provider.describe()
     }
 
+    fn program(&self, capability: &str) -> Option<Vec<String>> {
+        self.declared.get(capability)?.provider.program()
+    }
+
     fn elapsed_seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }

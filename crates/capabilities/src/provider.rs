@@ -27,6 +27,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns the program it starts, with its arguments; `None` when it starts none.
+    fn program(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Returns what a call with an input may use at most. A provider that knows nothing of tokens and money uses none.
     fn most(&self, _input: &Value, _output_schema: Option<&Value>) -> Most {
         Most::one_call()

@@ -224,24 +224,26 @@ impl Gate for PolicyGate<'_> {
         let mut judgement = Judgement::default();
         // A step that cannot be projected yet is judged when its result exists.
         let Ok(delta) = self.projection.preview_step(index, result) else { return judgement };
-        let Some(proposed) = Proposed::of(&delta) else { return judgement };
-        let digest = proposed.digest();
-        if self.foreseen.passed.contains(&digest) {
-            return judgement;
-        }
-        let trace = self.foreseen.trace.take().unwrap_or_else(|| self.trace());
-        let proposed = proposed.after(&trace);
-        self.foreseen.trace = Some(trace);
-        match foresee(&proposed.into(), self.policies(), Options::default()) {
-            Ok(violations) => {
-                judgement.blocks.extend(violations.iter().filter_map(block));
-                judgement.remarks.extend(violations.iter().map(remark));
+        for proposed in Proposed::all_of(&delta) {
+            let digest = proposed.digest();
+            if self.foreseen.passed.contains(&digest) {
+                continue;
             }
-            Err(defect) => {
-                judgement.blocks.push(blocking(&format!("the step cannot be judged: {defect}")));
+            let trace = self.foreseen.trace.take().unwrap_or_else(|| self.trace());
+            let proposed = proposed.after(&trace);
+            self.foreseen.trace = Some(trace);
+            match foresee(&proposed.into(), self.policies(), Options::default()) {
+                Ok(violations) => {
+                    judgement.blocks.extend(violations.iter().filter_map(block));
+                    judgement.remarks.extend(violations.iter().map(remark));
+                }
+                Err(defect) => {
+                    judgement.blocks.push(blocking(&format!("the step cannot be judged: {defect}")));
+                }
             }
-        }
-        if judgement.blocks.is_empty() {
+            if !judgement.blocks.is_empty() {
+                break;
+            }
             self.foreseen.passed.insert(digest);
         }
         judgement
@@ -280,12 +282,23 @@ struct Proposed {
 }
 
 impl Proposed {
-    fn of(delta: &TraceDelta) -> Option<Self> {
+    /// Returns the actions of a delta one after the other. A call that runs several commands is several actions, each of
+    /// which has those before it behind it.
+    fn all_of(delta: &TraceDelta) -> Vec<Self> {
         let is_decision = |action: &Action| matches!(action.step, ActionStep::Gateway(..));
-        let called = delta.actions.iter().rposition(|action| !is_decision(action));
-        let called = called.or(delta.actions.len().checked_sub(1))?;
+        let places = 0..delta.actions.len();
+        let mut called: Vec<usize> = places
+            .filter(|place| delta.actions.get(*place).is_some_and(|action| !is_decision(action)))
+            .collect();
+        if called.is_empty() {
+            called.extend(delta.actions.len().checked_sub(1));
+        }
+        called.into_iter().filter_map(|place| Self::of(delta, place)).collect()
+    }
+
+    fn of(delta: &TraceDelta, called: usize) -> Option<Self> {
         let call = delta.actions.get(called)?;
-        let mut actions: Vec<Object> = delta.actions.iter().take(called).map(object).collect();
+        let mut actions: Vec<Object> = delta.actions.iter().take(called).map(assumed).collect();
         actions.push(UNKNOWN_BEFORE.iter().fold(object(call), |action, key| action.without(key)));
         let artifacts = delta.artifacts.iter().map(|artifact| {
             let whole = object(artifact);
@@ -313,6 +326,17 @@ impl Proposed {
         let actions = extended("actions", self.actions);
         trace.with("actions", actions).with("artifacts", extended("artifacts", self.artifacts))
     }
+}
+
+/// Returns an action of the same call that comes before the one that is judged, as if it ended well: a check whose result
+/// is open may pass. A command whose end is hidden from the one after it stays unknown.
+fn assumed(action: &Action) -> Object {
+    let known = object(action);
+    let result = known.get("result").and_then(Value::as_object).cloned().unwrap_or_default();
+    if matches!(action.step, ActionStep::Gateway(..)) || result.get("status").is_some() {
+        return known;
+    }
+    known.with("result", result.with("status", "completed"))
 }
 
 /// Pairs each action of a delta with the artifacts it makes known.

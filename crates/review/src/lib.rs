@@ -47,6 +47,7 @@
 //! ```
 
 pub mod binding;
+pub mod command;
 pub mod curate;
 pub mod diff;
 pub mod export;

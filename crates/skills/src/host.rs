@@ -52,6 +52,11 @@ pub trait Host: Registry + Sync {
         None
     }
 
+    /// Returns the program that each call of a capability starts, with its arguments; `None` when a call starts none.
+    fn program(&self, _capability: &str) -> Option<Vec<String>> {
+        None
+    }
+
     /// Returns the seconds since the process began to work on the run. They enter no record.
     fn elapsed_seconds(&self) -> f64 {
         0.0

@@ -46,6 +46,10 @@ impl Provider for Command {
         Some(format!("command `{}`, which reads the input as JSON", words.collect::<Vec<_>>().join(" ")))
     }
 
+    fn program(&self) -> Option<Vec<String>> {
+        Some([&self.name].into_iter().chain(&self.arguments).map(|word| word.to_string()).collect())
+    }
+
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let limits = Limits {
             timeout: call.timeout,

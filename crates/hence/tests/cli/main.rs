@@ -20,6 +20,7 @@ mod callees;
 mod capabilities;
 mod changed;
 mod check_files;
+mod commands_in_runs;
 mod concurrent_variables;
 mod descendants;
 mod document;

@@ -1,6 +1,7 @@
 //! How an action ended: by exit codes and results first, by the words of its summary only when nothing else says it.
 
 use hence_canon::{Object, Value};
+use hence_review::command::EXIT_CODES;
 use hence_review::wire::Action;
 
 use super::summary_words;
@@ -23,8 +24,6 @@ pub(crate) enum Basis {
     Words,
 }
 
-/// Members that hold the exit code of a command.
-const EXIT_CODES: &[&str] = &["exit_code", "exitCode", "exit_status", "returncode", "return_code"];
 /// Members that hold a status word.
 const STATUSES: &[&str] = &["status", "outcome", "conclusion", "state"];
 /// Members that are true when all is well.

@@ -18,6 +18,7 @@ use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatab
 use hence_skills::Effect;
 use hence_state::{Outcome, StepResult};
 
+use super::command::Deed;
 use super::formal::{self, Around};
 use super::kind::{self, conclusion_unit, plan_unit};
 use super::{SKILL, SkillView, approval, decision, facts, gap};
@@ -123,7 +124,8 @@ pub(super) fn outcome_delta(
         // Applying the outcome reports that it does not follow from the skill.
         return TraceDelta::empty(plan_unit(view.skill()), Facts::Outcome(index, Box::new(outcome)));
     };
-    let kind = view.kind(step, Some(&outcome));
+    let deeds = view.deeds(step, &outcome);
+    let kind = deeds.main().kind;
     let control_inputs = view.sources(&outcome.control_reads);
     let mut actions: Vec<Action> = Vec::new();
     let decide = |decision: decision::Decision, place: usize, inputs: &[ArtifactId]| {
@@ -138,19 +140,28 @@ pub(super) fn outcome_delta(
     let is_made = outcome.status != StepStatus::Skipped && !(has_no_items && outcome.called.is_empty());
     let is_shown = is_made || actions.is_empty();
     let mut confirmed = Vec::new();
+    let call =
+        |deed, place| Call { view, context, index, result, step, kind, id: context.action(place), deed };
     for asked in outcome.listed_calls().iter().filter(|call| call.is_confirmation()) {
-        let id = context.action(actions.len());
-        let call = Call { view, context, index, result, step, kind, id };
+        let call = call(deeds.main(), actions.len());
         let action = call.confirmation(asked, &mut new);
         confirmed.extend(action.common.outputs.iter().cloned());
         actions.push(action);
     }
     if is_shown {
-        let id = context.action(actions.len());
-        let call = Call { view, context, index, result, step, kind, id };
-        let mut action = call.action(&outcome, &mut new);
-        action.common.inputs.extend(confirmed);
-        actions.push(action);
+        for (place, deed) in deeds.all.iter().enumerate() {
+            let kind = deed.kind;
+            let call = Call { kind, ..call(deed, actions.len()) };
+            let mut action = match place == deeds.main {
+                true => call.action(&outcome, &mut new),
+                false => call.part(&outcome),
+            };
+            action.common.inputs.extend(confirmed.iter().cloned());
+            if place == deeds.main {
+                action.common.observations.extend(deeds.left_out().iter().map(|note| observation(note)));
+            }
+            actions.push(action);
+        }
     }
     if let Some(decision) = decision::after(step, &outcome) {
         // The decision to leave a loop depends on the result of its last call.
@@ -181,9 +192,31 @@ struct Call<'c> {
     step: &'c Step,
     kind: ActionType,
     id: ActionId,
+    deed: &'c Deed,
 }
 
 impl Call<'_> {
+    /// Returns the action of a command that is not the call itself, but one of several that the call runs.
+    fn part(&self, outcome: &StepOutcome) -> Action {
+        let run = self.context.run;
+        let determinism = self.view.determinism(outcome);
+        let execution = run.execution(&self.step.id, repeatability(determinism));
+        let inputs = self.inputs(outcome);
+        let common = ActionCommon {
+            evidence: self.evidence(outcome),
+            observations: self.deed.note().map(observation).into_iter().collect(),
+            execution: Some(ExecutionMetadata { tool: Some(self.tool(outcome)), version: None, ..execution }),
+            inputs: self.with_approvals(inputs),
+            ..action_common(self.id, &self.label(outcome), &self.rationale(outcome))
+        };
+        let payload = ActionPayload {
+            request: Some(self.request(outcome)),
+            result: self.deed.result(outcome),
+            result_summary: None,
+        };
+        self.finished(common, payload, Object::new())
+    }
+
     fn action(&self, outcome: &StepOutcome, new: &mut NewArtifacts<'_>) -> Action {
         let run = self.context.run;
         let inputs = self.inputs(outcome);
@@ -213,13 +246,28 @@ impl Call<'_> {
         }
         let payload = ActionPayload {
             request: Some(self.request(outcome)),
-            result: facts::result(self.kind, outcome),
+            result: self.result(outcome),
             result_summary: Some(secret::without_secrets(&summary(outcome)).into()),
         };
         let decisions = approval::decisions(outcome);
         let extra =
             if decisions.is_empty() { Object::new() } else { Object::new().with("decisions", decisions) };
         self.finished(common, payload, extra)
+    }
+
+    /// Returns the result of the call. A command whose end the call does not show has none of its status and exit code.
+    fn result(&self, outcome: &StepOutcome) -> Option<Object> {
+        let result = facts::result(self.kind, outcome).unwrap_or_default().without("exit_code");
+        let result = match self.deed.exit_code(outcome) {
+            Some(code) => result.with("exit_code", code),
+            None => result,
+        };
+        let hides = outcome.status == StepStatus::Completed && !self.deed.owns_exit_code();
+        let result = match hides && (!kind::checks(self.kind) || result.get("status").is_none()) {
+            true => result.with("status", "unknown"),
+            false => result,
+        };
+        (!result.is_empty()).then_some(result)
     }
 
     /// Returns the notes about the calls, which replies a person gave in place of the capability, and which calls a person
@@ -233,7 +281,7 @@ impl Call<'_> {
                 decided => format!("{who} decided that {} is {decided}; the run saw no reply", call.key),
             }))
         });
-        notes.chain(said).collect()
+        notes.chain(said).chain(self.deed.note().map(observation)).collect()
     }
 
     /// Returns the action of a person who was asked whether a call may be made.
@@ -288,7 +336,11 @@ impl Call<'_> {
 
     /// Returns the action of a call. A decision that no person made has no options; its request and its result are kept.
     fn finished(&self, common: ActionCommon, payload: ActionPayload, extra: Object) -> Action {
-        let tags = self.view.tags(self.step);
+        let mut tags = self.view.tags(self.step);
+        let destructive = Value::from("destructive");
+        if self.deed.is_destructive() && !tags.contains(&destructive) {
+            tags.push(destructive);
+        }
         let extra = if tags.is_empty() { extra } else { extra.with("tags", tags) };
         let ActionType::Gateway(word) = self.kind else {
             return Action { common, step: action_step(self.kind, payload), extra };
@@ -330,17 +382,24 @@ impl Call<'_> {
     fn request(&self, outcome: &StepOutcome) -> Object {
         let members =
             [("uses", Value::from(outcome.uses.clone())), ("input_sha256", self.result.input_hash().into())];
-        let secret = facts::has_secret(&outcome.input).then(|| ("contains_secret", Value::from(true)));
-        let asked = facts::request(self.kind, &outcome.input);
+        let is_main = self.deed.part.is_none() || self.deed.is_whole;
+        let asked = if is_main { facts::request(&outcome.input) } else { Vec::new() };
         let request: Object = members.into_iter().chain(asked).collect();
-        secret.into_iter().fold(request, |request, (key, value)| request.with(key, value))
+        let request =
+            self.deed.request().into_iter().fold(request, |request, (key, value)| request.with(key, value));
+        let holds_secret = if is_main { facts::has_secret(&outcome.input) } else { self.deed.holds_secret() };
+        if holds_secret { request.with("contains_secret", true) } else { request }
     }
 
     /// Returns the record as evidence, with the exit code if the output has one, and the files that were worked on.
     fn evidence(&self, outcome: &StepOutcome) -> Vec<Evidence> {
         let mut record = self.context.run.evidence(self.index);
-        record.exit_code = facts::exit_code(outcome);
-        std::iter::once(record).chain(facts::files(self.kind, outcome)).collect()
+        record.exit_code = self.deed.exit_code(outcome);
+        let happened = self.deed.owns_exit_code();
+        let named =
+            self.deed.files().filter(|_| happened).map(|file| (file.path.clone(), file.renamed_to.clone()));
+        let named: Vec<String> = named.flat_map(|(path, to)| [Some(path), to]).flatten().collect();
+        std::iter::once(record).chain(facts::files(self.kind, outcome, named)).collect()
     }
 
     /// Returns the action of a question: an approval, a rejection, or a decision among what was offered.
@@ -456,9 +515,14 @@ impl Call<'_> {
     }
 
     fn label(&self, outcome: &StepOutcome) -> String {
-        let called: Vec<String> =
-            kind::called(self.step, Some(outcome)).iter().map(ToString::to_string).collect();
-        text::shortened(&format!("{}: {}", self.step.id, called.join(", ")))
+        let done = match &self.deed.part {
+            Some(part) if !self.deed.is_whole => secret::without_secrets(&part.source),
+            _ => {
+                let called = kind::called(self.step, Some(outcome));
+                called.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            }
+        };
+        text::shortened(&format!("{}: {done}", self.step.id))
     }
 
     fn rationale(&self, outcome: &StepOutcome) -> String {
@@ -482,16 +546,18 @@ impl Call<'_> {
     }
 
     fn execution(&self, outcome: &StepOutcome, determinism: Determinism) -> ExecutionMetadata {
-        let called = kind::called(self.step, Some(outcome));
-        let tool = match called.as_slice() {
-            [only] => only.to_string(),
-            several => several.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        };
         let run = self.context.run.execution(&self.step.id, repeatability(determinism));
         // Only results that the engine computes itself have the engine's version.
         let version = run.version.clone().filter(|_| determinism == Determinism::Deterministic);
-        let execution = ExecutionMetadata { tool: Some(text::shortened(&tool).into()), version, ..run };
-        facts::used(execution, outcome)
+        let execution = ExecutionMetadata { tool: Some(self.tool(outcome)), version, ..run };
+        facts::used(execution, outcome, self.deed.exit_code(outcome))
+    }
+
+    /// Returns the callees.
+    fn tool(&self, outcome: &StepOutcome) -> Arc<str> {
+        let called: Vec<String> =
+            kind::called(self.step, Some(outcome)).iter().map(ToString::to_string).collect();
+        text::shortened(&called.join(", ")).into()
     }
 }
 

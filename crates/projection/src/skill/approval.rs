@@ -42,12 +42,13 @@ impl SkillView<'_> {
     /// Returns the steps that changed files since the last commit.
     pub(super) fn changed_since_commit(&self) -> Vec<Arc<str>> {
         let mut changed = Vec::new();
-        for outcome in self.progress.outcomes() {
-            let Some(step) = self.step_of(&outcome.step_id) else { continue };
-            match self.kind(step, Some(outcome)) {
-                ActionType::Activity(ActivityType::GitCommit) => changed.clear(),
-                kind if facts::changes_files(kind) => changed.push(outcome.step_id.clone()),
-                _ => {}
+        for (step, kinds) in self.done.to_vec() {
+            for kind in kinds {
+                match *kind {
+                    ActionType::Activity(ActivityType::GitCommit) => changed.clear(),
+                    kind if facts::changes_files(kind) => changed.push(step.clone()),
+                    _ => {}
+                }
             }
         }
         changed

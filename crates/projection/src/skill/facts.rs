@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use hence_canon::{Float, Object, Value};
 use hence_cognition::run::StepOutcome;
 use hence_cognition::state::StepStatus;
+use hence_review::command::EXIT_CODES;
 use hence_review::model::{Evidence, ExecutionMetadata, Number};
 use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType, EvidenceType};
@@ -22,10 +23,6 @@ const PATH_LISTS: &[&str] = &["paths", "files", "files_modified", "changed_files
 const NEW_PATHS: &[&str] = &["to", "new_path", "destination", "target_path"];
 /// Members that list the arguments of a command.
 const ARGUMENT_LISTS: &[&str] = &["arguments", "args", "argv", "command", "cmd"];
-/// Members that hold the text of a command.
-const COMMAND_TEXTS: &[&str] = &["command", "cmd", "script"];
-/// Members of an output that hold an exit code.
-const EXIT_CODES: &[&str] = &["exit_code", "exitCode", "exit_status", "returncode", "return_code"];
 /// Members of an output that say how a check ended. They become members of the result.
 const RESULTS: &[&str] = &[
     "status",
@@ -59,7 +56,7 @@ const ARGUMENT_ITEMS_MAX: usize = 100;
 const ARGUMENT_DEPTH_MAX: usize = 8;
 
 /// Returns the members of a request that are known before the call, besides the callee and the hash of the input.
-pub(super) fn request(kind: ActionType, input: &Value) -> Vec<(&'static str, Value)> {
+pub(super) fn request(input: &Value) -> Vec<(&'static str, Value)> {
     let mut members = Vec::new();
     if input.as_object().is_some_and(|input| !input.is_empty()) {
         members.push(("input", shown(input, 0)));
@@ -72,12 +69,6 @@ pub(super) fn request(kind: ActionType, input: &Value) -> Vec<(&'static str, Val
         ));
     }
     members.extend(paths(input).first().map(|path| ("path", Value::from(path.as_str()))));
-    if is_forced(kind, input, &arguments) {
-        members.push(("force", true.into()));
-    }
-    if has_secret(input) {
-        members.push(("contains_secret", true.into()));
-    }
     members
 }
 
@@ -134,7 +125,9 @@ pub(super) fn changes_files(kind: ActionType) -> bool {
 }
 
 /// Returns the files that a call worked on, as evidence: those of its input and output.
-pub(super) fn files(kind: ActionType, outcome: &StepOutcome) -> Vec<Evidence> {
+///
+/// `named` are those that its command names.
+pub(super) fn files(kind: ActionType, outcome: &StepOutcome, named: Vec<String>) -> Vec<Evidence> {
     let is_read =
         matches!(kind, ActionType::Activity(ActivityType::ReadFile | ActivityType::ReadDocumentation));
     // A change that failed changed nothing that is known.
@@ -142,7 +135,8 @@ pub(super) fn files(kind: ActionType, outcome: &StepOutcome) -> Vec<Evidence> {
     if !is_made || !(changes_files(kind) || is_read) {
         return Vec::new();
     }
-    let mut found = paths(&outcome.input);
+    let mut found = named;
+    found.extend(paths(&outcome.input));
     found.extend(outcome.produced.iter().flat_map(paths));
     let mut seen = BTreeSet::new();
     found.retain(|path| seen.insert(path.clone()));
@@ -175,77 +169,10 @@ fn is_path(text: &str) -> bool {
     !text.trim().is_empty() && text.len() <= ARGUMENT_CHARACTERS_MAX && !text.contains('\n')
 }
 
-/// Returns the words of the command that an input names: its list of arguments, or the words of its text.
+/// Returns the list of arguments that an input holds.
 fn arguments(input: &Value) -> Vec<String> {
     let lists = ARGUMENT_LISTS.iter().filter_map(|key| input.get(key)?.as_array());
-    let words = lists.flatten().filter_map(Value::as_str).map(str::to_owned);
-    let mut arguments: Vec<String> = words.take(ARGUMENT_ITEMS_MAX).collect();
-    let texts = COMMAND_TEXTS.iter().chain(&["arguments", "args"]).filter_map(|key| input.get(key)?.as_str());
-    for text in texts {
-        arguments.extend(words_of(text).into_iter().take(ARGUMENT_ITEMS_MAX));
-    }
-    arguments
-}
-
-/// Splits a command into words, without its quotes.
-fn words_of(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (Some(open), close) if open == close => quote = None,
-            (Some(_), inside) => word.get_or_insert_default().push(inside),
-            (None, '"' | '\'') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, space) if space.is_whitespace() || matches!(space, ';' | '&' | '|' | '(' | ')') => {
-                words.extend(word.take());
-            }
-            (None, plain) => word.get_or_insert_default().push(plain),
-        }
-    }
-    words.extend(word);
-    words
-}
-
-/// Returns whether a push overwrites what is there, in every spelling that git knows.
-fn is_forced(kind: ActionType, input: &Value, arguments: &[String]) -> bool {
-    let asked = ["force", "forced", "force_with_lease"].iter().any(|key| input.get(key).is_some_and(is_set));
-    if asked {
-        return true;
-    }
-    if kind != ActionType::Activity(ActivityType::GitPush) {
-        return false;
-    }
-    let refspecs = ["refspec", "ref", "branch", "refspecs"].iter().filter_map(|key| input.get(key));
-    let refspecs = refspecs.flat_map(|value| {
-        value
-            .as_str()
-            .into_iter()
-            .chain(value.as_array().unwrap_or_default().iter().filter_map(Value::as_str))
-    });
-    arguments.iter().map(String::as_str).any(is_force_flag)
-        || refspecs.into_iter().any(|refspec| refspec.starts_with('+'))
-}
-
-/// Returns whether an argument of `git push` forces it: `-f` also among other letters, `--force…`, `--mirror`, `+ref`.
-fn is_force_flag(argument: &str) -> bool {
-    let letters = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-    let is_short = letters.is_some_and(|letters| {
-        letters.chars().all(|letter| letter.is_ascii_alphabetic()) && letters.contains('f')
-    });
-    let is_long = argument.starts_with("--force") || argument == "--mirror";
-    is_short || is_long || (argument.starts_with('+') && argument.len() > 1)
-}
-
-fn is_set(value: &Value) -> bool {
-    match value {
-        Value::Bool(set) => *set,
-        Value::String(text) => matches!(text.to_lowercase().as_str(), "true" | "yes" | "1"),
-        other => other.as_i64().is_some_and(|number| number != 0),
-    }
+    lists.flatten().filter_map(Value::as_str).take(ARGUMENT_ITEMS_MAX).map(str::to_owned).collect()
 }
 
 /// Returns whether a text inside a value looks like a secret.
@@ -292,7 +219,11 @@ pub(super) fn shown(value: &Value, depth: usize) -> Value {
 }
 
 /// Adds what a call used, as far as the record says: time by the callee's own clock, tokens, cost, exit code and status.
-pub(super) fn used(execution: ExecutionMetadata, outcome: &StepOutcome) -> ExecutionMetadata {
+pub(super) fn used(
+    execution: ExecutionMetadata,
+    outcome: &StepOutcome,
+    exit_code: Option<i64>,
+) -> ExecutionMetadata {
     let mut extra = execution.extra.clone();
     let (input, output) = (outcome.metrics.tokens_in, outcome.metrics.tokens_out);
     if input + output > 0 {
@@ -302,7 +233,7 @@ pub(super) fn used(execution: ExecutionMetadata, outcome: &StepOutcome) -> Execu
     if calls > 0 {
         extra = extra.with("calls", calls);
     }
-    if let Some(code) = exit_code(outcome) {
+    if let Some(code) = exit_code {
         extra = extra.with("exit_code", code);
     }
     extra = extra.with("status", outcome.status.as_str());
@@ -351,50 +282,20 @@ mod tests {
         parse(text.as_bytes()).unwrap()
     }
 
-    fn asked(kind: ActivityType, input: &str) -> Object {
-        request(kind.into(), &value(input)).into_iter().collect()
-    }
-
-    #[test]
-    fn a_forced_push_is_recognised_in_every_spelling() {
-        for input in [
-            r#"{"force": true}"#,
-            r#"{"force": "true"}"#,
-            r#"{"arguments": ["--force"]}"#,
-            r#"{"arguments": ["origin", "-f"]}"#,
-            r#"{"args": ["-fu", "origin"]}"#,
-            r#"{"args": ["--force-with-lease=main"]}"#,
-            r#"{"args": ["origin", "+main"]}"#,
-            r#"{"refspec": "+HEAD:main"}"#,
-            r#"{"args": "origin main --force"}"#,
-            r#"{"command": "cd x && git push -f origin main"}"#,
-            r#"{"command": ["git", "push", "--mirror"]}"#,
-        ] {
-            assert_eq!(asked(ActivityType::GitPush, input).get("force"), Some(&true.into()), "{input}");
-        }
-        for input in [
-            r#"{"force": false}"#,
-            r#"{"arguments": ["origin", "main"]}"#,
-            r#"{"args": ["--follow-tags"]}"#,
-            r#"{"command": "git push origin feature-f"}"#,
-        ] {
-            assert_eq!(asked(ActivityType::GitPush, input).get("force"), None, "{input}");
-        }
-        assert_eq!(asked(ActivityType::RunCommand, r#"{"command": "rm -f x"}"#).get("force"), None);
+    fn asked(input: &str) -> Object {
+        request(&value(input)).into_iter().collect()
     }
 
     #[test]
     fn arguments_are_shown_without_their_secrets() {
         let request = asked(
-            ActivityType::CreateFile,
             r#"{"path": "app/.env", "content": "TOKEN=sk-abcdefghijklmnop1234", "password": "hunter2", "n": 3}"#,
         );
         assert_eq!(request.get("path"), Some(&"app/.env".into()));
-        assert_eq!(request.get("contains_secret"), Some(&true.into()));
         let shown = Value::from(request).to_string();
         assert!(!shown.contains("abcdefghijklmnop") && !shown.contains("hunter2"), "{shown}");
         assert!(shown.contains(r#""n":3"#), "{shown}");
-        assert_eq!(asked(ActivityType::CreateFile, r#"{"path": "a"}"#).get("contains_secret"), None);
+        assert!(!has_secret(&value(r#"{"path": "a"}"#)));
     }
 
     #[test]

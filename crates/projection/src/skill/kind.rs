@@ -133,7 +133,7 @@ pub fn action_types_of_skill(skill: &Skill) -> ActionTypes {
 const RUN: ActionType = ActionType::Activity(ActivityType::RunCommand);
 
 /// Returns whether a step failed or was degraded before any of its callees was called.
-fn is_uncalled(step: &Step, outcome: &StepOutcome) -> bool {
+pub(super) fn is_uncalled(step: &Step, outcome: &StepOutcome) -> bool {
     let has_ended = matches!(outcome.status, StepStatus::Failed | StepStatus::Degraded);
     let is_called = |uses: &Uses| outcome.called.contains_key(&*uses.to_string());
     has_ended && !called(step, Some(outcome)).iter().any(is_called)

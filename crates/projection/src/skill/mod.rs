@@ -2,6 +2,7 @@
 
 mod action;
 mod approval;
+mod command;
 mod decision;
 mod facts;
 mod formal;
@@ -20,6 +21,7 @@ use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, Determinism, attempt};
 use hence_journal::{ActivePath, Control, RecordIndex};
 use hence_review::model::{Action, ActionId, ArtifactId, Residual};
+use hence_review::vocabulary::ActionType;
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
 use hence_state::{Outcome, ProblemSpec, StepResult};
 
@@ -55,6 +57,8 @@ pub(crate) struct SkillView<'a> {
     request: RunRequest,
     /// The outcomes on the active path, by record.
     taken: ActivePath<StepOutcome>,
+    /// The steps on the active path with the types of the actions that took effect.
+    done: ActivePath<(Arc<str>, Vec<ActionType>)>,
     places: BTreeMap<Arc<str>, usize>,
     groups: Groups,
     writers: Writers,
@@ -109,6 +113,7 @@ impl<'a> SkillView<'a> {
             progress,
             request,
             taken: ActivePath::default(),
+            done: ActivePath::default(),
             places,
             groups: Groups::of(skill),
             writers: Writers::default(),
@@ -146,6 +151,7 @@ impl<'a> SkillView<'a> {
     /// Restores the progress after a record.
     fn roll_back_to(&mut self, index: RecordIndex, to: RecordIndex) -> Result<(), ProjectError> {
         self.taken.rollback_to(index, to);
+        self.done.rollback_to(index, to);
         self.progress = Progress::begin(self.prepared, &self.request, self.host)?;
         for outcome in self.taken.to_vec() {
             self.progress.take_in(outcome.clone())?;
@@ -210,7 +216,8 @@ impl<'a> SkillView<'a> {
             }
         }
         let Some(step) = step else { return };
-        if outcome.status == StepStatus::Completed && kind::checks(self.kind(step, Some(outcome))) {
+        let is_check = |action: &Action| kind::checks(action.step.action_type());
+        if outcome.status == StepStatus::Completed && delta.actions.iter().any(is_check) {
             self.checked = true;
             let used = delta.actions.iter().flat_map(|action| action.common.inputs.iter());
             let made = delta.artifacts.iter().map(|artifact| &artifact.common.artifact_id);
@@ -282,6 +289,7 @@ impl RunView for SkillView<'_> {
                 self.blocked = None;
                 self.progress.take_in((**outcome).clone())?;
                 self.taken.push(*index, (**outcome).clone());
+                self.done.push(*index, (outcome.step_id.clone(), done(outcome, delta)));
                 self.groups.apply(&delta.unit.id, &outcome.step_id);
                 self.remember(outcome, delta);
                 self.end_shared_part();
@@ -383,6 +391,12 @@ impl RunView for SkillView<'_> {
     fn plan(&self) -> String {
         format!("skill {} {}", self.pinned.id, self.pinned.version)
     }
+}
+
+/// Returns the types of the actions of a step that took effect. A commit that failed committed nothing.
+fn done(outcome: &StepOutcome, delta: &TraceDelta) -> Vec<ActionType> {
+    let is_completed = outcome.status == StepStatus::Completed;
+    delta.actions.iter().filter(|_| is_completed).map(|action| action.step.action_type()).collect()
 }
 
 /// Returns the runs a step nested, as its outcome names them.

@@ -2,13 +2,13 @@
 
 use hence_canon::{Value, parse};
 
+use crate::command::line_of;
 use crate::secret;
 use crate::shell::{Script, Stage};
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
 use super::session::{ActionEvent, Ending, Session, ToolOutcome};
-use super::text::shell_word;
 use super::usage::{Usage, millis_of_seconds};
 
 /// Reads one row of a log.
@@ -135,7 +135,7 @@ fn command_of(arguments: &Value) -> Option<String> {
             (*script).to_owned()
         }
         // The words have been split already: what they hold is no syntax.
-        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+        words => line_of(words),
     })
 }
 

@@ -2,12 +2,12 @@
 
 use hence_canon::Value;
 
+use crate::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, merged, parts};
 use crate::secret;
-use crate::vocabulary::{ActionType, ActivityType};
+use crate::show::shell_word;
 
-use super::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, parts};
 use super::session::{ActionEvent, PartText, Repeatable, Status};
-use super::text::{collapse_to, shell_word};
+use super::text::collapse_to;
 
 /// The arguments of one program that are kept, and the characters of each.
 const ARGUMENTS_MAX: usize = 64;
@@ -54,15 +54,13 @@ struct Line {
 
 impl Line {
     fn actions(self, found: &[Part]) -> Vec<ActionEvent> {
-        let can_have_happened = |part: &&Part| part.ran != Ran::No && part.ended != Ended::NotDone;
-        let known = || found.iter().filter(|part| part.deed.is_known());
-        let shown = merged(known().filter(can_have_happened));
-        let not_done: Vec<&str> =
-            known().filter(|part| !can_have_happened(part)).map(|part| part.source.as_str()).collect();
-        let count: usize = shown.iter().map(|part| targets(part).len()).sum();
+        let shown = merged(found);
+        let not_done = found.iter().filter(|part| part.deed.is_known() && !part.can_have_happened());
+        let not_done: Vec<&str> = not_done.map(|part| part.source.as_str()).collect();
+        let count: usize = shown.iter().map(|part| part.targets().len()).sum();
         let mut actions: Vec<ActionEvent> = Vec::new();
         for part in &shown {
-            for target in targets(part) {
+            for target in part.targets() {
                 actions.push(self.of_part(part, target, count > 1));
             }
         }
@@ -106,7 +104,7 @@ impl Line {
 
     fn of_part(&self, part: &Part, target: Option<&NamedFile>, is_one_of_several: bool) -> ActionEvent {
         let mut event = self.event.clone();
-        event.action_type = action_type(part.deed);
+        event.action_type = part.deed.action_type();
         event.usage = None;
         event.status = self.stopped.or(match (self.end, part.ended) {
             (LineEnd::Absent, _) => None,
@@ -149,62 +147,6 @@ impl Line {
         }
         event
     }
-}
-
-/// One action per file that is changed; otherwise one for all.
-fn targets(part: &Part) -> Vec<Option<&NamedFile>> {
-    let changes = matches!(part.deed, Deed::Edit | Deed::Create | Deed::Delete | Deed::Rename);
-    if changes && !part.files.is_empty() { part.files.iter().map(Some).collect() } else { vec![None] }
-}
-
-/// Joins neighbours of the same kind: two runs of tests in one line are one action, the files of two reads one list.
-fn merged<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<Part> {
-    let mut found: Vec<Part> = Vec::new();
-    for part in parts {
-        let joins = found.last().is_some_and(|last| {
-            let changes = matches!(part.deed, Deed::Edit | Deed::Create | Deed::Delete | Deed::Rename);
-            last.deed == part.deed && !changes && last.force == part.force && last.ran == part.ran
-        });
-        match found.last_mut().filter(|_| joins) {
-            Some(last) => {
-                last.files.extend(part.files.iter().cloned());
-                last.source = format!("{}; {}", last.source, part.source);
-                last.is_destructive |= part.is_destructive;
-                last.ended = match (last.ended, part.ended) {
-                    (Ended::Badly, _) | (_, Ended::Badly) => Ended::Badly,
-                    (Ended::Well, Ended::Well) => Ended::Well,
-                    _ => Ended::Unknown,
-                };
-            }
-            None => found.push(part.clone()),
-        }
-    }
-    found
-}
-
-fn action_type(deed: Deed) -> ActionType {
-    let activity = match deed {
-        Deed::Tests => ActivityType::RunTests,
-        Deed::Lint => ActivityType::Lint,
-        Deed::Types => ActivityType::TypeCheck,
-        Deed::Status => ActivityType::GitStatus,
-        Deed::Diff => ActivityType::GitDiff,
-        Deed::Commit => ActivityType::GitCommit,
-        Deed::Push => ActivityType::GitPush,
-        Deed::Edit => ActivityType::EditFile,
-        Deed::Create => ActivityType::CreateFile,
-        Deed::Delete => ActivityType::DeleteFile,
-        Deed::Rename => ActivityType::RenameFile,
-        Deed::Read => ActivityType::ReadFile,
-        Deed::Search => ActivityType::SearchCode,
-        Deed::List => ActivityType::ExploreDirectory,
-        Deed::Deploy => ActivityType::Deploy,
-        Deed::Release => ActivityType::Release,
-        Deed::Install | Deed::Build | Deed::Format | Deed::Destroy | Deed::Other | Deed::Neutral => {
-            ActivityType::RunCommand
-        }
-    };
-    activity.into()
 }
 
 /// The program, its arguments, and whether a push overwrites.

@@ -11,7 +11,6 @@ mod artifacts;
 mod build;
 mod claude;
 mod codex;
-mod command;
 mod detect;
 mod exec_header;
 mod expand;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
+use crate::command::Signs;
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
-use super::command::Signs;
 use super::exec_header::{exit_code, wall_time};
 use super::expand;
 use super::instruction;

@@ -48,13 +48,6 @@ pub(super) fn collapse_to(text: &str, chars_max: usize) -> String {
     found
 }
 
-/// Writes a text so that a shell reads it as one word.
-pub(super) fn shell_word(text: &str) -> String {
-    let is_plain = !text.is_empty()
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-~+=:,@%^".contains(&byte));
-    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 /// Makes a path relative to the project, or to the home folder, or leaves it.
 pub(super) fn relative(path: &str, surroundings: &Surroundings) -> String {
     let inside = |folder: &Option<String>| {

@@ -2,14 +2,17 @@
 
 /// Signs in an output that a part of the line ran, and how it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Signs {
+pub struct Signs {
     /// `[main 1a2b3c4] subject`.
-    pub(in super::super) committed: bool,
+    pub committed: bool,
     /// Git said that there was nothing to commit, or that a hook or an error stopped it.
-    pub(in super::super) commit_failed: bool,
-    pub(in super::super) push_failed: bool,
-    pub(in super::super) tests_failed: bool,
-    pub(in super::super) tests_passed: bool,
+    pub commit_failed: bool,
+    /// Git said that the push was refused.
+    pub push_failed: bool,
+    /// Tests that failed are counted or named.
+    pub tests_failed: bool,
+    /// Tests that passed are counted, and none that failed.
+    pub tests_passed: bool,
 }
 
 /// Beginnings of lines by which git says that it did not commit.
@@ -31,7 +34,7 @@ const PUSH_FAILED: &[&str] =
 
 impl Signs {
     /// Looks for signs in a whole output.
-    pub(in super::super) fn of(output: &str) -> Self {
+    pub fn of(output: &str) -> Self {
         let mut signs = Self::default();
         for line in output.lines().map(str::trim_start) {
             let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));

@@ -546,7 +546,7 @@ fn any_line_ends() {
     }
     let mut nested = "pytest".to_owned();
     for _ in 0..12 {
-        nested = format!("bash -c {}", crate::import::text::shell_word(&nested));
+        nested = format!("bash -c {}", shell_word(&nested));
     }
     of(&nested, LineEnd::Well, "");
 }

@@ -14,7 +14,7 @@ const PARTS_MAX: usize = 200;
 /// Returns the parts of a command line in the order in which they ran.
 ///
 /// `folder` is the one the line ran in, relative to the log's; `signs` are those in its output.
-pub(in super::super) fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> {
+pub fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> {
     let mut walk = Walk {
         parts: Vec::new(),
         folder: FolderPath::Known(folder.to_owned()),

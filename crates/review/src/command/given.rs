@@ -1,0 +1,305 @@
+//! Commands in the input of a call: as a line, as a list of words, or as members that spell the options of a push.
+
+use std::sync::Arc;
+
+use hence_canon::{Value, parse};
+
+use super::{Deed, LineEnd, Part, Signs};
+use super::{line_of, parts};
+
+/// Members that hold nothing but a command, in lower case and without `_` and `-`.
+#[rustfmt::skip]
+const COMMANDS: &[&str] = &["command", "cmd", "cmdline", "commandline", "shellcommand", "bashcommand", "argv"];
+/// Members that hold several commands.
+const SEVERAL: &[&str] = &["commands", "cmds", "commandlines"];
+/// Members that hold a command if the callee runs commands, and may hold anything else if not.
+const SCRIPTS: &[&str] = &["script", "shell", "bash", "sh", "run", "exec", "line", "powershell"];
+/// Members that name a program.
+const PROGRAMS: &[&str] = &["program", "executable", "binary", "exe", "bin"];
+/// Members that hold the arguments of a program.
+const ARGUMENTS: &[&str] =
+    &["args", "arguments", "parameters", "params", "flags", "options", "opts", "extraargs"];
+/// Members that name the folder in which a command runs.
+const FOLDERS: &[&str] = &["cwd", "workdir", "workingdirectory", "dir", "directory", "folder"];
+/// Members that name branches and tags of a push.
+const REFS: &[&str] =
+    &["ref", "refs", "refspec", "refspecs", "branch", "branches", "tag", "target", "to", "dst"];
+
+/// The depth to which members are looked into.
+const DEPTH_MAX: usize = 6;
+/// The words of one list that are read: more than any system hands to a program.
+const WORDS_MAX: usize = 100_000;
+
+/// What a callee is said to do with its input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Callee {
+    /// It runs commands, or nothing is said.
+    Runs,
+    /// It does something else: only a member that can be nothing but a command counts as one.
+    DoesElse,
+}
+
+/// Returns the command lines that the input of a call holds.
+pub fn lines_given(input: &Value, callee: Callee) -> Vec<String> {
+    let mut found = Vec::new();
+    add_lines(input, callee, 0, &mut found);
+    found
+}
+
+/// Returns the folder in which an input says that its command runs; the empty text is where the callee runs.
+pub fn folder_given(input: &Value) -> &str {
+    let members = input.as_object().into_iter().flat_map(hence_canon::Object::iter);
+    let mut folders =
+        members.filter(|(key, _)| is_one_of(key, FOLDERS)).filter_map(|(_, value)| value.as_str());
+    folders.next().unwrap_or_default()
+}
+
+/// Returns the push that an input describes by its members: `force: true`, `refs: [+main]`, `options: {mirror: true}`.
+pub fn push_given(input: &Value) -> Option<Part> {
+    let mut words = vec!["git".to_owned(), "push".to_owned()];
+    add_push_words(input, 0, &mut words);
+    let line = line_of(&words);
+    parts(&line, "", LineEnd::Well, Signs::default()).into_iter().find(|part| part.deed == Deed::Push)
+}
+
+fn is_one_of(key: &str, names: &[&str]) -> bool {
+    let plain: String =
+        key.chars().filter(|letter| !matches!(letter, '_' | '-')).flat_map(char::to_lowercase).collect();
+    names.contains(&plain.as_str())
+}
+
+fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String>) {
+    let Some(members) = input.as_object().filter(|_| depth < DEPTH_MAX) else { return };
+    // A record keeps members in the order of their names; a call that is only foreseen may have another.
+    let mut members: Vec<(&Arc<str>, &Value)> = members.iter().collect();
+    members.sort_by_key(|(key, _)| *key);
+    let named = |names: &'static [&'static str]| {
+        members.iter().filter(move |(key, _)| is_one_of(key, names)).map(|(_, value)| *value)
+    };
+    let before = found.len();
+    let may_be_script = callee == Callee::Runs;
+    let commands = named(COMMANDS).chain(named(SCRIPTS).filter(|_| may_be_script));
+    commands.chain(named(PROGRAMS)).for_each(|value| add_value(value, found));
+    named(SEVERAL).for_each(|value| add_several(value, found));
+    let arguments: Vec<String> = named(ARGUMENTS).flat_map(words_of).take(WORDS_MAX).collect();
+    if !arguments.is_empty() {
+        match found.get_mut(before..).and_then(<[String]>::last_mut) {
+            Some(line) => *line = format!("{line} {}", line_of(&arguments)),
+            None if may_be_script => found.push(line_of(&arguments)),
+            None => {}
+        }
+    }
+    for (_, value) in members.iter().copied() {
+        match value {
+            Value::Object(_) => add_lines(value, callee, depth + 1, found),
+            Value::Array(items) => items.iter().for_each(|item| add_lines(item, callee, depth + 1, found)),
+            // Arguments of a tool are often an object written as text.
+            Value::String(text) if text.trim_start().starts_with('{') => {
+                if let Ok(value) = parse(text.as_bytes()) {
+                    add_lines(&value, callee, depth + 1, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Adds a command: a line, the words of one command, or several commands.
+fn add_value(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => found.push(text.to_string()),
+        Value::Array(items)
+            if items.iter().any(|item| item.as_array().is_some()) || is_line(items.first()) =>
+        {
+            items.iter().for_each(|item| add_value(item, found));
+        }
+        Value::Array(_) => {
+            let words = words_of(value);
+            found.extend((!words.is_empty()).then(|| line_of(&words)));
+        }
+        _ => {}
+    }
+}
+
+/// Returns whether an item of a list is a whole line: a program's name has no spaces.
+fn is_line(item: Option<&Value>) -> bool {
+    item.and_then(Value::as_str).is_some_and(|text| text.trim().contains(char::is_whitespace))
+}
+
+/// Adds the commands of a member whose name says that there are several.
+fn add_several(value: &Value, found: &mut Vec<String>) {
+    match value.as_array() {
+        Some(items) if items.iter().any(|item| is_line(Some(item))) => {
+            items.iter().for_each(|item| add_value(item, found));
+        }
+        _ => add_value(value, found),
+    }
+}
+
+/// Returns the words of a list, or of a text.
+fn words_of(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) if !text.trim_start().starts_with('{') => {
+            let script = crate::shell::Script::read(text);
+            let commands =
+                script.items.iter().flat_map(|item| &item.stages).filter_map(|stage| match stage {
+                    crate::shell::Stage::Command(command) => Some(command),
+                    crate::shell::Stage::Group(..) => None,
+                });
+            let words = commands.flat_map(|command| command.assignments.iter().chain(&command.words));
+            words.map(|word| word.text.clone()).collect()
+        }
+        Value::Array(items) => {
+            let word = |item: &Value| match item {
+                Value::String(text) => Some(text.to_string()),
+                Value::Int(_) | Value::Float(_) => Some(item.to_string()),
+                _ => None,
+            };
+            items.iter().filter_map(word).take(WORDS_MAX).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Adds the words of a push that members spell: a member that is set is an option, others hold options or refs.
+fn add_push_words(input: &Value, depth: usize, words: &mut Vec<String>) {
+    let Some(members) = input.as_object().filter(|_| depth < DEPTH_MAX) else { return };
+    for (key, value) in members.iter() {
+        let option = option_of(key);
+        let is_force = option.starts_with("--force");
+        match value {
+            _ if is_set(value) => words.push(option),
+            // `force: main` and `delete: main` name what is overwritten or removed.
+            Value::String(text) if (is_force || option == "--delete") && !is_unset(text) => {
+                words.extend([option, text.to_string()]);
+            }
+            Value::String(_) | Value::Array(_)
+                if is_one_of(key, ARGUMENTS) || is_one_of(key, REFS) || is_one_of(key, COMMANDS) =>
+            {
+                let given = words_of(value);
+                let given = given.strip_prefix(&["git".to_owned()][..]).unwrap_or(&given);
+                let given = given.strip_prefix(&["push".to_owned()][..]).unwrap_or(given);
+                words.extend(given.iter().cloned());
+            }
+            Value::Object(_) => add_push_words(value, depth + 1, words),
+            _ => {}
+        }
+        for item in value.as_array().unwrap_or_default() {
+            add_push_words(item, depth + 1, words);
+        }
+    }
+}
+
+/// Returns a member's name as an option: `forceWithLease` and `force_with_lease` are `--force-with-lease`.
+fn option_of(key: &str) -> String {
+    let mut option = String::from("--");
+    for letter in key.trim_start_matches('-').chars() {
+        match letter {
+            '_' | ' ' => option.push('-'),
+            upper if upper.is_ascii_uppercase() => {
+                if option.len() > 2 && !option.ends_with('-') {
+                    option.push('-');
+                }
+                option.push(upper.to_ascii_lowercase());
+            }
+            letter => option.push(letter),
+        }
+    }
+    match option.as_str() {
+        "--f" | "--forced" | "--force-push" | "--is-force" | "--overwrite" | "--non-fast-forward" => {
+            "--force".to_owned()
+        }
+        _ => option,
+    }
+}
+
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Bool(set) => *set,
+        Value::String(text) => {
+            matches!(text.trim().to_lowercase().as_str(), "true" | "yes" | "on" | "1" | "y")
+        }
+        other => other.as_i64().is_some_and(|number| number != 0),
+    }
+}
+
+fn is_unset(text: &str) -> bool {
+    matches!(text.trim().to_lowercase().as_str(), "" | "false" | "no" | "off" | "0" | "n" | "none" | "never")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn commands_are_found_in_the_forms_in_which_inputs_give_them() {
+        for (input, expected) in [
+            (r#"{"command": "git push -f"}"#, "git push -f"),
+            (r#"{"cmd": ["git", "commit", "-m", "a b"]}"#, "git commit -m 'a b'"),
+            (r#"{"commands": ["ls", "make test"]}"#, "ls|make test"),
+            (r#"{"commands": [["git", "add", "a b"], ["ls"]]}"#, "git add 'a b'|ls"),
+            (r#"{"commands": ["cd x && ls", "make test"]}"#, "cd x && ls|make test"),
+            (r#"{"command": "git", "args": ["push", "-f"]}"#, "git push -f"),
+            (r#"{"program": "git", "arguments": "push -f"}"#, "git push -f"),
+            (r#"{"args": ["git", "push"]}"#, "git push"),
+            (r#"{"tool": "bash", "input": {"command": "ls"}}"#, "ls"),
+            (r#"{"arguments": "{\"command\": \"rm x\"}"}"#, "rm x"),
+            (r#"{"steps": [{"run": "rm x"}, {"run": "ls"}]}"#, "rm x|ls"),
+            (r#"{"shellCommand": "ls", "Command_Line": "pwd"}"#, "pwd|ls"),
+            (r#"{"text": "git push -f", "query": "rm"}"#, ""),
+        ] {
+            assert_eq!(lines_given(&value(input), Callee::Runs).join("|"), expected, "{input}");
+        }
+        let script = value(r#"{"path": "a.sh", "script": "rm x", "args": ["rm"]}"#);
+        assert_eq!(lines_given(&script, Callee::DoesElse), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_push_is_read_from_members() {
+        let marks = |input: &str| {
+            let push = push_given(&value(input)).unwrap();
+            (push.force, push.is_destructive)
+        };
+        for input in [
+            r#"{"force": true}"#,
+            r#"{"force": "true"}"#,
+            r#"{"force": "main"}"#,
+            r#"{"forceWithLease": true}"#,
+            r#"{"force_with_lease": "main:abc"}"#,
+            r#"{"force-push": 1}"#,
+            r#"{"arguments": ["--force"]}"#,
+            r#"{"args": ["-fu", "origin"]}"#,
+            r#"{"flags": "-f"}"#,
+            r#"{"options": ["--force-with-lease=main"]}"#,
+            r#"{"options": {"force": true}}"#,
+            r#"{"params": {"mirror": true}}"#,
+            r#"{"mirror": true}"#,
+            r#"{"refs": ["+main"]}"#,
+            r#"{"refspec": "+HEAD:main"}"#,
+            r#"{"branch": "+main"}"#,
+            r#"{"command": ["git", "push", "--mirror"]}"#,
+            r#"{"args": "origin main --force"}"#,
+        ] {
+            assert_eq!(marks(input), (true, true), "{input}");
+        }
+        for input in
+            [r#"{"delete": true}"#, r#"{"delete": "old"}"#, r#"{"refspec": ":old"}"#, r#"{"prune": true}"#]
+        {
+            assert_eq!(marks(input), (false, true), "{input}");
+        }
+        for input in [
+            r#"{"force": false, "branch": "main"}"#,
+            r#"{"force": "no"}"#,
+            r#"{"arguments": ["origin", "main"], "tags": true}"#,
+            r#"{"args": ["--follow-tags"]}"#,
+            r#"{"branch": "feature-f", "message": "--force"}"#,
+            r#"{}"#,
+        ] {
+            assert_eq!(marks(input), (false, false), "{input}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Reads from command lines what each of their commands does.
+//!
+//! A command line is read as a shell reads it. Each command of it is classified by its program and arguments, never by
+//! a word that merely occurs in the line, and what is known of its end follows from the exit code of the whole line.
+//! Imported logs and runs of skills are read by the same rules.
+
+mod builders;
+mod ended;
+mod files;
+mod git;
+mod given;
+mod program;
+mod services;
+mod walk;
+mod wrapper;
+
+use crate::show::shell_word;
+use crate::vocabulary::{ActionType, ActivityType};
+
+pub use ended::Signs;
+pub use given::{Callee, folder_given, lines_given, push_given};
+pub use walk::parts;
+
+/// Members of a result that hold the exit code of a command.
+pub const EXIT_CODES: &[&str] =
+    &["exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode", "rc"];
+
+/// The kind of thing a command did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Deed {
+    Tests,
+    Lint,
+    Types,
+    Status,
+    Diff,
+    Commit,
+    Push,
+    Edit,
+    Create,
+    Delete,
+    Rename,
+    Read,
+    Search,
+    List,
+    Install,
+    Build,
+    Format,
+    Deploy,
+    Release,
+    /// It removes something that is no file of the project.
+    Destroy,
+    /// A program that is not listed.
+    Other,
+    /// It only prepares or shows something: `cd`, `echo`, a filter in a pipe.
+    Neutral,
+}
+
+impl Deed {
+    /// Returns whether the deed says more than that a command ran.
+    pub fn is_known(self) -> bool {
+        !matches!(self, Self::Other | Self::Neutral)
+    }
+
+    /// Returns whether it writes a file.
+    pub fn writes_file(self) -> bool {
+        matches!(self, Self::Edit | Self::Create | Self::Rename)
+    }
+
+    /// Returns whether it changes a file: writes or deletes it.
+    pub fn changes_file(self) -> bool {
+        self.writes_file() || self == Self::Delete
+    }
+
+    /// Returns the type of an action that did this.
+    pub fn action_type(self) -> ActionType {
+        let activity = match self {
+            Self::Tests => ActivityType::RunTests,
+            Self::Lint => ActivityType::Lint,
+            Self::Types => ActivityType::TypeCheck,
+            Self::Status => ActivityType::GitStatus,
+            Self::Diff => ActivityType::GitDiff,
+            Self::Commit => ActivityType::GitCommit,
+            Self::Push => ActivityType::GitPush,
+            Self::Edit => ActivityType::EditFile,
+            Self::Create => ActivityType::CreateFile,
+            Self::Delete => ActivityType::DeleteFile,
+            Self::Rename => ActivityType::RenameFile,
+            Self::Read => ActivityType::ReadFile,
+            Self::Search => ActivityType::SearchCode,
+            Self::List => ActivityType::ExploreDirectory,
+            Self::Deploy => ActivityType::Deploy,
+            Self::Release => ActivityType::Release,
+            Self::Install | Self::Build | Self::Format | Self::Destroy | Self::Other | Self::Neutral => {
+                ActivityType::RunCommand
+            }
+        };
+        activity.into()
+    }
+
+    /// Returns whether running it again can show the same: it only looks or checks.
+    pub fn only_looks(self) -> bool {
+        matches!(
+            self,
+            Self::Tests
+                | Self::Lint
+                | Self::Types
+                | Self::Status
+                | Self::Diff
+                | Self::Read
+                | Self::Search
+                | Self::List
+                | Self::Build
+        )
+    }
+
+    /// Returns the word for deeds that have no action type of their own.
+    pub fn method(self) -> Option<&'static str> {
+        match self {
+            Self::Install => Some("install"),
+            Self::Build => Some("build"),
+            Self::Format => Some("format"),
+            Self::Destroy => Some("destroy"),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a command of a line ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Ran {
+    /// It ran.
+    Yes,
+    /// It depends on something the log does not show.
+    Maybe,
+    /// It did not run.
+    No,
+}
+
+/// How a command of a line ended, as far as the end of the line shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// With success.
+    Well,
+    /// With an error.
+    Badly,
+    /// Nothing shows how.
+    Unknown,
+    /// It did not run, or it ran and failed: in both cases it had no effect.
+    NotDone,
+}
+
+/// A file that a command names, and what it became.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedFile {
+    /// The path, relative to the folder of the log or the call unless it begins with `/`.
+    pub path: String,
+    /// Its new path, if it was moved.
+    pub renamed_to: Option<String>,
+}
+
+impl NamedFile {
+    fn at(path: String) -> Self {
+        Self { path, renamed_to: None }
+    }
+}
+
+/// One command of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The kind of thing it did.
+    pub deed: Deed,
+    /// The files it names.
+    pub files: Vec<NamedFile>,
+    /// The program and its arguments, wrappers removed.
+    pub words: Vec<String>,
+    /// Whether a push overwrites history.
+    pub force: bool,
+    /// Whether it removes what cannot be brought back.
+    pub is_destructive: bool,
+    /// Its text as written.
+    pub source: String,
+    /// The folder it ran in, if the line changed it.
+    pub folder: Option<String>,
+    /// The text that was written to the file, if the line holds it.
+    pub content: Option<String>,
+    /// Whether it ran.
+    pub ran: Ran,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl Part {
+    /// Returns whether the part may have had an effect.
+    pub fn can_have_happened(&self) -> bool {
+        self.ran != Ran::No && self.ended != Ended::NotDone
+    }
+
+    /// Returns one file for each action that the part is: a change of several files is one action per file, anything
+    /// else is one action.
+    pub fn targets(&self) -> Vec<Option<&NamedFile>> {
+        let is_each = self.deed.changes_file() && !self.files.is_empty();
+        if is_each { self.files.iter().map(Some).collect() } else { vec![None] }
+    }
+}
+
+/// Returns the parts that did something of a known kind and may have had an effect. Neighbors of the same kind are
+/// joined: two runs of tests in one line are one action, the files of two reads one list.
+pub fn merged(parts: &[Part]) -> Vec<Part> {
+    let mut found: Vec<Part> = Vec::new();
+    for part in parts.iter().filter(|part| part.deed.is_known() && part.can_have_happened()) {
+        let joins = found.last().is_some_and(|last| {
+            let is_same = last.deed == part.deed && last.force == part.force && last.ran == part.ran;
+            is_same && !part.deed.changes_file()
+        });
+        match found.last_mut().filter(|_| joins) {
+            Some(last) => {
+                last.files.extend(part.files.iter().cloned());
+                last.source = format!("{}; {}", last.source, part.source);
+                last.is_destructive |= part.is_destructive;
+                last.ended = match (last.ended, part.ended) {
+                    (Ended::Badly, _) | (_, Ended::Badly) => Ended::Badly,
+                    (Ended::Well, Ended::Well) => Ended::Well,
+                    _ => Ended::Unknown,
+                };
+            }
+            None => found.push(part.clone()),
+        }
+    }
+    found
+}
+
+/// Returns a program and its arguments as a command line that a shell would read as exactly these words.
+pub fn line_of<W: AsRef<str>>(words: &[W]) -> String {
+    words.iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ")
+}
+
+/// The known facts about the end of a command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineEnd {
+    /// The exit code was zero, or the tool reported no error.
+    Well,
+    /// With an error.
+    Badly,
+    /// The log has no result.
+    Absent,
+    /// Something else decided about the exit code that the log shows.
+    Hidden,
+}
+
+/// The class of one command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Class {
+    deed: Deed,
+    files: Vec<NamedFile>,
+    force: bool,
+    is_destructive: bool,
+}
+
+impl From<Deed> for Class {
+    fn from(deed: Deed) -> Self {
+        Self { deed, files: Vec::new(), force: false, is_destructive: deed == Deed::Destroy }
+    }
+}
+
+impl Class {
+    fn with_files(deed: Deed, files: Vec<NamedFile>) -> Self {
+        Self { files, ..deed.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
