@@ -199,11 +199,6 @@ impl<'g> Book<'g> {
         Ok((self.fold.state().metadata().updated_at.clone(), self.next_time()?))
     }
 
-    /// Returns when the last mutation happened.
-    pub(crate) fn last_time(&self) -> Result<Timestamp, BookError> {
-        Ok(self.clock.at(self.mutations)?)
-    }
-
     /// Returns when the next mutation happens.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ pub use run::{Driven, Finished, Pause, ResumeError, Run, RunError, Waiting};
 pub use sink::{MemorySink, ReplaySink, Sink, SinkError};
 pub use step::{Attempt, Determinism, InputUnavailable, Step, Stopped, View};
 pub use variables::{
-    VARIABLES_SKILL, VARIABLES_SKILL_VERSION, VariableFiles, Variables, VariablesRun, VariablesSnapshot,
-    events, variables_problem,
+    VARIABLES_END_STEP, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, VariableFiles, Variables, VariablesRun,
+    VariablesSnapshot, events, variables_problem,
 };
 pub use verify::{Evidence, Judge, OpenGate, ProgramFollower, without_defects};

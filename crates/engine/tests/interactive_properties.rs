@@ -11,7 +11,9 @@ use hence_engine::{
 use hence_journal::verify::Level;
 use hence_state::Profile;
 use hence_testkit::variables::MemoryFiles;
-use hence_variables::{Call, Delete, Get, Init, Op, Rename, Rollback, Set, StateId, TakeCheckpoint};
+use hence_variables::{
+    Call, Delete, Get, Init, Op, Rename, Rollback, Set, StateId, TakeCheckpoint, Workspace,
+};
 use proptest::prelude::*;
 
 fn name() -> impl Strategy<Value = Arc<str>> {
@@ -48,6 +50,17 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// Gives a new state the next number as its id, so that a story can name the states of its future.
+fn numbered(call: &Call, workspace: &Workspace) -> Call {
+    match call {
+        Call::Init(init) => {
+            let state_id = Some(workspace.next_state_id().to_string().into());
+            Call::Init(Init { state_id, ..init.clone() })
+        }
+        other => other.clone(),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -57,10 +70,13 @@ proptest! {
         let (mut run, header) = Run::start(Variables::new(&Request::of_value(problem.clone(), Profile::STRICT)).unwrap()).unwrap();
         let (mut sink, mut files) = (MemorySink::default(), MemoryFiles::default());
         sink.append(&header).unwrap();
-        run = run.call(&Call::Init(Init::with_prompt("go")), &mut files, &mut sink).unwrap().0;
+        let now = run.next_moment().unwrap();
+        let first = numbered(&Call::Init(Init::with_prompt("go")), run.workspace());
+        run = run.call(&first, now, &mut files, &mut sink).unwrap().0;
         for call in &calls {
             let (records, before) = (run.head().records, run.workspace().clone());
-            let (next, reply) = run.call(call, &mut files, &mut sink).unwrap();
+            let (now, call) = (run.next_moment().unwrap(), numbered(call, run.workspace()));
+            let (next, reply) = run.call(&call, now, &mut files, &mut sink).unwrap();
             run = next;
             // A refused call changes nothing, unless a variable had expired and its removal was recorded.
             if reply.is_err() && run.head().records == records {

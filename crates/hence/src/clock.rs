@@ -1,7 +1,8 @@
-//! The system clock. It is read when a run is created or a review is stamped, and nowhere else.
+//! The system clock. It is read when a run is created, a review is stamped or variables are used, and nowhere else.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hence_canon::time::Instant;
 use hence_state::Timestamp;
 
 use crate::code::Code;
@@ -14,9 +15,35 @@ use crate::hint;
 /// [`CliError`] when the clock shows a time that no record can hold.
 pub(crate) fn now() -> Result<Timestamp, CliError> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
-    second(seconds).ok_or_else(|| {
-        let message = "the clock of this machine shows a time outside the years 1970 to 9999";
-        CliError::new(Code::Refused, message).with_hint(hint::SET_CLOCK)
+    second(seconds).ok_or_else(out_of_range)
+}
+
+fn out_of_range() -> CliError {
+    let message = "the clock of this machine shows a time outside the years 1970 to 9999";
+    CliError::new(Code::Refused, message).with_hint(hint::SET_CLOCK)
+}
+
+/// Returns the present time, to the millisecond.
+///
+/// # Errors
+/// As for [`now`].
+pub(crate) fn now_to_the_millisecond() -> Result<Instant, CliError> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
+    // The second is checked, too: the calendar of records ends before that of instants.
+    now()?;
+    millis.and_then(Instant::from_millis).ok_or_else(out_of_range)
+}
+
+/// Returns the second of an instant, in the spelling of records.
+///
+/// # Errors
+/// [`CliError`] when no record can hold it.
+pub(crate) fn second_of(instant: Instant) -> Result<Timestamp, CliError> {
+    let seconds: String = instant.to_string().chars().take("2026-02-09T10:00:00".len()).collect();
+    Timestamp::parse(&format!("{seconds}Z")).map_err(|_| {
+        let message = format!("expected a time in the years 0000 to 9999, found {instant}");
+        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
     })
 }
 

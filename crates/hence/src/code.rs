@@ -109,6 +109,8 @@ codes! {
     Checkpoint = "E0503" => No;
     /// A skill drives the run.
     Driven = "E0504" => No;
+    /// A folder holds documents that an export would overwrite.
+    ExportTarget = "E0505" => No;
     /// Policies cannot be loaded.
     Policies = "E0601" => Usage;
     /// A document is not a trace.

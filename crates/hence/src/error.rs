@@ -131,7 +131,11 @@ impl CliError {
     /// Describes an operation on variables that a rule forbids, with the code and the id of the rule.
     pub(crate) fn variables(refusal: &hence_variables::Refusal) -> Self {
         let rule = format!("{} (rule {})", refusal.code(), refusal.rule());
-        Self::new(Code::Variables, refusal.to_string()).with_findings([rule])
+        let error = Self::new(Code::Variables, refusal.to_string()).with_findings([rule]);
+        match hint::variables(refusal) {
+            Some(advice) => error.with_hint(advice),
+            None => error,
+        }
     }
 
     pub(crate) fn resume(run: &str, error: ResumeError) -> Self {

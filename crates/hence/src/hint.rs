@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use hence_store::{Damage, DiskErrorKind, StoreError};
+use hence_variables::Refusal;
 
 use crate::code::Code;
 use crate::context::Context;
@@ -78,6 +79,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         }
         Code::Document => "fix what is listed; nothing was stored",
         Code::Checkpoint => "`hence log RUN` shows the checkpoints; nothing was recorded",
+        Code::ExportTarget => "export to another folder, or remove what is there",
         Code::Driven => "`hence vars list RUN` and `hence vars get RUN NAME` show what its steps wrote",
         Code::ReviewRefused => "`hence review handoff REVIEW` shows what is open; nothing was recorded",
         Code::ReviewBroken => {
@@ -149,6 +151,7 @@ fixed! {
     UNJUDGED_NESTED = "make those calls steps of this skill, or let them happen unjudged with --allow-unjudged-nested";
     OTHER_FORMAT = "the log may be of another format: `hence import auto FILE` detects it";
     LIST_RUNS = "`hence runs` names the retries of a run";
+    GIVE_TIME = "give a time such as 2026-02-09T10:00:00Z";
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
     OTHER_RUN_ID = "choose another id with --run-id";
@@ -466,6 +469,18 @@ pub(crate) fn command(context: &Context, words: &[&str]) -> String {
     }
     all.extend(words.iter().map(|text| word(text)));
     all.join(" ")
+}
+
+/// Returns advice about a refused operation on variables, where there is better advice than to look at the values.
+pub(crate) fn variables(refusal: &Refusal) -> Option<Hint> {
+    let advice = match refusal {
+        Refusal::RunEnded { .. } => "`hence fork RUN --from STEP --run-id NEW` continues it in another run",
+        Refusal::InvalidArgument { what: "tree_id", .. } => {
+            "only a task with a tree can have children: `hence vars init RUN PROMPT` begins one"
+        }
+        _ => return None,
+    };
+    Some(Hint::fixed(advice))
 }
 
 /// Returns a text quoted for a shell, with every control character escaped.

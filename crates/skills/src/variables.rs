@@ -16,8 +16,10 @@ use hence_journal::RecordIndex;
 use hence_state::{ProblemSpec, Timestamp};
 use hence_variables::{
     Call, Change, Decision, Event, Files, Init, Name, NoFiles, Op, Origin, ReadFault, Refusal, Set, StateId,
-    StorePath, Timestamp as Moment, Workspace, apply, decide,
+    StorePath, Timestamp as Moment, TreeId, Workspace, apply, decide,
 };
+
+use crate::pinned::Pinned;
 
 /// The prefix of every variable target.
 const NAMESPACE: &str = "vars.";
@@ -34,18 +36,19 @@ pub struct SkillVariables {
 }
 
 impl SkillVariables {
-    /// Makes the store of a new run, with the skill's task as `prompt`.
+    /// Makes the store of a new run, with the run's goal as `prompt`.
     pub(crate) fn begin(problem: &ProblemSpec) -> Result<Self, Refusal> {
-        let prompt = problem.canonical().value().get("inputs").and_then(|inputs| inputs.get("prompt"));
-        let init = Init { prompt: Some(prompt.cloned().unwrap_or_default()), ..Init::default() };
-        let now = moment(problem.created_at())?;
-        let mut begun = Self {
-            workspace: Workspace::new(),
-            state: StateId::from_number(1),
-            now,
-            events: Vec::new(),
-            large: BTreeMap::new(),
+        let workspace = Workspace::new();
+        let state = StateId::of_run(problem.id(), &workspace);
+        let tree = TreeId::of_run(&root_run(problem), 0);
+        let init = Init {
+            prompt: Some(goal(problem)),
+            state_id: Some(state.to_string().into()),
+            tree_id: Some(tree.to_string().into()),
+            ..Init::default()
         };
+        let now = moment(problem.created_at())?;
+        let mut begun = Self { workspace, state, now, events: Vec::new(), large: BTreeMap::new() };
         begun.call(&Call::Init(init), now, RecordIndex::HEADER)?;
         Ok(begun)
     }
@@ -140,6 +143,29 @@ impl SkillVariables {
         debug_assert!(applied.is_ok(), "{applied:?}");
         self.events.push((index, event));
     }
+}
+
+/// Returns the goal of a run: that of its frame, else its input `prompt`, else what the skill is for.
+fn goal(problem: &ProblemSpec) -> Value {
+    let inputs = problem.canonical().value().get("inputs");
+    let context = inputs.and_then(|inputs| inputs.get("context"));
+    let framed = context.and_then(|context| context.get("frame")?.get("goal"));
+    let asked = context.and_then(|context| context.get("inputs")?.get("prompt"));
+    let is_text = |value: &&Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+    let own = framed.filter(is_text).or(asked.filter(is_text));
+    own.or_else(|| inputs?.get("prompt")).cloned().unwrap_or_default()
+}
+
+/// Returns the outermost run of a nested run, whose id begins with it; the run itself when it is not nested. All runs of a
+/// family share one task tree.
+fn root_run(problem: &ProblemSpec) -> Arc<str> {
+    let Some(parent) = Pinned::of(problem).and_then(|pinned| pinned.links.parent) else {
+        return problem.id().clone();
+    };
+    // The parent of a run right below the outermost is the outermost; each further level adds a part to the id.
+    let levels = usize::try_from(parent.depth.saturating_sub(1)).unwrap_or(usize::MAX);
+    let root = parent.run.rsplitn(levels.saturating_add(1), '/').last();
+    root.map_or_else(|| parent.run.clone(), Arc::from)
 }
 
 impl Files for SkillVariables {

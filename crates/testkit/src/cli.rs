@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ use serde_json::{Value, json};
 pub struct World {
     folder: tempfile::TempDir,
     environment: Vec<(String, String)>,
+    /// The seconds of the clock that commands on variables get.
+    seconds: AtomicU64,
 }
 
 /// The result of a command.
@@ -29,7 +32,8 @@ pub type Stored = BTreeMap<PathBuf, Vec<u8>>;
 impl World {
     /// Creates an empty world.
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder, environment: Vec::new(), seconds: AtomicU64::new(0) }
     }
 
     /// Creates a world with one finished run.
@@ -97,8 +101,21 @@ impl World {
         row["head"].as_str().unwrap().to_owned()
     }
 
-    /// Returns a command that runs the binary with these arguments.
+    /// Returns a command that runs the binary with these arguments. A command on variables that gives no time gets one, a
+    /// second after the one before.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.untimed(arguments);
+        let word = arguments.iter().find(|argument| ["vars", "repl"].contains(argument));
+        if word.is_some() && !arguments.contains(&"--now") && !arguments.contains(&"--help") {
+            let second = self.seconds.fetch_add(1, Ordering::Relaxed);
+            let (minute, second) = (second / 60, second % 60);
+            command.args(["--now", &format!("2026-02-09T10:{minute:02}:{second:02}Z")]);
+        }
+        command
+    }
+
+    /// Returns a command that takes its times from the clock of the machine.
+    pub fn untimed(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(arguments).current_dir(self.folder.path()).env_clear().env("NO_COLOR", "1");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

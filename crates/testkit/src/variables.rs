@@ -61,13 +61,16 @@ impl World {
         let mut sink = MemorySink::default();
         sink.append(&header).unwrap();
         let mut world = Self { problem, run: Some(run), sink, files: MemoryFiles::default() };
-        world.call(Call::Init(init)).unwrap();
+        let state_id = init.state_id.clone().or_else(|| Some(STATE.to_string().into()));
+        world.call(Call::Init(Init { state_id, ..init })).unwrap();
         world
     }
 
     /// Applies a call; the run itself must not fail.
     pub fn call(&mut self, call: Call) -> Result<Reply, Refusal> {
-        let (run, reply) = self.run.take().unwrap().call(&call, &mut self.files, &mut self.sink).unwrap();
+        let run = self.run.take().unwrap();
+        let now = run.next_moment().unwrap();
+        let (run, reply) = run.call(&call, now, &mut self.files, &mut self.sink).unwrap();
         self.run = Some(run);
         reply
     }

@@ -87,6 +87,10 @@ fn looking(workspace: &Workspace, state: crate::StateId, now: Timestamp) -> Resu
 }
 
 fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Accepted, Refusal> {
+    // What follows is later than everything in the document, or its next export would go back in time.
+    if let Some(last) = import.last_moment().filter(|last| now < *last) {
+        return Err(Refusal::ClockWentBack { last, now });
+    }
     let imported = import.check(workspace, now)?;
     let state = import.document.state_id;
     let reply = Reply::Created { state, status: import.document.status() };

@@ -86,6 +86,32 @@ eight_hex_id!(
     StateId,
     "state-"
 );
+/// Returns the number of the id that `run` makes at `position`: the same for the same run, and another for any other.
+///
+/// The first 32 bits of a digest, as many as an id has. `position` counts the ids of the run.
+fn number_in_run(kind: &str, run: &str, position: u64) -> u32 {
+    let digest = hence_canon::Digest::of(format!("{kind}\n{run}\n{position}").as_bytes());
+    let first: String = digest.to_string().chars().take(8).collect();
+    u32::from_str_radix(&first, 16).unwrap_or_default()
+}
+
+impl StateId {
+    /// Returns the id of the next state that `run` makes. It is not that of a state it has.
+    pub fn of_run(run: &str, workspace: &crate::Workspace) -> Self {
+        let first = workspace.states().len() as u64;
+        // Two positions of a run can share 32 bits of a digest; the next position then gives the id.
+        let mut ids = (first..).map(|position| Self(number_in_run("state", run, position)));
+        ids.find(|id| workspace.state(*id).is_none()).unwrap_or(Self(0))
+    }
+}
+
+impl TreeId {
+    /// Returns the id of the task tree that begins in `run` with its state number `position`, from 0.
+    pub fn of_run(run: &str, position: u64) -> Self {
+        Self(number_in_run("tree", run, position))
+    }
+}
+
 eight_hex_id!(
     /// Identifies a task tree: `tree-` and eight hex digits.
     TreeId,
@@ -156,6 +182,17 @@ mod tests {
         {
             assert!(bad.parse::<StateId>().is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn runs_make_ids_of_their_own_and_the_same_ones_again() {
+        let (empty, ids) =
+            (crate::Workspace::new(), |run: &str| StateId::of_run(run, &crate::Workspace::new()));
+        assert_eq!(StateId::of_run("audit", &empty), ids("audit"));
+        let all: std::collections::BTreeSet<_> = (0..1000).map(|run| ids(&format!("run-{run}"))).collect();
+        assert_eq!(all.len(), 1000);
+        assert_ne!(TreeId::of_run("audit", 0), TreeId::of_run("audit", 1));
+        assert_ne!(TreeId::of_run("audit", 0).number(), ids("audit").number());
     }
 
     #[test]

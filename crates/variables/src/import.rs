@@ -37,6 +37,12 @@ pub struct ImportedDocument {
 }
 
 impl Import {
+    /// Returns the latest time in the document and its snapshots: the state continues from there.
+    pub fn last_moment(&self) -> Option<Timestamp> {
+        let documents = std::iter::once(&self.document).chain(self.snapshots.values());
+        documents.filter_map(latest).max()
+    }
+
     /// Checks the import against a workspace.
     pub(crate) fn check(&self, workspace: &Workspace, now: Timestamp) -> Result<ImportedDocument, Refusal> {
         let document = &self.document;
@@ -72,6 +78,16 @@ impl Import {
         }
         Ok(ImportedDocument { import: self.clone(), seen, made })
     }
+}
+
+/// Returns the latest time in a document.
+fn latest(document: &Document) -> Option<Timestamp> {
+    let logged = document.mutations.iter().map(|entry| entry.timestamp);
+    let taken = document.checkpoints.iter().map(|checkpoint| checkpoint.timestamp);
+    let variables = document.variables.values();
+    let written = variables.flat_map(|(variable, _)| [variable.created_at, variable.updated_at]).flatten();
+    let own = [document.created_at, document.last_updated_at].into_iter().flatten();
+    logged.chain(taken).chain(written).chain(own).max()
 }
 
 /// Returns the layer of `scope` that others share with the document's state.

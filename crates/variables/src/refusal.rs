@@ -89,6 +89,8 @@ pub enum Refusal {
     TooManyNodes,
     #[error("state {state} lives in run {run}")]
     LivesElsewhere { state: StateId, run: Arc<str> },
+    #[error("the run is {status}: its variables can be read, and nothing changes them any more")]
+    RunEnded { status: &'static str },
     #[error("clock went back from {last} to {now}")]
     ClockWentBack { last: Timestamp, now: Timestamp },
 }
@@ -156,6 +158,7 @@ impl Refusal {
             Self::TooManyChildren { .. } => ("limit_children", "TREE-6"),
             Self::TooManyNodes => ("limit_nodes", "TREE-6"),
             Self::LivesElsewhere { .. } => ("state_elsewhere", "TREE-5"),
+            Self::RunEnded { .. } => ("run_ended", "STATUS-2"),
             Self::ClockWentBack { .. } => ("invalid_argument", "TTL-8"),
         }
     }

@@ -98,6 +98,11 @@ impl State {
         self.id
     }
 
+    /// Returns when the state was created; a document need not say so.
+    pub fn created_at(&self) -> Option<Timestamp> {
+        self.created_at
+    }
+
     /// Returns the session this state belongs to.
     pub fn session(&self) -> Option<&SessionId> {
         self.session.as_ref()

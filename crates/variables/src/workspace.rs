@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::Value;
 
 use crate::layer::{Layer, Variables, Writer};
-use crate::{Name, Scope, SessionId, State, StateId, Status, TreeId, Variable};
+use crate::{Name, Scope, SessionId, State, StateId, Status, Timestamp, TreeId, Variable};
 
 /// All states of one store with their shared variables. It changes only by [`apply`](crate::apply).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,6 +50,11 @@ impl Workspace {
     /// Iterates over the states by id.
     pub fn states(&self) -> impl ExactSizeIterator<Item = &State> {
         self.states.values()
+    }
+
+    /// Returns the latest time that any of the states has seen.
+    pub fn last_moment(&self) -> Option<Timestamp> {
+        self.states.values().map(|state| state.clock).max()
     }
 
     /// Returns the lowest id above all in use, so that ids count up and a replay gives the same ones.

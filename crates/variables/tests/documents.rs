@@ -6,7 +6,7 @@ mod world;
 use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value, parse};
-use hence_variables::document::storage::{history_entry, history_path, state_path, view_files};
+use hence_variables::document::storage::{HISTORY_FILE, STATE_FILE, history_entry, state_file, view_files};
 use hence_variables::document::{Document, Verdict, export};
 use hence_variables::limits::*;
 use hence_variables::{Call, CheckpointId, Import, Init, Op, Set, StateId, diff};
@@ -160,7 +160,7 @@ fn a_state_written_as_files_comes_back_with_its_checkpoints() {
     let view = world.workspace.state_view(A).unwrap();
     let files: BTreeMap<String, Value> =
         view_files(view).into_iter().map(|file| (file.path.to_string(), file.content)).collect();
-    let document = files.get(state_path(A).as_str()).unwrap();
+    let document = files.get(state_file(A, STATE_FILE).as_str()).unwrap();
     let document = Document::from_value(document).unwrap();
     let snapshot = |checkpoint: &hence_variables::Checkpoint| {
         let path = checkpoint.snapshot_path.as_ref().unwrap();
@@ -178,7 +178,7 @@ fn a_state_written_as_files_comes_back_with_its_checkpoints() {
     assert_eq!(other.rollback("here").unwrap(), ["body", "later"]);
     assert_eq!(other.get("body").unwrap(), Value::from("b".repeat(20_000)));
     assert!(files.contains_key(".aiwg/rlm/temp/state-00000001/state.json"));
-    assert_eq!(history_path(A).as_str(), ".aiwg/rlm/states/state-00000001/history.jsonl");
+    assert_eq!(state_file(A, HISTORY_FILE).as_str(), ".aiwg/rlm/states/state-00000001/history.jsonl");
     let lines: Vec<Value> =
         world.events.iter().flat_map(|event| event.mutations()).map(|entry| history_entry(&entry)).collect();
     assert_eq!(lines.len() as u64, world.state().mutation_count());

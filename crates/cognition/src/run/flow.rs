@@ -331,10 +331,7 @@ impl Caller<'_, '_> {
         };
         self.stats.nested.extend(self.context.capabilities.nested_run_ended(&ended));
         match report.failure {
-            None => Ok(CallOutput {
-                output: report.state.memory.outputs().to_object(),
-                meta: hence_canon::Object::new(),
-            }),
+            None => Ok(CallOutput { output: report.state.result(), meta: hence_canon::Object::new() }),
             // A denial is a denial at every level, and so is a limit.
             Some(failed) if failed.failure.chain().any(|cause| cause.class.is_final()) => {
                 let cause = failed.failure.chain().find(|cause| cause.class.is_final());

@@ -19,9 +19,6 @@ use crate::schedule::{FailureMode, Schedule};
 use crate::skill::{Need, Skill, Step};
 use crate::state::{ExecutionState, RunStatus, StepStatus};
 
-/// The variable whose first non-null value completes a run.
-const ANSWER: &str = "Final";
-
 /// The failure of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunFailure {
@@ -167,7 +164,7 @@ impl<'a> Progress<'a> {
 
     /// Returns whether a step gave the answer of the whole run, which ends it.
     pub fn has_answer(&self) -> bool {
-        self.state.memory.vars().get(ANSWER).is_some_and(|answer| !answer.is_null())
+        self.state.answer().is_some()
     }
 
     /// Says what settling the outcome of the step that is due would give. Nothing changes until

@@ -42,7 +42,25 @@ pub struct ExecutionState {
     pub parent_run_id: Option<Arc<str>>,
 }
 
+/// The variable whose first non-null value completes a run.
+const ANSWER: &str = "Final";
+
 impl ExecutionState {
+    /// Returns the answer that completed the run, if one did.
+    pub fn answer(&self) -> Option<&Value> {
+        self.memory.vars().get(ANSWER).filter(|answer| !answer.is_null())
+    }
+
+    /// Returns the result for whoever runs the skill: its outputs, and its answer as `Final` unless an output has that
+    /// name.
+    pub fn result(&self) -> Object {
+        let outputs = self.memory.outputs().to_object();
+        match self.answer() {
+            Some(answer) if !outputs.contains_key(ANSWER) => outputs.with(ANSWER, answer.clone()),
+            _ => outputs,
+        }
+    }
+
     /// Returns the state of a run that has executed nothing.
     pub fn new(skill_id: Arc<str>, inputs: Object, frame: Frame) -> Self {
         Self {

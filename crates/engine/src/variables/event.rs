@@ -6,9 +6,10 @@ use hence_canon::{Canonical, Object, Value};
 use hence_journal::verify::{Completeness, Reason as Finding, ReasonCode};
 use hence_journal::{Control, Reader, Record, RecordIndex, StepRecord};
 use hence_state::StepResult;
-use hence_variables::{Action, Event, State, Workspace, apply};
+use hence_variables::{Action, Event, State, Workspace};
 
-use super::{ARTIFACT, STEP_PREFIX};
+use super::end::{End, VARIABLES_END_STEP, check_end};
+use super::{ARTIFACT, Reasons, STEP_PREFIX, follow};
 use crate::blob::{self, BlobError, Blobs};
 use crate::gate::Role;
 use crate::run::{ResumeError, RunError};
@@ -22,7 +23,8 @@ pub(super) enum NoEvent {
     Invalid(String),
 }
 
-/// Reads the event of a result, and checks that event and result agree on action and time.
+/// Reads the event of a result, and checks that event and result agree on the action. The time of the event is the
+/// caller's, that of the result the run's logical one.
 pub(super) fn event_of(result: &StepResult, blobs: &dyn Blobs) -> Result<Event, NoEvent> {
     let invalid = |reason: String| Err(NoEvent::Invalid(reason));
     if !result.step().starts_with(STEP_PREFIX) {
@@ -36,10 +38,7 @@ pub(super) fn event_of(result: &StepResult, blobs: &dyn Blobs) -> Result<Event, 
     if step_name(event.action) != **result.step() {
         return invalid(format!("step {:?} tells of the action {}", result.step(), event.action.as_str()));
     }
-    match result.finished_at().as_str().parse() {
-        Ok(at) if event.at == at => Ok(event),
-        _ => invalid(format!("the event is of {}, the step of {}", event.at, result.finished_at())),
-    }
+    Ok(event)
 }
 
 /// Returns the name of the step that performs an action.
@@ -64,8 +63,14 @@ pub fn events(journal: &[u8], blobs: &dyn Blobs) -> Result<Vec<(RecordIndex, Eve
     for chained in reader {
         let chained = chained?;
         let index = chained.index;
-        let Record::Step(step) = &chained.record else {
-            return Err(ResumeError::diverged(index, "a run of variables has steps only"));
+        let step = match &chained.record {
+            Record::Step(step) if &**step.result.step() == VARIABLES_END_STEP => continue,
+            Record::Step(step) => step,
+            Record::Control(Control::Complete { .. }) => continue,
+            Record::Control(_) | Record::Header(_) => {
+                let reason = "a run of variables has steps and a completion only";
+                return Err(ResumeError::diverged(index, reason));
+            }
         };
         match event_of(&step.result, blobs) {
             Ok(event) => events.push((index, event)),
@@ -82,11 +87,22 @@ pub(crate) struct VariablesJudge<'a> {
     blobs: &'a dyn Blobs,
     /// The variables so far; `None` after a missing event, because no later event can be verified then.
     workspace: Option<Workspace>,
+    reasons: Reasons,
 }
 
 impl<'a> VariablesJudge<'a> {
     pub(crate) fn new(blobs: &'a dyn Blobs) -> Self {
-        Self { blobs, workspace: Some(Workspace::new()) }
+        Self { blobs, workspace: Some(Workspace::new()), reasons: Reasons::new() }
+    }
+
+    /// Returns how the run ends here; `None` while a task goes on, `Err` when an event is missing.
+    fn end(&self) -> Result<Option<End>, ()> {
+        self.workspace.as_ref().map(|workspace| End::of(workspace, &self.reasons)).ok_or(())
+    }
+
+    fn follow(&mut self, event: &Event) -> Result<(), String> {
+        let Some(workspace) = self.workspace.as_mut() else { return Ok(()) };
+        follow(workspace, &mut self.reasons, event)
     }
 }
 
@@ -95,6 +111,10 @@ impl Judge for VariablesJudge<'_> {
         let result = &record.result;
         let refused =
             |reason: String| Finding { found: Some(reason), ..Finding::new(ReasonCode::ResultRefused) };
+        if &**result.step() == VARIABLES_END_STEP {
+            let checked = self.end().map_or(Ok(()), |end| check_end(end.as_ref(), result));
+            return checked.err().map(refused).into_iter().collect();
+        }
         let event = match event_of(result, self.blobs) {
             Ok(event) => event,
             Err(NoEvent::Invalid(_)) if !result.step().starts_with(STEP_PREFIX) => {
@@ -110,13 +130,15 @@ impl Judge for VariablesJudge<'_> {
         };
         let expected = Canonical::of(&input_of(&event)).digest();
         let input = Finding::unless_equal(ReasonCode::InputHashMismatch, expected, result.input_hash());
-        let applied = self.workspace.as_mut().map_or(Ok(()), |workspace| apply(workspace, &event));
-        input.into_iter().chain(applied.err().map(|error| refused(error.to_string()))).collect()
+        input.into_iter().chain(self.follow(&event).err().map(refused)).collect()
     }
 
-    fn control(&mut self, _: &Control) -> Vec<Finding> {
-        // Only operations change such a run: it has no decisions and no recorded end.
-        vec![Finding::new(ReasonCode::FlowViolation)]
+    fn control(&mut self, control: &Control) -> Vec<Finding> {
+        match (control, self.end()) {
+            (Control::Complete { .. }, Ok(Some(End::Completed)) | Err(())) => Vec::new(),
+            // Only operations change such a run, and it completes only when its tasks have.
+            _ => vec![Finding::new(ReasonCode::FlowViolation)],
+        }
     }
 
     fn has_checkpoints(&self) -> bool {

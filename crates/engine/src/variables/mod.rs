@@ -3,21 +3,29 @@
 //! A problem pins such a run by `settings.skill`, so its header binds the program. A step is called `vars.<action>`;
 //! its output is the event, which [`Workspace`] folds. `State::apply` applies the event under the artifact `vars`, as
 //! for any other run. The journal is therefore enough to rebuild every variable at every moment.
+//!
+//! A record has the run's logical time, as in every run. The event in it has the time of the caller, which is an input:
+//! it is recorded, never goes back, and a replay reads it. When every task of the run has ended, the run ends, too: a
+//! completion, or the step `vars.end` that failed.
 
+mod end;
 mod event;
 mod snapshot;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Lenient, Object, Value};
 use hence_journal::{Control, Lines, RecordIndex, Sealed};
-use hence_state::{Finding, Findings, ProblemSpec, StepResult, Timestamp};
+use hence_state::{Finding, Findings, Outcome, ProblemSpec, StepResult};
 use hence_variables::{
-    Call, Decision, Event, Files, Refusal, Reply, SpillFile, StateId, Timestamp as Moment, Workspace, apply,
-    decide,
+    Call, Change, Decision, Event, Files, Init, Op, Refusal, Reply, SpillFile, StateId, Timestamp as Moment,
+    Workspace, apply, decide,
 };
 
+pub use end::VARIABLES_END_STEP;
+use end::{End, check_end};
 pub(crate) use event::VariablesJudge;
 pub use event::events;
 use event::{NoEvent, event_of, input_of, step_name};
@@ -99,6 +107,24 @@ pub struct Variables {
     workspace: Workspace,
     /// The state of the first event: the default when a caller names none.
     first: Option<StateId>,
+    reasons: Reasons,
+}
+
+/// The reasons why tasks failed or were cancelled, by state.
+type Reasons = BTreeMap<StateId, Arc<str>>;
+
+/// Applies an event, which is not earlier than the one before, in whichever state that was.
+fn follow(workspace: &mut Workspace, reasons: &mut Reasons, event: &Event) -> Result<(), String> {
+    if let Some(last) = workspace.last_moment().filter(|last| *last > event.at) {
+        return Err(format!("time goes back from {last} to {}", event.at));
+    }
+    apply(workspace, event).map_err(|error| error.to_string())?;
+    for change in &event.changes {
+        if let Change::Status { reason: Some(reason), .. } = change {
+            reasons.insert(event.state, reason.clone());
+        }
+    }
+    Ok(())
 }
 
 impl Variables {
@@ -108,7 +134,8 @@ impl Variables {
     /// [`Findings`]: everything wrong with the request; in particular a problem that does not pin
     /// [`VARIABLES_SKILL`].
     pub fn new(request: &Request) -> Result<Self, Findings> {
-        Ok(Self { plan: plan::plan_variables(request)?, workspace: Workspace::new(), first: None })
+        let (plan, workspace) = (plan::plan_variables(request)?, Workspace::new());
+        Ok(Self { plan, workspace, first: None, reasons: Reasons::new() })
     }
 
     /// Makes the program of a journal, at the beginning of its run.
@@ -125,10 +152,27 @@ impl Variables {
         self.plan.problem()
     }
 
-    fn apply(&mut self, event: &Event) -> Result<(), hence_variables::ApplyError> {
-        apply(&mut self.workspace, event)?;
+    fn apply(&mut self, event: &Event) -> Result<(), String> {
+        follow(&mut self.workspace, &mut self.reasons, event)?;
         self.first = self.first.or(Some(event.state));
         Ok(())
+    }
+
+    /// Returns how the run ends, once every task that lives in it has ended.
+    fn end(&self) -> Option<End> {
+        End::of(&self.workspace, &self.reasons)
+    }
+
+    /// Returns the call with the id of the state it makes: it follows from the run and the position in it, so that no two
+    /// runs make the same one.
+    fn named<'c>(&self, call: &'c Call) -> Cow<'c, Call> {
+        match call {
+            Call::Init(init) if init.state_id.is_none() => {
+                let id = StateId::of_run(self.problem().id(), &self.workspace);
+                Cow::Owned(Call::Init(Init { state_id: Some(id.to_string().into()), ..init.clone() }))
+            }
+            other => Cow::Borrowed(other),
+        }
     }
 }
 
@@ -142,6 +186,10 @@ impl Program for Variables {
     }
 
     fn apply_step(&mut self, book: &mut Book<'_>, step: &RecordedStep<'_>) -> Result<(), RecordMismatch> {
+        if &**step.record.result.step() == VARIABLES_END_STEP {
+            check_end(self.end().as_ref(), &step.record.result).map_err(RecordMismatch::flow)?;
+            return Ok(book.replay_step(ARTIFACT, step.record)?);
+        }
         let event = event_of(&step.record.result, step.blobs).map_err(|error| match error {
             NoEvent::Blob(error) => RecordMismatch::Blob(error),
             NoEvent::Invalid(reason) => RecordMismatch::Flow(reason),
@@ -150,8 +198,17 @@ impl Program for Variables {
         Ok(book.replay_step(ARTIFACT, step.record)?)
     }
 
-    fn apply_control(&mut self, _: &mut Book<'_>, _: &Control, _: &dyn Blobs) -> Result<(), RecordMismatch> {
-        Err(RecordMismatch::flow("a run of variables has steps only"))
+    fn apply_control(
+        &mut self,
+        _: &mut Book<'_>,
+        control: &Control,
+        _: &dyn Blobs,
+    ) -> Result<(), RecordMismatch> {
+        match (control, self.end()) {
+            (Control::Complete { .. }, Some(End::Completed)) => Ok(()),
+            (Control::Complete { .. }, _) => Err(RecordMismatch::flow("a task has not completed")),
+            _ => Err(RecordMismatch::flow("a run of variables has steps and a completion only")),
+        }
     }
 
     fn snapshot(&self) {}
@@ -180,10 +237,15 @@ impl Program for Variables {
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, Self>, RunError> {
         while let Some(event) = recorded.get(&run.next_index()).filter(|_| until != Some(run.next_index())) {
-            let at = run.book().next_time()?;
-            run.append(event, at, sink)?;
+            run.append(event, sink)?;
         }
-        Ok(Driven::Paused(run, Pause::Stopped))
+        if until == Some(run.next_index()) {
+            return Ok(Driven::Paused(run, Pause::Stopped));
+        }
+        match run.append_end(sink)? {
+            true => Ok(Driven::Finished(run)),
+            false => Ok(Driven::Paused(run, Pause::Stopped)),
+        }
     }
 }
 
@@ -221,16 +283,27 @@ impl<'g> Run<'g, Variables> {
         self.program().first
     }
 
-    /// Returns the time of the run's clock: the moment of the last record.
+    /// Returns the time of the last event; no later event may be earlier.
+    pub fn last_moment(&self) -> Option<Moment> {
+        self.workspace().last_moment()
+    }
+
+    /// Returns the logical time of the next record: the time for a caller that has no clock.
     ///
     /// # Errors
     /// [`RunError`] when the time is outside the calendar.
-    pub fn now(&self) -> Result<Moment, RunError> {
-        self.moment(&self.book().last_time()?)
+    pub fn next_moment(&self) -> Result<Moment, RunError> {
+        let logical = self.book().next_time()?.as_str().parse();
+        let logical = logical.map_err(|source: hence_variables::InvalidTimestamp| RunError::Unfit {
+            index: self.next_index(),
+            source: source.into(),
+        })?;
+        Ok(self.last_moment().map_or(logical, |last| last.max(logical)))
     }
 
-    /// Performs a call. An accepted call is durable, large values first, before this returns; a refused one changes
-    /// nothing, except that expired variables are removed.
+    /// Performs a call at the caller's time, which is recorded. A time before the last event's counts as that time: time
+    /// does not go back. An accepted call is durable, large values first, before this returns; a refused one changes
+    /// nothing, except that expired variables are removed. A call that ends the last task also ends the run.
     ///
     /// # Errors
     /// [`RunError`] when something could not be stored. The run is then dropped: its journal is valid, and loading it
@@ -238,15 +311,25 @@ impl<'g> Run<'g, Variables> {
     pub fn call(
         mut self,
         call: &Call,
+        now: Moment,
         files: &mut dyn VariableFiles,
         sink: &mut dyn Sink,
     ) -> Result<(Self, Result<Reply, Refusal>), RunError> {
+        // A process that died after the last event of a run left its end to the next one; a rollback may still come first.
+        if !matches!(call, Call::On { op: Op::Rollback(_), .. }) {
+            self.append_end(sink)?;
+        }
+        let now = self.last_moment().map_or(now, |last| last.max(now));
+        let call = self.program().named(call);
+        if self.has_ended() {
+            let reply = self.call_after_end(&call, now, files);
+            return Ok((self, reply));
+        }
         loop {
-            let at = self.book().next_time()?;
             let readable: &dyn Files = files;
-            match decide(self.workspace(), call, self.moment(&at)?, readable) {
+            match decide(self.workspace(), &call, now, readable) {
                 Err(refusal) => return Ok((self, Err(refusal))),
-                Ok(Decision::ExpireFirst(event)) => self.append(&event, at, sink)?,
+                Ok(Decision::ExpireFirst(event)) => self.append(&event, sink)?,
                 Ok(Decision::Accept(accepted)) => {
                     for spill in &accepted.spills {
                         files.store(spill).map_err(|source| self.sink_error(source))?;
@@ -254,7 +337,8 @@ impl<'g> Run<'g, Variables> {
                     if let Some(event) = &accepted.event {
                         let published = files.publish(self.workspace(), event);
                         published.map_err(|source| self.sink_error(source))?;
-                        self.append(event, at, sink)?;
+                        self.append(event, sink)?;
+                        self.append_end(sink)?;
                     }
                     return Ok((self, Ok(accepted.reply)));
                 }
@@ -262,25 +346,44 @@ impl<'g> Run<'g, Variables> {
         }
     }
 
+    /// Answers a call to a run that has ended. Reading is allowed and is not counted; nothing else happens any more.
+    fn call_after_end(&self, call: &Call, now: Moment, files: &dyn Files) -> Result<Reply, Refusal> {
+        let mut workspace = self.workspace().clone();
+        loop {
+            match decide(&workspace, call, now, files)? {
+                Decision::ExpireFirst(event) => {
+                    // An event that was decided on a workspace applies to that workspace.
+                    let applied = apply(&mut workspace, &event);
+                    debug_assert!(applied.is_ok(), "{applied:?}");
+                    if applied.is_err() {
+                        return Err(Refusal::RunEnded { status: self.ended_as() });
+                    }
+                }
+                Decision::Accept(accepted) if accepted.event.as_ref().is_none_or(Event::is_read) => {
+                    return Ok(accepted.reply);
+                }
+                Decision::Accept(_) => return Err(Refusal::RunEnded { status: self.ended_as() }),
+            }
+        }
+    }
+
+    fn ended_as(&self) -> &'static str {
+        self.state().status().as_str()
+    }
+
     /// Appends an event that another run recorded at the same position.
     ///
     /// # Errors
-    /// [`RunError`] when the event does not follow, or its time is not the time of this run's clock.
+    /// [`RunError`] when the event does not follow.
     pub fn carry(&mut self, event: &Event, sink: &mut dyn Sink) -> Result<(), RunError> {
-        let at = self.book().next_time()?;
-        let now = self.moment(&at)?;
-        if now != event.at {
-            let source = format!("the event is of {}, the clock shows {now}", event.at).into();
-            return Err(RunError::Unfit { index: self.next_index(), source });
-        }
-        self.append(event, at, sink)
+        self.append(event, sink)
     }
 
     /// Applies an event to variables and state, and appends its record.
-    fn append(&mut self, event: &Event, at: Timestamp, sink: &mut dyn Sink) -> Result<(), RunError> {
+    fn append(&mut self, event: &Event, sink: &mut dyn Sink) -> Result<(), RunError> {
         let index = self.next_index();
         let (program, book) = self.parts();
-        let started_at = book.state().metadata().updated_at.clone();
+        let (started_at, at) = book.next_times()?;
         let outcome = book.store(Canonical::of(&event.to_value()), sink)?;
         let result = StepResult::new(step_name(event.action), &input_of(event), started_at, at, outcome);
         program.apply(event).map_err(|source| RunError::Unfit { index, source: source.into() })?;
@@ -288,15 +391,26 @@ impl<'g> Run<'g, Variables> {
         Ok(())
     }
 
-    fn sink_error(&self, source: SinkError) -> RunError {
-        BookError::Sink { index: self.next_index(), source }.into()
+    /// Appends the end of the run if every task has ended. Returns whether the run has ended.
+    fn append_end(&mut self, sink: &mut dyn Sink) -> Result<bool, RunError> {
+        let (program, book) = self.parts();
+        let end = program.end().filter(|_| !program.has_ended(book));
+        match end {
+            None => {}
+            Some(End::Completed) => {
+                book.complete(sink)?;
+            }
+            Some(End::Failed(errors)) => {
+                let (started_at, at) = book.next_times()?;
+                let outcome = Outcome::Failed(errors);
+                let result = StepResult::new(VARIABLES_END_STEP, &Value::Null, started_at, at, outcome);
+                book.record(ARTIFACT, result, sink)?;
+            }
+        }
+        Ok(self.has_ended())
     }
 
-    fn moment(&self, at: &Timestamp) -> Result<Moment, RunError> {
-        let parsed = at.as_str().parse();
-        parsed.map_err(|source: hence_variables::InvalidTimestamp| RunError::Unfit {
-            index: self.next_index(),
-            source: source.into(),
-        })
+    fn sink_error(&self, source: SinkError) -> RunError {
+        BookError::Sink { index: self.next_index(), source }.into()
     }
 }

@@ -10,12 +10,12 @@ use hence_journal::{Chained, Head, Record, RecordIndex};
 use hence_state::{CutState, StepIndex, Timestamp};
 use hence_variables::{StateId, Workspace};
 
-use super::{ARTIFACT, Variables, VariablesRun};
+use super::{ARTIFACT, Reasons, Variables, VariablesRun};
 use crate::blob::Blobs;
 use crate::run::{ResumeError, Run, require_header};
 
 /// The beginning of a snapshot of this version. The digest of the rest follows.
-const MAGIC: &str = "hence-snapshot 1 ";
+const MAGIC: &str = "hence-snapshot 2 ";
 
 /// A snapshot that was read: not yet compared with a journal.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct VariablesSnapshot {
     mutations: u64,
     first: StateId,
     workspace: Workspace,
+    reasons: Reasons,
     cut: CutState,
 }
 
@@ -55,12 +56,15 @@ impl VariablesRun {
         let mutations = self.book().mutations;
         let (_, book) = self.parts();
         let cut = book.fold.state_mut().cut()?;
-        let members: [(&str, Value); 10] = [
+        let reasons = self.program().reasons.iter();
+        let reasons: Object = reasons.map(|(state, reason)| (state.to_string(), reason.clone())).collect();
+        let members: [(&str, Value); 11] = [
             ("head", head.to_string().into()),
             ("last_line_at", last_line_at.into()),
             ("mutations", mutations.into()),
             ("first_state", first.into()),
             ("workspace", workspace),
+            ("reasons", reasons.into()),
             ("output", cut.first.value().clone()),
             ("later", cut.later.into()),
             ("midstate", cut.midstate.to_hex().into()),
@@ -98,6 +102,7 @@ impl VariablesRun {
         }
         let (program, book) = run.parts();
         program.workspace = snapshot.workspace;
+        program.reasons = snapshot.reasons;
         program.first = Some(snapshot.first);
         book.continue_from(snapshot.cut, snapshot.mutations, step.state_after_hash, snapshot.head);
         if book.check_state().is_err() {
@@ -106,6 +111,17 @@ impl VariablesRun {
         run.catch_up(tail, blobs)?;
         Ok(Some(run))
     }
+}
+
+fn reasons(value: &Value) -> Result<Reasons, Finding> {
+    let members = value.as_object().ok_or_else(|| Finding::expected("an object of reasons", value))?;
+    let mut reasons = Reasons::new();
+    for (state, reason) in members.iter() {
+        let state = state.parse().map_err(Finding::other)?;
+        let reason = reason.as_str().ok_or_else(|| Finding::expected("a reason", reason))?;
+        reasons.insert(state, reason.into());
+    }
+    Ok(reasons)
 }
 
 fn decode(body: &Value) -> Result<VariablesSnapshot, Finding> {
@@ -122,6 +138,7 @@ fn decode(body: &Value) -> Result<VariablesSnapshot, Finding> {
         mutations: reader.required("mutations", count)?,
         first: reader.parsed("first_state")?,
         workspace: reader.required("workspace", Workspace::from_value)?,
+        reasons: reader.required("reasons", reasons)?,
         cut: CutState {
             key: ARTIFACT.into(),
             first: reader.required("output", |value| Ok(Canonical::of(value)))?,

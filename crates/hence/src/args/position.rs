@@ -42,10 +42,13 @@ pub(crate) struct VariablesArgs {
     /// Refuse unless that state has exactly this many mutations
     #[arg(long, value_name = "N")]
     pub(crate) if_mutation_count: Option<u64>,
+    /// The time of the change, in a run of variables, such as 2026-02-09T10:00:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
 }
 
 impl VariablesArgs {
     pub(crate) fn is_empty(&self) -> bool {
-        self.state.is_none() && self.if_mutation_count.is_none()
+        self.state.is_none() && self.if_mutation_count.is_none() && self.now.is_none()
     }
 }

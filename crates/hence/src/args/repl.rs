@@ -15,12 +15,18 @@ pub(crate) struct ReplArgs {
     /// The folder of file references, as .aiwg/rlm/…
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
+    /// The time of every operation, such as 2026-02-09T10:00:00Z; a line can give its own [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
 }
 
 /// One line at the prompt: a command of `hence vars`, without the run.
 #[derive(Parser)]
 #[command(name = "hence vars", no_binary_name = true, disable_help_flag = true)]
 pub(crate) struct ReplLine {
+    /// The time of the operation
+    #[arg(long, global = true, value_name = "TIME")]
+    pub(crate) now: Option<String>,
     #[command(subcommand)]
     pub(crate) command: VarsCommand,
 }

@@ -16,7 +16,8 @@ Examples:
   hence vars final audit 'three errors'
 
 A value is the argument as text, @FILE for a file's content, - for standard input; @@x is the text @x.
-The clock of a run advances by one second with every change; --now at init sets its start.";
+Every change is recorded with its time: --now, else the time of this machine. A time before the last recorded one
+counts as that one.";
 
 #[derive(ClapArgs)]
 #[command(after_help = EXAMPLES)]
@@ -24,6 +25,9 @@ pub(crate) struct VarsArgs {
     /// The folder of file references and views, as .aiwg/rlm/…
     #[arg(long, global = true, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
+    /// The time of the operation, such as 2026-02-09T10:00:00Z [default: now]
+    #[arg(long, global = true, value_name = "TIME")]
+    pub(crate) now: Option<String>,
     #[command(subcommand)]
     pub(crate) command: VarsCommand,
 }
@@ -77,9 +81,6 @@ pub(crate) struct InitArgs {
     pub(crate) target: NewRun,
     /// The task: text, @FILE, or - for standard input
     pub(crate) prompt: String,
-    /// The start of the run's clock
-    #[arg(long, value_name = "TIME", default_value = "1970-01-01T00:00:00Z")]
-    pub(crate) now: String,
     /// Add the state to an existing run
     #[arg(long)]
     pub(crate) add: bool,
@@ -136,7 +137,7 @@ pub(crate) struct SetArgs {
     /// temporary, session, tree or global [default: the scope that has the name, else session]
     #[arg(long)]
     pub(crate) scope: Option<String>,
-    /// The lifetime in seconds of the run's clock; temporary variables only
+    /// The lifetime in seconds; temporary variables only
     #[arg(long, value_name = "SECONDS")]
     pub(crate) ttl: Option<u64>,
     /// Refuse further writes
@@ -314,9 +315,6 @@ pub(crate) struct ImportArgs {
     pub(crate) target: NewRun,
     /// The document: a .json, .yaml or .yml file, or - for JSON on standard input
     pub(crate) file: String,
-    /// The start of the run's clock [default: the latest time in the document]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) now: Option<String>,
 }
 
 #[derive(ClapArgs)]

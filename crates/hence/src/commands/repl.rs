@@ -12,7 +12,7 @@ use hence_variables::State;
 
 use super::vars::VarsCommand;
 use crate::args::repl::{ReplArgs, ReplLine};
-use crate::interactive::Session;
+use crate::interactive::{CallerTime, Session};
 use crate::prelude::*;
 use completion::Names;
 use editor::LineEditor;
@@ -22,13 +22,14 @@ const HELP: &str = "set get list rename rm checkpoint checkpoints rollback final
 diff tree export, as in `hence vars`, without the run; # starts a comment, quit ends";
 
 pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> {
-    let mut session = Session::open(context, &args.run, &args.root)?;
+    let time = CallerTime::of(args.now.as_deref())?;
+    let mut session = Session::open(context, &args.run, &args.root, time)?;
     let mut exit = Exit::Yes;
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         context.say(HELP);
         let mut editor = LineEditor::open()?;
         while let Some(line) = editor.read(names(&session)?)? {
-            if answer(context, &mut session, &line, &mut exit) == Next::End {
+            if answer(context, &mut session, time, &line, &mut exit) == Next::End {
                 break;
             }
         }
@@ -46,7 +47,7 @@ pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> 
         if bytes == 0 {
             break;
         }
-        if answer(context, &mut session, &line, &mut exit) == Next::End {
+        if answer(context, &mut session, time, &line, &mut exit) == Next::End {
             break;
         }
     }
@@ -61,13 +62,19 @@ enum Next {
 }
 
 /// Performs one line; an error is reported and does not end the prompt.
-fn answer(context: &Context, session: &mut Session<'_>, line: &str, exit: &mut Exit) -> Next {
+fn answer(
+    context: &Context,
+    session: &mut Session<'_>,
+    time: CallerTime,
+    line: &str,
+    exit: &mut Exit,
+) -> Next {
     match line.trim() {
         "" => {}
         comment if comment.starts_with('#') => {}
         "help" | "?" => context.say(HELP),
         "quit" | "exit" => return Next::End,
-        command => match perform(context, session, command) {
+        command => match perform(context, session, time, command) {
             Ok(Exit::Yes) => {}
             Ok(other) => *exit = other,
             Err(error) => {
@@ -79,7 +86,12 @@ fn answer(context: &Context, session: &mut Session<'_>, line: &str, exit: &mut E
     Next::Line
 }
 
-fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<Exit, CliError> {
+fn perform(
+    context: &Context,
+    session: &mut Session<'_>,
+    time: CallerTime,
+    line: &str,
+) -> Result<Exit, CliError> {
     let mut words = words(line)?;
     words.insert(1.min(words.len()), session.id.as_str().to_owned());
     let parsed = ReplLine::try_parse_from(words).map_err(|error| {
@@ -87,6 +99,10 @@ fn perform(context: &Context, session: &mut Session<'_>, line: &str) -> Result<E
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         CliError::new(Code::Line, first).with_hint(hint::LIST_PROMPT_COMMANDS)
     })?;
+    session.set_time(match &parsed.now {
+        Some(given) => CallerTime::of(Some(given))?,
+        None => time,
+    });
     // Changes by other processes are included.
     session.refresh()?;
     VarsCommand::run(context, session, &parsed.command)

@@ -2,7 +2,7 @@
 
 use hence_engine::{VariablesRun, without_defects};
 use hence_store::{RunId, Store as _, StoreError};
-use hence_variables::{Call, State, StateId, TaskNode, Workspace};
+use hence_variables::{Call, State, StateId, TaskNode, Timestamp, Workspace};
 
 use super::whole_lines;
 use crate::context::Context;
@@ -24,13 +24,13 @@ pub(crate) fn read(context: &Context, run: &str) -> Result<Option<VariablesRun>,
     loaded.map(Some).map_err(|error| CliError::resume(run, error))
 }
 
-/// Returns the calls that record how children in other runs ended.
+/// Returns the calls that record how children in other runs ended, and when the last of them did.
 pub(super) fn answers(
     context: &Context,
     workspace: &Workspace,
     parent: &State,
-) -> Result<Vec<Call>, CliError> {
-    let mut calls = Vec::new();
+) -> Result<(Vec<Call>, Option<Timestamp>), CliError> {
+    let (mut calls, mut last) = (Vec::new(), None);
     for child in parent.children().iter().filter_map(|child| workspace.state(*child)) {
         let Some(run) = child.lives_in().filter(|_| !child.status().is_terminal()) else { continue };
         let Some(there) = read(context, run)? else { continue };
@@ -40,9 +40,10 @@ pub(super) fn answers(
         if found.status().is_terminal() {
             let (status, answer) = (found.status(), found.final_answer().stored.clone());
             calls.push(Call::Return { state: child.id(), status, answer });
+            last = last.max(there.last_moment());
         }
     }
-    Ok(calls)
+    Ok((calls, last))
 }
 
 /// A task and its run.

@@ -5,8 +5,6 @@ use hence_journal::{Head, RecordIndex};
 use hence_skills::SkillVariables;
 use hence_variables::{Event, StateId, Timestamp, Workspace, apply};
 
-use crate::error::CliError;
-
 /// The variables of a run that was read.
 pub(crate) enum Loaded {
     /// An interactive run.
@@ -43,11 +41,19 @@ impl Loaded {
         }
     }
 
-    /// Returns the time of the run's clock.
-    pub(crate) fn now(&self) -> Result<Timestamp, CliError> {
+    /// Returns the time of the last event.
+    pub(crate) fn last_moment(&self) -> Option<Timestamp> {
         match self {
-            Self::Variables(run) => Ok(run.now()?),
-            Self::Skill(view) => Ok(view.variables.now()),
+            Self::Variables(run) => run.last_moment(),
+            Self::Skill(view) => Some(view.variables.now()),
+        }
+    }
+
+    /// Returns whether an operation can still change the run.
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Self::Variables(run) => !run.has_ended(),
+            Self::Skill(_) => false,
         }
     }
 }

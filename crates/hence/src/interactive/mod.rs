@@ -1,5 +1,6 @@
 //! Interactive runs in the store: reading them, and changing them while holding their lease.
 
+mod caller_time;
 mod ground;
 pub(crate) mod linked;
 mod loaded;
@@ -8,10 +9,11 @@ mod session;
 mod shared_scopes;
 mod spills;
 
+pub(crate) use caller_time::CallerTime;
 pub(crate) use ground::{StoreVariableFiles, read_below};
 pub(crate) use loaded::Loaded;
 pub(crate) use position::Position;
 use session::whole_lines;
 pub(crate) use session::{Session, create};
-pub(crate) use shared_scopes::{SCOPES, SharedScopes};
+pub(crate) use shared_scopes::{SCOPES, SharedScopes, scope_identity};
 pub(crate) use spills::spills_of;

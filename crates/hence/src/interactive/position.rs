@@ -13,7 +13,7 @@ use crate::target::Journal;
 
 /// A position in a run, and the state whose variables are shown.
 pub(crate) struct Position {
-    /// The variables and the clock at an earlier record; `None` for the present.
+    /// The variables and the time at an earlier record; `None` for the present.
     then: Option<(Workspace, Timestamp)>,
     checkpoint: Option<String>,
     state: StateId,
@@ -44,7 +44,7 @@ impl Position {
     pub(crate) fn view(&self, session: &Session<'_>) -> Result<VisibleVariables, CliError> {
         let workspace = match &self.then {
             Some((workspace, now)) => swept(workspace.clone(), *now, self.state),
-            None => swept(session.seen_by(self.state)?, session.loaded()?.now()?, self.state),
+            None => swept(session.seen_by(self.state)?, session.moment(None)?, self.state),
         };
         let nothing = |what: &str| {
             CliError::new(Code::NoSuchPlace, format!("{}: {what} is not there at that position", self.state))
@@ -57,7 +57,7 @@ impl Position {
     }
 }
 
-/// Returns the variables without those that have expired by the run's clock: other states may have moved the clock.
+/// Returns the variables without those that have expired by `now`: time has passed since the last record.
 /// The removal is recorded with the next change of the state; a view records nothing.
 fn swept(mut workspace: Workspace, now: Timestamp, state: StateId) -> Workspace {
     let call = Call::On { state, op: Op::List };

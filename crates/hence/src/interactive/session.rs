@@ -15,7 +15,7 @@ use hence_variables::{
 };
 
 use super::loaded::{Loaded, SkillView, until};
-use super::{SharedScopes, StoreVariableFiles, linked};
+use super::{CallerTime, SharedScopes, StoreVariableFiles, linked};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
@@ -37,6 +37,7 @@ pub(crate) struct Session<'a> {
     pub(crate) store: FileStore,
     pub(crate) id: RunId,
     pub(crate) root: PathBuf,
+    time: CallerTime,
     problem: Lenient,
     /// The skill that writes the variables; `None` for an interactive run.
     skill: Option<StoredSkillRun>,
@@ -44,8 +45,13 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Opens a run by its id or a prefix of it, and reads it.
-    pub(crate) fn open(context: &'a Context, name: &str, root: &Path) -> Result<Self, CliError> {
+    /// Opens a run by its id or a prefix of it, and reads it. `time` is the time of every operation.
+    pub(crate) fn open(
+        context: &'a Context,
+        name: &str,
+        root: &Path,
+        time: CallerTime,
+    ) -> Result<Self, CliError> {
         let store = context.store()?;
         let id = find_run(&store, name)?;
         let journal = Journal::of_run(context, id.as_str())?;
@@ -54,9 +60,29 @@ impl<'a> Session<'a> {
             RunKind::Skill => StoredSkillRun::open(&journal, &[])?,
             RunKind::Reason | RunKind::Variables => None,
         };
-        let mut session = Self { context, store, id, root: root.to_owned(), problem, skill, run: None };
+        let root = root.to_owned();
+        let mut session = Self { context, store, id, root, time, problem, skill, run: None };
         session.run = Some(session.load_all()?);
         Ok(session)
+    }
+
+    /// Returns the source of times.
+    pub(crate) fn time(&self) -> CallerTime {
+        self.time
+    }
+
+    /// Sets the time of the operations that follow.
+    pub(crate) fn set_time(&mut self, time: CallerTime) {
+        self.time = time;
+    }
+
+    /// Returns the time of an operation: the caller's, but not before the last of this run or of `others`.
+    pub(crate) fn moment(&self, others: Option<Timestamp>) -> Result<Timestamp, CliError> {
+        match self.loaded()? {
+            Loaded::Variables(run) => self.time.not_before(self.context, run.last_moment().max(others)),
+            // The steps of a skill change its variables, by the logical clock of its run.
+            Loaded::Skill(view) => Ok(view.variables.now()),
+        }
     }
 
     /// Returns whether the steps of a skill write the variables.
@@ -109,7 +135,7 @@ impl<'a> Session<'a> {
         Ok(Loaded::Skill(Box::new(SkillView { variables, head })))
     }
 
-    /// Reads the variables after a record, and the time of the run's clock there.
+    /// Reads the variables after a record, and the time of the last event there.
     pub(crate) fn workspace_at(&self, last: RecordIndex) -> Result<(Workspace, Timestamp), CliError> {
         if let Loaded::Skill(view) = self.loaded()? {
             let (workspace, now) = until(view.variables.events(), last);
@@ -118,7 +144,8 @@ impl<'a> Session<'a> {
         let (journal, blobs) = (self.journal()?, StoreBlobs(&self.store));
         let then = VariablesRun::load_until(&journal, &self.problem, &blobs, last);
         let then = then.map_err(|error| self.not_loaded(error))?;
-        Ok((then.workspace().clone(), then.now()?))
+        let last = then.last_moment().map_or_else(|| self.moment(None), Ok)?;
+        Ok((then.workspace().clone(), last))
     }
 
     /// Returns every event of the run with its record.
@@ -184,11 +211,24 @@ impl<'a> Session<'a> {
         if self.run.as_ref().is_none_or(|run| run.head() != writer.head()) {
             self.refresh()?;
         }
-        let first = self.news(call)?;
-        let mut shared_scopes = match call {
-            Call::On { state, op } if op.changes_something() => self.shared_scopes(*state, op)?,
-            _ => None,
-        };
+        let (mut first, mut others) = (Vec::new(), None);
+        let mut shared_scopes = None;
+        if self.loaded()?.is_open() {
+            (first, others) = self.news(call)?;
+            if let Call::On { state, op } = call
+                && op.changes_something()
+            {
+                shared_scopes = SharedScopes::take(self.context, self.workspace()?, *state, op, self.time)?;
+            }
+        }
+        others = others.max(shared_scopes.as_ref().and_then(SharedScopes::last_moment));
+        let now = self.moment(others)?;
+        if let (Call::On { state, .. }, Some(shared_scopes)) = (call, &mut shared_scopes)
+            && let Some(view) = self.workspace()?.state_view(*state)
+        {
+            let met = shared_scopes.meet(view, now);
+            met.map_err(|error| CliError::from_error(Code::Disk, error))?;
+        }
         let Some(Loaded::Variables(mut run)) = self.run.take() else {
             return self.loaded().map(|_| Reply::Done);
         };
@@ -200,45 +240,37 @@ impl<'a> Session<'a> {
             _ => Vec::new(),
         };
         for early in first.into_iter().chain(shared) {
-            let (next, _) = run.call(&early, &mut ground, &mut sink)?;
+            let (next, _) = run.call(&early, now, &mut ground, &mut sink)?;
             *run = next;
         }
         ground.shared_scopes = shared_scopes.as_mut();
-        let (run, reply) = run.call(call, &mut ground, &mut sink)?;
+        let (run, reply) = run.call(call, now, &mut ground, &mut sink)?;
         self.run = Some(Loaded::Variables(Box::new(run)));
         reply.map_err(|refusal| CliError::variables(&refusal))
     }
 
-    /// Takes the leases of the shared scopes that an operation may write to.
-    fn shared_scopes(&self, state: StateId, op: &Op) -> Result<Option<SharedScopes>, CliError> {
-        let workspace = self.workspace()?;
-        let Some(view) = workspace.state_view(state) else { return Ok(None) };
-        let mut taken = SharedScopes::take(self.context, view.state(), op)?;
-        if let Some(shared_scopes) = &mut taken {
-            shared_scopes.meet(view).map_err(|error| CliError::from_error(Code::Disk, error))?;
-        }
-        Ok(taken)
-    }
-
     /// Returns the calls to record before a call is decided: the news of the shared scopes for a read, and the results
-    /// of children in other runs.
-    fn news(&self, call: &Call) -> Result<Vec<Call>, CliError> {
-        let Call::On { state, op } = call else { return Ok(Vec::new()) };
+    /// of children in other runs. With them comes the last time that was recorded there.
+    fn news(&self, call: &Call) -> Result<(Vec<Call>, Option<Timestamp>), CliError> {
+        let Call::On { state, op } = call else { return Ok((Vec::new(), None)) };
         let workspace = self.workspace()?;
-        let Some(known) = workspace.state(*state) else { return Ok(Vec::new()) };
-        let mut news = Vec::new();
+        let Some(known) = workspace.state(*state) else { return Ok((Vec::new(), None)) };
+        let (mut news, mut last) = (Vec::new(), None);
         if !op.changes_something()
             && let (Loaded::Variables(run), Some(shared_scopes)) =
                 (self.loaded()?, SharedScopes::look(self.context, known)?)
         {
             news.extend(shares(run, *state, &shared_scopes));
+            last = shared_scopes.last_moment();
         }
         let waits = matches!(op, Op::ChildResult { .. })
             || matches!(op, Op::Set(set) if &*set.name == hence_variables::Name::final_answer().as_str());
         if waits {
-            news.extend(linked::answers(self.context, workspace, known)?);
+            let (answers, ended) = linked::answers(self.context, workspace, known)?;
+            news.extend(answers);
+            last = last.max(ended);
         }
-        Ok(news)
+        Ok((news, last))
     }
 
     /// Returns the variables that a state sees now, with the changes of other runs in shared scopes. Nothing is
@@ -251,7 +283,7 @@ impl<'a> Session<'a> {
         else {
             return Ok(workspace);
         };
-        let now = run.now()?;
+        let now = self.moment(shared_scopes.last_moment())?;
         for call in shares(run, state, &shared_scopes) {
             if let Ok(Decision::Accept(Accepted { event: Some(event), .. })) =
                 decide(&workspace, &call, now, &NoFiles)
@@ -306,9 +338,10 @@ pub(crate) fn create(
     problem: Value,
     root: &Path,
     call: &Call,
+    now: Timestamp,
 ) -> Result<(FileStore, RunId, VariablesRun, Reply), CliError> {
     let store = context.store_or_new()?;
-    let (id, run, reply) = create_in(&store, problem, root, call)?;
+    let (id, run, reply) = create_in(&store, problem, root, call, now)?;
     Ok((store, id, run, reply))
 }
 
@@ -318,6 +351,7 @@ pub(super) fn create_in(
     problem: Value,
     root: &Path,
     call: &Call,
+    now: Timestamp,
 ) -> Result<(RunId, VariablesRun, Reply), CliError> {
     let bytes = canonical_bytes(&problem);
     let request = Request::new(without_defects(problem), Profile::STRICT);
@@ -329,7 +363,7 @@ pub(super) fn create_in(
     // Appending to a memory sink cannot fail.
     let _ = sink.append(&header);
     let (run, reply) =
-        run.call(call, &mut StoreVariableFiles { store, root, shared_scopes: None }, &mut sink)?;
+        run.call(call, now, &mut StoreVariableFiles { store, root, shared_scopes: None }, &mut sink)?;
     let reply = reply.map_err(|refusal| CliError::variables(&refusal))?;
     for blob in sink.blobs.values() {
         store.put_blob(blob, hence_store::Durability::Synced)?;

@@ -7,11 +7,11 @@
 use hence_engine::{SinkError, VariablesRun, variables_problem, without_defects};
 use hence_store::{FileStore, RunId, RunWriter, Store as _, StoreError};
 use hence_variables::{
-    Call, Event, Init, Layer, Op, Scope, Shared, State, StateId, StateView, Workspace, layer_after,
+    Call, Event, Init, Layer, Op, Scope, Shared, State, StateId, StateView, Timestamp, Workspace, layer_after,
 };
 
 use super::session::{create_in, lease_of};
-use super::{StoreVariableFiles, whole_lines};
+use super::{CallerTime, StoreVariableFiles, whole_lines};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::sink::{StoreBlobs, StoreSink};
@@ -21,8 +21,6 @@ use crate::target::problem_name;
 pub(crate) const SCOPES: &str = "scopes";
 /// The session whose variables are the layer of a scope run.
 const KEEPER_SESSION: &str = "shared";
-/// The time at which the clock of a scope run begins. The clock only orders changes; it shows no real time.
-const KEEPER_BEGINS: &str = "1970-01-01T00:00:00Z";
 
 /// A shared scope and the run that holds its layer.
 struct ScopeRun {
@@ -58,27 +56,38 @@ impl SharedScopes {
     /// Takes the leases of the scope runs that an operation may write to, and waits while other processes hold them.
     ///
     /// Every process takes the lease of its own run first, then these leases in one order, so there is no deadlock.
-    pub(crate) fn take(context: &Context, state: &State, op: &Op) -> Result<Option<Self>, CliError> {
-        let folder = context.folder.join(SCOPES);
-        let names_global = op.scope().is_some_and(|scope| &**scope == Scope::Global.as_str());
-        let is_private = state.session().is_none() && state.tree().is_none();
-        if is_private && !names_global && !folder.is_dir() {
+    pub(crate) fn take(
+        context: &Context,
+        workspace: &Workspace,
+        state: StateId,
+        op: &Op,
+        time: CallerTime,
+    ) -> Result<Option<Self>, CliError> {
+        let Some(view) = workspace.state_view(state) else { return Ok(None) };
+        let all = ids(view.state())?;
+        let mut needed = all.iter().filter(|(scope, _)| may_write(view, op, *scope));
+        if needed.next().is_none() && !context.folder.join(SCOPES).is_dir() {
             return Ok(None);
         }
         let store = FileStore::open_or_create_within(&context.folder, SCOPES)?;
         let mut keepers = Vec::new();
-        for (scope, id) in ids(state)? {
+        for (scope, id) in all {
             let is_there = exists(&store, &id)?;
-            if scope == Scope::Global && !is_there && !names_global {
+            if !is_there && !may_write(view, op, scope) {
                 continue;
             }
             if !is_there {
-                begin(&store, &id, scope)?;
+                begin(&store, &id, scope, time.not_before(context, None)?)?;
             }
             let writer = lease_of(context, &store, &id)?;
             keepers.push(ScopeRun { writer: Some(writer), ..ScopeRun::read(&store, scope, &id)? });
         }
         Ok(Some(Self { store, keepers }))
+    }
+
+    /// Returns the last time that was recorded in any of the scopes.
+    pub(crate) fn last_moment(&self) -> Option<Timestamp> {
+        self.keepers.iter().filter_map(|keeper| keeper.run.as_ref()?.last_moment()).max()
     }
 
     /// Returns the changes in the shared scopes that the state has not recorded yet.
@@ -93,7 +102,7 @@ impl SharedScopes {
         let Some(view) = workspace.state_view(event.state) else { return Ok(()) };
         for keeper in &mut self.keepers {
             if let Some(after) = layer_after(view, keeper.scope, event) {
-                keeper.write(&self.store, &after)?;
+                keeper.write(&self.store, &after, event.at)?;
             }
         }
         Ok(())
@@ -101,12 +110,12 @@ impl SharedScopes {
 
     /// Resolves a difference where this run is ahead of a scope run. An empty scope run takes over the layer of this
     /// run. Otherwise the scope run wins: it moves to a later revision, so that this run reads its layer.
-    pub(crate) fn meet(&mut self, view: StateView<'_>) -> Result<(), SinkError> {
+    pub(crate) fn meet(&mut self, view: StateView<'_>, now: Timestamp) -> Result<(), SinkError> {
         for keeper in &mut self.keepers {
             let (here, there) = (view.revision(keeper.scope), keeper.layer().map_or(0, Layer::revision));
             match view.layer(keeper.scope) {
-                Some(layer) if there == 0 && here > 0 => keeper.write(&self.store, layer)?,
-                Some(_) if here > there => keeper.lift(&self.store, here + 1)?,
+                Some(layer) if there == 0 && here > 0 => keeper.write(&self.store, layer, now)?,
+                Some(_) if here > there => keeper.lift(&self.store, here + 1, now)?,
                 _ => {}
             }
         }
@@ -130,32 +139,52 @@ impl ScopeRun {
     }
 
     /// Writes the difference between the layer and `after`, if `after` is ahead.
-    fn write(&mut self, store: &FileStore, after: &Layer) -> Result<(), SinkError> {
+    fn write(&mut self, store: &FileStore, after: &Layer, now: Timestamp) -> Result<(), SinkError> {
         match Shared::between(Scope::Session, self.layer(), after) {
-            Some(shared) => self.record(store, shared),
+            Some(shared) => self.record(store, shared, now),
             None => Ok(()),
         }
     }
 
     /// Moves the layer to a later revision without changing a variable.
-    fn lift(&mut self, store: &FileStore, revision: u64) -> Result<(), SinkError> {
+    fn lift(&mut self, store: &FileStore, revision: u64, now: Timestamp) -> Result<(), SinkError> {
         let seen = self.layer().map_or(0, Layer::revision);
         let (variables, gone) = (Vec::new(), Vec::new());
-        self.record(store, Shared { scope: Scope::Session, seen, revision, variables, gone })
+        self.record(store, Shared { scope: Scope::Session, seen, revision, variables, gone }, now)
     }
 
-    fn record(&mut self, store: &FileStore, shared: Shared) -> Result<(), SinkError> {
+    fn record(&mut self, store: &FileStore, shared: Shared, now: Timestamp) -> Result<(), SinkError> {
         let (Some(run), Some(writer)) = (self.run.take(), self.writer.take()) else {
             return Err("a shared layer is written once per change".into());
         };
         let call = Call::Share { state: self.state, shared: Box::new(shared) };
         let mut sink = StoreSink::new(store, writer);
         let mut ground = StoreVariableFiles { store, root: std::path::Path::new("."), shared_scopes: None };
-        let (run, reply) = run.call(&call, &mut ground, &mut sink)?;
+        let (run, reply) = run.call(&call, now, &mut ground, &mut sink)?;
         self.run = Some(run);
         self.writer = Some(sink.writer);
         reply.map(|_| ()).map_err(|refusal| refusal.to_string().into())
     }
+}
+
+/// Returns a name of the run of a shared scope that no other store has; `None` when the scope has no run yet.
+pub(crate) fn scope_identity(
+    context: &Context,
+    state: &State,
+    scope: Scope,
+) -> Result<Option<String>, CliError> {
+    if !context.folder.join(SCOPES).is_dir() {
+        return Ok(None);
+    }
+    let store = FileStore::open_within(&context.folder, SCOPES)?;
+    let Some((_, id)) = ids(state)?.into_iter().find(|(found, _)| *found == scope) else { return Ok(None) };
+    if !exists(&store, &id)? {
+        return Ok(None);
+    }
+    let journal = store.journal_bytes(&id)?;
+    let (header, _) =
+        hence_journal::Reader::open(&journal).map_err(|error| CliError::bad_record(id.as_str(), error))?;
+    Ok(Some(format!("scope {id} {}", header.hash)))
 }
 
 /// Returns the ids of the scope runs of a state, widest scope first.
@@ -170,6 +199,16 @@ fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
     all.into_iter().flatten().map(id).collect()
 }
 
+/// Returns whether an operation may write to a shared scope, so that its run must exist. A state without a tree of its own
+/// variables does not need one for every change.
+fn may_write(view: StateView<'_>, op: &Op, scope: Scope) -> bool {
+    match op.scope() {
+        Some(named) if &**named == scope.as_str() => true,
+        // A new variable goes to the session, so any write may be one.
+        _ => scope == Scope::Session || view.revision(scope) > 0,
+    }
+}
+
 fn exists(store: &FileStore, id: &RunId) -> Result<bool, CliError> {
     match store.summary(id) {
         Ok(_) => Ok(true),
@@ -179,11 +218,11 @@ fn exists(store: &FileStore, id: &RunId) -> Result<bool, CliError> {
 }
 
 /// Creates the run of a scope. A run that another process created in the meantime is accepted.
-fn begin(store: &FileStore, id: &RunId, scope: Scope) -> Result<(), CliError> {
+fn begin(store: &FileStore, id: &RunId, scope: Scope, now: Timestamp) -> Result<(), CliError> {
     let prompt = format!("keep the {scope} variables of {id}");
-    let problem = variables_problem(id.as_str(), KEEPER_BEGINS, &prompt);
+    let problem = variables_problem(id.as_str(), crate::clock::second_of(now)?.as_str(), &prompt);
     let init = Init { session_id: Some(KEEPER_SESSION.into()), ..Init::with_prompt(prompt) };
-    match create_in(store, problem, std::path::Path::new("."), &Call::Init(init)) {
+    match create_in(store, problem, std::path::Path::new("."), &Call::Init(init), now) {
         Ok(_) => Ok(()),
         Err(error) if error.code == crate::code::Code::Conflict => Ok(()),
         Err(error) => Err(error),

@@ -20,6 +20,8 @@ pub(crate) struct SkillRunReport {
     status: String,
     /// The outputs of the skill, by name.
     outputs: Data,
+    /// The value of `Final`, if it completed the run.
+    answer: Option<Data>,
     /// Each step and how it ended, in the order of the record.
     steps: Vec<StepRow>,
     /// The failure that ended the run.
@@ -45,6 +47,7 @@ impl SkillRunReport {
             skill: state.skill_id.to_string(),
             status: end.status.clone(),
             outputs: Data(state.memory.outputs().to_object().into()),
+            answer: state.answer().cloned().map(Data),
             steps: recorded.chain(not_run).collect(),
             failure,
             end,
@@ -127,7 +130,12 @@ struct FailureRow {
 impl Text for SkillRunReport {
     fn text(&self) -> String {
         let mut text = String::new();
-        for (name, value) in self.outputs.0.as_object().into_iter().flat_map(|outputs| outputs.iter()) {
+        let outputs = self.outputs.0.as_object().into_iter().flat_map(|outputs| outputs.iter());
+        let outputs = outputs.map(|(name, value)| (&**name, value));
+        // An output often is the answer; it is then shown once.
+        let answer = self.answer.as_ref().map(|answer| &answer.0);
+        let answer = answer.filter(|answer| !outputs.clone().any(|(_, value)| value == *answer));
+        for (name, value) in outputs.chain(answer.map(|answer| ("answer", answer))) {
             let shown = match value {
                 // A text of several lines is shown as its author laid it out.
                 Value::String(value) if value.contains('\n') => {

@@ -14,7 +14,7 @@ use super::{DriveOptions, OpenRun, fork};
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
 use crate::commands::{self, PositionReport};
-use crate::interactive::{Session, StoreVariableFiles};
+use crate::interactive::{CallerTime, Session, StoreVariableFiles};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, FirstRecords};
@@ -93,7 +93,8 @@ impl OpenRun for VariablesProblem {
             let Some(state) = run.first_state() else { break };
             let name = name.strip_prefix("vars.").unwrap_or(&name);
             let call = Call::On { state, op: Op::Set(Set::new(name, value)) };
-            let (next, reply) = run.call(&call, &mut files, &mut first)?;
+            let now = CallerTime::default().not_before(context, run.last_moment())?;
+            let (next, reply) = run.call(&call, now, &mut files, &mut first)?;
             reply.map_err(|refusal| CliError::variables(&refusal))?;
             run = next;
         }
@@ -128,7 +129,8 @@ fn perform(
     op: Op,
     (done, name): (&'static str, &str),
 ) -> Result<Exit, CliError> {
-    let mut session = Session::open(context, &journal.name, Path::new("."))?;
+    let time = CallerTime::of(args.now.as_deref())?;
+    let mut session = Session::open(context, &journal.name, Path::new("."), time)?;
     let state = session.state(args.state)?;
     session.call(&Call::On { state, op })?;
     let head = session.loaded()?.head();

@@ -82,7 +82,7 @@ fn every_refusal_names_its_code_and_its_rule() {
         "vars status audit --state 9",
         "vars init audit again",
         "vars init child x --parent state-00000001",
-        "vars init audit x --parent state-00000001",
+        "vars init audit x --parent state-6117a60d",
         "vars init audit x --state-id mine",
         "vars set nobody n 1",
         "vars set audit n @nothing",
@@ -141,13 +141,13 @@ fn a_task_tree_is_drawn_and_an_open_child_keeps_its_parent_open() {
     let world = World::new();
     insta::assert_snapshot!(world.all(&[
         "vars init job 'whole task' --tree tree-00000001 --session s1",
-        "vars init job 'first part' --parent state-00000001",
-        "vars init job 'second part' --parent state-00000001",
-        "vars set job shared 1 --scope tree --state state-00000002",
-        "vars get job shared --state state-00000003 --peek",
+        "vars init job 'first part' --parent state-79828857",
+        "vars init job 'second part' --parent state-79828857",
+        "vars set job shared 1 --scope tree --state state-4b0aea15",
+        "vars get job shared --state state-e4653a36 --peek",
         "vars final job early",
-        "vars final job done --state state-00000002",
-        "vars final job done --state state-00000003",
+        "vars final job done --state state-4b0aea15",
+        "vars final job done --state state-e4653a36",
         "vars final job 'all done'",
         "vars tree job",
         "vars tree job --json",
@@ -236,12 +236,12 @@ fn documents_are_exported_and_imported_again() {
     world.out("vars set audit big @big");
     let mut told = world.all(&[
         "vars export audit out",
-        "vars import again out/.aiwg/rlm/states/state-00000001/state.json --root out",
+        "vars import again out/.aiwg/rlm/states/state-6117a60d/state.json --root out",
         "vars get again error_count --at before",
         "vars rollback again before",
         "vars history again",
         "verify again",
-        "vars import lost out/.aiwg/rlm/states/state-00000001/state.json",
+        "vars import lost out/.aiwg/rlm/states/state-6117a60d/state.json",
     ]);
     world.write(
         "bad.yaml",
@@ -255,7 +255,7 @@ fn documents_are_exported_and_imported_again() {
     told += &world.all(&["vars import bad bad.yaml", "vars import good good.yaml", "vars list good", "runs"]);
     insta::assert_snapshot!(told);
     let log =
-        std::fs::read_to_string(world.path("out/.aiwg/rlm/states/state-00000001/history.jsonl")).unwrap();
+        std::fs::read_to_string(world.path("out/.aiwg/rlm/states/state-6117a60d/history.jsonl")).unwrap();
     assert_eq!(log.lines().count(), 4);
 }
 
@@ -265,7 +265,7 @@ fn a_temporary_variable_expires_when_another_state_advances_the_clock() {
     world.out("vars set audit brief 1 --scope temporary --ttl 2");
     assert!(world.out("vars list audit").contains("brief"));
     world.out("vars init audit other --add");
-    world.out("vars set audit note 1 --state state-00000002");
+    world.out("vars set audit note 1 --state state-2c74c676");
     assert!(!world.out("vars list audit").contains("brief"));
     assert!(world.out("vars list audit --at 2").contains("brief"));
     assert!(world.hence("vars get audit brief --peek").contains("not_found (rule READ-2)"));
@@ -296,20 +296,20 @@ fn a_parent_reads_the_results_of_its_children_and_failed_ones_do_not_block_it() 
     let world = World::new();
     world.out("vars init job 'whole task' --tree tree-00000001");
     for part in ["first", "second", "third"] {
-        world.out(&format!("vars init job {part} --parent state-00000001"));
+        world.out(&format!("vars init job {part} --parent state-79828857"));
     }
     insta::assert_snapshot!(world.all(&[
-        "vars result job state-00000002",
-        "vars final job 42 -t number --state state-00000002",
-        "vars result job state-00000002",
-        "vars fail job --state state-00000003 --reason 'no source'",
-        "vars result job state-00000003",
-        "vars cancel job --state state-00000004",
-        "vars cancel job --state state-00000004",
-        "vars set job x 1 --state state-00000004",
+        "vars result job state-4b0aea15",
+        "vars final job 42 -t number --state state-4b0aea15",
+        "vars result job state-4b0aea15",
+        "vars fail job --state state-e4653a36 --reason 'no source'",
+        "vars result job state-e4653a36",
+        "vars cancel job --state state-6dde7853",
+        "vars cancel job --state state-6dde7853",
+        "vars set job x 1 --state state-6dde7853",
         "vars result job state-00000009",
         "vars final job done",
-        "vars status job --state state-00000003",
+        "vars status job --state state-e4653a36",
         "vars tree job",
         "verify job --level linked",
     ]));
@@ -407,13 +407,13 @@ fn a_child_in_its_own_run_shares_the_tree_and_returns_its_result() {
         "vars get job found",
         "vars list job",
         "vars final job early",
-        "vars set job x 1 --state state-00000002",
-        "vars result job state-00000002",
+        "vars set job x 1 --state state-4b0aea15",
+        "vars result job state-4b0aea15",
         "vars spawn part detail 'a detail'",
         "vars final part 'too early'",
         "vars final detail 'the detail'",
         "vars final part 'three found'",
-        "vars result job state-00000002",
+        "vars result job state-4b0aea15",
         "vars tree detail",
         "vars final job 'all done'",
         "vars tree job",

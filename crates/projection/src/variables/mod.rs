@@ -171,6 +171,10 @@ impl RunView for VariablesView {
         index: RecordIndex,
         result: &StepResult,
     ) -> Result<TraceDelta, ProjectError> {
+        if &**result.step() == hence_engine::VARIABLES_END_STEP {
+            // The tasks say how they ended; that the run ended with them is no action of its own.
+            return Ok(TraceDelta::empty(session(""), Facts::Nothing));
+        }
         let refused = |reason: String| ProjectError::Event { index, reason };
         if !result.step().starts_with(STEP_PREFIX) {
             return Err(refused(format!("expected a step {STEP_PREFIX}…, found {}", result.step())));

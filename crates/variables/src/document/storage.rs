@@ -17,21 +17,31 @@ pub struct ViewFile {
     pub content: Value,
 }
 
-/// Returns the path of a state's document.
-pub fn state_path(state: StateId) -> StorePath {
-    StorePath::below_root(&format!("states/{state}/state.json"))
+/// The name of a state's document in its folder.
+pub const STATE_FILE: &str = "state.json";
+/// The name of a state's whole log in its folder.
+pub const HISTORY_FILE: &str = "history.jsonl";
+
+/// Returns the folder of a state's files.
+pub fn state_folder(state: StateId) -> StorePath {
+    StorePath::below_root(&format!("states/{state}"))
 }
 
-/// Returns the path of a state's whole log.
-pub fn history_path(state: StateId) -> StorePath {
-    StorePath::below_root(&format!("states/{state}/history.jsonl"))
+/// Returns the path of a file in the folder of a state.
+pub fn state_file(state: StateId, name: &str) -> StorePath {
+    StorePath::below_root(&format!("states/{state}/{name}"))
+}
+
+/// Returns the path of a state's temporary variables.
+pub fn temporary_path(state: StateId) -> StorePath {
+    StorePath::below_root(&format!("temp/{state}/{STATE_FILE}"))
 }
 
 /// Returns the path of the layer of `scope` as the state sees it, if it has one it could share or lose.
 pub fn layer_path(view: StateView<'_>, scope: Scope) -> Option<StorePath> {
     let state = view.state();
     let path = match scope {
-        Scope::Temporary => format!("temp/{}/state.json", state.id()),
+        Scope::Temporary => return Some(temporary_path(state.id())),
         Scope::Tree => format!("trees/{}/state.json", state.tree()?),
         // The session variables of a state without a session are in its document.
         Scope::Session => format!("sessions/{}/state.json", state.session()?),
@@ -48,7 +58,7 @@ pub fn history_entry(mutation: &Mutation) -> Value {
 /// Returns every view file of a state except its log: the document, the snapshots and the layers it sees.
 pub fn view_files(view: StateView<'_>) -> Vec<ViewFile> {
     let state = view.state();
-    let document = ViewFile { path: state_path(state.id()), content: export(view) };
+    let document = ViewFile { path: state_file(state.id(), STATE_FILE), content: export(view) };
     let snapshots = state.checkpoints().iter().filter_map(|checkpoint| {
         let path = StorePath::of_snapshot(state.id(), checkpoint.id);
         Some(ViewFile { path, content: export_snapshot(view, &checkpoint.name)? })

@@ -11,9 +11,9 @@ use hence_variables::{Call, CheckpointId, Import, Reply, Stored};
 
 use super::change::ChangeReport;
 use crate::args::vars::ImportArgs;
-use crate::input;
-use crate::interactive::{Loaded, Session, create, read_below};
+use crate::interactive::{CallerTime, Loaded, Session, create, read_below};
 use crate::prelude::*;
+use crate::{clock, input};
 
 /// Imports a document from the prompt, next to the run that is open there.
 pub(super) fn into_store(
@@ -21,10 +21,15 @@ pub(super) fn into_store(
     session: &mut Session<'_>,
     args: &ImportArgs,
 ) -> Result<Exit, CliError> {
-    run(context, args, &session.root)
+    run(context, args, &session.root, session.time())
 }
 
-pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<Exit, CliError> {
+pub(super) fn run(
+    context: &Context,
+    args: &ImportArgs,
+    root: &Path,
+    time: CallerTime,
+) -> Result<Exit, CliError> {
     let document = parse(&args.file, &input::read_document(&args.file)?)?;
     let snapshots = snapshots(&document, root)?;
     let large = large_values(&args.file, std::iter::once(&document).chain(snapshots.values()), root)?;
@@ -39,10 +44,11 @@ pub(super) fn run(context: &Context, args: &ImportArgs, root: &Path) -> Result<E
     });
     let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
     let prompt = prompt.unwrap_or_else(|| format!("go on with {}", document.state_id));
-    let now = args.now.clone().unwrap_or_else(|| last_moment(&document));
-    let problem = variables_problem(&args.target.run, &now, &prompt);
-    let call = Call::Import(Box::new(Import { document, snapshots }));
-    let (_, id, run, reply) = create(context, problem, root, &call)?;
+    let import = Import { document, snapshots };
+    let now = time.not_before(context, import.last_moment())?;
+    let problem = variables_problem(&args.target.run, clock::second_of(now)?.as_str(), &prompt);
+    let call = Call::Import(Box::new(import));
+    let (_, id, run, reply) = create(context, problem, root, &call, now)?;
     let run = Loaded::Variables(Box::new(run));
     if let Reply::Created { state, .. } = reply {
         context.print(&ChangeReport::of(id.as_str(), &run, state, "import", Some(&args.file)))?;
@@ -103,15 +109,4 @@ fn large_values<'a>(
         }
     }
     if findings.is_empty() { Ok(values) } else { Err(refused(name, findings)) }
-}
-
-/// Returns the latest time in a document: the run's clock continues from there.
-fn last_moment(document: &Document) -> String {
-    let logged = document.mutations.iter().map(|entry| entry.timestamp);
-    let written = document.variables.values().filter_map(|(variable, _)| variable.updated_at);
-    let last = logged.chain(written).chain(document.last_updated_at).max();
-    // A run's clock counts whole seconds, and its first record comes one second after it begins.
-    let seconds =
-        last.map(|last| last.to_string().chars().take("2026-02-09T10:00:00".len()).collect::<String>());
-    seconds.map_or_else(|| "1970-01-01T00:00:00Z".to_owned(), |seconds| format!("{seconds}Z"))
 }

@@ -3,22 +3,29 @@
 use std::path::Path;
 
 use hence_engine::variables_problem;
-use hence_variables::{Call, Init, Reply};
+use hence_variables::{Call, Init, Reply, TreeId};
 
 use super::change::ChangeReport;
 use super::value;
 use crate::args::vars::InitArgs;
-use crate::interactive::{Loaded, Session, create};
+use crate::clock;
+use crate::interactive::{CallerTime, Loaded, Session, create};
 use crate::prelude::*;
 
-pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exit, CliError> {
+pub(super) fn run(
+    context: &Context,
+    args: &InitArgs,
+    root: &Path,
+    time: CallerTime,
+) -> Result<Exit, CliError> {
     if args.add || args.parent.is_some() {
-        return add(context, &mut Session::open(context, &args.target.run, root)?, args);
+        return add(context, &mut Session::open(context, &args.target.run, root, time)?, args);
     }
-    let init = init(args)?;
+    let init = with_tree(init(args)?, &args.target.run, 0);
     let prompt = init.prompt.as_ref().and_then(hence_canon::Value::as_str).unwrap_or_default();
-    let problem = variables_problem(&args.target.run, &args.now, prompt);
-    let (_, id, run, reply) = create(context, problem, root, &Call::Init(init))?;
+    let now = time.not_before(context, None)?;
+    let problem = variables_problem(&args.target.run, clock::second_of(now)?.as_str(), prompt);
+    let (_, id, run, reply) = create(context, problem, root, &Call::Init(init), now)?;
     if let Reply::Created { state, .. } = reply {
         context.print(&ChangeReport::of(
             id.as_str(),
@@ -33,11 +40,20 @@ pub(super) fn run(context: &Context, args: &InitArgs, root: &Path) -> Result<Exi
 
 /// Adds a state to an existing run.
 pub(super) fn add(context: &Context, session: &mut Session<'_>, args: &InitArgs) -> Result<Exit, CliError> {
-    if let Reply::Created { state, .. } = session.call(&Call::Init(init(args)?))? {
+    let position = session.workspace()?.states().len();
+    let init = with_tree(init(args)?, session.id.as_str(), position as u64);
+    if let Reply::Created { state, .. } = session.call(&Call::Init(init))? {
         let report = ChangeReport::of(session.id.as_str(), session.loaded()?, state, "init", None);
         context.print(&report)?;
     }
     Ok(Exit::Yes)
+}
+
+/// Gives a task that begins a task tree the id of one, so that it can spawn others. A child joins the tree of its parent.
+fn with_tree(init: Init, run: &str, position: u64) -> Init {
+    let begins = init.tree_id.is_none() && init.parent.is_none();
+    let own = begins.then(|| TreeId::of_run(run, position).to_string().into());
+    Init { tree_id: init.tree_id.or(own), ..init }
 }
 
 fn init(args: &InitArgs) -> Result<Init, CliError> {

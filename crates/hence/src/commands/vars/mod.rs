@@ -17,7 +17,7 @@ mod watch;
 
 use super::commands;
 use crate::args::vars;
-use crate::interactive::Session;
+use crate::interactive::{CallerTime, Session};
 use crate::prelude::*;
 
 commands! { VarsCommand on session: &mut Session<'_> {
@@ -69,11 +69,12 @@ commands! { VarsCommand on session: &mut Session<'_> {
 } }
 
 pub(super) fn run(context: &Context, args: &vars::VarsArgs) -> Result<Exit, CliError> {
+    let time = CallerTime::of(args.now.as_deref())?;
     match &args.command {
-        VarsCommand::Init(init) => init::run(context, init, &args.root),
-        VarsCommand::Import(import) => import::run(context, import, &args.root),
+        VarsCommand::Init(init) => init::run(context, init, &args.root, time),
+        VarsCommand::Import(import) => import::run(context, import, &args.root, time),
         command => {
-            let mut session = Session::open(context, command.run_name(), &args.root)?;
+            let mut session = Session::open(context, command.run_name(), &args.root, time)?;
             VarsCommand::run(context, &mut session, command)
         }
     }

@@ -8,6 +8,7 @@ use hence_variables::{Call, Init, Refusal, Reply, Spawner, State, StateId};
 use super::change::ChangeReport;
 use super::value;
 use crate::args::vars::SpawnArgs;
+use crate::clock;
 use crate::interactive::{Loaded, Session, create, linked};
 use crate::prelude::*;
 
@@ -37,9 +38,11 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs
         spawned_by: Some((spawner, known.depth())),
         ..Init::with_prompt(prompt.as_str())
     };
-    let now = session.loaded()?.now()?.to_string();
-    let problem = variables_problem(id.as_str(), &now, &prompt);
-    let (_, id, run, reply) = create(context, problem, &session.root, &Call::Init(init))?;
+    // The child begins when its parent recorded it, also when an earlier command died before it made the run.
+    let recorded = session.workspace()?.state(child).and_then(State::created_at);
+    let now = recorded.map_or_else(|| session.moment(None), Ok)?;
+    let problem = variables_problem(id.as_str(), clock::second_of(now)?.as_str(), &prompt);
+    let (_, id, run, reply) = create(context, problem, &session.root, &Call::Init(init), now)?;
     if let Reply::Created { state, .. } = reply {
         let run = Loaded::Variables(Box::new(run));
         context.print(&ChangeReport::of(id.as_str(), &run, state, "spawn", Some(session.id.as_str())))?;

@@ -21,8 +21,8 @@ pub(crate) struct StatusReport {
     checkpoints: usize,
     /// The number of states in the run.
     states: usize,
-    /// The time on the run's clock.
-    now: String,
+    /// The time of the last change or counted read.
+    last_at: Option<String>,
     /// The head of the journal.
     head: String,
 }
@@ -35,7 +35,7 @@ impl Text for StatusReport {
             ("variables", self.variables.to_string()),
             ("mutations", self.mutation_count.to_string()),
             ("checkpoints", self.checkpoints.to_string()),
-            ("clock", self.now.clone()),
+            ("last change", self.last_at.clone().unwrap_or_default()),
             ("head", self.head.clone()),
         ])
     }
@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) ->
         mutation_count: view.state().mutation_count(),
         checkpoints: view.state().checkpoints().len(),
         states: run.workspace().states().len(),
-        now: run.now()?.to_string(),
+        last_at: run.last_moment().map(|last| last.to_string()),
         head: run.head().to_string(),
     })?;
     Ok(Exit::Yes)
