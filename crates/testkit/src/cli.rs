@@ -105,8 +105,13 @@ impl World {
     /// second after the one before.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.untimed(arguments);
-        let word = arguments.iter().find(|argument| ["vars", "repl"].contains(argument));
-        if word.is_some() && !arguments.contains(&"--now") && !arguments.contains(&"--help") {
+        let mut words = arguments.iter().skip_while(|word| ["--store", "--json"].contains(word));
+        let word = match arguments.first() {
+            Some(&"--store") => words.nth(1),
+            _ => words.next(),
+        };
+        let is_on_variables = word.is_some_and(|word| ["vars", "repl"].contains(word));
+        if is_on_variables && !arguments.contains(&"--now") && !arguments.contains(&"--help") {
             let second = self.seconds.fetch_add(1, Ordering::Relaxed);
             let (minute, second) = (second / 60, second % 60);
             command.args(["--now", &format!("2026-02-09T10:{minute:02}:{second:02}Z")]);

@@ -64,4 +64,6 @@ mod trace_hostile;
 mod trace_outside;
 mod truthful;
 mod variables;
+mod variables_export;
+mod variables_time;
 mod verify;

@@ -116,9 +116,9 @@ fn variables_have_the_same_two_commands() {
     world.out("vars set audit n 1 -t number");
     insta::assert_snapshot!(world.all(&[
         "checkpoint audit one --if-mutation-count 1",
-        "checkpoint audit one --if-mutation-count 2",
+        "checkpoint audit one --if-mutation-count 2 --now 2026-02-09T10:00:02Z",
         "vars set audit n 2 -t number",
-        "rollback audit one",
+        "rollback audit one --now 2026-02-09T10:00:04Z",
         "vars get audit n --peek",
         "checkpoint audit two --at 1",
         "rollback audit one --state state-00000009",
