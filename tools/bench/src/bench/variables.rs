@@ -66,13 +66,15 @@ impl Bench {
         let (run, header) = Run::start(program)?;
         let mut bench = Self { run: Some(run), sink: MemorySink::default() };
         bench.sink.append(&header)?;
-        bench.call(&Call::Init(Init::with_prompt("measure")))?;
+        let state_id = Some(STATE.to_string().into());
+        bench.call(&Call::Init(Init { state_id, ..Init::with_prompt("measure") }))?;
         Ok(bench)
     }
 
     fn call(&mut self, call: &Call) -> Result<(), Error> {
         let run = self.run.take().ok_or("an earlier call failed")?;
-        let (run, reply) = run.call(call, &mut NoStoredFiles, &mut self.sink)?;
+        let now = run.next_moment()?;
+        let (run, reply) = run.call(call, now, &mut NoStoredFiles, &mut self.sink)?;
         self.run = Some(run);
         reply.map(|_| ()).map_err(|refusal| refusal.to_string().into())
     }
@@ -179,7 +181,10 @@ fn durable(folder: &Path) -> Result<Row, Error> {
         |()| {
             next += 1;
             let call = Call::On { state: STATE, op: set(next % (NAMES - 2)) };
-            let called = bench.run.take().map(|run| run.call(&call, &mut NoStoredFiles, &mut sink));
+            let called = bench.run.take().map(|run| {
+                let now = run.next_moment()?;
+                run.call(&call, now, &mut NoStoredFiles, &mut sink)
+            });
             match called {
                 Some(Ok((run, _))) => bench.run = Some(run),
                 Some(Err(error)) => failed = Some(Error::from(error)),
