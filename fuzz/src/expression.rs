@@ -2,6 +2,7 @@
 
 use hence_canon::{Value, parse};
 use hence_cognition::expression::{EvaluateError, Expression, LENGTH_BYTES_MAX, NESTING_MAX};
+use hence_cognition::reference::MissingName;
 use hence_cognition::state::{Frame, Memory};
 
 /// A memory with something of each kind to refer to.
@@ -28,15 +29,19 @@ pub fn expression(bytes: &[u8]) {
     assert!(text.len() <= LENGTH_BYTES_MAX);
     assert_eq!(text.parse::<Expression>().map(|again| again.references()), Ok(expression.references()));
     let memory = memory();
-    let value = expression.evaluate(&memory);
-    assert_eq!(value, expression.evaluate(&memory), "{text:?}");
+    let value = expression.evaluate(&memory, MissingName::Null);
+    assert_eq!(value, expression.evaluate(&memory, MissingName::Null), "{text:?}");
     let truth = expression.is_true(&memory);
     assert_eq!(truth.is_ok(), value.is_ok());
     if text.len() + 8 > LENGTH_BYTES_MAX || is_near_the_limit(text) {
         return;
     }
     let bracketed: Expression = format!("({text})").parse().expect("brackets take an expression");
-    assert_eq!(without_offset(bracketed.evaluate(&memory)), without_offset(value), "({text})");
+    assert_eq!(
+        without_offset(bracketed.evaluate(&memory, MissingName::Null)),
+        without_offset(value),
+        "({text})"
+    );
     let denied: Expression = format!("not ({text})").parse().expect("`not` takes a bracketed expression");
     assert_eq!(
         without_place(denied.is_true(&memory)),

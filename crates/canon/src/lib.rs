@@ -41,6 +41,7 @@ mod pointer;
 mod pretty;
 pub mod read;
 pub mod scan;
+mod similar;
 pub mod time;
 mod value;
 mod words;
@@ -57,6 +58,7 @@ pub use parse::{
 pub use parted::{Midstate, Part, PartedDigest};
 pub use pointer::{InvalidPointer, JsonPointer};
 pub use pretty::pretty;
+pub use similar::{did_you_mean, meant};
 pub use value::{Kind, Value};
 pub use words::UnknownWord;
 pub use write::{canonical_bytes, write_string, write_texts};

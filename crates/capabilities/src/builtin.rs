@@ -25,16 +25,27 @@ pub(crate) struct Member {
     kind: &'static str,
     need: Need,
     about: &'static str,
+    /// The only texts that are allowed, if not every one is.
+    words: &'static [&'static str],
 }
 
 /// Returns an input that must be present, or an output that always is.
 pub(crate) const fn required(name: &'static str, kind: &'static str, about: &'static str) -> Member {
-    Member { name, kind, need: Need::Required, about }
+    Member { name, kind, need: Need::Required, about, words: &[] }
 }
 
 /// Returns an input that may be absent.
 pub(crate) const fn optional(name: &'static str, kind: &'static str, about: &'static str) -> Member {
-    Member { name, kind, need: Need::Optional, about }
+    Member { name, kind, need: Need::Optional, about, words: &[] }
+}
+
+/// Returns an input that is one of several words; the first is the default.
+pub(crate) const fn choice(
+    name: &'static str,
+    words: &'static [&'static str],
+    about: &'static str,
+) -> Member {
+    Member { name, kind: "string", need: Need::Optional, about, words }
 }
 
 impl BuiltIn {
@@ -43,9 +54,18 @@ impl BuiltIn {
         CapabilitySpec {
             inputs: fields(self.takes),
             outputs: fields(self.gives),
+            takes_only_declared: true,
+            gives_only_declared: true,
             action: Some(crate::action::of_built_in(self.id).into()),
             ..CapabilitySpec::default()
         }
+    }
+}
+
+impl BuiltIn {
+    /// Returns the inputs that are one of several words.
+    pub(crate) fn choices(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+        self.takes.iter().filter(|member| !member.words.is_empty()).map(|member| (member.name, member.words))
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) fn spec() -> CapabilitySpec {
     CapabilitySpec {
         inputs: INPUTS.into_iter().map(field).collect(),
         outputs: OUTPUTS.into_iter().map(field).collect(),
+        takes_only_declared: true,
+        gives_only_declared: true,
         ..CapabilitySpec::default()
     }
 }

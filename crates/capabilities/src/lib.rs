@@ -33,6 +33,7 @@ mod decision;
 mod digest;
 mod evidence;
 mod families;
+mod fixed_input;
 mod http;
 mod human;
 mod library;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use hence_canon::{JsonPointer, Object, Value};
 use hence_cognition::budget::Most;
 use hence_cognition::capability::{CapabilitySpec, Registry};
+use hence_cognition::mapping::KnownInput;
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::{Recovery, Skill};
 use hence_skills::{Determinism, Effect, Host};
@@ -14,6 +15,7 @@ use hence_skills::{Determinism, Effect, Host};
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
 use crate::families::FAMILIES;
+use crate::fixed_input;
 use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects};
@@ -136,9 +138,13 @@ impl Registry for Library {
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
 
-    fn input_mismatches(&self, id: &str, given: &Object) -> Vec<(JsonPointer, String)> {
+    fn input_mismatches(&self, id: &str, input: &KnownInput) -> Vec<(JsonPointer, String)> {
+        let given = &input.fixed;
         if id == human::HUMAN_ASK {
             return human::defects(given);
+        }
+        if let Some((built_in, _)) = self.built_in.get(id) {
+            return fixed_input::mismatches(built_in, input);
         }
         let schema = self.declared.get(id).and_then(|declared| declared.input.as_ref());
         let Some(schema) = schema.filter(|_| !given.is_empty()) else { return Vec::new() };
@@ -146,6 +152,13 @@ impl Registry for Library {
         // A mismatch of the whole object may be resolved by members that are not fixed yet.
         let inside = found.filter(|mismatch| !mismatch.pointer.is_root());
         inside.map(|mismatch| (mismatch.pointer, mismatch.message)).collect()
+    }
+
+    fn callees(&self) -> Vec<Arc<str>> {
+        let built_in = self.built_in.keys().map(|id| Arc::from(*id)).chain([human::HUMAN_ASK.into()]);
+        let declared = self.declared.iter().map(|(id, _)| id.clone());
+        let skills = self.skills.keys().map(|id| format!("skill:{id}").into());
+        built_in.chain(declared).chain(skills).collect()
     }
 
     fn skill(&self, id: &str) -> Option<Arc<Skill>> {

@@ -4,12 +4,15 @@ use hence_canon::{Object, Value};
 
 use crate::amount::{Amount, real_value};
 use crate::arguments::Arguments;
-use crate::builtin::{BuiltIn, optional, required};
+use crate::builtin::{BuiltIn, choice, optional, required};
 use crate::order::compare;
 use crate::refusal::Refusal;
 
 /// The maximum number of digits after the point for rounding: a double has no more.
 pub(crate) const DIGITS_MAX: u64 = 15;
+
+/// The operators of `number.calculate`.
+const OPERATORS: [&str; 4] = ["add", "subtract", "multiply", "divide"];
 
 pub(crate) const ALL: &[&BuiltIn] = &[&SUM, &STATISTICS, &ROUND, &CALCULATE];
 
@@ -58,7 +61,7 @@ const CALCULATE: BuiltIn = BuiltIn {
     does: "Calculate with two numbers",
     takes: &[
         required("left", "number", "One number"),
-        optional("operator", "string", "add, subtract, multiply or divide"),
+        choice("operator", &OPERATORS, "add, subtract, multiply or divide"),
         required("right", "number", "The other"),
     ],
     gives: &[required("value", "number", "The result; whole if it can be")],
@@ -127,7 +130,7 @@ pub(crate) fn rounded(real: f64, digits: u64) -> Result<Value, Refusal> {
 fn calculate(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let left = Amount::of(arguments.value("left")?, &"`left`")?;
     let right = Amount::of(arguments.value("right")?, &"`right`")?;
-    let result = match arguments.word("operator", &["add", "subtract", "multiply", "divide"])? {
+    let result = match arguments.word("operator", &OPERATORS)? {
         "subtract" => left.minus(right)?,
         "multiply" => left.times(right)?,
         "divide" => left.over(right)?,

@@ -2,6 +2,7 @@
 
 use hence_canon::{Object, Value};
 use hence_cognition::expression::Expression;
+use hence_cognition::reference::MissingName;
 
 use crate::arguments::Arguments;
 use crate::builtin::{BuiltIn, optional, required};
@@ -74,7 +75,7 @@ fn check(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
         let memory = record(item, &with)?;
         for rule in &rules {
             let holds = |expression: &Expression| {
-                expression.is_true(&memory).map_err(|error| {
+                expression.is_true(&memory, MissingName::Error).map_err(|error| {
                     Refusal::input(format_args!("record {index}, rule {}: {error}", rule.id))
                 })
             };
@@ -120,6 +121,10 @@ mod tests {
                 (r#"{"records": [], "rules": []}"#, r#"{"checked": 0, "holds": true, "findings": []}"#),
                 (r#"{"records": [], "rules": [{"id": "x"}]}"#, "!rule 0: `expect` is missing"),
                 (r#"{"records": [], "rules": [{"id": "x", "expect": "=="}]}"#, "!rule 0: `expect`: "),
+                (
+                    r#"{"records": [{}], "rules": [{"id": "x", "expect": "inputs.n > 1"}]}"#,
+                    "!record 0, rule \"x\": `inputs.n` names nothing",
+                ),
                 (
                     r#"{"records": [{}], "rules": [{"id": "x", "expect": "1 in 2"}]}"#,
                     "!record 0, rule \"x\": ",

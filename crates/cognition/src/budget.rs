@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use hence_canon::{JsonPointer, Object, Value};
+use hence_canon::{JsonPointer, Object, Value, did_you_mean};
 
 /// The decimal places of an amount of money: those of a price per million tokens, and six more.
 pub const COST_PLACES: usize = 18;
@@ -247,7 +247,14 @@ impl Limits {
         };
         let mut wrong = Vec::new();
         for key in object.keys().filter(|key| !LIMIT_KEYS.contains(&&***key)) {
-            wrong.push((root.child(key), format!("limits have {}, found `{key}`", LIMIT_KEYS.join(", "))));
+            wrong.push((
+                root.child(key),
+                format!(
+                    "limits have {}, found `{key}`{}",
+                    LIMIT_KEYS.join(", "),
+                    did_you_mean(key, LIMIT_KEYS)
+                ),
+            ));
         }
         let mut count = |key: &str| {
             let given = object.get(key)?;

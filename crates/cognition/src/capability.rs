@@ -5,8 +5,14 @@ use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Kind, Object, Value};
 
+use crate::mapping::KnownInput;
 use crate::secret::secret_reference;
-use crate::skill::{Fields, Findings, Need, Skill, SkillFinding, TypeName, Uses, fields};
+use crate::skill::{
+    Fields, Findings, Need, ORDER_KEY, Skill, SkillFinding, TypeName, Uses, fields, sorted_as, unsorted,
+};
+
+/// The member of hints that lists what is produced.
+const PRODUCES: &str = "produces";
 
 /// The declared properties of a capability.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +21,10 @@ pub struct CapabilitySpec {
     pub inputs: Fields,
     /// The declared outputs.
     pub outputs: Fields,
+    /// Whether it takes no inputs but the declared ones.
+    pub takes_only_declared: bool,
+    /// Whether it gives no outputs but the declared ones.
+    pub gives_only_declared: bool,
     /// The safety rules: required trust, confirmation and gates.
     pub safety: Safety,
     /// The hints about the knowledge it works on.
@@ -65,6 +75,8 @@ impl CapabilitySpec {
         let spec = Self {
             inputs: declared("inputs"),
             outputs: declared("outputs"),
+            takes_only_declared: false,
+            gives_only_declared: false,
             safety: value.get("safety").map(Safety::read).unwrap_or_default(),
             hints: value.get("cognitive_hints").map(CognitiveHints::read).unwrap_or_default(),
             action: value.get("action").and_then(Value::as_str).map(Arc::from),
@@ -98,9 +110,14 @@ pub trait Registry {
     /// Returns a skill that can be nested.
     fn skill(&self, id: &str) -> Option<Arc<Skill>>;
 
-    /// Returns how fixed members of an input break what a capability demands beyond the types of its fields, each with
-    /// its place in the input. Members that are not given are not missed.
-    fn input_mismatches(&self, _capability: &str, _given: &Object) -> Vec<(JsonPointer, String)> {
+    /// Returns how what is known of an input breaks what a capability demands beyond the types of its fields, each with
+    /// its place in the input. Members that are not given are not missed; the fixed ones have the declared types.
+    fn input_mismatches(&self, _capability: &str, _input: &KnownInput) -> Vec<(JsonPointer, String)> {
+        Vec::new()
+    }
+
+    /// Returns the names that `uses` may have, for advice about a misspelt one.
+    fn callees(&self) -> Vec<Arc<str>> {
         Vec::new()
     }
 
@@ -168,11 +185,26 @@ impl CognitiveHints {
             let member = |key: &str| value.get(key).and_then(text).filter(|text| !text.is_empty());
             Some((field.clone(), Produced { kind: member("type"), target: member("target") }))
         };
-        let produces = value.get("produces").and_then(Value::as_object);
+        let produces = value.get(PRODUCES).and_then(Value::as_object);
+        let order = value.get(ORDER_KEY).and_then(Value::as_array).unwrap_or_default();
+        let order: Vec<&str> = order.iter().filter_map(Value::as_str).collect();
+        let produces = produces.map(|members| sorted_as(members, &order).unwrap_or_else(|| members.clone()));
         Self {
             role: texts("role"),
             consumes: texts("consumes"),
-            produces: produces.into_iter().flat_map(Object::iter).filter_map(produced).collect(),
+            produces: produces.iter().flat_map(Object::iter).filter_map(produced).collect(),
+        }
+    }
+
+    /// Returns hints whose canonical form keeps the order in which they list what is produced.
+    pub fn with_order(hints: &Value) -> Value {
+        let Some(object) = hints.as_object().filter(|hints| !hints.contains_key(ORDER_KEY)) else {
+            return hints.clone();
+        };
+        let produces = object.get(PRODUCES).and_then(Value::as_object);
+        match produces.and_then(|produces| unsorted(produces.keys())) {
+            Some(order) => object.with(ORDER_KEY, order).into(),
+            None => hints.clone(),
         }
     }
 }

@@ -23,6 +23,7 @@
 //! use hence_canon::parse;
 //! use hence_cognition::expression::Expression;
 //! use hence_cognition::mapping::{InputMapping, MergeStrategy, OutputMapping};
+//! use hence_cognition::reference::MissingName;
 //! use hence_cognition::state::Memory;
 //!
 //! let memory = Memory::from_blocks(&parse(br#"{"inputs": {"text": "two risks"}}"#)?)?;
@@ -33,8 +34,8 @@
 //! let output = OutputMapping::parse(&parse(br#"{"risks": "working.risks"}"#)?)?;
 //! let after = output.apply(&memory, &parse(br#"{"risks": [{"id": 1}]}"#)?, MergeStrategy::Append)?;
 //!
-//! let worth_a_look: Expression = "working.risks.0.id == 1 and not vars.done".parse()?;
-//! assert!(worth_a_look.is_true(&after)?);
+//! let worth_a_look: Expression = "working.risks.0.id == 1 and not (vars.done ?? false)".parse()?;
+//! assert!(worth_a_look.is_true(&after, MissingName::Error)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -79,6 +79,17 @@ pub enum OnMissing {
     Error,
 }
 
+/// The meaning, in an expression, of a name under which memory holds nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MissingName {
+    /// Its value is `null`.
+    Null,
+    /// An error; but an input, a field of the frame or of the output that was not given is `null`.
+    ErrorUnlessOptional,
+    /// An error.
+    Error,
+}
+
 /// The access of steps to a namespace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -124,6 +135,41 @@ impl Reference {
             (Some(value), _) => Ok(value),
             (None, OnMissing::Null) => Ok(Value::Null),
             (None, OnMissing::Error) => Err(MissingReference { reference: self.clone() }),
+        }
+    }
+
+    /// Returns the value this names in an expression.
+    ///
+    /// # Errors
+    /// [`MissingReference`] when nothing is there and something must be.
+    pub fn named(&self, memory: &Memory, missing: MissingName) -> Result<Value, MissingReference> {
+        if let Some(value) = self.find(memory) {
+            return Ok(value);
+        }
+        let may_be_missing = match missing {
+            MissingName::Null => true,
+            MissingName::ErrorUnlessOptional => self.was_not_given(memory),
+            MissingName::Error => false,
+        };
+        if may_be_missing { Ok(Value::Null) } else { Err(MissingReference { reference: self.clone() }) }
+    }
+
+    /// Returns whether this leads into something optional that was not given: below a present value nothing is optional.
+    fn was_not_given(&self, memory: &Memory) -> bool {
+        let path = self.path();
+        let first = split_first(path).0;
+        match self.namespace() {
+            Namespace::Inputs => {
+                let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+                let mut given = ends.filter_map(|end| memory.inputs.get(path.get(..end)?));
+                given.all(Value::is_null)
+            }
+            Namespace::Frame => memory.frame.field(first).is_some_and(|field| field.is_null()),
+            Namespace::Output => {
+                let field = first.parse::<OutputField>().ok();
+                field.is_some_and(|field| memory.output.field(field).is_null())
+            }
+            Namespace::Vars | Namespace::Outputs | Namespace::Working | Namespace::Extensions => false,
         }
     }
 

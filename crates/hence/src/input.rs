@@ -17,14 +17,23 @@ use crate::hint;
 /// anything is parsed.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// The mark of UTF-8 at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Returns the name of a document in messages.
 pub(crate) fn shown_name(name: &str) -> &str {
     if name == "-" { "standard input" } else { name }
 }
 
 /// Reads a file, or standard input for `-`, up to [`DOCUMENT_BYTES_MAX`].
+///
+/// The byte order mark that some editors begin a file with is left out.
 pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
-    read_up_to(name, DOCUMENT_BYTES_MAX)
+    let mut bytes = read_up_to(name, DOCUMENT_BYTES_MAX)?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(bytes)
 }
 
 /// Reads a text to store as a large value, up to the limit of the store; it is hashed and written, never parsed.

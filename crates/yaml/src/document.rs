@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::{JsonPointer, Value};
 
-use crate::{Place, Span};
+use crate::{Place, Span, YamlError};
 
 /// A YAML document that has been read.
 #[derive(Clone, Debug)]
@@ -12,11 +12,22 @@ pub struct Document {
     value: Value,
     root: Span,
     places: BTreeMap<JsonPointer, Place>,
+    repeated: Vec<YamlError>,
 }
 
 impl Document {
     pub(crate) fn new(value: Value, root: Span, places: BTreeMap<JsonPointer, Place>) -> Self {
-        Self { value, root, places }
+        Self { value, root, places, repeated: Vec::new() }
+    }
+
+    pub(crate) fn with_repeated(self, repeated: Vec<YamlError>) -> Self {
+        Self { repeated, ..self }
+    }
+
+    /// Returns the keys that occur a second time in their mapping, of a document that was read in spite of them. The
+    /// first member with a key counts.
+    pub fn repeated(&self) -> &[YamlError] {
+        &self.repeated
     }
 
     /// Returns the value of the document.

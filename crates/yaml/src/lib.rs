@@ -24,7 +24,7 @@ mod scalar;
 pub use document::Document;
 pub use error::{YamlError, YamlErrorKind};
 pub use place::{Place, Span};
-pub use reader::{DEPTH_MAX, EXPANDED_BYTES_MAX, NODES_MAX, parse, parse_value};
+pub use reader::{DEPTH_MAX, EXPANDED_BYTES_MAX, NODES_MAX, parse, parse_repeated, parse_value};
 
 #[cfg(test)]
 mod tests;

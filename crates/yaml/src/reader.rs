@@ -3,7 +3,7 @@
 //! Typed deserialisers lose information that documents need: long integers, duplicate keys, the difference between `no`
 //! and `false`, and positions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
@@ -33,6 +33,18 @@ pub const EXPANDED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// [`YamlError`] with line and column for what is not YAML, what JSON cannot express, and what is too deep or too
 /// large.
 pub fn parse(text: &[u8]) -> Result<Document, YamlError> {
+    let document = parse_repeated(text)?;
+    match document.repeated().first() {
+        None => Ok(document),
+        Some(first) => Err(first.clone()),
+    }
+}
+
+/// Reads one YAML document in spite of keys that occur twice, which [`Document::repeated`] lists.
+///
+/// # Errors
+/// The same as for [`parse`], duplicate keys left out.
+pub fn parse_repeated(text: &[u8]) -> Result<Document, YamlError> {
     let text = utf8(text)?;
     Reader::new(text, Places::Kept).document(text)
 }
@@ -45,7 +57,11 @@ pub fn parse(text: &[u8]) -> Result<Document, YamlError> {
 /// The same as for [`parse`].
 pub fn parse_value(text: &[u8]) -> Result<Value, YamlError> {
     let text = utf8(text)?;
-    Ok(Reader::new(text, Places::Left).document(text)?.into_value())
+    let document = Reader::new(text, Places::Left).document(text)?;
+    match document.repeated().first() {
+        None => Ok(document.into_value()),
+        Some(first) => Err(first.clone()),
+    }
 }
 
 /// The choice between recording the places of values and leaving them out.
@@ -56,6 +72,8 @@ enum Places {
 }
 
 fn utf8(text: &[u8]) -> Result<&str, YamlError> {
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     str::from_utf8(text).map_err(|error| {
         let before = text.get(..error.valid_up_to()).unwrap_or_default();
         YamlError { kind: YamlErrorKind::InvalidUtf8, position: end_of(&String::from_utf8_lossy(before)) }
@@ -78,6 +96,8 @@ struct Reader<'a> {
     /// The path to the node being read.
     at: Vec<String>,
     places: BTreeMap<JsonPointer, Place>,
+    /// The keys that occur a second time in their mapping.
+    repeated: Vec<YamlError>,
 }
 
 #[derive(Clone)]
@@ -106,6 +126,7 @@ impl<'a> Reader<'a> {
             keeps,
             at: Vec::new(),
             places: BTreeMap::new(),
+            repeated: Vec::new(),
         }
     }
 
@@ -128,7 +149,7 @@ impl<'a> Reader<'a> {
         }
         let start = Position { offset: 0, line: 1, column: 1 };
         let root = crate::Span { start, end: end_of(text) };
-        Ok(Document::new(document.unwrap_or_default(), root, self.places))
+        Ok(Document::new(document.unwrap_or_default(), root, self.places).with_repeated(self.repeated))
     }
 
     fn next(&mut self, text: &str) -> Result<Spanned<'a>, YamlError> {
@@ -219,7 +240,7 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, depth: usize, text: &str) -> Result<Value, YamlError> {
         let mut members: Vec<(Arc<str>, Value)> = Vec::new();
-        let mut keys = Vec::new();
+        let mut seen = BTreeSet::new();
         loop {
             let next = self.next(text)?;
             if next.0 == Event::MappingEnd {
@@ -228,18 +249,20 @@ impl<'a> Reader<'a> {
             let here = next.1;
             let key = self.key(next, depth, text)?;
             let value = self.next(text)?;
+            if !seen.insert(key.clone()) {
+                let kind = YamlErrorKind::DuplicateKey(key.to_string());
+                self.repeated.push(YamlError { kind, position: position(&here.start) });
+                // The first member counts, and no pointer leads to this one.
+                let places = std::mem::take(&mut self.places);
+                self.node(value, None, depth, text)?;
+                self.places = places;
+                continue;
+            }
             self.at.push(key.to_string());
             members.push((key, self.node(value, Some(here), depth, text)?));
             self.at.pop();
-            keys.push(here);
         }
-        match Object::from_members(members) {
-            Ok(object) => Ok(object.into()),
-            Err(twice) => {
-                let here = keys.get(twice.position).copied().unwrap_or_default();
-                wrong(YamlErrorKind::DuplicateKey(twice.key.to_string()), here)
-            }
-        }
+        Ok(members.into_iter().collect::<Object>().into())
     }
 
     fn key(&mut self, next: Spanned<'a>, depth: usize, text: &str) -> Result<Arc<str>, YamlError> {

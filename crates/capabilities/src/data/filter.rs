@@ -2,6 +2,7 @@
 
 use hence_canon::{Object, Value};
 use hence_cognition::expression::Expression;
+use hence_cognition::reference::MissingName;
 use hence_cognition::state::Memory;
 
 use crate::arguments::Arguments;
@@ -29,7 +30,7 @@ fn filter(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let with = arguments.object_or_empty("with")?;
     let (mut items, mut others) = (Vec::new(), Vec::new());
     for (index, item) in arguments.list("items")?.iter().enumerate() {
-        let found = holds.is_true(&record(item, &with)?);
+        let found = holds.is_true(&record(item, &with)?, MissingName::Error);
         match found.map_err(|error| Refusal::input(format_args!("item {index}: {error}")))? {
             true => items.push(item.clone()),
             false => others.push(item.clone()),
@@ -63,7 +64,7 @@ mod tests {
             "data.filter",
             &[
                 (
-                    r#"{"items": [{"n": 1}, {"n": 5}, {}], "where": "inputs.n > vars.least", "with": {"least": 2}}"#,
+                    r#"{"items": [{"n": 1}, {"n": 5}, {}], "where": "inputs.n ?? 0 > vars.least", "with": {"least": 2}}"#,
                     r#"{"items": [{"n": 5}], "others": [{"n": 1}, {}], "count": 1}"#,
                 ),
                 (
@@ -71,6 +72,14 @@ mod tests {
                     r#"{"items": ["a"], "others": ["b"], "count": 1}"#,
                 ),
                 (r#"{"items": [], "where": "inputs.n >"}"#, "!`where`: "),
+                (
+                    r#"{"items": [{"n": 1}, {}], "where": "inputs.n > 0"}"#,
+                    "!item 1: `inputs.n` names nothing; `inputs.n ?? DEFAULT` gives a value",
+                ),
+                (
+                    r#"{"items": [{"n": 1}], "where": "inputs.n > inputs.limit"}"#,
+                    "!item 0: `inputs.limit` names nothing",
+                ),
                 (r#"{"items": [{"n": 1}], "where": "1 in inputs.n"}"#, "!item 0: `in` looks into"),
             ],
         );

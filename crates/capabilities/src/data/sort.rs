@@ -5,9 +5,12 @@ use std::cmp::Ordering;
 use hence_canon::{JsonPointer, Object, Value};
 
 use crate::arguments::{Arguments, place};
-use crate::builtin::{BuiltIn, optional, required};
+use crate::builtin::{BuiltIn, choice, optional, required};
 use crate::order::compare;
 use crate::refusal::Refusal;
+
+/// The orders of `data.sort`.
+const ORDERS: [&str; 2] = ["ascending", "descending"];
 
 pub(crate) const SORT: BuiltIn = BuiltIn {
     id: "data.sort",
@@ -15,7 +18,7 @@ pub(crate) const SORT: BuiltIn = BuiltIn {
     takes: &[
         required("items", "array", "The items"),
         optional("by", "any", "A place in each item, or a list of places; the item itself by default"),
-        optional("order", "string", "ascending or descending"),
+        choice("order", &ORDERS, "ascending or descending"),
     ],
     gives: &[required("items", "array", "The items, sorted")],
     call: sort,
@@ -23,7 +26,7 @@ pub(crate) const SORT: BuiltIn = BuiltIn {
 
 fn sort(arguments: &Arguments<'_>) -> Result<Object, Refusal> {
     let places = places(arguments)?;
-    let descending = arguments.word("order", &["ascending", "descending"])? == "descending";
+    let descending = arguments.word("order", &ORDERS)? == "descending";
     let mut items = arguments.list("items")?.to_vec();
     items.sort_by(|left, right| {
         let order = by(&places, left, right);

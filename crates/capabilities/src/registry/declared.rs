@@ -96,7 +96,7 @@ pub(super) fn read(
     let output = schema(&mut members, "output");
     let fields = |schema: &Option<Schema>| schema.as_ref().map(|schema| fields::of_schema(schema.source()));
     let (inputs, outputs) = (fields(&input).unwrap_or_default(), fields(&output).unwrap_or_default());
-    let hints = members.value("hints").map(CognitiveHints::read).unwrap_or_default();
+    let hints = members.value(super::HINTS).map(CognitiveHints::read).unwrap_or_default();
     let safety = safety(&mut members);
     let action = members.text("action");
     let (determinism, effects, recovery) = class(&mut members, usual);
@@ -114,6 +114,8 @@ pub(super) fn read(
     Some(Declared {
         description: description?,
         spec: Arc::new(CapabilitySpec {
+            takes_only_declared: input.as_ref().is_some_and(fields::is_complete),
+            gives_only_declared: output.as_ref().is_some_and(fields::is_complete),
             inputs,
             outputs,
             safety,

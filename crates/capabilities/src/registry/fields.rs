@@ -5,6 +5,8 @@ use std::sync::Arc;
 use hence_canon::Value;
 use hence_cognition::skill::{Field, Fields, Need, TypeName};
 
+use crate::contract::Schema;
+
 /// The type of a member whose schema states no type that a plan can use.
 const ANY: &str = "any";
 
@@ -26,6 +28,15 @@ pub(super) fn of_schema(schema: &Value) -> Fields {
         }
     }
     fields
+}
+
+/// Returns whether a schema allows no members but those it lists.
+pub(super) fn is_complete(schema: &Schema) -> bool {
+    let source = schema.source();
+    // A pattern or a part that stands elsewhere may name more.
+    let names_more =
+        ["patternProperties", "$ref", "allOf", "anyOf", "oneOf"].iter().any(|key| source.get(key).is_some());
+    source.get("additionalProperties") == Some(&Value::Bool(false)) && !names_more
 }
 
 fn field(schema: &Value, need: Need) -> Field {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hence_canon::{JsonPointer, Object, Value};
+use hence_canon::{JsonPointer, Object, Value, did_you_mean};
 use hence_cognition::secret::secret_reference;
 
 use super::Findings;
@@ -186,7 +186,8 @@ impl<'a, 'f> Members<'a, 'f> {
             let mut known = self.asked.clone();
             known.sort_unstable();
             known.dedup();
-            let message = format_args!("unknown member; expected {}", known.join(", "));
+            let meant = did_you_mean(key, known.iter().copied());
+            let message = format_args!("unknown member; expected {}{meant}", known.join(", "));
             self.findings.add(self.place.child(key), message);
         }
     }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hence_canon::{Canonical, JsonPointer, Object, Value};
-use hence_cognition::capability::Safety;
+use hence_canon::{Canonical, JsonPointer, Object, Value, parse};
+use hence_cognition::capability::{CognitiveHints, Safety};
 
 pub use declared::{Declared, Effects, OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_MAX};
 pub use members::Members;
@@ -26,6 +26,8 @@ use crate::secret::Secrets;
 const CAPABILITIES: &str = "capabilities";
 const SECRETS: &str = "secrets";
 const CUSTOM_ACTIONS: &str = "custom_actions";
+/// The member of a declaration with its hints.
+const HINTS: &str = "hints";
 
 /// One parsed capabilities file, and the folder that its relative paths start at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +36,25 @@ pub struct Source {
     pub document: Value,
     /// The folder that contains the file.
     pub folder: PathBuf,
+}
+
+impl Source {
+    /// Returns the file as a run pins it: in canonical order, with the order of hints, which shows in records, as data.
+    fn as_pinned(self) -> Self {
+        let with_order = |declared: &Value| match (declared.as_object(), declared.get(HINTS)) {
+            (Some(object), Some(hints)) => object.with(HINTS, CognitiveHints::with_order(hints)).into(),
+            _ => declared.clone(),
+        };
+        let declared = self.document.get(CAPABILITIES).and_then(Value::as_object);
+        let declared =
+            declared.map(|all| all.iter().map(|(id, one)| (id.clone(), with_order(one))).collect::<Object>());
+        let document = match (declared, self.document.as_object()) {
+            (Some(declared), Some(document)) => document.with(CAPABILITIES, declared).into(),
+            _ => self.document,
+        };
+        let document = parse(Canonical::of(&document).bytes()).unwrap_or(document);
+        Self { document, folder: self.folder }
+    }
 }
 
 /// A finding in one of several capabilities files.
@@ -60,6 +81,7 @@ impl Declarations {
     /// All findings of all files.
     pub fn read(sources: Vec<Source>, kinds: &Kinds) -> Result<Self, Vec<SourceProblem>> {
         let mut all = Self::default();
+        let sources: Vec<Source> = sources.into_iter().map(Source::as_pinned).collect();
         let mut found = Vec::with_capacity(sources.len());
         for source in &sources {
             let mut findings = Findings::default();

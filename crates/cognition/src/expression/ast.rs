@@ -28,6 +28,8 @@ pub(super) enum Node {
     And(Box<[Node]>),
     /// At least two operands.
     Or(Box<[Node]>),
+    /// The first of at least two operands that is not `null`. Names may be missing in all but the last.
+    Else(Box<[Node]>),
     Compare {
         operator: Operator,
         sides: Box<(Node, Node)>,
@@ -56,24 +58,44 @@ impl Expression {
 
     /// Returns every reference in it, from left to right.
     pub fn references(&self) -> Vec<Reference> {
+        self.named().into_iter().map(|(reference, _)| reference).collect()
+    }
+
+    /// Returns every reference in it, from left to right, and whether it must name something.
+    pub fn named(&self) -> Vec<(Reference, Demand)> {
         let mut found = Vec::new();
-        self.0.root.collect(&mut found);
+        self.0.root.collect(Demand::MustExist, &mut found);
         found
     }
 }
 
+/// The demand of an expression on one of its references.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Demand {
+    /// It must name something.
+    MustExist,
+    /// A default follows after `??`.
+    HasDefault,
+}
+
 impl Node {
-    fn collect(&self, found: &mut Vec<Reference>) {
+    fn collect(&self, demand: Demand, found: &mut Vec<(Reference, Demand)>) {
         match self {
             Self::Literal(_) | Self::Whole(_) => {}
-            Self::Reference(reference) => found.push(reference.clone()),
-            Self::Not(inner) => inner.collect(found),
+            Self::Reference(reference) => found.push((reference.clone(), demand)),
+            Self::Not(inner) => inner.collect(demand, found),
             Self::List(nodes) | Self::And(nodes) | Self::Or(nodes) => {
-                nodes.iter().for_each(|node| node.collect(found));
+                nodes.iter().for_each(|node| node.collect(demand, found));
+            }
+            Self::Else(nodes) => {
+                if let Some((last, others)) = nodes.split_last() {
+                    others.iter().for_each(|node| node.collect(Demand::HasDefault, found));
+                    last.collect(demand, found);
+                }
             }
             Self::Compare { sides, .. } => {
-                sides.0.collect(found);
-                sides.1.collect(found);
+                sides.0.collect(demand, found);
+                sides.1.collect(demand, found);
             }
         }
     }

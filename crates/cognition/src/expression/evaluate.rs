@@ -3,6 +3,7 @@
 use hence_canon::{Float, Int, Value};
 
 use crate::expression::ast::{Expression, Node, Operator};
+use crate::reference::{MissingName, MissingReference};
 use crate::state::Memory;
 
 /// The largest number of comparisons in one evaluation, at any depth of lists and maps.
@@ -31,27 +32,31 @@ pub enum EvaluateError {
         /// The offset of the operator.
         offset: usize,
     },
+    /// A name under which memory holds nothing.
+    #[error("{0}; `{name} ?? DEFAULT` gives a value for this case", name = .0.reference)]
+    MissingName(MissingReference),
     /// The evaluation needs more than [`WORK_MAX`] comparisons.
     #[error("evaluation takes more than {WORK_MAX} comparisons")]
     TooMuchWork,
 }
 
 impl Expression {
-    /// Returns the value in `memory`. References are permissive: what is missing is `null`.
+    /// Returns the value in `memory`.
     ///
     /// # Errors
-    /// [`EvaluateError`] for `in` between things that cannot contain each other, and for too much work.
-    pub fn evaluate(&self, memory: &Memory) -> Result<Value, EvaluateError> {
+    /// [`EvaluateError`] for names that are missing and must not be, for `in` between things that cannot contain each
+    /// other, and for too much work.
+    pub fn evaluate(&self, memory: &Memory, missing: MissingName) -> Result<Value, EvaluateError> {
         let mut work = Work::new(WORK_MAX);
-        evaluate(&self.0.root, memory, &mut work)
+        evaluate(&self.0.root, (memory, missing), &mut work)
     }
 
     /// Returns whether the value in `memory` counts as true.
     ///
     /// # Errors
     /// As [`Expression::evaluate`].
-    pub fn is_true(&self, memory: &Memory) -> Result<bool, EvaluateError> {
-        self.evaluate(memory).map(|value| is_true(&value))
+    pub fn is_true(&self, memory: &Memory, missing: MissingName) -> Result<bool, EvaluateError> {
+        self.evaluate(memory, missing).map(|value| is_true(&value))
     }
 }
 
@@ -68,21 +73,32 @@ pub fn is_true(value: &Value) -> bool {
     }
 }
 
-fn evaluate(node: &Node, memory: &Memory, work: &mut Work) -> Result<Value, EvaluateError> {
+fn evaluate(node: &Node, names: (&Memory, MissingName), work: &mut Work) -> Result<Value, EvaluateError> {
+    let (memory, missing) = names;
     match node {
         Node::Literal(value) => Ok(value.clone()),
-        Node::Reference(reference) => Ok(reference.find(memory).unwrap_or_default()),
+        Node::Reference(reference) => reference.named(memory, missing).map_err(EvaluateError::MissingName),
         Node::Whole(namespace) => Ok(namespace.whole(memory).into()),
         Node::List(nodes) => {
-            let items = nodes.iter().map(|node| evaluate(node, memory, work));
+            let items = nodes.iter().map(|node| evaluate(node, names, work));
             items.collect::<Result<Vec<Value>, _>>().map(Value::from)
         }
-        Node::Not(inner) => evaluate(inner, memory, work).map(|value| Value::Bool(!is_true(&value))),
-        Node::And(operands) => first_where(operands, memory, work, |value| !is_true(value)),
-        Node::Or(operands) => first_where(operands, memory, work, is_true),
+        Node::Not(inner) => evaluate(inner, names, work).map(|value| Value::Bool(!is_true(&value))),
+        Node::And(operands) => first_where(operands, names, work, |value| !is_true(value)),
+        Node::Or(operands) => first_where(operands, names, work, is_true),
+        Node::Else(operands) => {
+            let Some((last, others)) = operands.split_last() else { return Ok(Value::Null) };
+            for operand in others {
+                let value = evaluate(operand, (memory, MissingName::Null), work)?;
+                if !value.is_null() {
+                    return Ok(value);
+                }
+            }
+            evaluate(last, names, work)
+        }
         Node::Compare { operator, sides, at } => {
-            let left = evaluate(&sides.0, memory, work)?;
-            let right = evaluate(&sides.1, memory, work)?;
+            let left = evaluate(&sides.0, names, work)?;
+            let right = evaluate(&sides.1, names, work)?;
             compare(*operator, &left, &right, *at, work).map(Value::Bool)
         }
     }
@@ -91,13 +107,13 @@ fn evaluate(node: &Node, memory: &Memory, work: &mut Work) -> Result<Value, Eval
 /// Returns the first operand that decides, else the last; later operands are not evaluated.
 fn first_where(
     operands: &[Node],
-    memory: &Memory,
+    names: (&Memory, MissingName),
     work: &mut Work,
     decides: impl Fn(&Value) -> bool,
 ) -> Result<Value, EvaluateError> {
     let mut last = Value::Null;
     for operand in operands {
-        last = evaluate(operand, memory, work)?;
+        last = evaluate(operand, names, work)?;
         if decides(&last) {
             break;
         }

@@ -92,7 +92,7 @@ impl FromStr for Expression {
         let mut parser = Parser { text, tokens: &tokens, next: 0, nesting: 0 };
         let root = parser.or()?;
         if parser.next < tokens.len() {
-            return Err(parser.expected("and, or, a comparison or the end"));
+            return Err(parser.expected("and, or, ??, a comparison or the end"));
         }
         Ok(Self(Arc::new(Inner { text: text.into(), root })))
     }
@@ -159,11 +159,19 @@ impl Parser<'_> {
     }
 
     fn comparison(&mut self) -> Result<Node, ParseExpressionError> {
-        let left = self.value()?;
+        let left = self.defaulted()?;
         let at = self.at();
         let Some(operator) = self.operator()? else { return Ok(left) };
-        let right = self.value()?;
+        let right = self.defaulted()?;
         Ok(Node::Compare { operator, sides: Box::new((left, right)), at })
+    }
+
+    fn defaulted(&mut self) -> Result<Node, ParseExpressionError> {
+        let mut operands = vec![self.value()?];
+        while self.take(&Token::Else) {
+            operands.push(self.value()?);
+        }
+        Ok(one_or(operands, Node::Else))
     }
 
     fn operator(&mut self) -> Result<Option<Operator>, ParseExpressionError> {

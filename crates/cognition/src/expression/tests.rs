@@ -2,6 +2,7 @@ use hence_canon::Value;
 use proptest::prelude::*;
 
 use super::*;
+use crate::reference::MissingName;
 use crate::state::Memory;
 use crate::testing::{json, memory};
 
@@ -13,7 +14,7 @@ fn state() -> Memory {
 }
 
 fn value(text: &str) -> Value {
-    text.parse::<Expression>().unwrap().evaluate(&state()).unwrap()
+    text.parse::<Expression>().unwrap().evaluate(&state(), MissingName::Null).unwrap()
 }
 
 fn column(text: &str) -> usize {
@@ -58,7 +59,7 @@ fn membership_looks_into_lists_strings_and_keys() {
     }
     assert_eq!(value("1 in vars.d"), json("false"));
     for text in ["1 in true", "1 in vars.x", "[1] in vars.d", "1 in 'text'"] {
-        assert!(text.parse::<Expression>().unwrap().evaluate(&state()).is_err(), "{text}");
+        assert!(text.parse::<Expression>().unwrap().evaluate(&state(), MissingName::Null).is_err(), "{text}");
     }
 }
 
@@ -76,6 +77,71 @@ fn references_mean_what_they_mean_in_mappings_but_are_permissive() {
         references.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["inputs.a", "vars.b", "vars.c"]
     );
+}
+
+#[test]
+fn a_name_that_names_nothing_is_an_error_unless_a_default_follows() {
+    let strict = |text: &str| {
+        let value = text.parse::<Expression>().unwrap().evaluate(&state(), MissingName::Error);
+        value.map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        strict("vars.nope > 3").unwrap_err(),
+        "`vars.nope` names nothing; `vars.nope ?? DEFAULT` gives a value for this case"
+    );
+    for text in
+        ["vars.d.nope", "nope", "inputs.nope == null", "working.entities.1.name", "1 == 2 or vars.nope"]
+    {
+        assert!(strict(text).is_err(), "{text}");
+    }
+    for (text, expected) in [
+        ("vars.nope ?? 0 > 3", "false"),
+        ("vars.x ?? 0 > 3", "true"),
+        ("vars.nul ?? 'none' == 'none'", "true"),
+        ("vars.nul == null", "true"),
+        ("vars.nope ?? vars.x", "10"),
+        ("vars.a ?? vars.b ?? null", "null"),
+        ("(vars.nope and true) ?? 7", "7"),
+        ("not (vars.nope ?? false)", "true"),
+        // What is not evaluated need not exist.
+        ("true or vars.nope", "true"),
+        ("vars.x == 10 or vars.nope", "true"),
+    ] {
+        assert_eq!(strict(text), Ok(json(expected)), "{text}");
+    }
+    // The last operand has no default.
+    assert!(strict("vars.nope ?? vars.nothing").is_err());
+}
+
+#[test]
+fn an_input_that_was_not_given_is_null_and_nothing_below_a_given_one_is() {
+    let optional = |text: &str| {
+        let memory =
+            memory(r#"{"inputs": {"order": {"id": 1}, "nul": null}, "frame": {"constraints": {"eur": 5}}}"#);
+        text.parse::<Expression>().unwrap().evaluate(&memory, MissingName::ErrorUnlessOptional).ok()
+    };
+    for text in [
+        "inputs.absent",
+        "inputs.absent.id",
+        "inputs.nul.id",
+        "frame.goal",
+        "output.summary",
+        "output.result.x",
+    ] {
+        assert_eq!(optional(text), Some(Value::Null), "{text}");
+    }
+    for text in
+        ["inputs.order.name", "frame.constraints.usd", "frame.nope", "output.nope", "vars.x", "extensions.x"]
+    {
+        assert_eq!(optional(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_long_chain_of_defaults_does_not_nest() {
+    let chain = format!("{}1", "a ?? ".repeat(3_000));
+    let value = chain.parse::<Expression>().unwrap().evaluate(&state(), MissingName::Error);
+    assert_eq!(value, Ok(json("1")));
 }
 
 #[test]
@@ -98,6 +164,9 @@ fn every_character_belongs_to_a_token_and_errors_say_where() {
         ("", 1),
         ("(1", 3),
         ("1 not 2", 7),
+        ("1 ?? ", 6),
+        ("?? 1", 1),
+        ("vars.x ? 1", 8),
     ] {
         assert_eq!(column(text), at, "{text}");
     }
@@ -122,26 +191,32 @@ fn work_is_bounded() {
     let items = |count: usize| format!("[{}]", vec!["0"; count].join(","));
     let with = |count: usize| memory(&format!(r#"{{"vars": {{"l": {}}}}}"#, items(count)));
     let search: Expression = "1 in vars.l".parse().unwrap();
-    assert_eq!(search.evaluate(&with(WORK_MAX)), Ok(json("false")));
-    assert_eq!(search.evaluate(&with(WORK_MAX + 1)), Err(EvaluateError::TooMuchWork));
+    assert_eq!(search.evaluate(&with(WORK_MAX), MissingName::Null), Ok(json("false")));
+    assert_eq!(search.evaluate(&with(WORK_MAX + 1), MissingName::Null), Err(EvaluateError::TooMuchWork));
 }
 
 proptest! {
     #[test]
     fn no_text_makes_the_reader_or_the_evaluation_panic(text in ".{0,80}") {
         if let Ok(expression) = text.parse::<Expression>() {
-            let _ = expression.evaluate(&state());
+            let _ = expression.evaluate(&state(), MissingName::Null);
         }
     }
 
     #[test]
     fn no_mix_of_tokens_makes_them_panic(words in prop::collection::vec(prop::sample::select(vec![
-        "and", "or", "not", "in", "==", "!=", "<", ">=", "(", ")", "[", "]", ",", "true", "null", "1", "2.5", "'s'",
+        "and", "or", "not", "in", "??", "==", "!=", "<", ">=", "(", ")", "[", "]", ",", "true", "null", "1", "2.5", "'s'",
         "\"", "vars.x", "vars.items", "working.entities.0", "x", "inputs", ".", "-", "é",
     ]), 0..40)) {
         let text = words.join(" ");
         match text.parse::<Expression>() {
-            Ok(expression) => { let _ = expression.evaluate(&state()); }
+            Ok(expression) => {
+                let permissive = expression.evaluate(&state(), MissingName::Null);
+                // Demanding names only ever turns a value into an error.
+                if let Ok(strict) = expression.evaluate(&state(), MissingName::Error) {
+                    prop_assert_eq!(Ok(strict), permissive);
+                }
+            }
             Err(error) => prop_assert!(error.offset <= text.len()),
         }
     }

@@ -29,6 +29,7 @@ pub(super) enum Token {
     OpenList,
     CloseList,
     Comma,
+    Else,
 }
 
 /// A token and the byte at which it starts.
@@ -74,7 +75,7 @@ fn one(rest: &str, first: char) -> Result<(Token, usize), ParseExpressionErrorKi
 }
 
 /// Longest spellings first; `===` and `!==` are taken for what people who write them mean.
-const SYMBOLS: [(&str, Token); 13] = [
+const SYMBOLS: [(&str, Token); 14] = [
     ("===", Token::Equal),
     ("!==", Token::NotEqual),
     ("==", Token::Equal),
@@ -88,6 +89,7 @@ const SYMBOLS: [(&str, Token); 13] = [
     ("[", Token::OpenList),
     ("]", Token::CloseList),
     (",", Token::Comma),
+    ("??", Token::Else),
 ];
 
 fn symbol(rest: &str) -> Option<(Token, usize)> {

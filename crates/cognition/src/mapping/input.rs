@@ -1,5 +1,6 @@
 //! Input mappings: a template whose strings may be references.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::{JsonPointer, Object, Value};
@@ -113,10 +114,52 @@ impl InputMapping {
         found
     }
 
+    /// Returns every reference with its place in the mapping.
+    pub(crate) fn references_at(&self) -> Vec<(JsonPointer, &Reference)> {
+        let mut found = Vec::new();
+        self.template.collect_at(&JsonPointer::root(), &mut found);
+        found
+    }
+
+    /// Returns everything about the input that is known before anything runs.
+    pub(crate) fn known(&self) -> KnownInput {
+        let mut known = KnownInput::default();
+        let (mut fixed, mut shape) = (Vec::new(), Vec::new());
+        match &self.template {
+            Template::Fixed(Value::Object(members)) => {
+                known.names.extend(members.keys().cloned());
+                fixed.extend(members.iter().map(|(key, value)| (key.clone(), value.clone())));
+                shape.clone_from(&fixed);
+            }
+            Template::Map(members) => {
+                for (key, member) in members {
+                    known.names.insert(key.clone());
+                    if let Template::Fixed(value) = member {
+                        fixed.push((key.clone(), value.clone()));
+                    }
+                    shape.extend(member.shape().map(|value| (key.clone(), value)));
+                }
+            }
+            _ => {}
+        }
+        KnownInput { fixed: fixed.into_iter().collect(), shape: shape.into_iter().collect(), ..known }
+    }
+
     /// Returns the texts of [`references`](Self::references).
     pub fn reads(&self) -> &Names {
         &self.reads
     }
+}
+
+/// Everything about an input that is known before anything runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KnownInput {
+    /// The names of all members.
+    pub names: BTreeSet<Arc<str>>,
+    /// The members whose values are fixed.
+    pub fixed: Object,
+    /// The members whose form is known: `null` stands for every value that memory gives inside them.
+    pub shape: Object,
 }
 
 /// The value a mapping gives for one input.
@@ -175,6 +218,35 @@ impl Template {
             Self::List(items) => items.iter().for_each(|item| item.collect(found)),
             Self::Map(members) => members.iter().for_each(|(_, member)| member.collect(found)),
         }
+    }
+
+    fn collect_at<'a>(&'a self, place: &JsonPointer, found: &mut Vec<(JsonPointer, &'a Reference)>) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Reference(reference) => found.push((place.clone(), reference)),
+            Self::List(items) => {
+                (0..)
+                    .zip(items)
+                    .for_each(|(index, item): (usize, _)| item.collect_at(&place.child(index), found));
+            }
+            Self::Map(members) => {
+                members.iter().for_each(|(key, member)| member.collect_at(&place.child(key), found));
+            }
+        }
+    }
+
+    /// Returns the form of a value, unless memory gives all of it.
+    fn shape(&self) -> Option<Value> {
+        Some(match self {
+            Self::Fixed(value) => value.clone(),
+            Self::Reference(_) => return None,
+            Self::List(items) => items.iter().map(|item| item.shape().unwrap_or_default()).collect(),
+            Self::Map(members) => {
+                let shaped =
+                    |(key, member): &(Arc<str>, Self)| (key.clone(), member.shape().unwrap_or_default());
+                members.iter().map(shaped).collect::<Object>().into()
+            }
+        })
     }
 
     fn is_fixed(&self) -> bool {

@@ -5,7 +5,7 @@ mod merge;
 mod output;
 mod target;
 
-pub use input::{InputMapping, InputMappingError, InvalidInputMapping, LITERAL_KEY};
+pub use input::{InputMapping, InputMappingError, InvalidInputMapping, KnownInput, LITERAL_KEY};
 pub use merge::{MergeError, MergeStrategy, UnknownStrategy};
 pub(crate) use output::set;
 pub use output::{InvalidOutputMapping, OutputMapping, OutputMappingError, ProducedField, VALUE_DEPTH_MAX};

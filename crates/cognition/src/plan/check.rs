@@ -1,4 +1,7 @@
-//! Checks a planned skill for steps that will fail or never run.
+//! Checks a skill for steps that will fail or never run.
+
+mod calls;
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,103 +9,79 @@ use std::sync::Arc;
 use hence_canon::JsonPointer;
 
 use super::graph::Ancestry;
-use super::writers::{Writers, targets, written_references};
+use super::writers::{Writers, targets};
 use super::{Plan, StepIndex, graph};
 use crate::capability::Registry;
 use crate::mapping::MergeStrategy;
-use crate::reference::{Namespace, OnMissing, Reference};
-use crate::skill::{Findings, Flow, Need, Rule, Skill, SkillFinding, Step, TypeName, Uses};
-use crate::state::{Frame, Memory, OutputField, Slot};
+use crate::reference::MissingName;
+use crate::skill::{Findings, Need, Rule, Skill, SkillFinding, Step};
+use crate::state::Memory;
 
-/// Reports what is wrong with a planned skill beyond its shape: references, targets, unreachable steps, unordered
-/// writes, and, against `registry`, capabilities and their contracts.
+/// The most names that a misspelt one is compared with, so that a document full of mistakes is still checked quickly.
+const COMPARED_NAMES_MAX: usize = 1_000;
+
+/// Whether the order of the steps is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Planned,
+    /// The skill cannot be planned: nothing is said about what comes before what.
+    Unknown,
+}
+
+/// The skill that is checked.
+struct Checked<'a> {
+    skill: &'a Skill,
+    order: Order,
+    writers: Writers,
+    ancestry: Ancestry<'a>,
+}
+
+/// The step that is checked.
+struct At<'a> {
+    position: usize,
+    index: StepIndex,
+    step: &'a Step,
+    place: JsonPointer,
+}
+
+/// Reports what is wrong with a planned skill beyond its shape: names, targets, unreachable steps, unordered writes,
+/// and, against `registry`, capabilities and their contracts.
 pub fn check(skill: &Skill, plan: &Plan, registry: Option<&dyn Registry>) -> Vec<SkillFinding> {
+    check_ordered(skill, plan, Order::Planned, registry)
+}
+
+/// Reports what is wrong with a skill that cannot be planned, as far as that does not depend on the order of its steps.
+pub fn check_unplanned(skill: &Skill, registry: Option<&dyn Registry>) -> Vec<SkillFinding> {
+    check_ordered(skill, &Plan::unordered(skill), Order::Unknown, registry)
+}
+
+fn check_ordered(
+    skill: &Skill,
+    plan: &Plan,
+    order: Order,
+    registry: Option<&dyn Registry>,
+) -> Vec<SkillFinding> {
     let mut findings = Findings::default();
-    let writers = Writers::of(skill, plan.order());
-    let ancestry = Ancestry::of(plan);
+    let checked =
+        Checked { skill, order, writers: Writers::of(skill, plan.order()), ancestry: Ancestry::of(plan) };
     for (position, index) in plan.order().iter().enumerate() {
         let Some(step) = skill.steps.get(index.position()) else { continue };
-        let place = Skill::step_pointer(index.position());
-        report_references(skill, (position, *index, step), &writers, &ancestry, &place, &mut findings);
-        report_duplicate_targets(step, &place, &mut findings);
-        report_never(step, &place, &mut findings);
+        let at = At { position, index: *index, step, place: Skill::step_pointer(index.position()) };
+        names::report(&checked, &at, &mut findings);
+        report_duplicate_targets(step, &at.place, &mut findings);
+        report_never(step, &at.place, &mut findings);
         if let Some(registry) = registry {
-            report_calls(step, registry, &place, &mut findings);
+            calls::report(step, registry, &at.place, &mut findings);
         }
     }
-    report_parallel_writes(skill, &writers, &ancestry, &mut findings);
+    if order == Order::Planned {
+        report_parallel_writes(skill, &checked.writers, &checked.ancestry, &mut findings);
+    }
     report_unwritten_outputs(skill, registry, &mut findings);
-    if let Some(registry) = registry {
+    if let Some(registry) = registry.filter(|_| order == Order::Planned) {
         report_consumed(skill, registry, &mut findings);
     }
     findings.into_vec()
-}
-
-fn report_references(
-    skill: &Skill,
-    (position, index, step): (usize, StepIndex, &Step),
-    writers: &Writers,
-    ancestry: &Ancestry<'_>,
-    place: &JsonPointer,
-    findings: &mut Findings,
-) {
-    let input = step.input.iter().flat_map(|mapping| mapping.references().into_iter().cloned());
-    for reference in input.filter(|reference| reference.namespace().on_missing() == OnMissing::Null) {
-        if let Some(message) = impossible(skill, &reference) {
-            findings.add(Rule::DanglingReference, place.child("input"), message);
-        }
-    }
-    for reference in written_references(step).into_iter().collect::<BTreeSet<_>>() {
-        if let Some(message) = impossible(skill, &reference) {
-            findings.add(Rule::DanglingReference, place.clone(), message);
-            continue;
-        }
-        let all = writers.of_reference(&reference);
-        let before: Vec<_> = all.iter().filter(|(writer, _)| *writer < position).collect();
-        if before.is_empty() {
-            let strict = step.input.iter().any(|mapping| mapping.references().contains(&&reference));
-            // A loop may read what it writes itself; a condition may ask for what is not there.
-            let own = all.iter().any(|(_, writer)| *writer == index);
-            if strict && !own && needs_writer(&reference) {
-                let message = format_args!("no earlier step writes `{reference}`");
-                findings.add(Rule::DanglingReference, place.child("input"), message);
-            }
-        } else if !before.iter().any(|(_, writer)| ancestry.is_before(*writer, index)) {
-            let names: Vec<&str> = before.iter().map(|(_, writer)| graph::id(skill, *writer)).collect();
-            let message = format_args!(
-                "`{reference}` is written by {}, which this step does not depend on",
-                names.join(", ")
-            );
-            findings.add(Rule::UnorderedRead, place.clone(), message);
-        }
-    }
-}
-
-/// Returns why a reference can never name anything.
-fn impossible(skill: &Skill, reference: &Reference) -> Option<String> {
-    let first = reference.path().split('.').next().unwrap_or_default();
-    match reference.namespace() {
-        Namespace::Inputs => {
-            let declared = skill.inputs.iter().any(|(name, _)| {
-                let path = reference.path();
-                path == &**name || path.strip_prefix(&**name).is_some_and(|rest| rest.starts_with('.'))
-            });
-            (!declared && !skill.inputs.is_empty()).then(|| format!("`{reference}` is not a declared input"))
-        }
-        Namespace::Frame => {
-            (!Frame::FIELDS.contains(&first)).then(|| format!("the frame has no field `{first}`"))
-        }
-        Namespace::Working => first.parse::<Slot>().err().map(|error| error.to_string()),
-        Namespace::Output => first.parse::<OutputField>().err().map(|error| error.to_string()),
-        Namespace::Vars | Namespace::Outputs | Namespace::Extensions => None,
-    }
-}
-
-/// Returns whether a strict reference fails unless some step writes there.
-fn needs_writer(reference: &Reference) -> bool {
-    reference.namespace().on_missing() == OnMissing::Error
-        // A slot as a whole is there from the start.
-        && reference.find(&Memory::default()).is_none()
 }
 
 fn report_duplicate_targets(step: &Step, place: &JsonPointer, findings: &mut Findings) {
@@ -110,10 +89,10 @@ fn report_duplicate_targets(step: &Step, place: &JsonPointer, findings: &mut Fin
         return;
     }
     let mut seen = BTreeSet::new();
-    for target in targets(step) {
+    for (field, target) in step.output.iter().flat_map(|mapping| mapping.entries()) {
         if !seen.insert(target.text()) {
             let message = format_args!("`{target}` is written twice; say append, deep_merge or replace");
-            findings.add(Rule::DuplicateTarget, place.child("output"), message);
+            findings.add(Rule::DuplicateTarget, place.child("output").child(field), message);
         }
     }
 }
@@ -124,96 +103,9 @@ fn report_never(step: &Step, place: &JsonPointer, findings: &mut Findings) {
         return;
     };
     let constant = condition.references().is_empty();
-    if constant && condition.is_true(&Memory::default()) == Ok(false) {
+    if constant && condition.is_true(&Memory::default(), MissingName::Null) == Ok(false) {
         let message = format_args!("the condition `{condition}` never holds");
         findings.add(Rule::Unreachable, place.child("config").child("condition"), message);
-    }
-}
-
-fn report_calls(step: &Step, registry: &dyn Registry, place: &JsonPointer, findings: &mut Findings) {
-    let config = place.child("config");
-    let mut calls: Vec<(JsonPointer, &Uses)> = Vec::new();
-    match (&step.control.flow, &step.control.router) {
-        (Flow::Scatter(scatter), _) => {
-            let place = config.child("scatter").child("capabilities");
-            calls.extend(scatter.branches.iter().enumerate().map(|(at, uses)| (place.child(at), uses)));
-        }
-        (_, Some(router)) => {
-            let place = config.child("router");
-            calls.extend(router.cases.iter().map(|(key, uses)| (place.child("cases").child(key), uses)));
-            calls.extend(router.default.iter().map(|uses| (place.child("default"), uses)));
-        }
-        _ => calls.push((place.child("uses"), &step.uses)),
-    }
-    for (at, uses) in calls {
-        match uses {
-            Uses::Capability(id) => match registry.capability(id) {
-                Some(spec) => {
-                    report_contract(step, &spec.inputs, &at, place, findings);
-                    report_mismatches(step, (id, &spec.inputs), registry, place, findings);
-                }
-                None => findings.add(Rule::UnknownCapability, at, format_args!("no capability `{id}`")),
-            },
-            Uses::Skill(id) => match registry.skill(id) {
-                Some(skill) => report_contract(step, &skill.inputs, &at, place, findings),
-                None => findings.add(Rule::UnknownCapability, at, format_args!("no skill `{id}`")),
-            },
-        }
-    }
-}
-
-/// Reports required inputs that are not given and fixed values of the wrong type.
-fn report_contract(
-    step: &Step,
-    inputs: &crate::skill::Fields,
-    uses: &JsonPointer,
-    place: &JsonPointer,
-    findings: &mut Findings,
-) {
-    let Ok(mapping) = &step.input else { return };
-    let looped: BTreeSet<&Arc<str>> = match &step.control.flow {
-        Flow::Foreach(foreach) => [&foreach.item_name].into_iter().chain(&foreach.index_name).collect(),
-        _ => BTreeSet::new(),
-    };
-    for (name, field) in inputs {
-        let given = mapping.member(name);
-        if given.is_none()
-            && field.need == Need::Required
-            && field.default.is_none()
-            && !looped.contains(name)
-        {
-            findings.add(
-                Rule::Contract,
-                uses.clone(),
-                format_args!("the required input `{name}` is not given"),
-            );
-        }
-        let fixed = given.and_then(|given| given.fixed());
-        if let (Some(value), Some(kind)) = (fixed, TypeName::find(&field.kind))
-            && !kind.admits(value)
-        {
-            let message = format_args!("`{name}` is {}, found {}", field.kind, value.kind());
-            findings.add(Rule::Contract, place.child("input").child(name), message);
-        }
-    }
-}
-
-/// Reports fixed values that a capability's schema does not allow. Types have been looked at already.
-fn report_mismatches(
-    step: &Step,
-    (id, inputs): (&Arc<str>, &crate::skill::Fields),
-    registry: &dyn Registry,
-    place: &JsonPointer,
-    findings: &mut Findings,
-) {
-    let Ok(mapping) = &step.input else { return };
-    let fixed = inputs.iter().filter_map(|(name, field)| {
-        let value = mapping.member(name).and_then(|given| given.fixed())?;
-        let fits = TypeName::find(&field.kind).is_none_or(|kind| kind.admits(value));
-        fits.then(|| (name.clone(), value.clone()))
-    });
-    for (pointer, message) in registry.input_mismatches(id, &fixed.collect()) {
-        findings.add(Rule::Contract, place.child("input").join(&pointer), format_args!("`{id}`: {message}"));
     }
 }
 

@@ -3,8 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use hence_canon::did_you_mean;
+
 use crate::plan::{Plan, StepIndex};
 use crate::skill::{DependsOn, Findings, Rule, Skill};
+
+/// The most ids that a misspelt one is compared with.
+const COMPARED_IDS_MAX: usize = 1_000;
 
 /// Returns what each step depends on, each dependency once, in declared order.
 pub(super) fn dependencies(skill: &Skill, findings: &mut Findings) -> Vec<Vec<StepIndex>> {
@@ -28,11 +33,9 @@ pub(super) fn dependencies(skill: &Skill, findings: &mut Findings) -> Vec<Vec<St
                                 .child("config")
                                 .child("depends_on")
                                 .child(index);
-                            findings.add(
-                                Rule::UnknownDependency,
-                                place,
-                                format_args!("no step has the id `{id}`"),
-                            );
+                            let ids = by_id.keys().take(COMPARED_IDS_MAX).map(|id| &***id);
+                            let message = format!("no step has the id `{id}`{}", did_you_mean(id, ids));
+                            findings.add(Rule::UnknownDependency, place, message);
                         }
                     }
                 }

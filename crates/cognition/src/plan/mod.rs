@@ -4,7 +4,7 @@ mod check;
 mod graph;
 mod writers;
 
-pub use check::check;
+pub use check::{check, check_unplanned};
 
 use hence_canon::JsonPointer;
 
@@ -61,6 +61,13 @@ impl Plan {
         }
         let reads_from = Writers::of(skill, &order).reads_from(skill, &order);
         Ok(Self { order, dependencies, dependents, reads_from })
+    }
+
+    /// Returns the steps in declared order, without dependencies, for checks of a skill that has no plan.
+    fn unordered(skill: &Skill) -> Self {
+        let none = vec![Vec::new(); skill.steps.len()];
+        let order = (0..skill.steps.len()).map(StepIndex::new).collect();
+        Self { order, dependencies: none.clone(), dependents: none.clone(), reads_from: none }
     }
 
     /// Returns the steps in the order in which they take effect.

@@ -4,7 +4,7 @@ use crate::testing::json;
 
 fn skill(steps: &str) -> Skill {
     let text = format!(
-        r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{}}, "outputs": {{}}, "steps": {steps}}}"#
+        r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{"x": {{"type": "any"}}, "n": {{"type": "any"}}, "l": {{"type": "array"}}, "t": {{"type": "any"}}}}, "outputs": {{}}, "steps": {steps}}}"#
     );
     Skill::read(&json(&text)).skill.unwrap()
 }
@@ -138,6 +138,81 @@ fn planning_and_checking_a_long_skill_stay_linear() {
     assert_eq!(checked(&skill), []);
 }
 
+#[test]
+fn names_in_expressions_are_checked_where_they_stand() {
+    let found = |config: &str| -> Vec<(Rule, String, String)> {
+        let first = r#"{"id": "a", "uses": "c", "output": {"r": "vars.limit"}}"#;
+        let steps = format!(
+            r#"[{first}, {{"id": "b", "uses": "c", "output": {{"r": "vars.own"}}, "config": {config}}}, {{"id": "z", "uses": "c", "output": {{"r": "vars.late"}}}}]"#
+        );
+        let skill = skill(&steps);
+        let findings = check(&skill, &Plan::of(&skill).unwrap(), None);
+        findings.into_iter().map(|one| (one.rule, one.pointer.to_string(), one.message)).collect()
+    };
+    let one = |rule: Rule, place: &str, message: &str| {
+        vec![(rule, format!("/steps/1/config/{place}"), message.to_owned())]
+    };
+    let dangling = Rule::DanglingReference;
+    for (config, expected) in [
+        (r#"{"condition": "vars.limit > 3"}"#, vec![]),
+        (
+            r#"{"condition": "vars.limt > 3"}"#,
+            one(dangling, "condition", "no earlier step writes `vars.limt`; did you mean `limit`?"),
+        ),
+        (
+            r#"{"condition": "inputs.y > 3"}"#,
+            one(dangling, "condition", "`inputs.y` is not a declared input"),
+        ),
+        (
+            r#"{"router": {"on": "typo", "cases": {"x": "c"}}}"#,
+            one(dangling, "router/on", "no earlier step writes `vars.typo`"),
+        ),
+        (
+            r#"{"foreach": {"items": "working.entites"}}"#,
+            one(dangling, "foreach/items", "working memory has no slot `entites`; did you mean `entities`?"),
+        ),
+        (r#"{"while": {"condition": "vars.own < 3"}}"#, vec![]),
+        (
+            r#"{"condition": "vars.late == 1"}"#,
+            one(dangling, "condition", "`vars.late` is first written by `z`, a later step"),
+        ),
+        (
+            r#"{"condition": "frame.goals != null"}"#,
+            one(dangling, "condition", "the frame has no field `goals`; did you mean `goal`?"),
+        ),
+        (
+            r#"{"condition": "vars.typo ?? 1 == 1"}"#,
+            one(Rule::UnwrittenName, "condition", "no earlier step writes `vars.typo`"),
+        ),
+        (r#"{"condition": "vars.limit ?? 1 == 1"}"#, vec![]),
+        (r#"{"condition": "output.summary != null and inputs.x"}"#, vec![]),
+    ] {
+        assert_eq!(found(config), expected, "{config}");
+    }
+}
+
+#[test]
+fn a_name_in_a_mapping_is_shown_where_it_stands() {
+    let skill = skill(
+        r#"[{"id": "a", "uses": "c", "input": {"deep": {"list": [1, "vars.nope"]}, "i": "inputs.nope"}, "output": {"vars.gone": "outputs.o"}}]"#,
+    );
+    let findings = check(&skill, &Plan::of(&skill).unwrap(), None);
+    let places: Vec<String> = findings.iter().map(|finding| finding.pointer.to_string()).collect();
+    assert_eq!(places, ["/steps/0/input/deep/list/1", "/steps/0/input/i", "/steps/0/output/vars.gone"]);
+}
+
+#[test]
+fn a_skill_without_a_plan_is_checked_as_far_as_order_does_not_matter() {
+    let skill = skill(
+        r#"[{"id": "a", "uses": "c", "input": {"x": "vars.b"}, "output": {"r": "vars.a"}, "config": {"depends_on": ["b"]}},
+            {"id": "b", "uses": "c", "input": {"x": "vars.typo"}, "output": {"r": "vars.b"}, "config": {"depends_on": ["a"]}}]"#,
+    );
+    assert!(Plan::of(&skill).is_err());
+    let places: Vec<String> =
+        check_unplanned(&skill, None).iter().map(|one| one.pointer.to_string()).collect();
+    assert_eq!(places, ["/steps/1/input/x"]);
+}
+
 /// A registry of one capability and one skill.
 struct Known;
 
@@ -148,10 +223,23 @@ impl crate::capability::Registry for Known {
                 r#"{"inputs": {"n": {"type": "integer", "required": true}, "s": {"type": "string"}}}"#
             }
             "wired" => r#"{"cognitive_hints": {"produces": {"o": {"type": "Risk", "target": "outputs.o"}}}}"#,
+            "closed" => {
+                let mut spec = crate::capability::CapabilitySpec::read(&json(
+                    r#"{"inputs": {"values": {"type": "array", "required": true}, "service": {"type": "string"}}, "outputs": {"text": {"type": "string"}}}"#,
+                ))
+                .0;
+                (spec.takes_only_declared, spec.gives_only_declared) = (true, true);
+                return Some(std::sync::Arc::new(spec));
+            }
+            "open" => r#"{"inputs": {"values": {"type": "array"}}, "outputs": {"text": {"type": "string"}}}"#,
             "hungry" => r#"{"cognitive_hints": {"consumes": ["Risk"]}}"#,
             _ => return None,
         };
         Some(std::sync::Arc::new(crate::capability::CapabilitySpec::read(&json(spec)).0))
+    }
+
+    fn callees(&self) -> Vec<std::sync::Arc<str>> {
+        ["counted", "closed", "skill:other"].map(std::sync::Arc::from).into()
     }
 
     fn skill(&self, id: &str) -> Option<std::sync::Arc<Skill>> {
@@ -161,7 +249,7 @@ impl crate::capability::Registry for Known {
 
 fn checked_against_known(steps: &str, outputs: &str) -> Vec<(Rule, String)> {
     let text = format!(
-        r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{}}, "outputs": {outputs}, "steps": {steps}}}"#
+        r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {{"x": {{"type": "any"}}, "n": {{"type": "any"}}, "l": {{"type": "array"}}, "t": {{"type": "any"}}}}, "outputs": {outputs}, "steps": {steps}}}"#
     );
     let skill = Skill::read(&json(&text)).skill.unwrap();
     let findings = check(&skill, &Plan::of(&skill).unwrap(), Some(&Known));
@@ -205,4 +293,91 @@ fn knowledge_consumed_before_it_is_produced_is_a_warning() {
     let late = r#"[{"id": "a", "uses": "wired"}, {"id": "b", "uses": "hungry"}]"#;
     assert_eq!(checked_against_known(late, "{}"), []);
     assert_eq!(Rule::Consumes.severity(), crate::skill::Severity::Warning);
+}
+
+#[test]
+fn members_that_a_callee_does_not_have_are_findings() {
+    let found = |step: &str| {
+        let skill = skill(&format!("[{step}]"));
+        let findings = check(&skill, &Plan::of(&skill).unwrap(), Some(&Known));
+        findings.into_iter().map(|one| (one.rule, one.pointer.to_string(), one.message)).collect::<Vec<_>>()
+    };
+    let one = |rule: Rule, place: &str, message: &str| {
+        vec![(rule, format!("/steps/0/{place}"), message.to_owned())]
+    };
+    let given = r#""input": {"values": []}"#;
+    for (step, expected) in [
+        (format!(r#"{{"id": "a", "uses": "closed", {given}, "output": {{"text.0.x": "vars.t"}}}}"#), vec![]),
+        (
+            format!(r#"{{"id": "a", "uses": "closed", {given}, "output": {{"txt": "vars.t"}}}}"#),
+            one(
+                Rule::Contract,
+                "output/txt",
+                "what is called gives no `txt`, but `text`; did you mean `text`?",
+            ),
+        ),
+        (
+            r#"{"id": "a", "uses": "closed", "input": {"values": [], "sevice": "x"}}"#.to_owned(),
+            one(
+                Rule::Contract,
+                "input/sevice",
+                "what is called takes no `sevice`, but `service`, `values`; did you mean `service`?",
+            ),
+        ),
+        (
+            r#"{"id": "a", "uses": "open", "input": {"valus": []}, "output": {"other": "vars.o"}}"#
+                .to_owned(),
+            vec![
+                (
+                    Rule::UndeclaredMember,
+                    "/steps/0/input/valus".to_owned(),
+                    "what is called does not declare `valus`; did you mean `values`?".to_owned(),
+                ),
+                (
+                    Rule::UndeclaredMember,
+                    "/steps/0/output/other".to_owned(),
+                    "what is called does not declare `other`".to_owned(),
+                ),
+            ],
+        ),
+        (
+            format!(
+                r#"{{"id": "a", "uses": "any", {given}, "output": {{"closed.text": "vars.t"}}, "config": {{"scatter": {{"capabilities": ["closed", "open"]}}}}}}"#
+            ),
+            vec![],
+        ),
+        (
+            format!(
+                r#"{{"id": "a", "uses": "any", {given}, "output": {{"text": "vars.t"}}, "config": {{"scatter": {{"capabilities": ["closed", "open"]}}}}}}"#
+            ),
+            one(
+                Rule::Contract,
+                "output/text",
+                "`collect` gives one member for each branch, `closed`, `open`; `text` is none of them",
+            ),
+        ),
+        (
+            format!(
+                r#"{{"id": "a", "uses": "any", {given}, "output": {{"text": "vars.t"}}, "config": {{"scatter": {{"capabilities": ["closed", "open"], "merge": "first_success"}}}}}}"#
+            ),
+            vec![],
+        ),
+        (
+            format!(r#"{{"id": "a", "uses": "clozed", {given}}}"#),
+            one(Rule::UnknownCapability, "uses", "no capability `clozed`; did you mean `closed`?"),
+        ),
+    ] {
+        assert_eq!(found(&step), expected, "{step}");
+    }
+    let item = r#"{"id": "a", "uses": "closed", "input": {"values": [], "service": "item"}, "config": {"foreach": {"items": "inputs.l"}}}"#;
+    let rules: Vec<(Rule, String)> = found(item).into_iter().map(|(rule, place, _)| (rule, place)).collect();
+    assert_eq!(
+        rules,
+        [
+            (Rule::ItemText, "/steps/0/input/service".to_owned()),
+            (Rule::Contract, "/steps/0/config/foreach/as".to_owned())
+        ]
+    );
+    let named = r#"{"id": "a", "uses": "closed", "input": {"values": []}, "config": {"foreach": {"items": "inputs.l", "as": "service"}}}"#;
+    assert_eq!(found(named), []);
 }

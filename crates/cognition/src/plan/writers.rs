@@ -24,6 +24,11 @@ impl Writers {
         planned.collect()
     }
 
+    /// Iterates over the targets.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &str> {
+        self.by_target.keys().map(|target| target.trim_end_matches('.'))
+    }
+
     /// Iterates over targets with more than one writer.
     pub(super) fn shared(&self) -> impl Iterator<Item = (&str, &[(usize, StepIndex)])> {
         let several = self.by_target.iter().filter(|(_, writers)| writers.len() > 1);
@@ -96,7 +101,7 @@ pub(crate) fn references(step: &Step) -> Vec<Reference> {
 }
 
 /// Returns what a step declares to read of what steps can write.
-pub(super) fn written_references(step: &Step) -> Vec<Reference> {
+fn written_references(step: &Step) -> Vec<Reference> {
     let mut all = references(step);
     all.retain(|reference| !matches!(reference.namespace(), Namespace::Inputs | Namespace::Frame));
     all

@@ -8,6 +8,7 @@ use hence_canon::{Float, Object, Value};
 use crate::expression::ExpressionError;
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{InputMappingError, OutputMapping, OutputMappingError};
+use crate::reference::MissingName;
 use crate::run::capabilities::{key_part, nested_run_id};
 use crate::run::driver::run_in;
 use crate::run::failed_part::{FOREACH_ERRORS_KEY, FailedPart, SCATTER_ERRORS_KEY};
@@ -50,10 +51,10 @@ pub(super) fn input_of(step: &Step, memory: &Memory) -> Result<Value, Failure> {
 
 /// Evaluates an expression of a step.
 pub(super) fn evaluate(formula: &SourceExpression, memory: &Memory) -> Result<Value, Failure> {
-    let value = formula
-        .expression()
-        .map_err(|error| ExpressionError::from(error.clone()))
-        .and_then(|expression| expression.evaluate(memory).map_err(ExpressionError::from));
+    let value =
+        formula.expression().map_err(|error| ExpressionError::from(error.clone())).and_then(|expression| {
+            expression.evaluate(memory, MissingName::ErrorUnlessOptional).map_err(ExpressionError::from)
+        });
     value.map_err(|error| Failure::new(ErrorClass::Expression, format_args!("`{}`: {error}", formula.text())))
 }
 

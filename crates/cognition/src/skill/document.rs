@@ -7,13 +7,13 @@ use hence_canon::{JsonPointer, Object, Value};
 
 use super::Findings;
 use super::step::non_empty;
-use super::{Fields, Rule, Severity, SkillFinding, Stage, Step, fields};
+use super::{Field, Fields, Rule, Severity, SkillFinding, Stage, Step, fields};
 use crate::budget::Limits;
 
 /// The most steps a skill may have. Larger work is a foreach or a nested skill.
 pub const STEPS_MAX: usize = 100_000;
 
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
     "id",
     "version",
     "name",
@@ -26,6 +26,21 @@ pub(super) const KEYS: [&str; 12] = [
     "policies",
     "limits",
     "metadata",
+    super::ORDER_KEY,
+];
+
+/// Members that registries of skills write next to ours. A run does not read them.
+const REGISTRY_KEYS: [&str; 10] = [
+    "status",
+    "channel",
+    "domain",
+    "slug",
+    "classification",
+    "tags",
+    "source_file",
+    "author",
+    "owner",
+    "license",
 ];
 
 /// A skill that has been read.
@@ -64,6 +79,8 @@ pub struct Skill {
 pub struct Reading {
     /// The skill, unless the document is not one.
     pub skill: Option<Skill>,
+    /// What can be read of a document that has steps but is not a skill: enough to look for more findings, not to run.
+    pub unfinished: Option<Skill>,
     /// Every finding, in document order.
     pub findings: Vec<SkillFinding>,
 }
@@ -81,9 +98,10 @@ impl Skill {
     /// A skill comes back whenever the document has the shape of one; what is wrong inside stays a finding.
     pub fn read(document: &Value) -> Reading {
         let mut findings = Findings::default();
-        let skill = read(document, &mut findings);
-        let skill = skill.filter(|_| !findings.any_at(Stage::Load));
-        Reading { skill, findings: findings.into_vec() }
+        let skill = read(&super::order::restored(document, &mut findings), &mut findings);
+        let is_one = !findings.any_at(Stage::Load);
+        let (skill, unfinished) = if is_one { (skill, None) } else { (None, skill) };
+        Reading { skill, unfinished, findings: findings.into_vec() }
     }
 
     /// Returns the step with an id. It walks the steps; a caller with many lookups needs an index.
@@ -104,7 +122,12 @@ fn read(document: &Value, findings: &mut Findings) -> Option<Skill> {
         return None;
     };
     for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-        findings.add(Rule::UnknownKey, root.child(key), format_args!("a skill has no `{key}`"));
+        if REGISTRY_KEYS.contains(&&**key) {
+            let message = format_args!("`{key}` is for registries; a run does not read it");
+            findings.add(Rule::Ignored, root.child(key), message);
+        } else {
+            findings.add_unknown_key(&root, "a skill", key, &KEYS);
+        }
     }
     let mut text = |key: &str| non_empty(object, key, &root, findings);
     let (id, version, name, description) = (text("id"), text("version"), text("name"), text("description"));
@@ -125,12 +148,12 @@ fn read(document: &Value, findings: &mut Findings) -> Option<Skill> {
     let limits = limits(object.get("limits"), &root.child("limits"), findings);
     let steps = steps(object, findings)?;
     Some(Skill {
-        id: id?,
-        version: version?,
-        name: name?,
-        description: description?,
-        inputs: inputs?,
-        outputs: outputs?,
+        id: id.unwrap_or_default(),
+        version: version.unwrap_or_default(),
+        name: name.unwrap_or_default(),
+        description: description.unwrap_or_default(),
+        inputs,
+        outputs,
         steps,
         secrets,
         capabilities,
@@ -155,14 +178,23 @@ pub(super) fn limits(given: Option<&Value>, pointer: &JsonPointer, findings: &mu
     }
 }
 
-fn declared(object: &Object, key: &str, findings: &mut Findings) -> Option<Fields> {
+/// Reads declared fields. One that cannot be read still has a name, of any type.
+fn declared(object: &Object, key: &str, findings: &mut Findings) -> Fields {
     let pointer = JsonPointer::root().child(key);
     match object.get(key) {
-        Some(Value::Object(entries)) => Some(fields(entries, &pointer, findings)),
+        Some(Value::Object(entries)) => {
+            let mut read = fields(entries, &pointer, findings);
+            if read.len() < entries.len() {
+                let any = |name: &Arc<str>| (name.clone(), Field::of_any_type());
+                let unread = entries.keys().filter(|name| !read.iter().any(|(known, _)| known == *name));
+                read.extend(unread.map(any).collect::<Vec<_>>());
+            }
+            read
+        }
         other => {
             let found = other.map_or_else(|| "nothing".to_owned(), |value| value.kind().to_string());
             findings.add(Rule::Shape, pointer, format_args!("`{key}` is an object, found {found}"));
-            None
+            Fields::new()
         }
     }
 }
@@ -239,7 +271,7 @@ fn steps(object: &Object, findings: &mut Findings) -> Option<Vec<Step>> {
     let mut steps = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let place = Skill::step_pointer(index);
-        let Some(step) = Step::read(item, &place, findings) else { continue };
+        let step = Step::read(item, index, &place, findings);
         if let Some(first) = seen.insert(step.id.clone(), index) {
             let message = format_args!("`{}` is already the id of step {first}", step.id);
             findings.add(Rule::DuplicateStep, place.child("id"), message);

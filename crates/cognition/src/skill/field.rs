@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hence_canon::{JsonPointer, Object, Value};
+use hence_canon::{JsonPointer, Object, Value, meant};
 
 use super::Findings;
 use super::{Need, Rule};
@@ -18,6 +18,13 @@ pub struct Field {
     pub description: Option<Arc<str>>,
     /// The default value.
     pub default: Option<Value>,
+}
+
+impl Field {
+    /// Returns an optional field that admits every value.
+    pub(crate) fn of_any_type() -> Self {
+        Self { kind: "any".into(), need: Need::Optional, description: None, default: None }
+    }
 }
 
 /// Fields by name in declared order.
@@ -36,6 +43,9 @@ pub enum TypeName {
 }
 
 impl TypeName {
+    /// The names.
+    pub const NAMES: [&'static str; 6] = ["string", "number", "integer", "boolean", "object", "array"];
+
     /// Returns the type of that name.
     pub fn find(name: &str) -> Option<Self> {
         Some(match name {
@@ -84,10 +94,19 @@ fn field(value: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Optio
         return None;
     };
     for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-        findings.add(Rule::UnknownKey, pointer.child(key), format_args!("a field has no `{key}`"));
+        findings.add_unknown_key(pointer, "a field", key, &KEYS);
     }
     let kind = match object.get("type") {
-        Some(Value::String(kind)) if !kind.is_empty() => Some(kind.clone()),
+        Some(Value::String(kind)) if !kind.is_empty() => {
+            // Names of one's own are allowed; one that resembles a known name is a slip that would switch the check off.
+            if TypeName::find(kind).is_none()
+                && let Some(known) = meant(kind, TypeName::NAMES)
+            {
+                let message = format_args!("`{kind}` is no type; did you mean `{known}`?");
+                findings.add(Rule::UnknownType, pointer.child("type"), message);
+            }
+            Some(kind.clone())
+        }
         _ => {
             findings.add(Rule::Shape, pointer.child("type"), "the type is a non-empty string");
             None

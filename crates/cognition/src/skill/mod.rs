@@ -3,6 +3,7 @@
 mod control;
 mod document;
 mod field;
+mod order;
 mod rule;
 mod schema;
 mod step;
@@ -15,6 +16,8 @@ pub use control::{
 pub use document::{Reading, STEPS_MAX, Skill};
 pub(crate) use field::fields;
 pub use field::{Field, Fields, TypeName};
+pub use order::{ORDER_KEY, with_order};
+pub(crate) use order::{sorted_as, unsorted};
 pub(crate) use rule::Findings;
 pub use rule::{Rule, Severity, SkillFinding, Stage};
 pub use schema::json_schema;

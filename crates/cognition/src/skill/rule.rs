@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hence_canon::JsonPointer;
+use hence_canon::{JsonPointer, did_you_mean};
 
 /// The stage at which a broken rule is found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,6 +77,10 @@ rules! {
     Unreachable "unreachable" Check Error,
     /// An unknown member, probably misspelt.
     UnknownKey "unknown-key" Check Error,
+    /// A member that registries of skills know and a run does not read.
+    Ignored "ignored" Check Warning,
+    /// A type whose name is probably misspelt.
+    UnknownType "unknown-type" Check Error,
     /// An old name of a member.
     Alias "alias" Check Warning,
     /// An input mapping that cannot be resolved in any state.
@@ -89,6 +93,8 @@ rules! {
     MergeStrategy "merge-strategy" Check Error,
     /// A reference to something that no earlier step writes, or that cannot exist.
     DanglingReference "dangling-reference" Check Error,
+    /// A name with a default that no step ever writes, so the default always holds.
+    UnwrittenName "unwritten-name" Check Warning,
     /// A reference to what a step writes that is not waited for.
     UnorderedRead "unordered-read" Check Warning,
     /// Two steps without order between them that overwrite one target.
@@ -109,6 +115,10 @@ rules! {
     UnknownAction "unknown-action" Check Error,
     /// A step that does not fit the contract of what it calls.
     Contract "contract" Check Error,
+    /// A member that what a step calls does not declare, but may take or give.
+    UndeclaredMember "undeclared-member" Check Warning,
+    /// The name of an item as a text, where the item itself was probably meant.
+    ItemText "item-text" Check Warning,
     /// A type of knowledge that is consumed before any step produces it.
     Consumes "consumes" Check Warning,
 }
@@ -143,6 +153,12 @@ pub(crate) struct Findings(Vec<SkillFinding>);
 impl Findings {
     pub(crate) fn add(&mut self, rule: Rule, pointer: JsonPointer, message: impl fmt::Display) {
         self.0.push(SkillFinding { rule, pointer, message: message.to_string() });
+    }
+
+    /// Reports a member that is none of the known ones.
+    pub(crate) fn add_unknown_key(&mut self, pointer: &JsonPointer, thing: &str, key: &str, known: &[&str]) {
+        let meant = did_you_mean(key, known.iter().copied());
+        self.add(Rule::UnknownKey, pointer.child(key), format_args!("{thing} has no `{key}`{meant}"));
     }
 
     pub(crate) fn any_at(&self, stage: super::Stage) -> bool {

@@ -34,6 +34,9 @@ pub(super) const CONFIG_KEYS: [&str; 12] = [
     "variables",
 ];
 
+/// Members that people and registries write next to ours. A run does not read them.
+const REGISTRY_KEYS: [&str; 4] = ["name", "description", "metadata", "notes"];
+
 /// One step: what it calls, from what, to where, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
@@ -77,17 +80,28 @@ pub enum DependsOn {
 }
 
 impl Step {
-    pub(super) fn read(value: &Value, pointer: &JsonPointer, findings: &mut Findings) -> Option<Self> {
-        let Value::Object(object) = value else {
-            findings.add(
-                Rule::Shape,
-                pointer.clone(),
-                format_args!("a step is an object, found {}", value.kind()),
-            );
-            return None;
-        };
+    /// Reads a step. One without an id or a callee gets a name for messages and calls nothing, so that the others keep
+    /// their positions and all of them are checked; the document is refused then.
+    pub(super) fn read(value: &Value, index: usize, pointer: &JsonPointer, findings: &mut Findings) -> Self {
+        let empty = Object::new();
+        let object = value.as_object().unwrap_or_else(|| {
+            let message = format_args!("a step is an object, found {}", value.kind());
+            findings.add(Rule::Shape, pointer.clone(), message);
+            &empty
+        });
+        if value.as_object().is_none() {
+            return Self::calling_nothing(index);
+        }
         for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-            findings.add(Rule::UnknownKey, pointer.child(key), format_args!("a step has no `{key}`"));
+            if CONFIG_KEYS.contains(&&**key) {
+                let message = format_args!("`{key}` has no effect here; it is read in `config`");
+                findings.add(Rule::Ignored, pointer.child(key), message);
+            } else if REGISTRY_KEYS.contains(&&**key) {
+                let message = format_args!("`{key}` is for readers; a run does not read it");
+                findings.add(Rule::Ignored, pointer.child(key), message);
+            } else {
+                findings.add_unknown_key(pointer, "a step", key, &KEYS);
+            }
         }
         let id = non_empty(object, "id", pointer, findings);
         let uses = non_empty(object, "uses", pointer, findings);
@@ -96,11 +110,7 @@ impl Step {
         let (config, config_pointer) = mapping(object, ["config"; 2], pointer, findings);
         report_output_shape(&output, &output_pointer, findings);
         for key in config.keys().filter(|key| !CONFIG_KEYS.contains(&&***key)) {
-            findings.add(
-                Rule::UnknownKey,
-                config_pointer.child(key),
-                format_args!("a config has no `{key}`"),
-            );
+            findings.add_unknown_key(&config_pointer, "a config", key, &CONFIG_KEYS);
         }
         let input = InputMapping::parse(&input.into());
         if let Err(error) = &input {
@@ -110,9 +120,9 @@ impl Step {
         if let Err(error) = &merge_strategy {
             findings.add(Rule::MergeStrategy, config_pointer.child("merge_strategy"), error);
         }
-        let uses = uses?;
-        Some(Self {
-            id: id?,
+        let uses = uses.unwrap_or_default();
+        Self {
+            id: id.unwrap_or_else(|| unnamed(index)),
             uses: Uses::parse(&uses),
             uses_text: uses,
             input,
@@ -125,8 +135,31 @@ impl Step {
             limits: limits(config.get("limits"), &config_pointer.child("limits"), findings),
             control: Control::read(&config, &config_pointer, findings),
             variables: variable::read(&config, &config_pointer, findings),
-        })
+        }
     }
+
+    fn calling_nothing(index: usize) -> Self {
+        Self {
+            id: unnamed(index),
+            uses: Uses::parse(""),
+            uses_text: "".into(),
+            input: Ok(InputMapping::empty()),
+            output: Ok(OutputMapping::default()),
+            wired: None,
+            merge_strategy: MergeStrategy::from_config(None),
+            depends_on: DependsOn::Previous,
+            timeout_seconds: None,
+            recovery: None,
+            limits: Limits::default(),
+            control: Control::default(),
+            variables: None,
+        }
+    }
+}
+
+/// Returns the name, in messages, of a step without an id. An id could be the same text; such a skill does not run.
+fn unnamed(index: usize) -> Arc<str> {
+    format!("step {index}").into()
 }
 
 /// Reads a required non-empty string.

@@ -1,3 +1,5 @@
+use hence_canon::Canonical;
+
 use super::*;
 use crate::testing::json;
 
@@ -140,4 +142,97 @@ fn the_limits_of_documents_are_exact() {
     let whiles =
         |max: u64| findings(&format!(r#""while": {{"condition": "true", "max_iterations": {max}}}"#));
     assert_eq!((whiles(ITERATIONS_MAX), whiles(ITERATIONS_MAX + 1)), (0, 1));
+}
+
+#[test]
+fn the_order_of_mappings_survives_the_canonical_form() {
+    let pinned = |steps: &str| Canonical::of(&with_order(&document(steps)));
+    let read = |source: &Canonical| Skill::read(&hence_canon::parse(source.bytes()).unwrap()).skill.unwrap();
+    let steps = r#"[{"id": "a", "uses": "c", "input": {"z": "inputs.b", "m": 1, "a": {"y": "inputs.c", "x": ["inputs.a"]}},
+        "output": {"value.z": "vars.z", "value.a": "vars.a"}}]"#;
+    let source = pinned(steps);
+    let skill = read(&source);
+    let step = &skill.steps[0];
+    assert_eq!(
+        step.output.as_ref().unwrap().targets().iter().map(|one| &**one).collect::<Vec<_>>(),
+        ["vars.z", "vars.a"]
+    );
+    assert_eq!(
+        step.input.as_ref().unwrap().reads().iter().map(|one| &**one).collect::<Vec<_>>(),
+        ["inputs.b", "inputs.c", "inputs.a"]
+    );
+    // Pinning what is pinned changes nothing.
+    let again = hence_canon::parse(source.bytes()).unwrap();
+    assert_eq!(Canonical::of(&with_order(&again)).bytes(), source.bytes());
+    let other = r#"[{"id": "a", "uses": "c", "input": {"z": "inputs.b", "m": 1, "a": {"y": "inputs.c", "x": ["inputs.a"]}},
+        "output": {"value.a": "vars.a", "value.z": "vars.z"}}]"#;
+    assert_ne!(pinned(other).digest(), source.digest());
+}
+
+#[test]
+fn an_order_that_does_not_show_is_not_stated() {
+    for steps in [
+        r#"[{"id": "a", "uses": "c", "input": {"a": "inputs.z", "b": "inputs.a"}, "output": {"a": "vars.z", "b": "vars.y"}}]"#,
+        r#"[{"uses": "c", "id": "a", "input": {"z": 1, "a": "text", "k": {"$literal": {"z": "vars.z", "a": "vars.a"}}}}]"#,
+        r#"[{"id": "a", "uses": "c", "input": {"z": 1, "a": "inputs.x"}, "output": {"one": "vars.z"}}]"#,
+    ] {
+        assert_eq!(with_order(&document(steps)).get(ORDER_KEY), None, "{steps}");
+    }
+}
+
+#[test]
+fn a_stated_order_that_fits_no_mapping_is_refused() {
+    let steps = json(r#"[{"id": "a", "uses": "c", "output": {"a": "vars.a", "b": "vars.b"}}]"#);
+    for order in [
+        r#"[]"#,
+        r#"{"/steps/0/output": "b"}"#,
+        r#"{"/steps/0/output": ["b", "c"]}"#,
+        r#"{"/steps/0/output": ["b", "b"]}"#,
+        r#"{"/steps/1/output": ["b", "a"]}"#,
+        r#"{"/steps/0/config": ["b", "a"]}"#,
+        r#"{"nowhere": []}"#,
+    ] {
+        let stated =
+            document("[]").as_object().unwrap().with("steps", steps.clone()).with(ORDER_KEY, json(order));
+        let reading = Skill::read(&stated.into());
+        assert!(reading.skill.is_none(), "{order}");
+        assert!(reading.findings.iter().all(|one| one.pointer.to_string().starts_with("/$order")), "{order}");
+    }
+}
+
+#[test]
+fn misspelt_members_and_types_name_what_was_meant_and_registry_members_are_warnings() {
+    let mut skill =
+        document(r#"[{"id": "a", "use": "c", "uses": "c", "depends_on": [], "config": {"retri": {}}}]"#);
+    skill = skill.as_object().unwrap().with("status", "draft").with("stepz", 1).into();
+    skill = skill
+        .as_object()
+        .unwrap()
+        .with("inputs", json(r#"{"x": {"type": "strng"}, "y": {"type": "Invoice"}}"#))
+        .into();
+    let reading = Skill::read(&skill);
+    let found: Vec<(Rule, &str)> = reading.findings.iter().map(|one| (one.rule, &*one.message)).collect();
+    assert_eq!(
+        found,
+        [
+            (Rule::Ignored, "`status` is for registries; a run does not read it"),
+            (Rule::UnknownKey, "a skill has no `stepz`; did you mean `steps`?"),
+            (Rule::UnknownType, "`strng` is no type; did you mean `string`?"),
+            (Rule::UnknownKey, "a step has no `use`; did you mean `uses`?"),
+            (Rule::Ignored, "`depends_on` has no effect here; it is read in `config`"),
+            (Rule::UnknownKey, "a config has no `retri`; did you mean `retry`?"),
+        ]
+    );
+    assert_eq!(Rule::Ignored.severity(), Severity::Warning);
+}
+
+#[test]
+fn a_document_with_defects_of_shape_is_read_as_far_as_it_goes() {
+    let reading = Skill::read(&json(
+        r#"{"id": 1, "version": "1", "name": "N", "inputs": {"a": {"type": 5}}, "outputs": {}, "steps": [7, {"uses": "c"}, {"id": "z", "uses": "d"}]}"#,
+    ));
+    assert!(reading.skill.is_none());
+    let rest = reading.unfinished.unwrap();
+    assert_eq!(rest.steps.iter().map(|step| &*step.id).collect::<Vec<_>>(), ["step 0", "step 1", "z"]);
+    assert_eq!(rest.inputs.len(), 1);
 }

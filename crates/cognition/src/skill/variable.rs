@@ -67,7 +67,7 @@ fn one(
         return None;
     };
     for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-        findings.add(Rule::UnknownKey, pointer.child(key), format_args!("a variable has no `{key}`"));
+        findings.add_unknown_key(pointer, "a variable", key, &KEYS);
     }
     let mut wrong = |key: &str, expected: &str, found: &Value| {
         let message = format_args!("`{key}` is {expected}, found {found}");

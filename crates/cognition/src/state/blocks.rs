@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use hence_canon::{Object, Value, words};
+use hence_canon::{Object, Value, did_you_mean, words};
 use rpds::{Vector, VectorSync};
 
 use crate::state::Table;
@@ -57,7 +57,7 @@ impl fmt::Display for Slot {
 
 /// A name that is none of the ten slots.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("working memory has no slot `{0}`")]
+#[error("working memory has no slot `{0}`{meant}", meant = did_you_mean(.0, Slot::all().map(Slot::name)))]
 pub struct UnknownSlot(pub String);
 
 impl FromStr for Slot {
@@ -213,7 +213,7 @@ impl fmt::Display for OutputField {
 
 /// A name that is no field of the output block.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the output block has no field `{0}`")]
+#[error("the output block has no field `{0}`{meant}", meant = did_you_mean(.0, OutputField::ALL.map(OutputField::name)))]
 pub struct UnknownOutputField(pub String);
 
 impl FromStr for OutputField {

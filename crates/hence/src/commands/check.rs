@@ -1,8 +1,8 @@
 //! `hence check`: all findings about a skill, each with its place.
 
-use hence_canon::JsonPointer;
+use hence_canon::{JsonPointer, Position};
 use hence_cognition::skill::{Rule, Severity, SkillFinding};
-use hence_yaml::Span;
+use hence_yaml::{Span, YamlError, YamlErrorKind};
 
 use crate::args::skill::CheckArgs;
 use crate::input;
@@ -95,6 +95,7 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     let is_reported = |found: &&SkillFinding| calls == Calls::Known || found.rule != Rule::UnknownCapability;
     let mut findings: Vec<FindingRow> = files.iter().map(|finding| file_row(&document, finding)).collect();
     findings.extend(document.findings.iter().filter(is_reported).map(|found| row(&document, found)));
+    findings.extend(document.document.repeated().iter().map(|twice| repeated_row(&document, twice)));
     findings.sort_by_key(|finding| (finding.line, finding.column));
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;
@@ -118,6 +119,18 @@ fn file_row(document: &SkillDocument, finding: &FileFinding) -> FindingRow {
     let is_line = place.value.start.line == place.value.end.line;
     let span = if is_line { place.value } else { place.head() };
     row_at(document, pointer, span, ("error", (*rule).to_owned(), message.clone()))
+}
+
+/// Returns the finding about a key that occurs a second time, at that place.
+fn repeated_row(document: &SkillDocument, twice: &YamlError) -> FindingRow {
+    let start = twice.position;
+    let width = match &twice.kind {
+        YamlErrorKind::DuplicateKey(key) => key.chars().count(),
+        _ => 1,
+    };
+    let end = Position { offset: start.offset, line: start.line, column: start.column + width };
+    let finding = ("error", "duplicate-key".to_owned(), twice.kind.to_string());
+    row_at(document, &JsonPointer::root(), Span { start, end }, finding)
 }
 
 fn row_at(

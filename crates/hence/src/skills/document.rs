@@ -1,11 +1,10 @@
 //! A skill document as written, with all findings about it.
 
-use hence_canon::{Canonical, JsonPointer, Value, parse};
+use hence_canon::{Canonical, Value, parse};
 use hence_capabilities::Library;
-use hence_cognition::capability::Registry as _;
-use hence_cognition::plan::check;
+use hence_cognition::plan::{check, check_unplanned};
 use hence_cognition::run::Prepared;
-use hence_cognition::skill::{Rule, Severity, Skill, SkillFinding, Step, Uses};
+use hence_cognition::skill::{Severity, Skill, SkillFinding, with_order};
 use hence_yaml::Document;
 
 use crate::code::Code;
@@ -32,35 +31,22 @@ pub(crate) fn is_skill(name: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// Returns a finding for each call of something that does not exist. A skill without a plan is checked no further.
-fn unknown_calls(skill: &Skill, library: &Library) -> Vec<SkillFinding> {
-    let steps = skill.steps.iter().enumerate();
-    let unknown = steps.filter(|(_, step)| match &step.uses {
-        Uses::Capability(id) => library.capability(id).is_none(),
-        Uses::Skill(id) => library.skill(id).is_none(),
-    });
-    let finding = |(index, step): (usize, &Step)| SkillFinding {
-        rule: Rule::UnknownCapability,
-        pointer: JsonPointer::root().child("steps").child(index).child("uses"),
-        message: format!("nothing here is called `{}`", step.uses),
-    };
-    unknown.map(finding).collect()
-}
-
 impl SkillDocument {
     /// Reads a skill and checks it against the capabilities that exist.
     pub(crate) fn read(name: &str, bytes: &[u8], library: &Library) -> Result<Self, CliError> {
         let name = input::shown_name(name).to_owned();
-        let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
+        let document =
+            hence_yaml::parse_repeated(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
         let reading = Skill::read(document.value());
         let mut findings = reading.findings;
-        if let Some(skill) = &reading.skill {
+        // One kind of defect must not hide another, so also what is not a skill yet is checked as far as it goes.
+        if let Some(skill) = reading.skill.as_ref().or(reading.unfinished.as_ref()) {
             findings.extend(super::action_types::of_skill(skill));
             match Prepared::of(skill, library) {
                 Ok(ready) => findings.extend(check(ready.skill(), ready.plan(), Some(library))),
                 Err(more) => {
                     findings.extend(more);
-                    findings.extend(unknown_calls(skill, library));
+                    findings.extend(check_unplanned(&skill.wired(library), Some(library)));
                 }
             }
         }
@@ -74,12 +60,15 @@ impl SkillDocument {
 
     /// Returns the skill, if it has no errors.
     ///
-    /// The skill is read from its canonical form: the order in which a person wrote the members of a mapping affects
-    /// records, and the digest that a run pins does not cover it.
+    /// The skill is read from the form that the run pins, in which the order of mappings is data: so what runs is exactly
+    /// what the digest covers.
     pub(crate) fn runnable(self, library: &Library) -> Result<(Prepared, Canonical), CliError> {
+        if let Some(twice) = self.document.repeated().first() {
+            return Err(CliError::at(Code::NotJson, &self.name, twice.clone()));
+        }
         let errors: Vec<&SkillFinding> =
             self.findings.iter().filter(|finding| finding.rule.severity() == Severity::Error).collect();
-        let source = Canonical::of(self.document.value());
+        let source = Canonical::of(&with_order(self.document.value()));
         let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(&self.name, error))?;
         match super::prepare(&canonical, library) {
             Some(prepared) if errors.is_empty() => Ok((prepared, source)),

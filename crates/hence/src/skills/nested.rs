@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_capabilities::Library;
-use hence_cognition::skill::Skill;
+use hence_cognition::skill::{Skill, with_order};
 use hence_engine::SinkError;
 use hence_skills::{ChildRun, ChildRuns, NestedPin};
 use hence_store::{
@@ -91,7 +91,7 @@ impl NestedSkills {
     fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<Value, CliError> {
         let document = hence_yaml::parse(&bytes).map_err(|error| CliError::at(Code::NotJson, name, error))?;
         let value = document.value().clone();
-        let source = Canonical::of(&value);
+        let source = Canonical::of(&with_order(&value));
         let canonical = parse(source.bytes()).map_err(|error| CliError::not_json(name, error))?;
         let Some(skill) = Skill::read(&canonical).skill else {
             let advice = hint::check(name);

@@ -3,6 +3,7 @@
 use hence_canon::{Object, Value};
 use hence_cognition::expression::Expression;
 use hence_cognition::mapping::InputMapping;
+use hence_cognition::reference::MissingName;
 use hence_cognition::state::Memory;
 
 use crate::Error;
@@ -35,8 +36,13 @@ fn expressions(table: &mut Table) -> Result<(), Error> {
         let often = |work: &dyn Fn() -> bool| (0..TIMES).filter(|_| work()).count();
         let compared = compare(
             || (),
-            |()| often(&|| parsed.evaluate(&memory).is_ok()),
-            || often(&|| text.parse::<Expression>().is_ok_and(|parsed| parsed.evaluate(&memory).is_ok())),
+            |()| often(&|| parsed.evaluate(&memory, MissingName::Null).is_ok()),
+            || {
+                often(&|| {
+                    text.parse::<Expression>()
+                        .is_ok_and(|parsed| parsed.evaluate(&memory, MissingName::Null).is_ok())
+                })
+            },
         );
         let each = compared.subject.as_secs_f64() / f64::from(TIMES);
         points.push((f64::from(terms), each));

@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         for key in object.keys().filter(|key| !keys.contains(&&***key)) {
-            findings.add(Rule::UnknownKey, pointer.child(key), format_args!("`{name}` has no `{key}`"));
+            findings.add_unknown_key(pointer, &format!("`{name}`"), key, keys);
         }
         Some(Self { name, object, pointer, findings })
     }

@@ -2,6 +2,7 @@
 
 use hence_canon::{Object, Value};
 use hence_cognition::expression::{Expression, ExpressionError, is_true};
+use hence_cognition::reference::MissingName;
 
 use super::memory;
 
@@ -14,7 +15,7 @@ pub(super) fn run(case: &Value) -> Value {
     let outcome = text
         .parse::<Expression>()
         .map_err(ExpressionError::from)
-        .and_then(|expression| expression.evaluate(&state).map_err(ExpressionError::from));
+        .and_then(|expression| expression.evaluate(&state, MissingName::Null).map_err(ExpressionError::from));
     match outcome {
         Err(_) => memory::failure("ExpressionError"),
         Ok(value) if case.get("as_bool") == Some(&Value::Bool(true)) => {
