@@ -32,6 +32,7 @@ mod date;
 mod decision;
 mod digest;
 mod evidence;
+mod exchange;
 mod families;
 mod fixed_input;
 mod http;
@@ -52,6 +53,7 @@ pub mod template;
 mod text;
 mod worker;
 
+pub use exchange::{EXCHANGE_BYTES_MAX, EXCHANGE_REST_BYTES, EXCHANGE_TEXT_BYTES_MAX, ExchangeStore};
 pub use human::{HUMAN_ASK, check_answer};
 pub use library::Library;
 pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};

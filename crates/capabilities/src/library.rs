@@ -14,6 +14,7 @@ use hence_skills::{Determinism, Effect, Host};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
+use crate::exchange::{ExchangeStore, Exchanges};
 use crate::families::FAMILIES;
 use crate::fixed_input;
 use crate::human;
@@ -31,6 +32,7 @@ pub struct Library {
     skills: BTreeMap<Arc<str>, Arc<Skill>>,
     /// Whether a replay may call declared capabilities that are deterministic.
     replays_declared: bool,
+    exchanges: Exchanges,
     started: Instant,
 }
 
@@ -52,6 +54,7 @@ impl Library {
             vault,
             skills: BTreeMap::new(),
             replays_declared: false,
+            exchanges: Exchanges::default(),
             started: Instant::now(),
         }
     }
@@ -61,6 +64,11 @@ impl Library {
     #[must_use]
     pub fn with_declared_replayed(self) -> Self {
         Self { replays_declared: true, ..self }
+    }
+
+    /// Stores what is exchanged with models from here on, so that records can name it. The first place counts.
+    pub fn store_exchanges_in(&self, store: Arc<dyn ExchangeStore>) {
+        self.exchanges.store_in(store);
     }
 
     /// Adds skills that other skills may call as steps.
@@ -118,6 +126,10 @@ impl Library {
     /// Returns a missing secret that a value refers to, if there is one.
     pub fn missing_in(&self, value: &Value) -> Option<MissingSecret> {
         self.vault.resolve(value, &|_| true).err()
+    }
+
+    pub(crate) fn exchanges(&self) -> &Exchanges {
+        &self.exchanges
     }
 
     pub(crate) fn vault(&self) -> &Vault {
@@ -210,6 +222,10 @@ impl Host for Library {
 
     fn program(&self, capability: &str) -> Option<Vec<String>> {
         self.declared.get(capability)?.provider.program()
+    }
+
+    fn take_failed_exchange(&self, key: &str) -> Option<Value> {
+        self.exchanges.take_failed(key)
     }
 
     fn elapsed_seconds(&self) -> f64 {

@@ -7,11 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hence_canon::Value;
 use hence_cognition::failure::INPUT_REFUSED;
-use hence_cognition::run::{Call, CallError, Reply};
+use hence_cognition::run::{Call, CallError, EXCHANGE_KEY, Reply};
 use hence_cognition::secret::INPUT_PREFIX;
 
 use crate::contract::in_a_line;
+use crate::exchange::Exchanges;
 use crate::provider::{ProviderCall, SecretValues};
 use crate::registry::Declared;
 use crate::secret::{MissingSecret, Redactor, Vault};
@@ -22,12 +24,32 @@ const OUTPUT_REFUSED: &str = "ContractBroken";
 /// The class of a call for which a secret is missing.
 const SECRET_MISSING: &str = "SecretMissing";
 
-/// Passes a call to its provider. The result contains no secrets.
-pub(crate) fn call(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply, CallError> {
-    redacted(attempt(declared, vault, call), vault.redactor())
+/// Passes a call to its provider, and stores what was exchanged with a model. The result contains no secrets.
+pub(crate) fn call(
+    declared: &Declared,
+    (vault, exchanges): (&Vault, &Exchanges),
+    call: &Call<'_>,
+) -> Result<Reply, CallError> {
+    let mut exchange = None;
+    let reply = redacted(attempt(declared, vault, call, &mut exchange), vault.redactor());
+    let Some(kept) = exchange.and_then(|exchange| exchanges.keep(&vault.redactor().value(&exchange))) else {
+        return reply;
+    };
+    match reply {
+        Ok(reply) => Ok(Reply { meta: reply.meta.with(EXCHANGE_KEY, kept), ..reply }),
+        Err(error) => {
+            exchanges.note_failed(call.key(), kept);
+            Err(error)
+        }
+    }
 }
 
-fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply, CallError> {
+fn attempt(
+    declared: &Declared,
+    vault: &Vault,
+    call: &Call<'_>,
+    exchange: &mut Option<Value>,
+) -> Result<Reply, CallError> {
     let input = vault.resolve(call.input, &|name| declared.may_be_given(name)).map_err(missing)?;
     if let Some(schema) = &declared.input {
         let mismatches = schema.check(&input);
@@ -37,7 +59,7 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
     }
     let seconds = Duration::try_from_secs_f64(call.timeout_seconds.get()).unwrap_or(Duration::MAX);
     let key = call.key();
-    let reply = declared.provider.call(&ProviderCall {
+    let (reply, exchanged) = declared.provider.call_recorded(&ProviderCall {
         input: &input,
         key: &key,
         idempotency_key: &call.idempotency_key(),
@@ -46,7 +68,9 @@ fn attempt(declared: &Declared, vault: &Vault, call: &Call<'_>) -> Result<Reply,
         output_bytes_max: declared.output_bytes_max,
         output_schema: declared.output.as_ref().map(|schema| schema.source()),
         secrets: &Allowed { declared, vault },
-    })?;
+    });
+    *exchange = exchanged;
+    let reply = reply?;
     if let Some(schema) = &declared.output {
         let mismatches = schema.check(&reply.output);
         if !mismatches.is_empty() {

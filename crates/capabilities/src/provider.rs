@@ -22,6 +22,12 @@ pub trait Provider: Send + Sync {
     /// [`CallError`] when there is no reply. Retry rules name the class of a failure.
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError>;
 
+    /// Executes one call as [`call`](Self::call) does, and returns also what was sent and received, as data. They are
+    /// redacted, cut and stored before anything is recorded.
+    fn call_recorded(&self, call: &ProviderCall<'_>) -> (Result<Reply, CallError>, Option<Value>) {
+        (self.call(call), None)
+    }
+
     /// Describes the call it makes, for people who want to check a result: as declared, without input and secrets.
     fn describe(&self) -> Option<String> {
         None

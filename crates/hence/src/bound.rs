@@ -7,13 +7,16 @@ use hence_capabilities::{Declarations, Library};
 use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::capability::{Registry as _, Safety, breach};
 use hence_cognition::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, UNDECIDED};
-use hence_cognition::run::{Call, CallError, CallPlace, CallPurpose, Reply};
+use hence_cognition::run::{
+    Call, CallError, CallPlace, CallPurpose, EXCHANGE_KEY, EXCHANGES_KEY, Reply, named_exchange,
+};
 use hence_cognition::skill::Recovery;
 use hence_engine::{Blobs, BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
 use hence_skills::{Budget, CallExecutor, CallFn, CallLog, CallStatus, Effect, Entry, Host, NeverStop};
 use hence_state::ProblemSpec;
 use hence_store::Durability;
 
+use crate::sink::StoreExchanges;
 use crate::usage::{self, Callers};
 
 /// The skill id in the calls of the built-in program.
@@ -83,6 +86,11 @@ impl BoundCallees {
     pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>, limits: Limits, used: Usage) {
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
         *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = (limits, used);
+    }
+
+    /// Stores what is exchanged with models in the store of a folder.
+    pub(crate) fn store_exchanges_in(&self, folder: &std::path::Path) {
+        self.library.store_exchanges_in(Arc::new(StoreExchanges(folder.to_owned())));
     }
 
     /// Releases the log of the run.
@@ -205,9 +213,26 @@ impl Callees for BoundCallees {
             other => NoReply::Trouble(other.to_string()),
         })?;
         // Wall-clock time enters no record, and the action type of a call is not a metric.
-        let metrics = reply.meta.without("latency_ms").without("action");
+        let metrics = reply.meta.without("latency_ms").without("action").without(EXCHANGE_KEY);
+        let exchanges = exchanges(&log, &asked, reply.meta.get(EXCHANGE_KEY));
+        let metrics = if exchanges.is_empty() { metrics } else { metrics.with(EXCHANGES_KEY, exchanges) };
         Ok(BoundReply { output: reply.output, metrics })
     }
+}
+
+/// Returns what was exchanged with a model in the attempts of a call: in those that failed, and in the one that replied.
+fn exchanges(log: &CallLog<'_>, call: &Call<'_>, replied: Option<&Value>) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut attempt = Call { attempt: 1, ..*call };
+    while let Some(status) = log.status(&attempt.key()) {
+        let exchange = match status {
+            CallStatus::Replied(Err(_)) => log.exchange(&attempt.key()),
+            _ => replied.cloned(),
+        };
+        found.extend(exchange.map(|exchange| named_exchange(&attempt, exchange)));
+        attempt.attempt += 1;
+    }
+    found
 }
 
 /// Turns an unusable reply into a failed call before it is logged: a logged reply is final.

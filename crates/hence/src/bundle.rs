@@ -58,7 +58,8 @@ const REFERENCE: &[u8] = b"\"$blob\"";
 /// The start of the name of a step on variables in a canonical line.
 const VARIABLES_STEP: &[u8] = b"\"step\":\"vars.";
 
-/// Returns the large values that the results in a journal refer to, including those of variables.
+/// Returns the large values that the results in a journal refer to, including those of variables and what was exchanged
+/// with models.
 ///
 /// If an event is itself a large value and missing, it is returned, but the values it refers to are not.
 pub(crate) fn referenced_blobs(journal: &[u8], blobs: &dyn Blobs) -> BTreeSet<Digest> {
@@ -76,6 +77,8 @@ pub(crate) fn referenced_blobs(journal: &[u8], blobs: &dyn Blobs) -> BTreeSet<Di
         let blocked = result.get(hence_engine::BLOCKED_MEMBER);
         let places = [result.get("outcome"), blocked.and_then(|blocked| blocked.get("output"))];
         found.extend(places.into_iter().flatten().filter_map(referenced));
+        let exchanges = crate::exchanges::of_result(result, blobs);
+        found.extend(exchanges.iter().filter_map(|exchange| referenced(&exchange.named)));
         let Some(output) = result.get("output") else { continue };
         found.extend(referenced(output));
         if on_variables {

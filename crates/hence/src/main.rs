@@ -14,6 +14,7 @@ mod context;
 mod data;
 mod error;
 mod escape;
+mod exchanges;
 mod exit;
 mod git;
 mod guard;

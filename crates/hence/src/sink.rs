@@ -1,9 +1,12 @@
 //! Stores the records and blobs of a run.
 
-use hence_canon::{Canonical, Digest};
+use std::path::PathBuf;
+
+use hence_canon::{Canonical, Digest, Value};
+use hence_capabilities::ExchangeStore;
 use hence_engine::{Blobs, Sink, SinkError};
 use hence_journal::{Head, Sealed};
-use hence_store::{Durability, RunWriter, Store, StoreError};
+use hence_store::{Durability, FileStore, RunWriter, Store, StoreError};
 
 /// Appends records through the writer of a run, and stores large values as blobs.
 pub(crate) struct StoreSink<'a> {
@@ -33,6 +36,18 @@ impl Sink for StoreSink<'_> {
 
     fn blobs(&self) -> &dyn Blobs {
         &self.blobs
+    }
+}
+
+/// Stores what is exchanged with models as blobs, in the store of a folder.
+pub(crate) struct StoreExchanges(pub(crate) PathBuf);
+
+impl ExchangeStore for StoreExchanges {
+    fn put(&self, exchange: &Canonical) -> Result<Value, String> {
+        let stored =
+            FileStore::open(&self.0).and_then(|store| store.put_blob(exchange.bytes(), Durability::Synced));
+        stored.map_err(|error| error.to_string())?;
+        Ok(hence_engine::reference(exchange).value().clone())
     }
 }
 

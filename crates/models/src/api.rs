@@ -31,6 +31,18 @@ pub(crate) struct PartialReply {
     pub(crate) text: String,
     pub(crate) tokens: Tokens,
     pub(crate) stop_reason: Option<String>,
+    /// The model that answers, as the endpoint names it.
+    pub(crate) model: Option<String>,
+    /// The id of the reply.
+    pub(crate) id: Option<String>,
+}
+
+impl PartialReply {
+    /// Takes in the names that a body, or an event of a stream, states of the model and the reply.
+    fn identify(&mut self, body: &Value) {
+        self.model = text_of(body, &["model"]).or(self.model.take());
+        self.id = text_of(body, &["id"]).or(self.id.take());
+    }
 }
 
 /// Whether a stream continues after an event.
@@ -41,6 +53,14 @@ pub(crate) enum Progress {
 }
 
 impl Api {
+    /// Returns the name in settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
     /// Returns the path of requests below the endpoint.
     pub(crate) fn path(self) -> &'static str {
         match self {
@@ -104,12 +124,15 @@ impl Api {
     }
 }
 
-fn message(Message { role, text }: &Message) -> Value {
-    let role = match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-    };
-    Object::from_iter([("role", role), ("content", text)]).into()
+impl Message {
+    /// Returns the message as both APIs write it.
+    pub(crate) fn value(&self) -> Value {
+        let role = match self.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        Object::from_iter([("role", role), ("content", &self.text)]).into()
+    }
 }
 
 fn member<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {

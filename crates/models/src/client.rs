@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hence_canon::{Value, parse};
+use hence_canon::{Object, Value, parse};
 use hence_capabilities::client::header::HeaderMap;
 use hence_capabilities::client::{
     BodyError, HttpClient, HttpRequest, HttpResponse, Method, Stage, StatusCode, TransportError, Url,
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::api::{Message, PartialReply, Progress};
 use crate::events::{EventReader, EventTooLong};
+use crate::exchange::Exchange;
 use crate::failure::{FailureClass, excerpt};
 use crate::retry::requested_wait;
 use crate::settings::{Api, Delivery, ModelSettings};
@@ -26,10 +27,32 @@ const ESCAPED_BYTES_MAX: u64 = 6;
 const ENVELOPE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A complete reply of a model.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ModelReply {
     pub(crate) text: String,
     pub(crate) tokens: Tokens,
+    pub(crate) finish_reason: Option<String>,
+    /// The model that answered, as the endpoint names it.
+    pub(crate) model: Option<String>,
+    /// The id of the reply.
+    pub(crate) id: Option<String>,
+    /// The id that the endpoint gave the request.
+    pub(crate) request_id: Option<String>,
+}
+
+impl ModelReply {
+    fn of(reply: PartialReply, request_id: Option<String>) -> Self {
+        let PartialReply { text, tokens, stop_reason, model, id } = reply;
+        Self { text, tokens, finish_reason: stop_reason, model, id, request_id }
+    }
+}
+
+/// The headers in which endpoints return the id of a request.
+const REQUEST_ID_HEADERS: [&str; 2] = ["x-request-id", "request-id"];
+
+fn request_id(headers: &HeaderMap) -> Option<String> {
+    let named = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(*name));
+    named.and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 /// A request without a usable reply.
@@ -38,6 +61,8 @@ pub(crate) struct RequestError {
     pub(crate) class: FailureClass,
     pub(crate) message: String,
     pub(crate) retry: Retry,
+    /// What was received of a reply.
+    pub(crate) received: Option<Box<ModelReply>>,
 }
 
 /// Whether the same request may succeed later.
@@ -50,11 +75,11 @@ pub(crate) enum Retry {
 
 impl RequestError {
     pub(crate) fn permanent(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry: Retry::Never }
+        Self { class, message: message.into(), retry: Retry::Never, received: None }
     }
 
     pub(crate) fn transient(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry: Retry::After(None) }
+        Self { class, message: message.into(), retry: Retry::After(None), received: None }
     }
 
     /// Returns the error for a reply that does not follow its API.
@@ -89,7 +114,8 @@ impl RequestError {
 
     fn of_status(status: StatusCode, body: &[u8], headers: &HeaderMap) -> Self {
         let reason = status.canonical_reason().unwrap_or("unknown");
-        let body = error_text(&String::from_utf8_lossy(body));
+        let said = String::from_utf8_lossy(body).into_owned();
+        let body = error_text(&said);
         let colon = if body.is_empty() { "" } else { ": " };
         let message = format!("the endpoint answers {} {reason}{colon}{body}", status.as_u16());
         let class = match status.as_u16() {
@@ -104,7 +130,13 @@ impl RequestError {
             }
             _ => Retry::Never,
         };
-        Self { class, message, retry }
+        let received = ModelReply { text: said, request_id: request_id(headers), ..ModelReply::default() };
+        Self { class, message, retry, received: None }.with_received(received)
+    }
+
+    /// Adds what was received, unless something more complete is known already.
+    fn with_received(self, received: ModelReply) -> Self {
+        Self { received: self.received.or_else(|| Some(Box::new(received))), ..self }
     }
 }
 
@@ -145,13 +177,24 @@ impl<'a> ModelClient<'a> {
         Ok(Self { settings, http, url, headers, schema, reply_bytes_max })
     }
 
-    /// Sends one request and reads its reply to the end.
+    /// Sends one request, reads its reply to the end, and notes both in `exchange`.
     pub(crate) async fn request(
         &self,
         system: Option<&str>,
         messages: &[Message],
+        exchange: &Exchange,
     ) -> Result<ModelReply, RequestError> {
         let body = self.settings.api.request(self.settings, self.schema, system, messages);
+        exchange.sends(&body, system, messages);
+        let reply = self.send(body).await;
+        match &reply {
+            Ok(reply) => exchange.replied(reply),
+            Err(error) => exchange.failed(error),
+        }
+        reply
+    }
+
+    async fn send(&self, body: Object) -> Result<ModelReply, RequestError> {
         let request = HttpRequest {
             method: Method::POST,
             url: self.url.clone(),
@@ -165,12 +208,18 @@ impl<'a> ModelClient<'a> {
             let body = response.body_start(ERROR_BYTES_MAX).await.unwrap_or_default();
             return Err(RequestError::of_status(response.status(), &body, response.headers()));
         }
-        let reply = match self.settings.delivery {
-            Delivery::Whole => self.read_whole(response).await?,
-            Delivery::Streamed => self.read_stream(response).await?,
+        let request_id = request_id(response.headers());
+        let mut reply = PartialReply::default();
+        let read = match self.settings.delivery {
+            Delivery::Whole => self.read_whole(response, &mut reply).await,
+            Delivery::Streamed => self.read_stream(response, &mut reply).await,
         };
-        self.check_end(&reply)?;
-        Ok(ModelReply { text: reply.text, tokens: reply.tokens })
+        let complete = read.and_then(|()| self.check_end(&reply));
+        let reply = ModelReply::of(reply, request_id);
+        match complete {
+            Ok(()) => Ok(reply),
+            Err(error) => Err(error.with_received(reply)),
+        }
     }
 
     /// Returns the maximum number of bytes of a whole reply, or of one event of a stream.
@@ -178,24 +227,32 @@ impl<'a> ModelClient<'a> {
         self.reply_bytes_max.saturating_mul(ESCAPED_BYTES_MAX).saturating_add(ENVELOPE_BYTES_MAX)
     }
 
-    async fn read_whole(&self, mut response: HttpResponse) -> Result<PartialReply, RequestError> {
+    async fn read_whole(
+        &self,
+        mut response: HttpResponse,
+        reply: &mut PartialReply,
+    ) -> Result<(), RequestError> {
         let body = response.body(self.json_bytes_max()).await.map_err(|error| match error {
             BodyError::TooLarge => RequestError::too_large(self.reply_bytes_max),
             BodyError::Transport(error) => RequestError::of_transport(&error),
         })?;
+        // Until it is understood, the reply is the text that came.
+        reply.text = String::from_utf8_lossy(&body).into_owned();
         let content_type = response.content_type();
         if !content_type.starts_with("application/json") {
             return Err(RequestError::malformed(&format!("its content type is {content_type:?}")));
         }
         let body = parse(&body).map_err(|error| RequestError::malformed(&error.to_string()))?;
-        let reply = self.settings.api.read_reply(&body).map_err(RequestError::malformed)?;
-        self.check_size(&reply)?;
-        Ok(reply)
+        *reply = self.settings.api.read_reply(&body).map_err(RequestError::malformed)?;
+        self.check_size(reply)
     }
 
-    async fn read_stream(&self, mut response: HttpResponse) -> Result<PartialReply, RequestError> {
+    async fn read_stream(
+        &self,
+        mut response: HttpResponse,
+        reply: &mut PartialReply,
+    ) -> Result<(), RequestError> {
         let mut events = EventReader::new(self.json_bytes_max());
-        let mut reply = PartialReply::default();
         loop {
             let chunk = response.chunk().await.map_err(|error| RequestError::of_transport(&error))?;
             let ended = chunk.is_none();
@@ -206,10 +263,10 @@ impl<'a> ModelClient<'a> {
                 None => events.finish(),
             }
             while let Some(event) = events.next() {
-                let progress = self.settings.api.read_event(&event, &mut reply)?;
-                self.check_size(&reply)?;
+                let progress = self.settings.api.read_event(&event, reply)?;
+                self.check_size(reply)?;
                 if progress == Progress::Ended {
-                    return Ok(reply);
+                    return Ok(());
                 }
             }
             if ended {

@@ -65,7 +65,14 @@ impl Provider for Llm {
     }
 
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
-        let key = self.key.as_ref().map(|name| call.secrets.value(name)).transpose()?;
+        self.call_recorded(call).0
+    }
+
+    fn call_recorded(&self, call: &ProviderCall<'_>) -> (Result<Reply, CallError>, Option<Value>) {
+        let key = match self.key.as_ref().map(|name| call.secrets.value(name)).transpose() {
+            Ok(key) => key,
+            Err(missing) => return (Err(missing), None),
+        };
         let question = Question {
             input: call.input,
             schema: call.output_schema,
@@ -73,7 +80,8 @@ impl Provider for Llm {
             timeout: call.timeout,
             reply_bytes_max: call.output_bytes_max,
         };
-        match self.model.ask(&question) {
+        let (answer, exchange) = self.model.ask_recorded(&question);
+        let reply = match answer {
             Ok(answer) => Ok(Reply { output: answer.output.into(), meta: answer.meta }),
             Err(AskError::TimedOut(timeout)) => {
                 Err(CallError::TimedOut(Float::new(timeout.as_secs_f64()).expect("a duration is finite")))
@@ -81,7 +89,8 @@ impl Provider for Llm {
             Err(AskError::Failed { class, message }) => {
                 Err(CallError::Failed { class: class.name().into(), message: message.into() })
             }
-        }
+        };
+        (reply, exchange)
     }
 }
 

@@ -28,6 +28,7 @@ mod api;
 mod client;
 mod decimal;
 mod events;
+mod exchange;
 mod failure;
 mod kind;
 mod model;

@@ -10,6 +10,7 @@ use hence_cognition::budget::{Most, PriceKnown, Usage};
 
 use crate::api::{Message, Role};
 use crate::client::{ModelClient, ModelReply, RequestError, Retry};
+use crate::exchange::Exchange;
 use crate::failure::{AskError, FailureClass};
 use crate::reply::{self, ReplySchema};
 use crate::retry::RetryDecision;
@@ -118,9 +119,24 @@ impl Model {
     /// [`AskError`] when there is no usable answer in time. No message contains a key of at least [`KEY_BYTES_MIN`]
     /// bytes.
     pub fn ask(&self, question: &Question<'_>) -> Result<Answer, AskError> {
+        self.ask_recorded(question).0
+    }
+
+    /// Asks the model and returns its answer, and everything that was sent and received as data, if anything was.
+    ///
+    /// The data are an object with `api`, `endpoint`, `parameters` (the request without its messages), `system`,
+    /// `messages` and `requests`: for each request its outcome (`used`, `rejected`, `failed` or `no_reply`), the reason,
+    /// the text of the reply as it came, why the model stopped, which model answered, and ids. They are not redacted.
+    pub fn ask_recorded(&self, question: &Question<'_>) -> (Result<Answer, AskError>, Option<Value>) {
+        let exchange = Exchange::new(&self.settings);
+        let answer = self.answer(question, &exchange);
+        (answer, exchange.value())
+    }
+
+    fn answer(&self, question: &Question<'_>, exchange: &Exchange) -> Result<Answer, AskError> {
         let schema = question.schema.map(ReplySchema::read).transpose();
         let schema = schema.map_err(|reason| failed(FailureClass::SchemaInvalid, reason))?;
-        let conversation = Conversation::begin(self, question, schema.as_ref());
+        let conversation = Conversation::begin(self, question, schema.as_ref(), exchange);
         let answer = conversation.and_then(|conversation| {
             let answered = block_on(question.timeout, conversation.answer());
             let timed_out = || Err(AskError::TimedOut(question.timeout));
@@ -156,6 +172,7 @@ struct Conversation<'a> {
     settings: &'a ModelSettings,
     schema: Option<&'a ReplySchema>,
     key: Option<&'a str>,
+    exchange: &'a Exchange,
     client: ModelClient<'a>,
     system: Option<String>,
     messages: Vec<Message>,
@@ -168,6 +185,7 @@ impl<'a> Conversation<'a> {
         model: &'a Model,
         question: &Question<'a>,
         schema: Option<&'a ReplySchema>,
+        exchange: &'a Exchange,
     ) -> Result<Self, AskError> {
         let settings = &model.settings;
         let fill = |template: &Template| {
@@ -192,6 +210,7 @@ impl<'a> Conversation<'a> {
             settings,
             schema,
             key: question.key,
+            exchange,
             client: client.map_err(|error| about(settings, error))?,
             system: with_schema(system, schema, settings.structure),
             messages: vec![Message { role: Role::User, text: prompt }],
@@ -208,6 +227,7 @@ impl<'a> Conversation<'a> {
             self.tokens = self.tokens.plus(reply.tokens);
             if self.key.is_some_and(|key| shows_key(&reply.text, key)) {
                 let message = "the reply shows the key it was asked with";
+                self.exchange.rejected(message, None);
                 return Err(about(
                     self.settings,
                     RequestError::permanent(FailureClass::ReplyInvalid, message),
@@ -219,9 +239,14 @@ impl<'a> Conversation<'a> {
                     return Ok(Answer { output, meta });
                 }
                 Err(wrong) if self.replies > u64::from(self.settings.repairs) => {
+                    self.exchange.rejected(&wrong, None);
                     return Err(self.given_up(&wrong));
                 }
-                Err(wrong) => self.messages.extend(repair(reply.text, &wrong)),
+                Err(wrong) => {
+                    let [reply, demand] = repair(reply.text, &wrong);
+                    self.exchange.rejected(&wrong, Some(&demand.text));
+                    self.messages.extend([reply, demand]);
+                }
             }
         }
     }
@@ -230,7 +255,8 @@ impl<'a> Conversation<'a> {
     async fn request(&self) -> Result<ModelReply, RequestError> {
         let mut failures = 0;
         loop {
-            let error = match self.client.request(self.system.as_deref(), &self.messages).await {
+            let error = match self.client.request(self.system.as_deref(), &self.messages, self.exchange).await
+            {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };

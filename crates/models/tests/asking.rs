@@ -510,3 +510,108 @@ fn a_prompt_that_lacks_a_value_is_not_sent() {
     assert_eq!(message, "the prompt names `text`, which the input does not have");
     assert!(endpoint.requests().is_empty());
 }
+
+/// Asks and returns also what was exchanged.
+fn recorded(
+    asked: Asked,
+    voice: Voice,
+    more: &str,
+    script: Vec<Reaction>,
+) -> (Result<Answer, AskError>, Value) {
+    let endpoint = Endpoint::with(script);
+    let patience = r#", "retries": {"max": 1, "wait_seconds": 0.002, "wait_seconds_max": 0.05}"#;
+    let delivery = if more.contains("stream") { "" } else { r#", "stream": false"# };
+    let model = model(&endpoint.url(), voice, &format!("{patience}{delivery}{more}"));
+    let schema = asked.schema.map(|schema| parse(schema.as_bytes()).unwrap());
+    let (answer, exchange) = model.ask_recorded(&Question {
+        input: &parse(asked.input.as_bytes()).unwrap(),
+        schema: schema.as_ref(),
+        key: asked.key,
+        timeout: asked.timeout,
+        reply_bytes_max: asked.reply_bytes_max,
+    });
+    (answer, exchange.unwrap())
+}
+
+fn requests(exchange: &Value) -> &[Value] {
+    exchange.get("requests").and_then(Value::as_array).unwrap()
+}
+
+fn word<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+#[test]
+fn an_exchange_has_the_prompt_the_parameters_and_every_reply_with_its_fate() {
+    for voice in VOICES {
+        let script = vec![voice.whole("nonsense"), voice.whole(GOOD)];
+        let (answer, exchange) = recorded(Asked::default(), voice, "", script);
+        assert!(answer.is_ok());
+        assert_eq!(word(&exchange, "system").lines().next(), Some("You judge mails."));
+        let message = exchange.get("messages").and_then(|all| all.at(0)).unwrap();
+        assert_eq!((word(message, "role"), word(message, "content")), ("user", "Judge: Hello"));
+        let parameters = exchange.get("parameters").unwrap();
+        assert_eq!(word(parameters, "model"), "m-1");
+        assert!(parameters.get("messages").is_none() && parameters.get("temperature").is_some());
+        let [rejected, used] = requests(&exchange) else { panic!("{exchange}") };
+        assert_eq!((word(rejected, "outcome"), word(rejected, "text")), ("rejected", "nonsense"));
+        assert!(word(rejected, "reason").starts_with("it is no JSON"));
+        assert!(word(rejected, "asked_again").contains("cannot be used"));
+        assert_eq!((word(used, "outcome"), word(used, "text")), ("used", GOOD));
+        assert!(used.get("asked_again").is_none());
+        assert!(!exchange.to_string().contains(KEY), "the key is in a header, not in the exchange");
+    }
+}
+
+#[test]
+fn what_arrived_of_a_broken_reply_is_part_of_the_exchange() {
+    for voice in VOICES {
+        let cut = || voice.cut("half a rep", End::Cut);
+        let (answer, exchange) = recorded(Asked::default(), voice, r#", "stream": true"#, vec![cut(), cut()]);
+        assert!(answer.is_err());
+        for request in requests(&exchange) {
+            assert_eq!(
+                (word(request, "outcome"), word(request, "text")),
+                ("failed", "half a rep"),
+                "{exchange}"
+            );
+        }
+        // A body that is not JSON is kept as it came, and bytes that are no text do no harm.
+        let odd = || json_reply("200 OK", "{not json \u{fffd}".to_owned());
+        let (answer, exchange) = recorded(Asked::default(), voice, "", vec![odd(), odd()]);
+        assert!(answer.is_err());
+        assert!(
+            requests(&exchange).iter().all(|request| word(request, "text").starts_with("{not json")),
+            "{exchange}"
+        );
+        // What a model refuses to say, or does not end, is there with the reason.
+        let (answer, exchange) =
+            recorded(Asked::default(), voice, "", vec![voice.ended("so far", "max_tokens")]);
+        assert!(answer.is_err());
+        let [request] = requests(&exchange) else { panic!("{exchange}") };
+        assert_eq!((word(request, "text"), word(request, "finish_reason")), ("so far", "max_tokens"));
+    }
+}
+
+#[test]
+fn a_question_that_times_out_leaves_what_was_sent() {
+    let asked = Asked { timeout: Duration::from_millis(300), ..Asked::default() };
+    let (answer, exchange) = recorded(asked, Voice::OpenAi, "", vec![Reaction::Hang]);
+    assert!(matches!(answer, Err(AskError::TimedOut(_))));
+    let [request] = requests(&exchange) else { panic!("{exchange}") };
+    assert_eq!(word(request, "outcome"), "no_reply");
+}
+
+#[test]
+fn a_reply_that_is_too_large_leaves_no_more_than_is_allowed() {
+    let huge = "x".repeat(10_000_000);
+    for stream in ["true", "false"] {
+        let reply =
+            if stream == "true" { Voice::OpenAi.streamed(&huge, 65_536) } else { Voice::OpenAi.whole(&huge) };
+        let asked = Asked { reply_bytes_max: 100_000, schema: None, ..Asked::default() };
+        let (answer, exchange) =
+            recorded(asked, Voice::OpenAi, &format!(r#", "stream": {stream}"#), vec![reply]);
+        assert!(matches!(answer, Err(AskError::Failed { class: FailureClass::ReplyTooLarge, .. })));
+        assert!(exchange.to_string().len() < 300_000, "{}", exchange.to_string().len());
+    }
+}

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hence_canon::Object;
-use hence_engine::Blobs;
-use hence_engine::Determinism;
+use hence_canon::{Object, Value};
+use hence_cognition::run::{EXCHANGE_KEY, EXCHANGES_KEY};
+use hence_engine::{Blobs, Determinism, referenced};
 use hence_journal::{Header, RecordIndex};
 use hence_review::model::{
     ActionCommon, ActionId, ActionPayload, ActionReproducibility, ActionStep, ArtifactId, EnvironmentId,
@@ -53,6 +53,20 @@ impl RunInfo<'_> {
             exit_code: None,
             extra: Object::new(),
         }
+    }
+
+    /// Returns the same evidence with the digests of what was exchanged with models, which the command shows, as the report
+    /// about the step lists them.
+    pub(crate) fn evidence_with_exchanges(&self, index: RecordIndex, meta: Option<&Value>) -> Evidence {
+        let listed = meta.and_then(|meta| meta.get(EXCHANGES_KEY)).and_then(Value::as_array);
+        let named = listed.unwrap_or_default().iter().filter_map(|entry| entry.get(EXCHANGE_KEY));
+        let digests = named.filter_map(referenced).map(|digest| Value::from(format!("sha256:{digest}")));
+        let digests: Vec<Value> = digests.collect();
+        let evidence = self.evidence(index);
+        if digests.is_empty() {
+            return evidence;
+        }
+        Evidence { extra: evidence.extra.with(EXCHANGES_KEY, digests), ..evidence }
     }
 
     /// Returns the execution metadata of a step of the engine.

@@ -49,7 +49,7 @@ fn reads_and_writes_become_lineage_and_capabilities_their_declared_actions() {
 #[test]
 fn conditions_are_decisions_and_skipped_work_is_out_of_scope() {
     let case = Case::of(
-        r#"[{"id": "a", "uses": "check", "input": {"x": 1}, "output": {"x": "vars.x"}, "config": {"condition": "vars.x == 1"}},
+        r#"[{"id": "a", "uses": "check", "input": {"x": 1}, "output": {"x": "vars.x"}, "config": {"condition": "vars.x ?? 0 == 1"}},
             {"id": "b", "uses": "echo", "input": {"x": 1}, "output": {"x": "vars.x"}, "config": {"condition": "true"}}]"#,
     );
     let trace = case.trace();
@@ -58,7 +58,10 @@ fn conditions_are_decisions_and_skipped_work_is_out_of_scope() {
         ["ReadDocumentation", "ExclusiveDecision", "ExclusiveDecision", "RunCommand"]
     );
     assert_eq!(at(&trace, "/actions/1/options/0/chosen"), false.into());
-    assert_eq!(at(&trace, "/actions/1/options/0/rejected_because"), "`vars.x == 1` does not hold".into());
+    assert_eq!(
+        at(&trace, "/actions/1/options/0/rejected_because"),
+        "`vars.x ?? 0 == 1` does not hold".into()
+    );
     assert_eq!(at(&trace, "/actions/1/options/1/next_action_id"), 3.into());
     assert_eq!(at(&trace, "/actions/2/options/0/next_action_id"), 4.into());
     assert_eq!(at(&trace, "/meta_actions/1/status"), "abandoned".into());

@@ -57,6 +57,11 @@ pub trait Host: Registry + Sync {
         None
     }
 
+    /// Takes what the record says of the exchange with a model in a call that gave no reply, by the key of the call.
+    fn take_failed_exchange(&self, _key: &str) -> Option<Value> {
+        None
+    }
+
     /// Returns the seconds since the process began to work on the run. They enter no record.
     fn elapsed_seconds(&self) -> f64 {
         0.0

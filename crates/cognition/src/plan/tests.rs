@@ -313,7 +313,7 @@ fn members_that_a_callee_does_not_have_are_findings() {
             one(
                 Rule::Contract,
                 "output/txt",
-                "what is called gives no `txt`, but `text`; did you mean `text`?",
+                "what is called has no output `txt`; its outputs are `text`; did you mean `text`?",
             ),
         ),
         (
@@ -321,7 +321,7 @@ fn members_that_a_callee_does_not_have_are_findings() {
             one(
                 Rule::Contract,
                 "input/sevice",
-                "what is called takes no `sevice`, but `service`, `values`; did you mean `service`?",
+                "what is called has no input `sevice`; its inputs are `service`, `values`; did you mean `service`?",
             ),
         ),
         (
@@ -331,12 +331,12 @@ fn members_that_a_callee_does_not_have_are_findings() {
                 (
                     Rule::UndeclaredMember,
                     "/steps/0/input/valus".to_owned(),
-                    "what is called does not declare `valus`; did you mean `values`?".to_owned(),
+                    "what is called declares no input `valus`; did you mean `values`?".to_owned(),
                 ),
                 (
                     Rule::UndeclaredMember,
                     "/steps/0/output/other".to_owned(),
-                    "what is called does not declare `other`".to_owned(),
+                    "what is called declares no output `other`".to_owned(),
                 ),
             ],
         ),

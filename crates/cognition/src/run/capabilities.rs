@@ -39,11 +39,20 @@ pub trait Capabilities: Registry {
         Effect::Pure
     }
 
+    /// Returns what the record says of the exchange with a model in a call that gave no reply. A reply names its exchange
+    /// itself, under [`EXCHANGE_KEY`].
+    fn failed_exchange(&mut self, _call: &Call<'_>) -> Option<Value> {
+        None
+    }
+
     /// Receives a nested run that has ended and returns a reference to it, for the outcome of its step.
     fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
         None
     }
 }
+
+/// The member of a reply's `meta` that names what was sent to a model and received from it.
+pub const EXCHANGE_KEY: &str = "exchange";
 
 /// The effect of calling a capability.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

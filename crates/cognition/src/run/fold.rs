@@ -93,10 +93,10 @@ fn write_all(
 /// Writes an outcome again that was settled before, through the mapping it was settled with. Returns the memory after
 /// it, or the memory before it and why.
 pub(super) fn refold(step: &Step, outcome: &StepOutcome, memory: Memory) -> (Memory, Result<(), FoldError>) {
-    let rewired = outcome
-        .wired
-        .as_ref()
-        .map(|mapping| Step { output: OutputMapping::parse(&mapping.clone().into()), ..step.clone() });
+    // A record sorts the mapping; the step that is wired the same way knows its order.
+    let other = outcome.wired.as_ref().filter(|mapping| step.wired.as_ref() != Some(mapping));
+    let rewired =
+        other.map(|mapping| Step { output: OutputMapping::parse(&mapping.clone().into()), ..step.clone() });
     let (memory, written) = write_all(rewired.as_ref().unwrap_or(step), outcome, memory);
     (memory, written.map_err(|source| FoldError::Write { step: outcome.step_id.clone(), source }))
 }

@@ -9,7 +9,8 @@ use super::capabilities::PlannedCall;
 use super::made::MadeCall;
 use super::outcome::Note;
 use super::{
-    Call, CallError, CallPlace, CallPurpose, Context, Invocation, Reply, StepOutcome, Task, Waiting,
+    Call, CallError, CallPlace, CallPurpose, Context, EXCHANGE_KEY, Invocation, Reply, StepOutcome, Task,
+    Waiting,
 };
 use crate::budget::{Costs, Usage};
 use crate::capability::{CapabilitySpec, breach};
@@ -39,6 +40,8 @@ pub(super) struct CallStats {
     pub(super) nested_errors: Vec<Value>,
     /// The calls that are not pure, also those of nested runs.
     pub(super) made: Vec<MadeCall>,
+    /// The exchanges with models, one for each call that had one.
+    pub(super) exchanges: Vec<Value>,
     /// The sum of the costs that providers report.
     pub(super) cost: Costs,
 }
@@ -50,6 +53,7 @@ impl CallStats {
         self.nested.extend(other.nested);
         self.nested_errors.extend(other.nested_errors);
         self.made.extend(other.made);
+        self.exchanges.extend(other.exchanges);
         self.add_cost(other.cost);
         for (capability, times) in other.called {
             *self.called.entry(capability).or_default() += times;
@@ -262,7 +266,26 @@ pub(super) fn carry_out(
     let reply = context.capabilities.call(call);
     let effect = context.capabilities.effect(call.capability);
     stats.made.extend(MadeCall::of(call, effect, &reply).filter(|_| !is_refused(&reply)));
-    reply
+    let exchange = match &reply {
+        Ok(reply) => reply.meta.get(EXCHANGE_KEY).cloned(),
+        Err(_) => context.capabilities.failed_exchange(call),
+    };
+    let Some(exchange) = exchange else { return reply };
+    stats.exchanges.push(named_exchange(call, exchange));
+    // The outcome of the step lists the exchanges of all of its calls.
+    reply.map(|reply| Reply { meta: reply.meta.without(EXCHANGE_KEY), ..reply })
+}
+
+/// Returns an exchange with the call it belongs to, as records list it.
+pub fn named_exchange(call: &Call<'_>, exchange: Value) -> Value {
+    let members = [
+        ("capability", Value::from(call.capability.clone())),
+        ("iteration", call.place.iteration.into()),
+        ("item", call.place.item.into()),
+        ("attempt", call.attempt.into()),
+        (EXCHANGE_KEY, exchange),
+    ];
+    Object::from_iter(members).into()
 }
 
 /// Returns whether a contract refused the input, or a limit the call: it is not passed on then, so nothing was called.

@@ -23,8 +23,8 @@ mod progress;
 mod step;
 
 pub use capabilities::{
-    Call, CallError, CallPlace, CallPurpose, Capabilities, Effect, Invocation, NestedRun, PlannedCall, Reply,
-    Task, Waiting, one_by_one,
+    Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedRun,
+    PlannedCall, Reply, Task, Waiting, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
@@ -32,12 +32,13 @@ pub use driver::{
 };
 pub use failed_part::{FailedPart, Part, describe_failures};
 pub use fold::{FoldError, Settled, settle};
+pub use invoke::named_exchange;
 pub use made::{CallOutcome, LATENCY_KEY, MadeCall};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
 pub use preview::possible_outcomes;
 pub use progress::{Progress, RunFailure};
-pub use step::{NESTED_RUNS_KEY, execute};
+pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, execute};
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,9 @@ use crate::state::{Memory, Names, StepStatus, TraceMetrics};
 /// The member of an outcome's `meta` that names the runs a step nested.
 pub const NESTED_RUNS_KEY: &str = "nested_runs";
 
+/// The member of an outcome's `meta` that lists what was exchanged with models, call by call.
+pub const EXCHANGES_KEY: &str = "exchanges";
+
 /// Executes a step on a snapshot of memory. Nothing is written; [`settle`](super::settle) does that when the
 /// outcome is due.
 ///
@@ -26,7 +29,7 @@ pub const NESTED_RUNS_KEY: &str = "nested_runs";
 pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Result<StepOutcome, Waiting> {
     let mut caller = Caller::new(step, context);
     let attempt = attempt(step, memory, &mut caller);
-    let CallStats { metrics, mut notes, called, nested, nested_errors, made, cost } = caller.stats;
+    let CallStats { metrics, mut notes, called, nested, nested_errors, made, exchanges, cost } = caller.stats;
     if !context.path.is_empty() {
         // The step that nests this run lists its calls too.
         context.made.extend(made.iter().cloned());
@@ -48,6 +51,7 @@ pub fn execute(step: &Step, memory: &Memory, context: &mut Context<'_>) -> Resul
         true => meta,
         false => meta.with(NESTED_ERRORS_KEY, nested_errors),
     };
+    let meta = if exchanges.is_empty() { meta } else { meta.with(EXCHANGES_KEY, exchanges) };
     Ok(StepOutcome { notes, meta, ..outcome })
 }
 

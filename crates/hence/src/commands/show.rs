@@ -5,6 +5,7 @@ use hence_engine::RunKind;
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 
 use crate::args::ShowArgs;
+use crate::exchanges::ExchangeRow;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::DecisionRow;
@@ -28,6 +29,8 @@ pub(crate) struct ShowReport {
     status: Option<&'static str>,
     /// The approvals and rejections in it.
     decisions: Vec<DecisionRow>,
+    /// What was exchanged with language models, one entry for each call.
+    exchanges: Vec<ExchangeRow>,
 }
 
 impl Text for ShowReport {
@@ -48,6 +51,9 @@ impl Text for ShowReport {
         }
         if !rows.is_empty() {
             text.push_str(&format!("\n\n{}", pairs(&rows)));
+        }
+        for exchange in &self.exchanges {
+            text.push_str(&format!("\n\n{}", exchange.text()));
         }
         text
     }
@@ -89,15 +95,21 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         }
         _ => (None, Vec::new()),
     };
+    let exchanges = match (record.get("result"), &journal.store) {
+        (Some(result), Some(store)) => ExchangeRow::of_result(result, &StoreBlobs(store)),
+        _ => Vec::new(),
+    };
+    let lacks_exchange = exchanges.iter().any(ExchangeRow::is_missing);
     context.print(&ShowReport {
         status,
+        exchanges,
         decisions,
         run: journal.name.clone(),
         index: index.get(),
         record: Data(record),
         output,
     })?;
-    let Some(error) = missing else { return Ok(Exit::Yes) };
+    let Some(error) = missing else { return Ok(if lacks_exchange { Exit::Partial } else { Exit::Yes }) };
     context.report_error(&error);
     Ok(Exit::Partial)
 }

@@ -476,6 +476,7 @@ impl Drivable for PlannedRun {
             callees.set_root(links.as_ref().and_then(Links::idempotency_root).cloned());
             let past = callees.used(problem, &journal, &StoreBlobs(store));
             callees.start_log(calls.log.clone(), limits.clone(), past);
+            callees.store_exchanges_in(store.folder());
         }
         let context = calls.driver.context;
         let watched = context.is_watched();

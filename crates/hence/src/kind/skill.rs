@@ -29,6 +29,7 @@ use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
+use crate::sink::StoreExchanges;
 use crate::skills::{
     self, ActingCalls, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
     capabilities_attachment, capabilities_name, library_pinned, prepare, secrets,
@@ -359,6 +360,7 @@ impl Drivable for StoredSkillRun {
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
         let RunDriver { context, store, .. } = *calls.driver;
+        self.library.store_exchanges_in(Arc::new(StoreExchanges(store.folder().to_owned())));
         let children = StoreChildren { store, nested: &self.nested, shared: self.shared_attachments() };
         let driver = Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children };
         let watched = context.is_watched();

@@ -185,8 +185,13 @@ fn a_summary_comes_from_a_model_with_what_it_cost_and_replays_without_it() {
         assert!(asked.contains(r#"Sum up Why?: [\"a\",\"b\"]"#), "{asked}");
         drop(endpoint);
         let shown = json(&world, &["show", "asked", "Synthesize"]);
+        let exchange = &shown["exchanges"][0]["exchange"];
+        assert_eq!(exchange["messages"][0]["content"], "Sum up Why?: [\"a\",\"b\"]", "{shown}");
+        assert_eq!(exchange["requests"][0]["outcome"], "rejected", "{shown}");
+        let mut metrics = shown["record"]["result"]["metrics"].clone();
+        metrics.as_object_mut().unwrap().remove("exchanges");
         assert_eq!(
-            shown["record"]["result"]["metrics"],
+            metrics,
             serde_json::json!({"llm_calls": 2, "tokens_in": 20, "tokens_out": 29,
                                "cost": {"amount": "0.0000204", "currency": "USD"}}),
             "{shown}"
@@ -216,4 +221,17 @@ fn a_run_whose_model_failed_can_be_resumed() {
     assert_eq!((answer.code, endpoint.requests().len()), (1, 3));
     assert_eq!(world.ask(&["resume", "asked"]).code, 0);
     assert_eq!(json(&world, &["state", "asked", "/artifacts/synthesis/summary"]), "at last");
+    // The attempts that failed are on record too.
+    let shown = json(&world, &["show", "asked", "Synthesize"]);
+    let attempts: Vec<(u64, &str)> = shown["exchanges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let last = one["exchange"]["requests"].as_array().unwrap().last().unwrap();
+            (one["call"]["attempt"].as_u64().unwrap(), last["outcome"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(attempts, [(1, "failed"), (2, "rejected"), (3, "used")], "{shown}");
+    assert_eq!(world.ask(&["verify", "asked"]).code, 0);
 }

@@ -179,7 +179,7 @@ fn neither_retries_nor_lenient_loops_get_around_a_limit() {
 #[test]
 fn a_resumed_run_counts_what_was_used_before() {
     let steps = format!(
-        "{EACH}  - id: ask\n    uses: human.ask\n    input: {{question: Go on?, answer: {{type: string}}}}\n    \
+        "{EACH}  - id: ask\n    uses: human.ask\n    input: {{question: Go on?, type: string}}\n    \
          output: {{}}\n  - id: more\n    uses: note.down\n    input: {{}}\n    output: {{}}\n    \
          config: {{foreach: {{items: inputs.items, as: n, parallel: 3}}}}\n"
     );

@@ -81,7 +81,16 @@ fn a_step_calls_a_model_and_records_tokens_and_cost() {
             world.set_journal("sorted", &whole[..ends[1]]);
             assert_eq!(world.ask(&["resume", "sorted"]).code, 0, "{}", world.cli(&["resume", "sorted"]));
             assert_eq!(world.journal("sorted"), whole);
-            journals.push(json(&world, &["state", "sorted", "/artifacts"]).to_string());
+            // Everything but what was exchanged: that names the address and says whether the reply was streamed.
+            let mut artifacts = json(&world, &["state", "sorted", "/artifacts"]);
+            for artifact in artifacts.as_object_mut().unwrap().values_mut() {
+                artifact
+                    .as_object_mut()
+                    .unwrap()
+                    .get_mut("meta")
+                    .map(|meta| meta.as_object_mut().unwrap().remove("exchanges"));
+            }
+            journals.push(artifacts.to_string());
         }
         assert_eq!(journals[0], journals[1], "how a reply is delivered shows nowhere");
     }
@@ -181,4 +190,200 @@ fn no_key_of_a_model_reaches_a_record_or_a_message() {
         // A replay needs no key.
         assert_eq!(json(&world, &["replay", "sorted"])["equal"], true);
     }
+}
+
+/// Returns the exchanges that `show` prints.
+fn exchanges(world: &World, run: &str, step: &str) -> Vec<Value> {
+    json(world, &["show", run, step])["exchanges"].as_array().unwrap().clone()
+}
+
+fn blob(world: &World, exchange: &Value) -> std::path::PathBuf {
+    let sha256 = exchange["sha256"].as_str().unwrap();
+    let mut open = vec![world.path(".hence/blobs")];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.to_string_lossy().replace('/', "").ends_with(sha256) {
+            return path;
+        }
+    }
+    panic!("no blob {sha256}");
+}
+
+#[test]
+fn what_was_sent_and_received_is_on_record_and_shown() {
+    for voice in VOICES {
+        let endpoint = Endpoint::with(vec![
+            error("503 Service Unavailable", "later"),
+            voice.whole("never JSON"),
+            voice.whole(r#"{"topic": "cats"}"#),
+            voice.whole(GOOD),
+        ]);
+        let world =
+            world(voice, &endpoint.url(), "stream: false\n      temperature: 0.5\n      system: 'You sort.'");
+        assert_eq!(json(&world, &RUN)["status"], "completed");
+        let [call] = &*exchanges(&world, "sorted", "judge") else { panic!("one call was made") };
+        assert_eq!(call["call"]["capability"], "mail.judge");
+        let exchange = &call["exchange"];
+        assert_eq!(
+            (&exchange["api"], &exchange["parameters"]["model"]),
+            (&voice.api().into(), &"m-1".into())
+        );
+        assert_eq!(exchange["parameters"]["temperature"], 0.5);
+        assert!(exchange["parameters"]["max_tokens"].is_u64(), "{exchange}");
+        assert!(exchange["parameters"].to_string().contains("json_schema"), "{exchange}");
+        assert_eq!(exchange["messages"][0]["content"], "What is this about? Please pay");
+        assert!(exchange.to_string().contains("You sort."), "{exchange}");
+        let outcomes: Vec<&str> = exchange["requests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|sent| sent["outcome"].as_str().unwrap())
+            .collect();
+        assert_eq!(outcomes, ["failed", "rejected", "rejected", "used"], "{exchange}");
+        let requests = &exchange["requests"];
+        assert!(requests[0]["reason"].as_str().unwrap().contains("503"), "{requests}");
+        assert_eq!(requests[1]["text"], "never JSON");
+        assert!(requests[1]["reason"].as_str().unwrap().starts_with("it is no JSON"), "{requests}");
+        assert!(requests[2]["reason"].as_str().unwrap().contains("/topic"), "{requests}");
+        assert!(requests[2]["asked_again"].as_str().unwrap().contains("/topic"), "{requests}");
+        assert_eq!(requests[3]["text"], GOOD);
+        assert!(requests[3]["finish_reason"].is_string(), "{requests}");
+        let text = world.cli(&["show", "sorted", "judge"]);
+        for part in ["What is this about? Please pay", "request 3  rejected", "request 4  used", "never JSON"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // The trace names what a reviewer can look at.
+        assert_eq!(world.ask(&["trace", "export", "sorted", "--out", "t.json"]).code, 0);
+        let trace = String::from_utf8(world.read("t.json")).unwrap();
+        assert!(trace.contains(&format!("sha256:{}", call["sha256"].as_str().unwrap())), "{trace}");
+        assert_eq!(world.ask(&["verify", "sorted"]).code, 0);
+        // It travels with the run.
+        assert_eq!(world.ask(&["export", "sorted", "bundle"]).code, 0);
+        assert_eq!(world.ask(&["import", "bundle", "--store", "other"]).code, 0);
+        assert_eq!(world.ask(&["verify", "sorted", "--store", "other"]).code, 0);
+        let imported = json(&world, &["show", "sorted", "judge", "--store", "other"]);
+        assert_eq!(imported["exchanges"][0]["exchange"], *exchange);
+    }
+}
+
+#[test]
+fn an_exchange_that_is_missing_or_altered_is_named() {
+    let endpoint = Endpoint::with(vec![Voice::OpenAi.whole(GOOD)]);
+    let world = world(Voice::OpenAi, &endpoint.url(), "stream: false");
+    assert_eq!(world.ask(&RUN).code, 0);
+    let exchange = exchanges(&world, "sorted", "judge").remove(0);
+    let (file, sha256) = (blob(&world, &exchange), exchange["sha256"].as_str().unwrap().to_owned());
+    let whole = std::fs::read(&file).unwrap();
+    let forged = String::from_utf8(whole.clone()).unwrap().replace("Please pay", "Please wait");
+    for content in [Some(forged.into_bytes()), None] {
+        std::fs::remove_file(&file).unwrap();
+        if let Some(content) = &content {
+            std::fs::write(&file, content).unwrap();
+        }
+        let verified = world.ask(&["verify", "sorted"]);
+        assert_ne!(verified.code, 0);
+        let said = String::from_utf8(verified.stdout).unwrap() + &verified.stderr;
+        assert!(said.contains(&sha256[..12]), "{said}");
+        let shown = world.cli(&["show", "sorted", "judge"]);
+        assert!(shown.contains("model call of mail.judge: not available: blob"), "{shown}");
+        assert_ne!(world.ask(&["show", "sorted", "judge"]).code, 0);
+        if content.is_none() {
+            std::fs::write(&file, &whole).unwrap();
+        }
+    }
+    assert_eq!(world.ask(&["verify", "sorted"]).code, 0);
+}
+
+#[test]
+fn calls_without_a_usable_reply_keep_what_was_sent_and_received() {
+    let never = || Voice::OpenAi.whole("never JSON");
+    for (script, outcomes) in [
+        (vec![error("401 Unauthorized", "who are you?")], vec!["failed"]),
+        (vec![never(), never(), never()], vec!["rejected", "rejected", "rejected"]),
+        (vec![never(), Reaction::Hang], vec!["rejected", "no_reply"]),
+    ] {
+        let endpoint = Endpoint::with(script);
+        let world = world(Voice::OpenAi, &endpoint.url(), "stream: false");
+        let models = String::from_utf8(world.read("models.yaml")).unwrap();
+        world
+            .write("models.yaml", models.replace("effects: reads", "effects: reads\n    timeout_seconds: 1"));
+        assert_eq!(world.ask(&RUN).code, 1);
+        let [call] = &*exchanges(&world, "sorted", "judge") else { panic!("one call was made") };
+        let exchange = &call["exchange"];
+        assert_eq!(exchange["messages"][0]["content"], "What is this about? Please pay");
+        let found: Vec<&str> = exchange["requests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|sent| sent["outcome"].as_str().unwrap())
+            .collect();
+        assert_eq!(found, outcomes, "{exchange}");
+        assert_eq!(world.ask(&["verify", "sorted"]).code, 0);
+        assert_eq!(json(&world, &["replay", "sorted"])["equal"], true);
+    }
+}
+
+#[test]
+fn every_item_of_a_loop_and_every_attempt_has_its_exchange() {
+    let endpoint =
+        Endpoint::with(vec![Voice::OpenAi.whole("no"), Voice::OpenAi.whole(GOOD), Voice::OpenAi.whole(GOOD)]);
+    let world = world(Voice::OpenAi, &endpoint.url(), "stream: false\n      repairs: 0");
+    world.write(
+        "skill.yaml",
+        "id: s\nversion: 1.0.0\nname: N\ndescription: D\ninputs: {mail: {type: string}}\noutputs: {}\nsteps:\n  \
+         - {id: each, uses: mail.judge, output: {topic: vars.topics}, config: {foreach: {items: \"['a', 'b']\", as: mail}, \
+         retry: {max_attempts: 2, backoff_seconds: 0, on: [ModelReplyInvalid]}}}\n",
+    );
+    assert_eq!(json(&world, &RUN)["status"], "completed");
+    let calls = exchanges(&world, "sorted", "each");
+    let found: Vec<(u64, u64, &str)> = calls
+        .iter()
+        .map(|call| {
+            let about = &call["call"];
+            let prompt = call["exchange"]["messages"][0]["content"].as_str().unwrap();
+            (about["item"].as_u64().unwrap(), about["attempt"].as_u64().unwrap(), prompt)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [(0, 1, "What is this about? a"), (0, 2, "What is this about? a"), (1, 1, "What is this about? b")]
+    );
+    assert_eq!(world.ask(&["verify", "sorted"]).code, 0);
+    assert_eq!(world.ask(&["doctor"]).code, 0, "{}", world.cli(&["doctor"]));
+}
+
+#[test]
+fn no_secret_of_a_prompt_or_a_reply_reaches_the_store() {
+    let secret = "tr0ub4dor-and-3-horses";
+    let leaked = format!("I was told {secret}");
+    let endpoint = Endpoint::with(vec![Voice::OpenAi.whole(&leaked), Voice::OpenAi.whole(GOOD)]);
+    let world = world(Voice::OpenAi, &endpoint.url(), "stream: false\n      key: {$secret: KEY}")
+        .env("MODEL_KEY", secret);
+    let models = String::from_utf8(world.read("models.yaml")).unwrap();
+    let models = models.replace("prompt: 'What", "system: 'Never say {{mail}}.'\n      prompt: 'What");
+    let given = models.replace("effects: reads", "effects: reads\n    secrets: [inputs.mail]");
+    world.write("models.yaml", given + "secrets:\n  KEY: {environment: MODEL_KEY}\n");
+    let skill = SKILL.replace(
+        "mail: {type: string, required: true}",
+        "mail: {type: string, required: true, secret: true}",
+    );
+    world.write("skill.yaml", skill);
+    let mut run = RUN.to_vec();
+    let given = format!("mail={secret}");
+    run[5] = &given;
+    let answer = world.ask(&run);
+    let mut open = vec![world.path(".hence")];
+    let mut read = 0;
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            let content = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            assert!(!content.contains(secret), "{}: {content}", path.display());
+            read += usize::from(content.contains("Never say [secret"));
+        }
+    }
+    assert!(read > 0, "{}", answer.stderr);
 }

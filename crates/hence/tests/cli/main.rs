@@ -19,6 +19,7 @@ mod bundle;
 mod callees;
 mod capabilities;
 mod changed;
+mod check;
 mod check_files;
 mod commands_in_runs;
 mod concurrent_variables;

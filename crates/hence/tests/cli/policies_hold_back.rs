@@ -338,7 +338,7 @@ fn a_confirmation_is_an_approval_and_its_refusal_makes_no_call() {
 fn a_deed_inside_a_nested_skill_does_not_pass_unjudged() {
     for step in [
         "  - {id: inner, uses: \"skill:inner\"}\n",
-        "  - {id: inner, uses: notes.write, input: {path: a}, config: {router: {on: \"'x'\", cases: {x: \"skill:inner\"}}}}\n",
+        "  - {id: inner, uses: notes.write, config: {router: {on: \"'x'\", cases: {x: \"skill:inner\"}}}}\n",
     ] {
         let world = world(step);
         let inner =

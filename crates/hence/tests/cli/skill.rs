@@ -214,7 +214,7 @@ fn check_shows_every_finding_in_its_line_and_nothing_runs() {
     let skill = "id: x\nversion: 1.0.0\nname: X\ndescription: A skill with mistakes\ninputs: {}\noutputs: {}\nsteps:\n  - id: a\n    uses: text.spilt\n    input: {text: hello}\n    output: {parts: inputs.parts}\n    colour: red\n";
     world.write("bad.yaml", skill);
     assert_snapshot!(world.cli(&["check", "bad.yaml"]), @r"
-    error[unknown-capability]: nothing here is called `text.spilt`
+    error[unknown-capability]: no capability `text.spilt`; did you mean `text.split`?
      --> bad.yaml:9:11
       |
     9 |     uses: text.spilt

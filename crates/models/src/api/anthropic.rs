@@ -3,7 +3,7 @@
 use hence_canon::{Float, Object, Value, parse};
 
 use super::{
-    Demanded, Message, PartialReply, Progress, count, joined_text, member, message, provider_schema, text_of,
+    Demanded, Message, PartialReply, Progress, count, joined_text, member, provider_schema, text_of,
 };
 use crate::client::RequestError;
 use crate::events::Event;
@@ -19,7 +19,7 @@ pub(super) fn request(
     system: Option<&str>,
     messages: &[Message],
 ) -> Object {
-    let messages: Vec<Value> = messages.iter().map(message).collect();
+    let messages: Vec<Value> = messages.iter().map(Message::value).collect();
     let mut body = Object::from_iter([
         ("model", Value::from(settings.model.clone())),
         ("messages", messages.into()),
@@ -43,6 +43,7 @@ pub(super) fn request(
 pub(super) fn read_reply(body: &Value) -> Result<PartialReply, &'static str> {
     let content = body.get("content").and_then(Value::as_array).ok_or("there is no `content` in it")?;
     let mut reply = PartialReply { text: joined_text(content), ..PartialReply::default() };
+    reply.identify(body);
     reply.stop_reason = text_of(body, &["stop_reason"]);
     reply.tokens = body.get("usage").map(|usage| updated(Tokens::default(), usage)).unwrap_or_default();
     Ok(reply)
@@ -53,6 +54,7 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
     let kind = data.get("type").and_then(Value::as_str).unwrap_or(&event.name);
     match kind {
         "message_start" => {
+            data.get("message").into_iter().for_each(|message| reply.identify(message));
             let usage = member(&data, &["message", "usage"]);
             reply.tokens = usage.map_or(reply.tokens, |usage| updated(reply.tokens, usage));
         }

@@ -3,7 +3,7 @@
 use hence_canon::{Float, Object, Value, parse};
 
 use super::{
-    Demanded, Message, PartialReply, Progress, count, joined_text, member, message, provider_schema, text_of,
+    Demanded, Message, PartialReply, Progress, count, joined_text, member, provider_schema, text_of,
 };
 use crate::client::RequestError;
 use crate::events::Event;
@@ -26,7 +26,7 @@ pub(super) fn request(
     messages: &[Message],
 ) -> Object {
     let system = system.map(|text| Object::from_iter([("role", "system"), ("content", text)]).into());
-    let messages: Vec<Value> = system.into_iter().chain(messages.iter().map(message)).collect();
+    let messages: Vec<Value> = system.into_iter().chain(messages.iter().map(Message::value)).collect();
     let renamed = COMPLETION_TOKENS.iter().any(|start| settings.model.starts_with(start));
     let max_tokens = if renamed { "max_completion_tokens" } else { "max_tokens" };
     let mut body = Object::from_iter([
@@ -69,11 +69,14 @@ fn response_format(settings: &ModelSettings, schema: Option<&Value>) -> Option<O
 pub(super) fn read_reply(body: &Value) -> PartialReply {
     let choice = body.get("choices").and_then(|choices| choices.at(0));
     let content = choice.and_then(|choice| member(choice, &["message", "content"]));
-    PartialReply {
+    let mut reply = PartialReply {
         text: content.map(content_text).unwrap_or_default().trim().to_owned(),
         tokens: body.get("usage").map(tokens).unwrap_or_default(),
         stop_reason: choice.and_then(|choice| text_of(choice, &["finish_reason"])),
-    }
+        ..PartialReply::default()
+    };
+    reply.identify(body);
+    reply
 }
 
 pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Progress, RequestError> {
@@ -84,6 +87,7 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
     if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
         return Err(RequestError::in_stream(error));
     }
+    reply.identify(&data);
     if let Some(choice) = data.get("choices").and_then(|choices| choices.at(0)) {
         let content = member(choice, &["delta", "content"]);
         reply.text.push_str(&content.map(content_text).unwrap_or_default());

@@ -82,9 +82,10 @@ pub(super) fn step(
     }
     let calls: Vec<String> =
         bound.iter().map(|capability| call_again(run, index, capability, None)).collect();
+    let metrics = result.others().get("metrics");
     let common = ActionCommon {
         detail,
-        evidence: vec![run.evidence(index)],
+        evidence: vec![run.evidence_with_exchanges(index, metrics)],
         execution: Some(execution),
         reproducibility: Some(run.reproducibility(determinism, &calls, &inputs, &outputs)),
         inputs,

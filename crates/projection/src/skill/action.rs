@@ -393,7 +393,8 @@ impl Call<'_> {
 
     /// Returns the record as evidence, with the exit code if the output has one, and the files that were worked on.
     fn evidence(&self, outcome: &StepOutcome) -> Vec<Evidence> {
-        let mut record = self.context.run.evidence(self.index);
+        let meta = Value::from(outcome.meta.clone());
+        let mut record = self.context.run.evidence_with_exchanges(self.index, Some(&meta));
         record.exit_code = self.deed.exit_code(outcome);
         let happened = self.deed.owns_exit_code();
         let named =

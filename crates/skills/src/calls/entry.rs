@@ -78,6 +78,13 @@ pub enum Entry {
         /// The reply, or the reason why there is none.
         reply: Result<Reply, CallError>,
     },
+    /// What was exchanged with a model in a call that gives no reply.
+    Exchange {
+        /// The call.
+        call: CallName,
+        /// The reference to it.
+        exchange: Value,
+    },
     /// A person is asked.
     Question {
         /// The call.
@@ -176,6 +183,11 @@ impl Entry {
                 members.extend(reply_members(reply));
                 ("reply", members)
             }
+            Self::Exchange { call, exchange } => {
+                let mut members = call.members();
+                members.push(("exchange", exchange.clone()));
+                ("exchange", members)
+            }
             Self::Question { call, question } => {
                 let mut members = call.members();
                 let about = match question.kind {
@@ -215,6 +227,10 @@ impl Entry {
         Ok(match reader.required("kind", word(&KINDS))? {
             Kind::Intent => Self::Intent { call: read_call(&mut reader)?, intent: read_intent(&mut reader)? },
             Kind::Reply => Self::Reply { call: read_call(&mut reader)?, reply: read_reply(&mut reader)? },
+            Kind::Exchange => Self::Exchange {
+                call: read_call(&mut reader)?,
+                exchange: reader.required("exchange", |value| Ok(value.clone()))?,
+            },
             Kind::Question => {
                 Self::Question { call: read_call(&mut reader)?, question: read_question(&mut reader)? }
             }
@@ -238,6 +254,7 @@ impl Entry {
 enum Kind {
     Intent,
     Reply,
+    Exchange,
     Question,
     Answer,
     Outcome,
@@ -245,9 +262,10 @@ enum Kind {
     Blocked,
 }
 
-const KINDS: [(&str, Kind); 7] = [
+const KINDS: [(&str, Kind); 8] = [
     ("intent", Kind::Intent),
     ("reply", Kind::Reply),
+    ("exchange", Kind::Exchange),
     ("question", Kind::Question),
     ("answer", Kind::Answer),
     ("outcome", Kind::Outcome),
@@ -370,6 +388,7 @@ mod tests {
                 call: name(),
                 reply: Err(CallError::Failed { class: "C".into(), message: "m".into() }),
             },
+            Entry::Exchange { call: name(), exchange: object.clone().into() },
             Entry::Question {
                 call: name(),
                 question: Question {

@@ -275,7 +275,11 @@ impl<'a> CallExecutor<'a> {
         admitted: Option<&Admitted>,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        let reply = match self.make_admitted(call, admitted, make).map_err(|error| self.placed(call, error)) {
+        let made = self.make_admitted(call, admitted, make).map_err(|error| self.placed(call, error));
+        if let Some(exchange) = self.host.take_failed_exchange(&name.key) {
+            self.log.note(Entry::Exchange { call: name.clone(), exchange }, Durability::Buffered)?;
+        }
+        let reply = match made {
             Err(CallError::Undecided(cause)) => return self.decide(call, name, &cause),
             reply => reply,
         };
@@ -462,6 +466,10 @@ impl Capabilities for LoggedWorker<'_> {
 
     fn effect(&self, capability: &str) -> Effect {
         self.executor.host.effect(capability)
+    }
+
+    fn failed_exchange(&mut self, call: &Call<'_>) -> Option<Value> {
+        self.executor.log.exchange(&call.key())
     }
 
     fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {

@@ -30,6 +30,8 @@ pub enum CallStatus {
 pub struct CallHistory {
     calls: BTreeMap<Arc<str>, LoggedCall>,
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
+    /// What was exchanged with models in calls that gave no reply, by key, with the step of each.
+    exchanges: BTreeMap<Arc<str>, (Arc<str>, Value)>,
 }
 
 /// Everything that a call log says about one call.
@@ -114,7 +116,11 @@ impl CallHistory {
             Entry::Outcome(outcome) => {
                 self.outcomes.insert(outcome.step_id.clone(), *outcome);
             }
+            Entry::Exchange { call, exchange } => {
+                self.exchanges.insert(call.key, (call.step, exchange));
+            }
             Entry::RolledBack => {
+                self.exchanges.clear();
                 // A call that a person decided to repeat was begun, and nobody knows whether it happened.
                 self.calls.retain(|_, call| is_undecided(&call.status) || call.status == CallStatus::Again);
                 self.outcomes.clear();
@@ -176,6 +182,11 @@ impl CallHistory {
         Some(Object::from_iter(members))
     }
 
+    /// Returns what was exchanged with a model in a call that gave no reply.
+    pub fn exchange(&self, key: &str) -> Option<&Value> {
+        self.exchanges.get(key).map(|(_, exchange)| exchange)
+    }
+
     /// Returns what the last attempt of a call was about to do, while its reply is not known.
     pub fn intent(&self, key: &str) -> Option<&Intent> {
         self.calls.get(key)?.intent.as_ref()
@@ -218,6 +229,7 @@ impl CallHistory {
     pub fn forget(&mut self, is_recorded: impl Fn(&str) -> bool) {
         self.calls.retain(|_, call| !is_recorded(&call.name.step));
         self.outcomes.retain(|step, _| !is_recorded(step));
+        self.exchanges.retain(|_, (step, _)| !is_recorded(step));
     }
 
     /// Removes every call that is not open: only the record counts.

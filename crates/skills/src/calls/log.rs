@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hence_canon::Object;
+use hence_canon::{Object, Value};
 use hence_cognition::run::StepOutcome;
 use hence_engine::SinkError;
 use hence_journal::Durability;
@@ -47,6 +47,11 @@ impl<'a> CallLog<'a> {
     /// Returns what the reply to a call says about its repetition, if a person decided to repeat it.
     pub(crate) fn repetition(&self, key: &str) -> Option<Object> {
         self.lock().repetition(key)
+    }
+
+    /// Returns what was exchanged with a model in a call that gave no reply.
+    pub fn exchange(&self, key: &str) -> Option<Value> {
+        self.lock().exchange(key).cloned()
     }
 
     pub(crate) fn outcomes(&self) -> BTreeMap<Arc<str>, StepOutcome> {

@@ -195,12 +195,12 @@ fn report_unknown_inputs(
     findings: &mut Findings,
 ) {
     for name in known.names.iter().filter(|name| !taken.names.contains(*name)) {
-        report_undeclared(name, "takes", taken, place.child("input").child(name), findings);
+        report_undeclared(name, "input", taken, place.child("input").child(name), findings);
     }
     for (name, member) in looped(step) {
         if taken.is_complete && !taken.names.contains(name) {
             let message = format_args!(
-                "each item's `{name}` is not taken by what is called: `{member}` names one of its inputs, {}",
+                "what is called has no input `{name}` for the loop; `{member}` names one of its inputs: {}",
                 listed(&taken.names)
             );
             findings.add(Rule::Contract, place.child("config").child("foreach").child(member), message);
@@ -250,20 +250,23 @@ fn report_unknown_outputs(step: &Step, given: &Declared, place: &JsonPointer, fi
             );
             findings.add(Rule::Contract, at, message);
         } else {
-            report_undeclared(name, "gives", declared, at, findings);
+            report_undeclared(name, "output", declared, at, findings);
         }
     }
 }
 
-fn report_undeclared(name: &str, verb: &str, declared: &Declared, at: JsonPointer, findings: &mut Findings) {
+fn report_undeclared(name: &str, noun: &str, declared: &Declared, at: JsonPointer, findings: &mut Findings) {
     let first = name.split('.').next().unwrap_or_default();
     let meant = did_you_mean(first, declared.names.iter().map(|known| &**known));
-    if declared.is_complete {
-        let message =
-            format_args!("what is called {verb} no `{name}`, but {}{meant}", listed(&declared.names));
+    if declared.is_complete && declared.names.is_empty() {
+        let message = format_args!("what is called has no {noun} `{name}`; it has none");
+        findings.add(Rule::Contract, at, message);
+    } else if declared.is_complete {
+        let known = listed(&declared.names);
+        let message = format_args!("what is called has no {noun} `{name}`; its {noun}s are {known}{meant}");
         findings.add(Rule::Contract, at, message);
     } else if !declared.names.is_empty() {
-        let message = format_args!("what is called does not declare `{name}`{meant}");
+        let message = format_args!("what is called declares no {noun} `{name}`{meant}");
         findings.add(Rule::UndeclaredMember, at, message);
     }
 }
