@@ -31,7 +31,7 @@ pub fn expression(bytes: &[u8]) {
     let memory = memory();
     let value = expression.evaluate(&memory, MissingName::Null);
     assert_eq!(value, expression.evaluate(&memory, MissingName::Null), "{text:?}");
-    let truth = expression.is_true(&memory);
+    let truth = expression.is_true(&memory, MissingName::Null);
     assert_eq!(truth.is_ok(), value.is_ok());
     if text.len() + 8 > LENGTH_BYTES_MAX || is_near_the_limit(text) {
         return;
@@ -44,7 +44,7 @@ pub fn expression(bytes: &[u8]) {
     );
     let denied: Expression = format!("not ({text})").parse().expect("`not` takes a bracketed expression");
     assert_eq!(
-        without_place(denied.is_true(&memory)),
+        without_place(denied.is_true(&memory, MissingName::Null)),
         without_place(truth.map(|truth| !truth)),
         "not ({text})"
     );

@@ -78,7 +78,7 @@ impl Cut {
     }
 
     fn text(&mut self, text: &str) -> Value {
-        let room = self.left.max(EXCHANGE_REST_BYTES).min(EXCHANGE_TEXT_BYTES_MAX);
+        let room = self.left.clamp(EXCHANGE_REST_BYTES, EXCHANGE_TEXT_BYTES_MAX);
         self.left = self.left.saturating_sub(text.len().min(room));
         if text.len() <= room {
             return text.into();

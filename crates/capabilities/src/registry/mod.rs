@@ -40,7 +40,7 @@ pub struct Source {
 
 impl Source {
     /// Returns the file as a run pins it: in canonical order, with the order of hints, which shows in records, as data.
-    fn as_pinned(self) -> Self {
+    fn pinned(self) -> Self {
         let with_order = |declared: &Value| match (declared.as_object(), declared.get(HINTS)) {
             (Some(object), Some(hints)) => object.with(HINTS, CognitiveHints::with_order(hints)).into(),
             _ => declared.clone(),
@@ -81,7 +81,7 @@ impl Declarations {
     /// All findings of all files.
     pub fn read(sources: Vec<Source>, kinds: &Kinds) -> Result<Self, Vec<SourceProblem>> {
         let mut all = Self::default();
-        let sources: Vec<Source> = sources.into_iter().map(Source::as_pinned).collect();
+        let sources: Vec<Source> = sources.into_iter().map(Source::pinned).collect();
         let mut found = Vec::with_capacity(sources.len());
         for source in &sources {
             let mut findings = Findings::default();
