@@ -11,9 +11,10 @@ use std::collections::BTreeSet;
 
 use hence_canon::{Digest, parse};
 use hence_engine::{Blobs, referenced};
+use hence_store::AttachmentName;
 use serde::{Deserialize, Serialize};
 
-use crate::interactive::spills_of;
+use crate::interactive::{spills_of, stored_run};
 
 /// The file name of the manifest.
 pub(crate) const MANIFEST: &str = "bundle.json";
@@ -23,6 +24,11 @@ pub(crate) const JOURNAL: &str = "trace.ndjson";
 pub(crate) const BLOBS: &str = "blobs";
 /// The attachment that says that a run came from a bundle. It is not part of a bundle.
 pub(crate) const IMPORTED: &str = "imported";
+/// Returns whether an attachment belongs to the store and not to the run: the mark of an import, a snapshot.
+pub(crate) fn is_local(name: &AttachmentName) -> bool {
+    [IMPORTED, stored_run::SNAPSHOT].contains(&name.as_str())
+}
+
 /// The only format so far.
 pub(crate) const FORMAT: &str = "hence-bundle/1";
 

@@ -22,6 +22,7 @@ mod hint;
 mod input;
 mod interactive;
 mod interrupt;
+mod journal_end;
 mod kind;
 mod prelude;
 mod report;

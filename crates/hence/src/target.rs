@@ -11,7 +11,7 @@ use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::{bundle, hint, input, skills};
+use crate::{bundle, hint, input, journal_end, skills};
 
 /// The attachment that holds the problem.
 pub(crate) const PROBLEM: &str = "problem.json";
@@ -72,6 +72,14 @@ impl Journal {
             capabilities: attachment(&store, &run, &skills::capabilities_name())?,
         };
         Ok(Self::new(run.as_str().to_owned(), bytes, documents, Some(store)))
+    }
+
+    /// Reads the header and the problem of a run of the store, which say what kind of run it is.
+    pub(crate) fn start_of_run(store: &FileStore, run: &RunId) -> Result<Self, CliError> {
+        let problem = attachment(store, run, &problem_name())?;
+        let documents = Documents { problem, ..Documents::default() };
+        let header = journal_end::header_line(store, run)?;
+        Ok(Self::new(run.as_str().to_owned(), header, documents, None))
     }
 
     /// Makes a journal without documents next to it.

@@ -103,6 +103,14 @@ impl Store for MemoryStore {
         })
     }
 
+    fn read_journal_at(&self, run: &RunId, offset: u64) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.with_run(run, |held| {
+            let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+            let rest = held.journal.get(offset..).unwrap_or_default().to_vec();
+            Box::new(Cursor::new(rest)) as Box<dyn Read + Send>
+        })
+    }
+
     fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError> {
         self.with_run(run, |held| held.attachments.get(name).cloned())?
             .ok_or_else(|| StoreError::NoSuchAttachment { run: run.clone(), name: name.clone() })

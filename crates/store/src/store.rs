@@ -144,6 +144,12 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NoSuchRun`], [`StoreError::Damaged`] when the run has no journal, [`StoreError::Disk`].
     fn read_journal(&self, run: &RunId, from: RecordIndex) -> Result<Box<dyn Read + Send>, StoreError>;
 
+    /// Reads a journal from a byte on to its end, torn bytes included; nothing after the end. It costs what it reads.
+    ///
+    /// # Errors
+    /// As for [`read_journal`](Self::read_journal).
+    fn read_journal_at(&self, run: &RunId, offset: u64) -> Result<Box<dyn Read + Send>, StoreError>;
+
     /// Reads a whole journal, torn bytes included.
     ///
     /// # Errors

@@ -41,6 +41,11 @@ impl VariablesSnapshot {
         decode(&hence_canon::parse(body).ok()?).ok()
     }
 
+    /// Returns the head it was made at.
+    pub fn head(&self) -> Head {
+        self.head
+    }
+
     /// Returns the byte of the journal at which the record of the snapshot's head begins.
     pub fn last_line_at(&self) -> u64 {
         self.last_line_at

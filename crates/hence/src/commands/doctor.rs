@@ -9,12 +9,12 @@ use crate::args::DoctorArgs;
 use crate::bundle::referenced_blobs;
 use crate::commands::review::{REVIEWS, broken_reviews};
 use crate::commands::runs::status_of;
-use crate::interactive::SCOPES;
+use crate::interactive::{SCOPES, stored_run};
 use crate::kind::whole_records;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills;
-use crate::target::other_name;
+use crate::target::{Journal, other_name};
 
 /// The result of a check or a repair of the store.
 #[derive(Serialize, JsonSchema)]
@@ -115,7 +115,32 @@ fn examine(
             report.findings.push(placed(message));
         }
     }
+    for (run, differs) in wrong_snapshots(store)? {
+        let removed = is_repair
+            && store
+                .open(&run)
+                .is_ok_and(|mut opened| opened.writer.detach(&stored_run::snapshot_name()).is_ok());
+        if removed {
+            report.done.push(placed(format!("run {run}: removed its snapshot, which the journal replaces")));
+        } else {
+            gravity = gravity.max(Gravity::Repairable);
+            report.findings.push(placed(format!("run {run}: {differs}")));
+        }
+    }
     Ok(gravity)
+}
+
+/// Lists the runs whose snapshot is not what their journal says.
+fn wrong_snapshots(store: &FileStore) -> Result<Vec<(RunId, String)>, CliError> {
+    let mut found = Vec::new();
+    for summary in store.list()? {
+        let Ok(start) = Journal::start_of_run(store, &summary.run) else { continue };
+        if let Ok(Some(problem)) = start.parsed_problem() {
+            let differs = stored_run::check_snapshot(store, &summary.run, problem);
+            found.extend(differs.map(|differs| (summary.run, differs)));
+        }
+    }
+    Ok(found)
 }
 
 /// Lists the runs that have ended and still have a call log, although their records say everything that is in it.

@@ -7,7 +7,7 @@ use hence_journal::read_tail;
 use hence_store::{FileStore, Store as _};
 
 use crate::args::ExportArgs;
-use crate::bundle::{BLOBS, BundleFile, FORMAT, IMPORTED, JOURNAL, MANIFEST, Manifest, referenced_blobs};
+use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::target;
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
     }
     make_folder(&args.dir)?;
     let mut files = vec![write(&args.dir, JOURNAL, &journal)?];
-    for name in store.attachments(&run)?.iter().filter(|name| name.as_str() != IMPORTED) {
+    for name in store.attachments(&run)?.iter().filter(|name| !is_local(name)) {
         files.push(write(&args.dir, name.as_str(), &store.attachment(&run, name)?)?);
     }
     files.extend(write_blobs(&args.dir, &store, &journal)?);

@@ -1,11 +1,12 @@
 //! `hence runs`: the runs of the store.
 
 use hence_engine::{Engine, RunKind};
-use hence_journal::{Chained, Control, LoopAction, Record, RecordIndex};
+use hence_journal::{Chained, Control, LoopAction, Record};
 use hence_state::{Profile, StepStatus};
 use hence_store::{Condition, FileStore, Lease, RunSummary, Store};
 
 use crate::args::RunsArgs;
+use crate::journal_end::last_change;
 use crate::prelude::*;
 use crate::skills::{LinkedTo, WaitingRow};
 use crate::standing::{self, PARTIAL};
@@ -191,25 +192,6 @@ fn status_with(store: &FileStore, summary: &RunSummary, profile: Option<Profile>
         Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
         Some(_) => UNFINISHED,
         None => "damaged",
-    }
-}
-
-/// Reads the last record that is not a checkpoint.
-fn last_change(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> Option<Chained> {
-    let mut index = summary.head()?.records.get();
-    loop {
-        index = index.checked_sub(1)?;
-        let mut bytes = Vec::new();
-        let mut reader = store.read_journal(&summary.run, RecordIndex::new(index)).ok()?;
-        std::io::Read::read_to_end(&mut reader, &mut bytes).ok()?;
-        let line = bytes.split(|byte| *byte == b'\n').next()?;
-        if index == 0 {
-            return Chained::decode_header(line).ok().map(|(header, _)| header);
-        }
-        let chained = Chained::decode(line, &profile?).ok()?;
-        if !matches!(chained.record, Record::Control(Control::Checkpoint(_))) {
-            return Some(chained);
-        }
     }
 }
 

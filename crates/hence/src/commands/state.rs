@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_cognition::checkpoint;
-use hence_engine::{Blobs, Engine};
+use hence_engine::{Blobs, Engine, RunKind};
 
 use super::show::find_record;
 use crate::args::StateArgs;
+use crate::interactive::stored_run;
 use crate::kind::{StoredSkillRun, with_blobs};
 use crate::prelude::*;
-use crate::target::Journal;
+use crate::target::{self, Journal};
 
 /// A state, or part of it. Its JSON form is the value itself.
 #[derive(Serialize, JsonSchema)]
@@ -30,6 +31,9 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         .unwrap_or_default()
         .parse()
         .map_err(|error| CliError::from_error(Code::NoSuchPlace, error).with_hint(hint::STATE_POINTER))?;
+    if let Some(exit) = part_of_variables(context, args, &pointer)? {
+        return Ok(exit);
+    }
     let journal = Journal::of_run(context, &args.run)?;
     if args.cognition {
         let run = StoredSkillRun::require(&journal)?;
@@ -47,6 +51,27 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
             .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?;
     }
     print_part(context, &journal, &value, &pointer)
+}
+
+/// Prints a part of the present state of a run of variables that is not one of its many outputs. They are not read then.
+fn part_of_variables(
+    context: &Context,
+    args: &StateArgs,
+    pointer: &JsonPointer,
+) -> Result<Option<Exit>, CliError> {
+    if args.cognition || args.at.is_some() || pointer.tokens().next().is_none_or(|first| first == "artifacts")
+    {
+        return Ok(None);
+    }
+    let store = context.store()?;
+    let id = target::find_run(&store, &args.run)?;
+    let journal = Journal::start_of_run(&store, &id)?;
+    if journal.kind != RunKind::Variables {
+        return Ok(None);
+    }
+    let (run, _) = stored_run::load(&store, &id, journal.required_problem()?)?;
+    let state = run.state().canonical();
+    print_part(context, &journal, state.value(), pointer).map(Some)
 }
 
 fn print_part(

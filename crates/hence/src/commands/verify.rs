@@ -10,11 +10,12 @@ use hence_store::{Store as _, StoreError};
 
 use crate::args::VerifyArgs;
 use crate::bundle::referenced_blobs;
+use crate::interactive::stored_run;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::{LinkRow, linked_runs};
-use crate::target::{Journal, other_name};
+use crate::target::{self, Journal, other_name};
 use crate::{guard, input};
 
 use report::{BlobRow, BrokenRun, LevelRow, ReasonRow};
@@ -94,7 +95,11 @@ fn verify_one(journal: &Journal, args: &VerifyArgs) -> Result<(Report, VerifyRep
         (report, links)
     });
     let blobs = if args.level >= Level::Spec { check_blobs(journal)? } else { Vec::new() };
-    let shown = describe(&journal.name, &report, links, blobs);
+    let mut shown = describe(&journal.name, &report, links, blobs);
+    if args.level >= Level::Spec {
+        shown.snapshot = check_snapshot(journal)?;
+        shown.holds &= shown.snapshot.is_none();
+    }
     Ok((report, shown))
 }
 
@@ -119,6 +124,15 @@ fn without_document(mut report: Report, found: &str) -> Report {
         }
     }
     report
+}
+
+/// Compares the snapshot from which commands read a stored run with its journal.
+fn check_snapshot(journal: &Journal) -> Result<Option<String>, CliError> {
+    let (Some(store), Ok(Some(problem))) = (&journal.store, journal.parsed_problem()) else {
+        return Ok(None);
+    };
+    let run = target::find_run(store, &journal.name)?;
+    Ok(stored_run::check_snapshot(store, &run, problem))
 }
 
 /// Reads the large values that the records of a stored run refer to, and returns those that are missing or altered.
@@ -192,6 +206,7 @@ fn describe(target: &str, report: &Report, links: Vec<LinkRow>, blobs: Vec<BlobR
         levels: levels.collect(),
         links,
         blobs,
+        snapshot: None,
         not_shown: report.not_shown(),
     }
 }

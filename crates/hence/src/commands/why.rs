@@ -3,13 +3,14 @@
 use hence_cognition::run::{MadeCall, describe_failures};
 use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, RunKind};
-use hence_journal::{Chained, Control, Reader, Record};
+use hence_journal::{Chained, Control, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
 use hence_state::{Outcome, StepResult};
 use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
 
 use super::runs;
 use crate::args::WhyArgs;
+use crate::journal_end::last_change;
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
@@ -192,17 +193,22 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
     if let Condition::Damaged(reason) = &summary.condition {
         return Ok(looked.damaged(reason.to_string()));
     }
-    let journal = match Journal::of_run(context, id.as_str()) {
+    // The last record of a run of variables says everything; the others may be many.
+    let journal = match Journal::start_of_run(store, id) {
+        Ok(journal) if journal.kind == RunKind::Variables => Ok(journal),
+        _ => Journal::of_run(context, id.as_str()),
+    };
+    let journal = match journal {
         Ok(journal) => journal,
         Err(error) => return Ok(looked.damaged(error.message)),
     };
-    Ok(looked.look(&journal, runs::status_of(store, &summary)))
+    let last = last_change(store, &summary, Some(journal.profile()));
+    Ok(looked.look(&journal, last.as_ref(), runs::status_of(store, &summary)))
 }
 
 impl Looked<'_> {
-    fn look(mut self, journal: &Journal, status: &'static str) -> WhyReport {
-        let last = last_record(kind::whole_records(&journal.bytes));
-        self.report.since = last.as_ref().and_then(|chained| time_of(&chained.record));
+    fn look(mut self, journal: &Journal, last: Option<&Chained>, status: &'static str) -> WhyReport {
+        self.report.since = last.and_then(|chained| time_of(&chained.record));
         self.report.kind = if journal.has_problem() { journal.kind.as_str() } else { "unknown" };
         if journal.has_problem() && journal.kind == RunKind::Skill {
             let records = kind::whole_records(&journal.bytes);
@@ -219,8 +225,8 @@ impl Looked<'_> {
                 self.stands("completed", "it has ended; nothing is left to do".to_owned(), vec![next])
             }
             PARTIAL => self.partial(),
-            "failed" => self.failed(last.as_ref()),
-            "blocked" => self.blocked(last.as_ref()),
+            "failed" => self.failed(last),
+            "blocked" => self.blocked(last),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
             _ if journal.has_problem() && journal.kind == RunKind::Variables => {
                 let next = hint::command(self.context, &["vars", "status", self.id.as_str()]);
@@ -228,9 +234,9 @@ impl Looked<'_> {
                 self.stands("interactive", says, vec![next])
             }
             // A problem that cannot be read is reported by the commands that need it.
-            _ if !journal.has_problem() => self.calling(last.as_ref(), None),
+            _ if !journal.has_problem() => self.calling(last, None),
             _ => match kind::open(journal, &[], Purpose::Read).and_then(|run| run.due_step(journal)) {
-                Ok(due) => self.calling(last.as_ref(), due),
+                Ok(due) => self.calling(last, due),
                 Err(error) => self.damaged(error.message),
             },
         }
@@ -389,11 +395,6 @@ fn has_answer(history: &CallHistory) -> bool {
     history.calls().any(|(call, status)| {
         &*call.capability == hence_capabilities::HUMAN_ASK && matches!(status, CallStatus::Replied(_))
     })
-}
-
-fn last_record(journal: &[u8]) -> Option<Chained> {
-    let (header, reader) = Reader::open(journal).ok()?;
-    Some(reader.map_while(Result::ok).last().unwrap_or(header))
 }
 
 fn time_of(record: &Record) -> Option<String> {

@@ -4,10 +4,9 @@ use hence_engine::{VariablesRun, without_defects};
 use hence_store::{RunId, Store as _, StoreError};
 use hence_variables::{Call, State, StateId, TaskNode, Timestamp, Workspace};
 
-use super::whole_lines;
+use super::stored_run;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::sink::StoreBlobs;
 use crate::target::problem_name;
 
 /// Reads another run of the store; `None` when the store does not have it.
@@ -19,9 +18,8 @@ pub(crate) fn read(context: &Context, run: &str) -> Result<Option<VariablesRun>,
         outcome => outcome?,
     };
     let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(run, error))?;
-    let journal = whole_lines(store.journal_bytes(&id)?);
-    let loaded = VariablesRun::load(&journal, &without_defects(problem), &StoreBlobs(&store));
-    loaded.map(Some).map_err(|error| CliError::resume(run, error))
+    let (loaded, _) = stored_run::load(&store, &id, &without_defects(problem))?;
+    Ok(Some(loaded))
 }
 
 /// Returns the calls that record how children in other runs ended, and when the last of them did.

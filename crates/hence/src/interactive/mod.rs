@@ -8,6 +8,7 @@ mod position;
 mod session;
 mod shared_scopes;
 mod spills;
+pub(crate) mod stored_run;
 
 pub(crate) use caller_time::CallerTime;
 pub(crate) use ground::{StoreVariableFiles, read_below};

@@ -1,6 +1,5 @@
 //! One interactive run, shared with other processes.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use hence_variables::{
 };
 
 use super::loaded::{Loaded, SkillView, until};
+use super::stored_run::{self, SnapshotUsed};
 use super::{CallerTime, SharedScopes, StoreVariableFiles, linked};
 use crate::code::Code;
 use crate::context::Context;
@@ -42,6 +42,7 @@ pub(crate) struct Session<'a> {
     /// The skill that writes the variables; `None` for an interactive run.
     skill: Option<StoredSkillRun>,
     run: Option<Loaded>,
+    snapshot: SnapshotUsed,
 }
 
 impl<'a> Session<'a> {
@@ -54,15 +55,19 @@ impl<'a> Session<'a> {
     ) -> Result<Self, CliError> {
         let store = context.store()?;
         let id = find_run(&store, name)?;
-        let journal = Journal::of_run(context, id.as_str())?;
+        // The journal of a skill is read whole; that of variables only as far as its snapshot does not cover it.
+        let mut journal = Journal::start_of_run(&store, &id)?;
+        if journal.kind != RunKind::Variables {
+            journal = Journal::of_run(context, id.as_str())?;
+        }
         let problem = journal.required_problem()?.clone();
         let skill = match journal.kind {
             RunKind::Skill => StoredSkillRun::open(&journal, &[])?,
             RunKind::Reason | RunKind::Variables => None,
         };
-        let root = root.to_owned();
-        let mut session = Self { context, store, id, root, time, problem, skill, run: None };
-        session.run = Some(session.load_all()?);
+        let (root, snapshot) = (root.to_owned(), SnapshotUsed::default());
+        let mut session = Self { context, store, id, root, time, problem, skill, run: None, snapshot };
+        session.run = Some(session.load()?);
         Ok(session)
     }
 
@@ -119,13 +124,14 @@ impl<'a> Session<'a> {
         Ok(whole_lines(self.store.journal_bytes(&self.id)?))
     }
 
-    /// Reads the current run from its journal.
-    fn load_all(&self) -> Result<Loaded, CliError> {
-        let journal = self.journal()?;
+    /// Reads the current run.
+    fn load(&mut self) -> Result<Loaded, CliError> {
         let Some(kept) = &self.skill else {
-            let loaded = VariablesRun::load(&journal, &self.problem, &StoreBlobs(&self.store));
-            return Ok(Loaded::Variables(Box::new(loaded.map_err(|error| self.not_loaded(error))?)));
+            let (run, used) = stored_run::load(&self.store, &self.id, &self.problem)?;
+            self.snapshot = used;
+            return Ok(Loaded::Variables(Box::new(run)));
         };
+        let journal = self.journal()?;
         let variables = kept.variables(&journal, &StoreBlobs(&self.store));
         let variables = variables.map_err(|error| CliError::resume(self.id.as_str(), error))?;
         let head = hence_journal::read_tail(&journal).map(|tail| tail.head);
@@ -133,6 +139,15 @@ impl<'a> Session<'a> {
             CliError::of_run(Code::BadRecord, &self.id, error).with_hint(hint::verify(self.id.as_str()))
         })?;
         Ok(Loaded::Skill(Box::new(SkillView { variables, head })))
+    }
+
+    /// Returns the variables with the whole log of every state, which a snapshot leaves out.
+    pub(crate) fn whole_workspace(&self) -> Result<Workspace, CliError> {
+        if let Loaded::Skill(view) = self.loaded()? {
+            return Ok(view.variables.workspace().clone());
+        }
+        let loaded = VariablesRun::load(&self.journal()?, &self.problem, &StoreBlobs(&self.store));
+        Ok(loaded.map_err(|error| stored_run::not_loaded(&self.id, error))?.workspace().clone())
     }
 
     /// Reads the variables after a record, and the time of the last event there.
@@ -143,7 +158,7 @@ impl<'a> Session<'a> {
         }
         let (journal, blobs) = (self.journal()?, StoreBlobs(&self.store));
         let then = VariablesRun::load_until(&journal, &self.problem, &blobs, last);
-        let then = then.map_err(|error| self.not_loaded(error))?;
+        let then = then.map_err(|error| stored_run::not_loaded(&self.id, error))?;
         let last = then.last_moment().map_or_else(|| self.moment(None), Ok)?;
         Ok((then.workspace().clone(), last))
     }
@@ -154,7 +169,7 @@ impl<'a> Session<'a> {
             return Ok(view.variables.events().to_vec());
         }
         hence_engine::events(&self.journal()?, &StoreBlobs(&self.store))
-            .map_err(|error| self.not_loaded(error))
+            .map_err(|error| stored_run::not_loaded(&self.id, error))
     }
 
     /// Returns the bytes of a large value.
@@ -177,25 +192,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn not_loaded(&self, error: hence_engine::ResumeError) -> CliError {
-        let not_interactive = matches!(error, hence_engine::ResumeError::Refused(_));
-        let error = CliError::resume(self.id.as_str(), error);
-        if not_interactive { error.with_hint(hint::NOT_AN_INTERACTIVE_RUN) } else { error }
-    }
-
     /// Reads the records that other processes appended.
     pub(crate) fn refresh(&mut self) -> Result<(), CliError> {
         let Some(Loaded::Variables(mut run)) = self.run.take() else {
-            self.run = Some(self.load_all()?);
+            self.run = Some(self.load()?);
             return Ok(());
         };
-        let mut lines = Vec::new();
-        let from = RecordIndex::new(run.head().records.get());
-        let mut reader = self.store.read_journal(&self.id, from)?;
-        reader
-            .read_to_end(&mut lines)
-            .map_err(|error| CliError::file("read", &self.store.journal_path(&self.id), error))?;
-        let caught_up = run.catch_up(&whole_lines(lines), &StoreBlobs(&self.store));
+        let known = run.head().records.get();
+        let lines = stored_run::lines_after(&self.store, &self.id, self.snapshot, known)?;
+        let caught_up = run.catch_up(&lines, &StoreBlobs(&self.store));
         caught_up.map_err(|error| CliError::resume(self.id.as_str(), error))?;
         self.run = Some(Loaded::Variables(run));
         Ok(())
@@ -244,7 +249,8 @@ impl<'a> Session<'a> {
             *run = next;
         }
         ground.shared_scopes = shared_scopes.as_mut();
-        let (run, reply) = run.call(call, now, &mut ground, &mut sink)?;
+        let (mut run, reply) = run.call(call, now, &mut ground, &mut sink)?;
+        stored_run::save(&self.store, &mut *sink.writer, &mut run, &mut self.snapshot);
         self.run = Some(Loaded::Variables(Box::new(run)));
         reply.map_err(|refusal| CliError::variables(&refusal))
     }

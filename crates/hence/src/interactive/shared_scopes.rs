@@ -11,10 +11,11 @@ use hence_variables::{
 };
 
 use super::session::{create_in, lease_of};
-use super::{CallerTime, StoreVariableFiles, whole_lines};
+use super::stored_run::{self, SnapshotUsed};
+use super::{CallerTime, StoreVariableFiles};
 use crate::context::Context;
 use crate::error::CliError;
-use crate::sink::{StoreBlobs, StoreSink};
+use crate::sink::StoreSink;
 use crate::target::problem_name;
 
 /// The folder of the scope runs, inside the store.
@@ -28,6 +29,7 @@ struct ScopeRun {
     run: Option<VariablesRun>,
     state: StateId,
     writer: Option<Box<dyn RunWriter>>,
+    snapshot: SnapshotUsed,
 }
 
 /// The shared scopes that a state sees.
@@ -127,11 +129,9 @@ impl ScopeRun {
     fn read(store: &FileStore, scope: Scope, id: &RunId) -> Result<Self, CliError> {
         let problem = store.attachment(id, &problem_name())?;
         let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(id.as_str(), error))?;
-        let journal = whole_lines(store.journal_bytes(id)?);
-        let run = VariablesRun::load(&journal, &without_defects(problem), &StoreBlobs(store));
-        let run = run.map_err(|error| CliError::resume(id.as_str(), error))?;
+        let (run, snapshot) = stored_run::load(store, id, &without_defects(problem))?;
         let state = run.first_state().unwrap_or(StateId::from_number(1));
-        Ok(Self { scope, run: Some(run), state, writer: None })
+        Ok(Self { scope, run: Some(run), state, writer: None, snapshot })
     }
 
     fn layer(&self) -> Option<&Layer> {
@@ -160,7 +160,8 @@ impl ScopeRun {
         let call = Call::Share { state: self.state, shared: Box::new(shared) };
         let mut sink = StoreSink::new(store, writer);
         let mut ground = StoreVariableFiles { store, root: std::path::Path::new("."), shared_scopes: None };
-        let (run, reply) = run.call(&call, now, &mut ground, &mut sink)?;
+        let (mut run, reply) = run.call(&call, now, &mut ground, &mut sink)?;
+        stored_run::save(store, &mut *sink.writer, &mut run, &mut self.snapshot);
         self.run = Some(run);
         self.writer = Some(sink.writer);
         reply.map(|_| ()).map_err(|refusal| refusal.to_string().into())

@@ -64,6 +64,7 @@ mod trace_examples;
 mod trace_hostile;
 mod trace_outside;
 mod truthful;
+mod variable_snapshots;
 mod variables;
 mod variables_export;
 mod variables_time;

@@ -143,6 +143,7 @@ pub(super) fn a_missing_run_is_named_by_every_operation(place: &dyn Place) {
         store.lease(&run).map(|_| ()),
         store.summary(&run).map(|_| ()),
         store.read_journal(&run, RecordIndex::HEADER).map(|_| ()),
+        store.read_journal_at(&run, 0).map(|_| ()),
         store.attachment(&run, &name("problem.json")).map(|_| ()),
         store.attachments(&run).map(|_| ()),
     ];
@@ -159,6 +160,14 @@ pub(super) fn a_journal_reads_from_every_record(place: &dyn Place) {
         let mut reader = store.read_journal(&run_id("r"), RecordIndex::new(from)).expect("a reader");
         reader.read_to_end(&mut found).expect("readable");
         assert_eq!(found, lines(from.min(7), 7));
+    }
+    let whole = lines(0, 7);
+    for offset in [0, 1, whole.len() / 2, whole.len(), whole.len() + 1] {
+        let mut found = Vec::new();
+        let mut reader =
+            store.read_journal_at(&run_id("r"), u64::try_from(offset).expect("small")).expect("a reader");
+        reader.read_to_end(&mut found).expect("readable");
+        assert_eq!(found, whole.get(offset..).unwrap_or_default());
     }
     // Lines longer than any buffer.
     let long = [labelled_line(0, &"x".repeat(200_000)), labelled_line(1, &"y".repeat(200_000)), line(2)];

@@ -166,6 +166,10 @@ impl Store for FileStore {
         self.journal_reader(run, from)
     }
 
+    fn read_journal_at(&self, run: &RunId, offset: u64) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.journal_reader_at(run, offset)
+    }
+
     fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError> {
         self.read_attachment(run, name)
     }
@@ -195,6 +199,10 @@ impl Store for FileStore {
     }
 
     fn find(&self, prefix: &str) -> Result<RunId, StoreError> {
+        // A whole id means its run even when longer ids begin with it, so the others need not be listed.
+        if let Some(run) = RunId::new(prefix).ok().filter(|run| self.existing(run).is_ok()) {
+            return Ok(run);
+        }
         let ids: Vec<RunId> = self.catalog()?.runs.into_iter().map(|(run, _)| run).collect();
         find_prefix(prefix, ids.iter())
     }

@@ -24,6 +24,15 @@ impl FileStore {
         Ok(Box::new(JournalReader { file, offset }))
     }
 
+    pub(super) fn journal_reader_at(
+        &self,
+        run: &RunId,
+        offset: u64,
+    ) -> Result<Box<dyn Read + Send>, StoreError> {
+        let file = self.journal_file(run, &self.existing(run)?)?;
+        Ok(Box::new(JournalReader { file, offset }))
+    }
+
     pub(super) fn journal_file(&self, run: &RunId, folder: &RunFolder) -> Result<OpenFile, StoreError> {
         match self.disk.open(&folder.journal(), Access::Read) {
             Err(error) if error.kind == DiskErrorKind::Missing => {

@@ -9,7 +9,9 @@ use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
 
-use crate::bundle::{BLOBS, BundleFile, FORMAT, IMPORTED, JOURNAL, MANIFEST, Manifest, referenced_blobs};
+use crate::bundle::{
+    BLOBS, BundleFile, FORMAT, IMPORTED, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs,
+};
 use crate::input;
 use crate::prelude::*;
 
@@ -76,7 +78,7 @@ fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, Cli
     let is_there = !matches!(store.summary(&id), Err(StoreError::NoSuchRun { .. }));
     // Large values come first: a run must not exist without the blobs its records refer to. If the run already exists,
     // the comparison comes first: a refused bundle changes nothing.
-    attachments.retain(|(name, _)| name.as_str() != IMPORTED);
+    attachments.retain(|(name, _)| !is_local(name));
     if !is_there {
         put_blobs()?;
         let mark = AttachmentName::new(IMPORTED).expect("the name is plain");

@@ -50,7 +50,7 @@ impl Text for VarsExportReport {
 }
 
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &ExportArgs) -> Result<Exit, CliError> {
-    let workspace = session.workspace()?;
+    let workspace = session.whole_workspace()?;
     let origin = origin(session)?;
     let mut documents = Documents::default();
     let (own, elsewhere): (Vec<_>, Vec<_>) = workspace.states().partition(|state| state.lives_in().is_none());

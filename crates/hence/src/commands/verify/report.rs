@@ -24,6 +24,8 @@ pub(crate) struct VerifyReport {
     pub(super) links: Vec<LinkRow>,
     /// The large values that its records refer to and that are missing or altered, from level spec on.
     pub(super) blobs: Vec<BlobRow>,
+    /// The difference between the snapshot from which commands read the run and its journal, from level spec on.
+    pub(super) snapshot: Option<String>,
     /// The properties that the performed checks cannot show.
     pub(super) not_shown: Vec<&'static str>,
 }
@@ -130,6 +132,9 @@ impl Text for VerifyReport {
         for blob in &self.blobs {
             text.push_str(&format!("blob {}: {}, and a record refers to it\n", blob.sha256, blob.verdict));
         }
+        if let Some(snapshot) = &self.snapshot {
+            text.push_str(&format!("{snapshot}\n"));
+        }
         text.push_str(&self.linked());
         if let Some(head) = &self.head {
             text.push_str(&format!("head {head}\n"));
@@ -165,6 +170,9 @@ impl VerifyReport {
             }
             (false, _) if !self.blobs.is_empty() => {
                 format!("{records} records hold, and values they refer to are missing or altered")
+            }
+            (false, _) if self.snapshot.is_some() => {
+                format!("{records} records hold, and the snapshot that commands read is not theirs")
             }
             (false, _) if self.links.iter().any(|link| link.relation == "name") => {
                 format!("{records} records hold, and they are those of another run")
