@@ -1,15 +1,16 @@
 //! Variables: writing, reading, growing, and returning to a checkpoint.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use hence_canon::{Digest, Value};
+use hence_canon::{Digest, Value, canonical_bytes};
 use hence_engine::{
     Blobs, MemorySink, Request, Run, Sink, SinkError, VariableFiles, Variables, VariablesRun,
     variables_problem,
 };
 use hence_journal::Sealed;
 use hence_state::Profile;
-use hence_store::{Durability, FileStore, NewRun, RunId, RunWriter, Store as _};
+use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, RunWriter, Store as _};
 use hence_variables::{
     Call, Files, Get, Init, NoFiles, Op, ReadFault, Rollback, Set, SpillFile, StateId, StorePath,
     TakeCheckpoint,
@@ -32,6 +33,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
     table.push(buffered("set", set)?);
     table.push(buffered("get", get)?);
     table.push(in_folder(durable)?);
+    table.push(in_folder(command_line)?);
     table.push(many()?);
     table.push(rollback()?);
     Ok(())
@@ -60,8 +62,11 @@ impl VariableFiles for NoStoredFiles {
 
 impl Bench {
     fn new() -> Result<Self, Error> {
-        let problem = variables_problem("bench", "2026-02-02T00:00:00Z", "measure");
-        let request = Request::of_value(problem, Profile::STRICT);
+        Self::named("bench")
+    }
+
+    fn named(id: &str) -> Result<Self, Error> {
+        let request = Request::of_value(problem(id), Profile::STRICT);
         let program = Variables::new(&request).map_err(|findings| findings.to_string())?;
         let (run, header) = Run::start(program)?;
         let mut bench = Self { run: Some(run), sink: MemorySink::default() };
@@ -87,6 +92,10 @@ impl Bench {
     fn fill(&mut self, count: usize, names: usize) -> Result<(), Error> {
         (0..count).try_for_each(|n| self.op(set(n % names)))
     }
+}
+
+fn problem(id: &str) -> Value {
+    variables_problem(id, "2026-02-02T00:00:00Z", "measure")
 }
 
 fn set(n: usize) -> Op {
@@ -203,6 +212,36 @@ fn durable(folder: &Path) -> Result<Row, Error> {
         budget: None,
         detail: format!("{:.0} per second", compared.subject.as_secs_f64().recip()),
     })
+}
+
+/// What `hence vars set` costs late in a long history, against early in it.
+fn command_line(folder: &Path) -> Result<Row, Error> {
+    let store = folder.join("store");
+    for (id, count) in [("early", 100), ("late", 10_000)] {
+        let mut bench = Bench::named(id)?;
+        bench.fill(count, 50)?;
+        let attachments = vec![(AttachmentName::new("problem.json")?, canonical_bytes(&problem(id)))];
+        let new = NewRun { id: RunId::new(id)?, attachments, lines: bench.sink.journal };
+        FileStore::open_or_create(&store)?.create(new)?;
+    }
+    let binary = super::start::binary()?;
+    let write = |run: &str| {
+        let mut command = Command::new(&binary);
+        command.arg("--store").arg(&store).args(["vars", "set", run, "value_of_b", "another value"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    };
+    let path = "variables: a write by the command line, the 10 000th / the 100th".to_owned();
+    let budget = Some(Budget::AtMost(1.5));
+    if !(write("early") && write("late")) {
+        let detail = "the binary is not built: `cargo build --release`".to_owned();
+        return Ok(Row { path, figure: None, unit: "×", budget, detail });
+    }
+    let compared = compare(|| (), |()| write("late"), || write("early"));
+    let detail = format!(
+        "{:.1?} against {:.1?}, the process and the sync included",
+        compared.subject, compared.baseline
+    );
+    Ok(Row { path, figure: Some(compared.ratio), unit: "×", budget, detail })
 }
 
 /// What a mutation costs late in a long history, against early in it.
