@@ -191,6 +191,7 @@ fn every_code_has_a_title_and_a_page() {
     E0502  the state document is refused
     E0503  the checkpoint cannot be taken or returned to
     E0504  the run is driven by its skill
+    E0505  the folder holds other documents
     E0601  the policies cannot be loaded
     E0602  the document is not a trace
     E0603  policies block the run
