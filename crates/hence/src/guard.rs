@@ -130,8 +130,10 @@ pub(crate) fn executed_calls(store: &dyn Store, id: &RunId, blocked: &Blocked) -
 pub(crate) struct PolicyCounts {
     /// Policies that applied and were satisfied.
     exercised: usize,
-    /// Policies about something that never occurred.
+    /// Policies that hold only because nothing they speak of occurred.
     absent: usize,
+    /// Policies that did not apply: their trigger never occurred.
+    vacuous: usize,
     /// Policies that were violated.
     violated: usize,
     /// Policies without a verdict.
@@ -189,24 +191,21 @@ impl PolicyCounts {
         let run =
             RecordedRun { journal: &journal, problem: &problem, blobs: &blobs, links: &[], calls: None };
         let trace = trace_of_run(program, &run).ok()?;
+        // The same report as that of `policy check`, so that both count alike.
         let Summary { proven, absent, failed, vacuous, unknown, .. } =
             check(&trace, &policies, Options::default()).summary();
         let judged_afterwards = policies.iter().filter_map(JudgedAfterwards::of).collect();
-        Some(Self {
-            exercised: proven,
-            absent: absent + vacuous,
-            violated: failed,
-            unknown,
-            judged_afterwards,
-        })
+        Some(Self { exercised: proven, absent, vacuous, violated: failed, unknown, judged_afterwards })
     }
 
     /// Returns the row of a text.
     pub(crate) fn row(&self) -> (&'static str, String) {
-        let Self { exercised, absent, violated, unknown, .. } = self;
+        let Self { exercised, absent, vacuous, violated, unknown, .. } = self;
         let unknown = if *unknown == 0 { String::new() } else { format!(", {unknown} unknown") };
         let nothing = if exercised + violated == 0 { "; nothing they speak of occurred" } else { "" };
-        ("policies", format!("{exercised} exercised, {absent} absent, {violated} violated{unknown}{nothing}"))
+        let counts =
+            format!("{exercised} exercised, {absent} absent, {vacuous} vacuous, {violated} violated");
+        ("policies", format!("{counts}{unknown}{nothing}"))
     }
 }
 

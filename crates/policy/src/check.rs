@@ -102,6 +102,7 @@ fn undecidable(verdict: &Verdict, defect: &TraceDefect) -> Verdict {
         checked_at_action_id: None,
         evidence: Default::default(),
         violating: Default::default(),
+        offending: Vec::new(),
         explanation: None,
         reason: Some(defect.to_string()),
         ..verdict.clone()
@@ -220,8 +221,12 @@ impl std::fmt::Display for Verdict {
             write!(out, " [guessed from words: {}]", self.heuristic_words.join(", "))?;
         }
         match self.note() {
-            None if self.absent => out.write_str(": nothing in the trace is what it speaks of"),
-            Some(note) => write!(out, ": {note}"),
+            None if self.absent => out.write_str(": nothing in the trace is what it speaks of")?,
+            Some(note) => write!(out, ": {note}")?,
+            None => {}
+        }
+        match self.violating_actions() {
+            Some(actions) => write!(out, "; {actions}"),
             None => Ok(()),
         }
     }
@@ -336,5 +341,54 @@ mod tests {
         let about: Vec<_> =
             findings.errors().filter(|found| found.pointer.to_string().starts_with("/residuals/1")).collect();
         assert!(about.is_empty(), "{about:?}");
+    }
+
+    #[test]
+    fn a_line_names_every_violating_action_up_to_a_limit() {
+        let trace = |count: usize| {
+            let actions: Vec<String> =
+                (1..=count).map(|id| format!(r#"{{"id": {id}, "type": "GitPush"}}"#)).collect();
+            parse(format!(r#"{{"actions": [{}]}}"#, actions.join(",")).as_bytes()).unwrap()
+        };
+        let line = |formula: &str, count: usize| {
+            let policy = policy("p", formula);
+            check(&trace(count), [&policy], Options::default()).verdicts.first().unwrap().to_string()
+        };
+        for formula in ["G(¬GitPush)", "¬F(GitPush)", "G(¬GitPush) ∧ G(action)"] {
+            assert!(!line(formula, 1).contains("violated by"), "the explanation names the only one");
+            assert!(line(formula, 3).ends_with("; violated by actions 1, 2, 3"), "{}", line(formula, 3));
+            assert!(line(formula, 20).ends_with(", 19, 20"), "{}", line(formula, 20));
+            assert!(line(formula, 21).ends_with(", 19, 20 and 1 more"), "{}", line(formula, 21));
+        }
+        assert!(line("count(GitPush) ≤ 1", 3).ends_with("; violated by actions 2, 3"));
+    }
+
+    #[test]
+    fn an_action_counts_as_often_as_it_called() {
+        let trace = parse(
+            br#"{"actions": [{"id": 1, "type": "Deploy", "execution": {"calls": 2}}, {"id": 2, "type": "Deploy"},
+            {"id": 3, "type": "EditFile", "execution": {"calls": 9}}, {"id": 4, "type": "Deploy", "execution": {"calls": 0}}]}"#,
+        )
+        .unwrap();
+        for (formula, status) in [
+            ("count(Deploy) ≤ 4", "passed"),
+            ("count(Deploy) ≤ 3", "failed"),
+            ("count(Deploy) < 4", "failed"),
+            ("count(Deploy) = 4", "passed"),
+            ("count(EditFile) ≥ 9", "passed"),
+            ("count(action) ≤ 13", "passed"),
+        ] {
+            let policy = policy("p", formula);
+            let report = check(&trace, [&policy], Options::default());
+            assert_eq!(report.verdicts.first().unwrap().status.as_str(), status, "{formula}");
+            let mut monitor = crate::monitor::Monitor::start(&Object::new(), [&policy], Options::default());
+            let mut violated = false;
+            for action in trace.get("actions").and_then(Value::as_array).unwrap() {
+                let offer = monitor.propose(action.as_object().unwrap(), &[]).unwrap();
+                violated |= !offer.admit().is_empty();
+            }
+            let is_budget = formula.contains('≤') || formula.contains('<');
+            assert_eq!(violated, is_budget && status == "failed", "{formula}: the monitor counts alike");
+        }
     }
 }

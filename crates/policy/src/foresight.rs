@@ -285,6 +285,7 @@ impl Present<'_> {
         let steps = found.into_iter().map(|found| Step { action: action.clone(), found }).collect();
         Violation {
             policy_id: policy.id().clone(),
+            statement: policy.description().map(str::to_owned),
             severity: policy.severity(),
             explanation: Explanation { steps },
         }

@@ -367,8 +367,17 @@ fn objects(artifacts: &[&Artifact]) -> Vec<Object> {
 
 /// Returns the error that blocks a step, if the violated policy is of severity error.
 fn block(violation: &Violation) -> Option<StepError> {
-    let message = || format!("policy {}: {}", violation.policy_id, violation.explanation);
+    let why = violation.explanation.to_string();
+    let message = || stated(violation.policy_id.as_str(), violation.statement.as_deref(), &why);
     (violation.severity == PolicySeverity::Error).then(|| blocking(&message()))
+}
+
+/// Returns a violation for people: the policy, what it demands in plain words, and what was found.
+fn stated(policy: &str, statement: Option<&str>, why: &str) -> String {
+    match statement.map(|text| text.trim().trim_end_matches('.')).filter(|text| !text.is_empty()) {
+        Some(statement) => format!("policy {policy}: {statement}. Found: {why}"),
+        None => format!("policy {policy}: {why}"),
+    }
 }
 
 fn blocking(message: &str) -> StepError {
@@ -395,5 +404,5 @@ fn block_end(verdict: &Verdict) -> Option<StepError> {
     };
     let why = verdict.note().unwrap_or_else(|| word.to_owned());
     (verdict.severity == PolicySeverity::Error)
-        .then(|| blocking(&format!("policy {}: {why}", verdict.policy_id)))
+        .then(|| blocking(&stated(verdict.policy_id.as_str(), verdict.statement.as_deref(), &why)))
 }

@@ -163,7 +163,7 @@ impl<'t> Evaluator<'t> {
                 self.quantified(*quantifier, variable, set.as_ref(), body, scopes)?
             }
             Expr::Count { of, comparison, bound } => {
-                let count = self.eval(of, scopes)?.bits(self.len()).count();
+                let count = self.subject.calls_at(&self.eval(of, scopes)?.bits(self.len()));
                 Truth::Constant(comparison.holds(count.cmp(bound)))
             }
             Expr::Compare { .. } | Expr::Member { .. } | Expr::Holds(_) => self.relation(expr, scopes)?,

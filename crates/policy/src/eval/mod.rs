@@ -8,6 +8,7 @@ mod atom;
 mod datum;
 mod ending;
 mod evaluator;
+mod identity;
 mod predicate;
 #[cfg(test)]
 mod reference;
@@ -24,4 +25,4 @@ pub use evaluator::{EVALUATION_STEPS_MAX, Undecided};
 pub use subject::{Subject, TraceDefect};
 pub(crate) use term::CURRENT;
 pub use truth::SinceReading;
-pub(crate) use truth::{PastState, Truth};
+pub(crate) use truth::{Bits, PastState, Truth};

@@ -6,6 +6,7 @@ use hence_review::wire::Artifact;
 
 use super::datum::{Datum, compare, same};
 use super::evaluator::{Decided, Evaluator, Scopes};
+use super::identity;
 use super::term::{CURRENT, Side};
 use super::truth::{Bits, Truth};
 use crate::formula::{Comparison, Expr, Term};
@@ -100,17 +101,27 @@ impl<'t> Evaluator<'t> {
                 }
             }
             Expr::Compare { left, comparison, right } => {
+                // An unbound word on the right is a literal, not a field.
+                let is_field = matches!(right, Term::Field { .. });
+                let of_people = identity::names_person(left) || (is_field && identity::names_person(right));
                 let left = self.datum(left, Side::Subject, at, scopes)?;
                 let right = self.datum(right, Side::Value, at, scopes)?;
+                if of_people && identity::same_people(&left, &right) {
+                    return Ok(*comparison == Comparison::Equal);
+                }
                 if let (Datum::Set(left), Datum::Set(right)) = (&left, &right) {
                     self.spend(left.len().saturating_mul(right.len()))?;
                 }
                 compare(&left, *comparison, &right)
             }
             Expr::Member { element, set } => {
+                let of_people = identity::names_person(element) || identity::names_person(set);
                 let items = self.set(set, at, scopes)?;
                 let element = self.datum(element, Side::Value, at, scopes)?;
-                items.iter().any(|item| same(&element, item) || self.is_type_of(&element, item))
+                let is_person = |item: &Datum<'t>| of_people && identity::same_people(&element, item);
+                items
+                    .iter()
+                    .any(|item| same(&element, item) || self.is_type_of(&element, item) || is_person(item))
             }
             Expr::Holds(term) => match self.datum(term, Side::Subject, at, scopes)? {
                 Datum::Value(Value::Bool(value)) => *value,

@@ -79,6 +79,18 @@ impl Subject {
         self.action_ids.get(at).copied().flatten()
     }
 
+    /// Returns the number of calls an action stands for: a step that calls in a loop is one action with `execution.calls`.
+    pub(crate) fn calls(&self, at: usize) -> u64 {
+        let action = self.trace.actions().get(at).map(|action| action.source());
+        let calls = action.and_then(|action| action.get("execution")?.get("calls")?.as_u64());
+        calls.unwrap_or(1).max(1)
+    }
+
+    /// Returns the number of calls that the actions at some positions stand for.
+    pub(crate) fn calls_at(&self, positions: &Bits) -> u64 {
+        positions.ones().fold(0, |sum: u64, at| sum.saturating_add(self.calls(at)))
+    }
+
     /// Returns the highest action id.
     pub(crate) fn highest_action_id(&self) -> Option<i64> {
         self.action_ids.iter().copied().flatten().max()

@@ -1,9 +1,12 @@
 //! Values of terms at a position.
 
+use std::collections::BTreeSet;
+
 use hence_canon::{Object, Value};
 
 use super::datum::{Datum, Element};
 use super::evaluator::{Decided, Evaluator, Scopes, Undecided};
+use super::identity;
 use crate::formula::{Expr, Term, Word};
 use crate::vocabulary::{ACTION_FIELDS, Function, Kind, is_trace_list};
 
@@ -165,11 +168,21 @@ impl<'t> Evaluator<'t> {
         };
         let Expr::Member { element: Term::Word(variable), set } = first else { return Ok(None) };
         let mut collected = Vec::new();
+        let mut texts = BTreeSet::new();
+        let of_people = identity::names_person(body);
         for element in self.set(set, at, scopes)? {
             scopes.push(variable, element);
             let found = self.collected(body, rest, at, scopes);
             scopes.pop();
-            collected.extend(found?);
+            let Some(found) = found? else { continue };
+            // A set has each text once, and each person once: `Count({b.agent | …})` counts people.
+            let text = found.as_text().map(|text| match of_people {
+                true => identity::identity(text),
+                false => text.to_owned(),
+            });
+            if text.is_none_or(|text| texts.insert(text)) {
+                collected.push(found);
+            }
         }
         Ok(Some(Datum::Set(collected)))
     }

@@ -16,6 +16,8 @@ use crate::verdict::{ActionRef, Explanation, Step};
 pub struct Violation {
     /// The policy.
     pub policy_id: PolicyId,
+    /// The statement of the policy in plain words, if it has one.
+    pub statement: Option<String>,
     /// The severity of the policy.
     pub severity: PolicySeverity,
     /// The trigger of the policy and the missing fact.
@@ -75,6 +77,7 @@ fn violation(monitor: &Monitor, watch: &WatchedPolicy, delta: &Delta, values: &V
     let steps = found.into_iter().map(|found| Step { action: action.clone(), found }).collect();
     Violation {
         policy_id: watch.id().clone(),
+        statement: watch.statement().map(str::to_owned),
         severity: watch.severity(),
         explanation: Explanation { steps },
     }
@@ -96,7 +99,7 @@ pub(crate) fn explain(expr: &Expr, value: &mut dyn FnMut(&Expr) -> Option<bool>,
             found.push(format!("no earlier action in scope of `{expr}` satisfies `{inner}`"));
         }
         Expr::Count { bound, of, .. } => {
-            found.push(format!("`{of}` holds once more than the bound {bound} allows"))
+            found.push(format!("`{of}` holds more often than the bound {bound} allows"))
         }
         _ => found.push(format!("`{expr}` does not hold")),
     }

@@ -16,7 +16,7 @@ enum Demand {
     Always { holds: PartId, trigger: Option<PartId> },
     /// A formula must hold at the first action.
     AtStart { holds: PartId },
-    /// A formula may hold at most `bound` times.
+    /// A formula may hold for at most `bound` calls.
     AtMost { counted: PartId, bound: u64, seen: u64 },
 }
 
@@ -24,6 +24,7 @@ enum Demand {
 #[derive(Debug)]
 pub(super) struct WatchedPolicy {
     id: PolicyId,
+    statement: Option<String>,
     severity: PolicySeverity,
     expr: Expr,
     demands: Vec<Demand>,
@@ -55,6 +56,7 @@ impl WatchedPolicy {
         let has_trigger = matches!(demands.as_slice(), [Demand::Always { trigger: Some(_), .. }]);
         Ok(Self {
             id: policy.id().clone(),
+            statement: policy.description().map(str::to_owned),
             severity: policy.severity(),
             expr: rule.expr().clone(),
             demands,
@@ -70,6 +72,10 @@ impl WatchedPolicy {
 
     pub(super) fn id(&self) -> &PolicyId {
         &self.id
+    }
+
+    pub(super) fn statement(&self) -> Option<&str> {
+        self.statement.as_deref()
     }
 
     pub(super) fn severity(&self) -> PolicySeverity {
@@ -98,18 +104,20 @@ impl WatchedPolicy {
     /// Returns whether an action would violate the policy.
     pub(super) fn is_violated_by(&self, window: &Subject, values: &Values) -> bool {
         (self.selected || self.selects(window))
-            && self.demands.iter().any(|demand| self.is_broken(demand, values))
+            && self.demands.iter().any(|demand| self.is_broken(demand, window, values))
     }
 
     fn selects(&self, window: &Subject) -> bool {
         self.selector.as_ref().is_some_and(|selector| selector.matches(window))
     }
 
-    fn is_broken(&self, demand: &Demand, values: &Values) -> bool {
+    fn is_broken(&self, demand: &Demand, window: &Subject, values: &Values) -> bool {
         match demand {
             Demand::Always { holds, .. } => !values.get(*holds),
             Demand::AtStart { holds } => !self.started && !values.get(*holds),
-            Demand::AtMost { counted, bound, seen } => values.get(*counted) && seen >= bound,
+            Demand::AtMost { counted, bound, seen } => {
+                values.get(*counted) && seen.saturating_add(window.calls(0)) > *bound
+            }
         }
     }
 
@@ -117,15 +125,17 @@ impl WatchedPolicy {
     pub(super) fn advance(&mut self, window: &Subject, action_id: Option<i64>, values: &Values) {
         self.selected |= self.selects(window);
         let is_rule = matches!(self.demands.as_slice(), [Demand::Always { .. }]);
-        if self.demands.iter().any(|demand| self.is_broken(demand, values)) {
+        if self.demands.iter().any(|demand| self.is_broken(demand, window, values)) {
             self.violated = true;
             self.violating.extend(action_id.filter(|_| is_rule));
         }
         for demand in &mut self.demands {
             match demand {
                 Demand::Always { trigger: Some(trigger), .. } => self.triggered |= values.get(*trigger),
-                Demand::AtMost { counted, seen, .. } => *seen += u64::from(values.get(*counted)),
-                Demand::Always { trigger: None, .. } | Demand::AtStart { .. } => {}
+                Demand::AtMost { counted, seen, .. } if values.get(*counted) => {
+                    *seen = seen.saturating_add(window.calls(0));
+                }
+                Demand::Always { trigger: None, .. } | Demand::AtStart { .. } | Demand::AtMost { .. } => {}
             }
         }
         self.started = true;

@@ -129,7 +129,8 @@ impl Explainer<'_, '_> {
             (Expr::Unary(operator, inner), _) => self.unary(*operator, inner, expr, at, value),
             (Expr::Binary(operator, left, right), false) => self.binary(*operator, left, right, at),
             (Expr::Count { of, bound, .. }, _) => {
-                let count = self.evaluator.truth(of)?.bits(self.evaluator.len()).count();
+                let counted = self.evaluator.truth(of)?.bits(self.evaluator.len());
+                let count = self.evaluator.subject().calls_at(&counted);
                 self.add_for_trace(format!("`{of}` holds {count} times, and the bound is {bound}"))
             }
             (Expr::Quantified { .. }, _) => self.quantified(expr, at, value),

@@ -5,8 +5,8 @@ use hence_review::vocabulary::EvaluationStatus;
 use super::absence::holds_by_absence;
 use super::explain::{Explanation, explain_failure};
 use super::{Verdict, Witnesses};
-use crate::eval::{Basis, Decided, Evaluator, Truth, any_word};
-use crate::formula::{Expr, Quantifier, Unary};
+use crate::eval::{Basis, Bits, Decided, Evaluator, Truth, any_word};
+use crate::formula::{Comparison, Expr, Quantifier, Unary};
 use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};
 use crate::vocabulary::Atom;
@@ -19,12 +19,14 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
     let mut verdict = Verdict {
         policy_id: policy.id().clone(),
         policy_name: policy.name().to_owned(),
+        statement: policy.description().map(str::to_owned),
         severity: policy.severity(),
         status: EvaluationStatus::Unknown,
         absent: false,
         checked_at_action_id: evaluator.subject().highest_action_id(),
         evidence: Witnesses::default(),
         violating: Witnesses::default(),
+        offending: Vec::new(),
         heuristic_words: Vec::new(),
         explanation: None,
         reason: None,
@@ -152,6 +154,11 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
         Expr::Unary(Unary::Globally, body) => add_positions(body, evaluator, verdict)?,
         _ => add_elements(expr, 0, !holds, evaluator, verdict)?,
     }
+    if !holds {
+        let positions = violating_positions(expr, evaluator)?;
+        let subject = evaluator.subject();
+        verdict.offending = positions.ones().filter_map(|at| subject.action_id(at)).collect();
+    }
     verdict.absent = verdict.status == EvaluationStatus::Passed && holds_by_absence(expr, evaluator)?;
     if !holds {
         verdict.explanation = Some(explain_failure(expr, evaluator)?);
@@ -170,6 +177,7 @@ fn fill_in(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) 
         (false, true) => EvaluationStatus::Passed,
         (false, false) => EvaluationStatus::NotApplicable,
     };
+    verdict.offending = verdict.violating.action_ids.clone();
     verdict.explanation = Explanation::of_fault(subject, outcome);
     if !outcome.applies() {
         verdict.reason = Some("the trace has nothing of what the policy checks".to_owned());
@@ -208,6 +216,36 @@ fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdi
         add_elements(demand, first, true, evaluator, verdict)?;
     }
     Ok(())
+}
+
+/// Returns the actions that violate a formula which fails: those that it forbids, and those beyond a bound.
+fn violating_positions(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Decided<Bits> {
+    let len = evaluator.len();
+    Ok(match expr {
+        Expr::And(parts) => {
+            let mut all = Bits::filled(len, false);
+            for part in parts {
+                violating_positions(part, evaluator)?.ones().for_each(|at| all.set(at));
+            }
+            all
+        }
+        Expr::Unary(Unary::Globally, body) => evaluator.truth(body)?.bits(len).not(),
+        Expr::Not(inner) => match &**inner {
+            Expr::Unary(Unary::Finally, body) => evaluator.truth(body)?.bits(len),
+            _ => Bits::filled(len, false),
+        },
+        Expr::Count { of, comparison: comparison @ (Comparison::AtMost | Comparison::Below), bound } => {
+            let (mut beyond, mut calls) = (Bits::filled(len, false), 0_u64);
+            for at in evaluator.truth(of)?.bits(len).ones() {
+                calls = calls.saturating_add(evaluator.subject().calls(at));
+                if !comparison.holds(calls.cmp(bound)) {
+                    beyond.set(at);
+                }
+            }
+            beyond
+        }
+        _ => Bits::filled(len, false),
+    })
 }
 
 /// Adds the elements of a quantifier that make it fail.

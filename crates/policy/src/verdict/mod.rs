@@ -16,6 +16,9 @@ pub(crate) use judge::judge;
 use crate::eval::{Datum, Subject};
 use crate::policy::PolicyId;
 
+/// The number of violating actions that a line of text names. JSON names all of them.
+const ACTIONS_NAMED_MAX: usize = 20;
+
 /// The verdict of a policy on a trace.
 #[derive(Clone, Debug)]
 pub struct Verdict {
@@ -23,6 +26,8 @@ pub struct Verdict {
     pub policy_id: PolicyId,
     /// The name of the policy; its id if it has no other.
     pub policy_name: String,
+    /// The statement of the policy in plain words, if it has one.
+    pub statement: Option<String>,
     /// The severity of a failure.
     pub severity: PolicySeverity,
     /// The status.
@@ -35,6 +40,8 @@ pub struct Verdict {
     pub evidence: Witnesses,
     /// The parts of the trace that violated it.
     pub violating: Witnesses,
+    /// Every action that violates it, also of a formula whose recorded verdict names none, such as a count. For people.
+    pub offending: Vec<i64>,
     /// Words that were searched for in texts: the verdict rests on a guess about them.
     pub heuristic_words: Vec<String>,
     /// The explanation of a failure.
@@ -44,6 +51,20 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Returns the actions that violate the policy, where there are several: the first ones, and how many more.
+    pub(crate) fn violating_actions(&self) -> Option<String> {
+        let ids = &self.offending;
+        if self.status != EvaluationStatus::Failed || ids.len() < 2 {
+            return None;
+        }
+        let named: Vec<String> = ids.iter().take(ACTIONS_NAMED_MAX).map(ToString::to_string).collect();
+        let more = match ids.len().saturating_sub(ACTIONS_NAMED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!("violated by actions {}{more}", named.join(", ")))
+    }
+
     /// Returns the explanation or the reason in one sentence, if there is one.
     pub fn note(&self) -> Option<String> {
         self.explanation.as_ref().map(ToString::to_string).or_else(|| self.reason.clone())
