@@ -49,6 +49,9 @@ pub const BUDGET_EXCEEDED: &str = "BudgetExceededError";
 /// The class of a call that was cut off when the time of a limit was over.
 pub const BUDGET_CUT_OFF: &str = "BudgetCutOff";
 
+/// The class of a call that was not made, because policies hold it back.
+pub const HELD_BACK: &str = "PolicyViolationError";
+
 /// A failure with everything that led to it, outermost first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
@@ -131,6 +134,7 @@ pub enum ErrorClass {
     NestedSkillExecution,
     LineageTimeout,
     BudgetExceeded,
+    PolicyViolation,
     FinalOutputValidation,
     MaxSkillDepthExceeded,
     InvalidExecutionOptions,
@@ -149,7 +153,7 @@ pub enum ErrorClass {
 }
 
 /// Names and classes in one place, for reading and for writing.
-const NAMES: [(&str, ErrorClass); 24] = [
+const NAMES: [(&str, ErrorClass); 25] = [
     ("SkillNotFoundError", ErrorClass::SkillNotFound),
     ("CapabilityNotFoundError", ErrorClass::CapabilityNotFound),
     ("InvalidSkillSpecError", ErrorClass::InvalidSkillSpec),
@@ -162,6 +166,7 @@ const NAMES: [(&str, ErrorClass); 24] = [
     ("NestedSkillExecutionError", ErrorClass::NestedSkillExecution),
     ("LineageTimeoutError", ErrorClass::LineageTimeout),
     (BUDGET_EXCEEDED, ErrorClass::BudgetExceeded),
+    (HELD_BACK, ErrorClass::PolicyViolation),
     ("FinalOutputValidationError", ErrorClass::FinalOutputValidation),
     ("MaxSkillDepthExceededError", ErrorClass::MaxSkillDepthExceeded),
     ("InvalidExecutionOptionsError", ErrorClass::InvalidExecutionOptions),
@@ -193,7 +198,7 @@ impl ErrorClass {
         }
     }
 
-    /// Returns whether the run must stop here whatever its mode: a gate or a trust check denied the call.
+    /// Returns whether the run must stop here whatever its mode: a gate, a trust check or a policy denied the call.
     pub fn is_safety(&self) -> bool {
         matches!(
             self,
@@ -202,6 +207,7 @@ impl ErrorClass {
                 | Self::SafetyConfirmationRequired
                 | Self::GateDenied
                 | Self::GateExecution
+                | Self::PolicyViolation
         )
     }
 
@@ -239,6 +245,7 @@ words! {
         GateExecutionFailure = "gate_execution_failure",
         StepTimeout = "step_timeout",
         BudgetExceeded = "budget_exceeded",
+        PolicyViolation = "policy_violation",
         InvalidConfiguration = "invalid_configuration",
         UpstreamTimeout = "upstream_timeout",
         UpstreamFailure = "upstream_failure",
@@ -252,7 +259,7 @@ impl ErrorCode {
     pub fn http_status(self) -> u16 {
         match self {
             Self::InvalidRequest | Self::MaxDepthExceeded => 400,
-            Self::SafetyDenied => 403,
+            Self::SafetyDenied | Self::PolicyViolation => 403,
             Self::NotFound => 404,
             Self::InvalidConfiguration => 409,
             Self::ConfirmationRequired => 428,
@@ -284,6 +291,7 @@ pub fn code_of_chain<'a>(chain: impl IntoIterator<Item = &'a ErrorClass>) -> Err
         ErrorClass::GateExecution => ErrorCode::GateExecutionFailure,
         ErrorClass::StepTimeout => ErrorCode::StepTimeout,
         ErrorClass::BudgetExceeded => ErrorCode::BudgetExceeded,
+        ErrorClass::PolicyViolation => ErrorCode::PolicyViolation,
         ErrorClass::FinalOutputValidation
         | ErrorClass::InvalidSkillSpec
         | ErrorClass::InvalidCapabilitySpec => ErrorCode::InvalidConfiguration,

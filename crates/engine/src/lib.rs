@@ -65,7 +65,7 @@ pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{
     BLOCKED_MEMBER, Blocked, BlockedAt, FinalVerdict, Gate, GateError, Judgement, OUTPUTS_STEP,
-    POLICIES_STEP, POLICY_MEMBER, PolicyOrderError, PolicyState, Role, VERDICTS_STEP, attempt,
+    POLICIES_STEP, POLICY_MEMBER, PolicyOrderError, PolicyState, ProposedCall, Role, VERDICTS_STEP, attempt,
     first_installed, is_observed, is_program_step, observe_journal, was_started,
 };
 pub use metrics::Metrics;
@@ -80,7 +80,7 @@ pub use replay::{Difference, RecordedSteps, Replay, replay};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Driven, Finished, Pause, ResumeError, Run, RunError, Waiting};
 pub use sink::{MemorySink, ReplaySink, Sink, SinkError};
-pub use step::{Attempt, Determinism, InputUnavailable, Step, Stopped, View};
+pub use step::{Attempt, CALL_MEMBER, Deed, Determinism, InputUnavailable, Step, Stopped, View};
 pub use variables::{
     VARIABLES_END_STEP, VARIABLES_SKILL, VARIABLES_SKILL_VERSION, VariableFiles, Variables, VariablesRun,
     VariablesSnapshot, events, variables_problem,

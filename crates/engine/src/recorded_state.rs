@@ -9,7 +9,9 @@ use hence_state::{ProblemSpec, ReasoningState};
 
 use crate::replay::request_of_journal;
 use crate::variables::ARTIFACT;
-use crate::{DEFAULT_POLICY, Determinism, Engine, Plan, ResumeError, RunKind, Step, recorded_outcome_key};
+use crate::{
+    DEFAULT_POLICY, Deed, Determinism, Engine, Plan, ResumeError, RunKind, Step, recorded_outcome_key,
+};
 
 /// One step of a routing policy, as far as a reader of a journal needs it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +22,8 @@ pub struct StepOutline {
     pub artifact_key: Arc<str>,
     /// Whether a replay executes it again.
     pub determinism: Determinism,
+    /// The call by which it may change something outside the run.
+    pub deed: Option<Deed>,
 }
 
 impl Engine {
@@ -107,6 +111,7 @@ impl Engine {
             name: step.name().into(),
             artifact_key: step.artifact_key().into(),
             determinism: step.determinism(problem),
+            deed: step.deed(),
         };
         Some(steps.iter().map(outline).collect())
     }

@@ -1,5 +1,7 @@
 //! The trait of a step, and the view of a run that a step sees.
 
+use std::sync::Arc;
+
 use hence_canon::{Canonical, Object, Value};
 use hence_state::{Artifacts, Metadata, ProblemSpec, Profile, StepError, StepIndex};
 
@@ -42,6 +44,12 @@ pub trait Step: Send + Sync {
         None
     }
 
+    /// Returns the call of the step that may change something outside the run, if it makes one. Policies judge such a
+    /// step before it is executed.
+    fn deed(&self) -> Option<Deed> {
+        None
+    }
+
     /// Executes the step.
     ///
     /// # Errors
@@ -59,6 +67,15 @@ pub trait Step: Send + Sync {
             Err(errors) => Attempt::Failed(errors),
         })
     }
+}
+
+/// A call of a step that may change something outside the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deed {
+    /// The capability.
+    pub capability: Arc<str>,
+    /// The action type that the capability declares.
+    pub action: Option<Arc<str>>,
 }
 
 /// The result of executing a step.
@@ -86,6 +103,10 @@ pub enum Stopped {
 
 /// The member of a result with the metrics of the step.
 pub(crate) const METRICS_KEY: &str = "metrics";
+
+/// The member of a result that names the call of a step which acts: its capability and its input. Only runs under policies
+/// write it.
+pub const CALL_MEMBER: &str = "call";
 
 /// The treatment of a step in a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

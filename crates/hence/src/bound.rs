@@ -160,6 +160,14 @@ impl Callees for BoundCallees {
         self.library.is_recomputed(capability)
     }
 
+    fn acts(&self, capability: &str) -> bool {
+        Self::acts(self, capability)
+    }
+
+    fn action(&self, capability: &str) -> Option<Arc<str>> {
+        self.library.capability(capability).and_then(|spec| spec.action.clone())
+    }
+
     fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply> {
         let trouble = |message: &str| NoReply::Trouble(message.to_owned());
         let spec = self.library.capability(call.capability).ok_or(trouble("there is none of that id"))?;

@@ -104,13 +104,20 @@ pub(crate) fn blocked(run: &str, blocked: &Blocked, executed: &[ExecutedCall]) -
         (BlockedAt::BeforeExecution, step) => {
             format!("policies block step {step} (record {}): it was not executed", blocked.index)
         }
+        (BlockedAt::BetweenCalls, step) => {
+            format!("policies stopped step {step} between its calls (record {})", blocked.index)
+        }
         (BlockedAt::AfterExecution, step) => {
             format!("step {step} was executed, then blocked by policies (record {})", blocked.index)
         }
     };
     let messages = blocked.errors.iter().map(|error| error.message.to_string());
     let findings: Vec<String> = messages.chain(executed.iter().map(ExecutedCall::line)).collect();
-    let hint = if executed.is_empty() { hint::blocked(run) } else { hint::blocked_deed(run, &blocked.step) };
+    let hint = match blocked.at {
+        BlockedAt::BetweenCalls => hint::blocked_between(run),
+        _ if executed.is_empty() => hint::blocked(run),
+        _ => hint::blocked_deed(run, &blocked.step),
+    };
     CliError::new(Code::Blocked, format!("run {run}: {what}")).with_hint(hint).with_findings(findings)
 }
 

@@ -321,6 +321,15 @@ pub(crate) fn blocked(run: &str) -> Hint {
     ))
 }
 
+/// The advice when policies stop a step between its calls.
+pub(crate) fn blocked_between(run: &str) -> Hint {
+    let run = word(run);
+    Hint::made(format!(
+        "the calls listed as executed are not repeated; `hence resume {run}` judges the next call again, `hence resume {run} \
+         --policy FILE` continues with it under other policies"
+    ))
+}
+
 /// The advice when policies block a step that has acted.
 pub(crate) fn blocked_deed(run: &str, step: &str) -> Hint {
     let (run, step) = (word(run), word(step));

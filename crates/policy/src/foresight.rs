@@ -354,6 +354,11 @@ fn later_part_of_demand(demand: &Expr) -> Option<String> {
     }
 }
 
+/// Returns whether a policy counts actions: then it matters how many calls an action stands for.
+pub fn counts_actions(policy: &Policy) -> bool {
+    policy.rule().is_ok_and(|rule| rule.expr().any(&|part| matches!(part, Expr::Count { .. })))
+}
+
 /// Returns whether a violation of a policy of this severity stops a run.
 pub fn is_blocking(severity: PolicySeverity) -> bool {
     severity == PolicySeverity::Error

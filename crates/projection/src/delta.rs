@@ -21,6 +21,9 @@ pub struct TraceDelta {
     pub artifacts: Vec<Artifact>,
     /// The gaps that the record itself shows.
     pub residuals: Vec<Residual>,
+    /// The number of actions at the beginning that happened before the call which is about to be made. It is 0 unless the
+    /// delta is a preview of a later call of a step.
+    pub(crate) happened: usize,
     pub(crate) unit: UnitHead,
     pub(crate) achieved: Achieved,
     pub(crate) facts: Facts,
@@ -30,7 +33,7 @@ impl TraceDelta {
     /// Returns a delta without actions.
     pub(crate) fn empty(unit: UnitHead, facts: Facts) -> Self {
         let (actions, artifacts, residuals) = (Vec::new(), Vec::new(), Vec::new());
-        Self { actions, artifacts, residuals, unit, achieved: Achieved::Unknown, facts }
+        Self { actions, artifacts, residuals, happened: 0, unit, achieved: Achieved::Unknown, facts }
     }
 
     /// Writes the id of the delta's unit into its actions.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_engine::{Blobs, FinalVerdict, Gate, GateError, Judgement};
 use hence_journal::{ActivePath, Control, Head, Header, Record, RecordCount, RecordIndex};
-use hence_policy::foresight::foresee;
+use hence_policy::foresight::{counts_actions, foresee};
 use hence_policy::monitor::{Monitor, Violation};
 use hence_policy::policy::Policy;
 use hence_policy::verdict::Verdict;
@@ -224,8 +224,9 @@ impl Gate for PolicyGate<'_> {
         let mut judgement = Judgement::default();
         // A step that cannot be projected yet is judged when its result exists.
         let Ok(delta) = self.projection.preview_step(index, result) else { return judgement };
+        let counts_calls = self.policies().iter().any(counts_actions);
         for proposed in Proposed::all_of(&delta) {
-            let digest = proposed.digest();
+            let digest = proposed.digest(counts_calls);
             if self.foreseen.passed.contains(&digest) {
                 continue;
             }
@@ -286,7 +287,8 @@ impl Proposed {
     /// which has those before it behind it.
     fn all_of(delta: &TraceDelta) -> Vec<Self> {
         let is_decision = |action: &Action| matches!(action.step, ActionStep::Gateway(..));
-        let places = 0..delta.actions.len();
+        // What happened already was judged before it did.
+        let places = delta.happened..delta.actions.len();
         let mut called: Vec<usize> = places
             .filter(|place| delta.actions.get(*place).is_some_and(|action| !is_decision(action)))
             .collect();
@@ -311,9 +313,14 @@ impl Proposed {
         Some(Self { actions, artifacts: artifacts.collect() })
     }
 
-    fn digest(&self) -> Digest {
+    /// Returns a digest that equal calls share. Where no policy counts calls, it does not matter which of several one is.
+    fn digest(&self, counts_calls: bool) -> Digest {
+        let uncounted = |action: &Object| match action.get("execution").and_then(Value::as_object) {
+            Some(execution) if !counts_calls => action.with("execution", execution.without("calls")),
+            _ => action.clone(),
+        };
         let parts: [Value; 2] =
-            [self.actions.iter().cloned().collect(), self.artifacts.iter().cloned().collect()];
+            [self.actions.iter().map(uncounted).collect(), self.artifacts.iter().cloned().collect()];
         Canonical::of(&parts.into_iter().collect()).digest()
     }
 

@@ -91,7 +91,7 @@ impl PolicyLog {
             let event = match BlockedAt::of(result) {
                 _ if decision != "blocked" => event,
                 BlockedAt::End => event,
-                at => event.with("executed", at == BlockedAt::AfterExecution),
+                at => event.with("executed", at != BlockedAt::BeforeExecution),
             };
             self.events.entry(policy.to_owned()).or_default().push(event.into());
         }

@@ -14,7 +14,7 @@ use hence_engine::{Blocked, Driven, Pause, RunError, Sink};
 use hence_journal::{Durability, RecordIndex};
 
 use crate::budget::{Budget, USAGE_KEY, may_leave};
-use crate::calls::{CallExecutor, CallLog, Entry, LoggedWorker};
+use crate::calls::{CallExecutor, CallGate, CallLog, CallName, Entry, LoggedWorker, MayCall};
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun};
 use crate::reach::may_act;
@@ -22,6 +22,41 @@ use crate::stop::{NeverStop, Stop};
 
 /// The interval at which a waiting run checks whether it should stop.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A message of a thread that executes steps.
+enum Message {
+    /// A step was executed.
+    Executed(Arc<str>, Box<Executed>),
+    /// A step asks whether it may make a call.
+    MayCall(MayCall),
+}
+
+impl From<MayCall> for Message {
+    fn from(question: MayCall) -> Self {
+        Self::MayCall(question)
+    }
+}
+
+/// Answers the question of a step whether it may make a call. Everything before the step is recorded, because it acts.
+fn answer(
+    program: &SkillProgram<'_>,
+    book: &mut hence_engine::Book<'_>,
+    question: &MayCall,
+) -> Result<(), RunError> {
+    let Some(step) = program.due_step().filter(|step| step.id == question.step) else {
+        question.refuse("the step is not due");
+        return Ok(());
+    };
+    let call = program.proposed_call(book, step, &question.made, &question.next)?;
+    let judgement = book.foresee(&call)?;
+    let why: Vec<&str> = judgement.blocks.iter().map(|block| &*block.message).collect();
+    if why.is_empty() {
+        question.allow()
+    } else {
+        question.refuse(&why.join("; "))
+    }
+    Ok(())
+}
 
 /// The outcome of a step, or the answer it waits for.
 type Executed = Result<StepOutcome, Waiting>;
@@ -79,6 +114,14 @@ impl Driver<'_> {
         let budget = Budget::new(program.host(), Some(skill), &program.pinned().limits.and(limits));
         budget.count_past(program.outcomes(), &self.log.history());
         let calls = calls.for_skill(skill, self.children, family).with_budget(&budget);
+        // Where policies stopped a step between its calls, its record answers the calls before, also without their log.
+        for made in program.calls_before_stop().iter().filter(|made| !made.is_held()) {
+            if self.log.status(&made.key).is_none() {
+                let call = CallName::from_key(made.key.clone(), made.capability.clone());
+                let entry = Entry::Reply { call, reply: made.reply.clone() };
+                self.log.note(entry, Durability::Synced).map_err(RunError::CallLog)?;
+            }
+        }
         drive(run, &calls, self.workers, None, sink, observe)
     }
 }
@@ -123,20 +166,24 @@ pub(crate) fn drive<'g, 'a>(
     let lineage: Names = vec![program.pinned().id.clone(); above + 1].into();
     program.read_outcomes_from(calls.log().outcomes());
     let mut pending = Pending { ready: BTreeMap::new(), held: BTreeMap::new(), blocked: None };
-    let (send, receive) = mpsc::channel::<(Arc<str>, Executed)>();
+    let (send, receive) = mpsc::channel::<Message>();
+    // The policies are asked before each call that acts. They are asked here, because the gate belongs to the book.
+    let is_gated = book.policy_state().is_pinned() && !calls.is_closed();
+    let asking = is_gated.then(|| CallGate::new(send.clone()));
     let (give, jobs) = mpsc::channel::<(&'a Step, Memory)>();
     let jobs = Mutex::new(jobs);
     std::thread::scope(|scope| {
-        // Threads end when this end of the channel is dropped.
-        let give = give;
+        // Threads end when this end of the channel is dropped, and so does a question that nobody will answer.
+        let (give, receive) = (give, receive);
         let (mut active, mut hired) = (0usize, 0usize);
         let hire = || {
-            let (send, jobs, request, lineage) = (send.clone(), &jobs, &request, &lineage);
+            let (send, jobs, request, lineage, asking) =
+                (send.clone(), &jobs, &request, &lineage, asking.as_ref());
             scope.spawn(move || {
                 while let Some((step, memory)) = take_job(jobs) {
-                    let outcome = execute_step(calls, step, &memory, request, lineage);
+                    let outcome = execute_step(calls, asking, step, &memory, request, lineage);
                     // The receiver lives until every started step was received, or the run stopped.
-                    let _ = send.send((step.id.clone(), outcome));
+                    let _ = send.send(Message::Executed(step.id.clone(), Box::new(outcome)));
                 }
             });
         };
@@ -145,9 +192,9 @@ pub(crate) fn drive<'g, 'a>(
             let steps = pending.startable(program, book, calls, room, sink)?;
             let is_idle = steps.is_empty() && active == 0;
             let memory = &program.progress().state().memory;
-            if let ([only], 0) = (steps.as_slice(), active) {
+            if let ([only], 0, None) = (steps.as_slice(), active, &asking) {
                 // Nothing else can happen before it is done, so a thread would only take longer.
-                let outcome = execute_step(calls, only, memory, &request, &lineage);
+                let outcome = execute_step(calls, None, only, memory, &request, &lineage);
                 pending.ready.insert(only.id.clone(), outcome);
             } else {
                 active += steps.len();
@@ -167,11 +214,15 @@ pub(crate) fn drive<'g, 'a>(
                 }
             } else if is_idle {
                 break;
-            } else if active > 0
-                && let Ok((step, outcome)) = receive.recv_timeout(STOP_POLL_INTERVAL)
-            {
-                active -= 1;
-                pending.ready.insert(step, outcome);
+            } else if active > 0 {
+                match receive.recv_timeout(STOP_POLL_INTERVAL) {
+                    Ok(Message::Executed(step, outcome)) => {
+                        active -= 1;
+                        pending.ready.insert(step, *outcome);
+                    }
+                    Ok(Message::MayCall(question)) => answer(program, book, &question)?,
+                    Err(_) => {}
+                }
             }
         }
         Ok::<(), RunError>(())
@@ -213,7 +264,11 @@ impl<'a> Pending<'a> {
         }
         let due = program.progress().due().map(|step| step.id.clone());
         if let Some(step) = due.and_then(|due| self.held.remove(&due)) {
-            if book.policy_state().is_pinned() && !program.was_executed(&step.id, book.next_index()) {
+            // A step that was stopped between its calls is judged before each call that is left.
+            if book.policy_state().is_pinned()
+                && !program.was_executed(&step.id, book.next_index())
+                && !program.is_stopped_between_calls()
+            {
                 self.blocked = program.precheck(book, step, sink)?;
             }
             match program.recorded_outcome(&step.id) {
@@ -247,6 +302,7 @@ fn pause_or_end<'g, 'a>(
     let note = |entry| calls.log().note(entry, Durability::Buffered).map_err(RunError::CallLog);
     if let Some(blocked) = &pending.blocked
         && run.program().blocked_deed().is_none()
+        && !run.program().is_stopped_between_calls()
     {
         // It only asked and read; when the step is retried, every call is made again.
         note(Entry::Blocked { step: blocked.step.clone() })?;
@@ -280,13 +336,14 @@ fn take_job<'a>(jobs: &Mutex<Receiver<(&'a Step, Memory)>>) -> Option<(&'a Step,
 
 fn execute_step(
     calls: &CallExecutor<'_>,
+    asking: Option<&CallGate>,
     step: &Step,
     memory: &Memory,
     request: &RunRequest,
     lineage: &Names,
 ) -> Executed {
     let mut worker = calls.host().worker();
-    let mut logged = LoggedWorker::new(&mut *worker, calls);
+    let mut logged = LoggedWorker::new(&mut *worker, calls, asking);
     let mut context = Context {
         capabilities: &mut logged,
         options: &request.options,

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{Confirmation, ContractBreach};
 use hence_cognition::run::{
-    LATENCY_KEY, MadeCall, NESTED_RUNS_KEY, Prepared, Progress, RunReport, RunRequest, Settled, StepOutcome,
-    possible_outcomes, settle,
+    LATENCY_KEY, MadeCall, NESTED_RUNS_KEY, PossibleCall, Prepared, Progress, RunReport, RunRequest, Settled,
+    StepOutcome, call_position, possible_call, possible_calls, settle,
 };
 use hence_cognition::skill::Step;
 use hence_cognition::state::{ExecutionState, Memory, StepStatus};
 use hence_engine::{
     Blobs, Blocked, BlockedAt, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP,
-    POLICIES_STEP, Program, RecordMismatch, RecordedStep, Role, Run, RunError, Sink, VERDICTS_STEP, attempt,
-    outcome_key, recorded_outcome_key,
+    POLICIES_STEP, Program, ProposedCall, RecordMismatch, RecordedStep, Role, Run, RunError, Sink,
+    VERDICTS_STEP, attempt, outcome_key, recorded_outcome_key,
 };
 use hence_journal::{Control, RecordIndex, Sealed};
 use hence_state::{
@@ -149,6 +149,11 @@ impl<'a> SkillProgram<'a> {
         self.progress.due().map(|step| &step.id)
     }
 
+    /// Returns the step whose outcome is recorded next, if any is left.
+    pub(crate) fn due_step(&self) -> Option<&'a Step> {
+        self.progress.due()
+    }
+
     /// Returns the outcomes so far, in the order of the journal.
     pub fn outcomes(&self) -> &[StepOutcome] {
         self.progress.outcomes()
@@ -230,6 +235,9 @@ impl<'a> SkillProgram<'a> {
         if outcome.meta.contains_key(LATENCY_KEY) {
             outcome.meta = outcome.meta.without(LATENCY_KEY);
         }
+        if let Some(held) = outcome.held_call().cloned() {
+            return self.commit_stopped(book, outcome, &held, sink);
+        }
         let (proposed, variables) = self.propose(book, outcome)?;
         let settled = &proposed.outcome;
         let made = self.result(book, settled, settled.canonical(), sink)?;
@@ -247,11 +255,89 @@ impl<'a> SkillProgram<'a> {
             self.blocked = Some(BlockedAttempt { outcome: proposed.outcome, blocked: blocked.clone() });
             return Ok(Err(blocked));
         }
+        self.blocked = None;
         self.progress.accept(proposed);
         if let (Some(before), Some(after)) = (self.variables.take(), variables) {
             self.follow_variables(&before, after);
         }
         Ok(Ok(()))
+    }
+
+    /// Appends that policies stopped the step that is due before one of its calls. The record lists the calls before it.
+    fn commit_stopped(
+        &mut self,
+        book: &mut Book<'_>,
+        outcome: StepOutcome,
+        held: &MadeCall,
+        sink: &mut dyn Sink,
+    ) -> Result<Result<(), Blocked>, RunError> {
+        let made = self.result(book, &outcome, outcome.canonical_with_calls(), sink)?;
+        let own = outcome.acting_calls().filter(|call| call.is_own_call_of(&outcome.step_id));
+        let before: Vec<MadeCall> = own.cloned().collect();
+        let step = self.progress.due().filter(|step| step.id == outcome.step_id);
+        let result = match step {
+            Some(step) => {
+                let call = self.proposed_call(book, step, &before, held)?;
+                book.stop_before(&call, made)?
+            }
+            None => book.judge(made)?,
+        };
+        let errors = blocking(book, &result).unwrap_or_default();
+        let key = outcome_key(book.state().step_index(), &outcome.step_id);
+        let index = book.record(&key, result, sink)?;
+        let at = BlockedAt::BetweenCalls;
+        let blocked = Blocked { index, step: outcome.step_id.clone(), errors, at };
+        // Its next attempt has another outcome.
+        self.recorded.remove(&outcome.step_id);
+        self.blocked = Some(BlockedAttempt { outcome, blocked: blocked.clone() });
+        Ok(Err(blocked))
+    }
+
+    /// Returns a call that a step is about to make after others.
+    pub(crate) fn proposed_call(
+        &self,
+        book: &Book<'_>,
+        step: &Step,
+        made: &[MadeCall],
+        next: &MadeCall,
+    ) -> Result<ProposedCall, RunError> {
+        let position = call_position(step, next.iteration, next.item, next.attempt);
+        let outcome = possible_call(step, &self.progress.state().memory, made, next);
+        self.proposed(book, step, PossibleCall { position, outcome })
+    }
+
+    fn proposed(
+        &self,
+        book: &Book<'_>,
+        step: &Step,
+        PossibleCall { position, mut outcome }: PossibleCall,
+    ) -> Result<ProposedCall, RunError> {
+        // A call that needs a confirmation is made only after a yes, so the yes is assumed.
+        let is_confirmed = outcome.called.keys().any(|id| {
+            let spec = self.host.capability(id);
+            spec.is_some_and(|spec| spec.safety.confirmation == Confirmation::Needed)
+                && !self.request.options.confirmed_capabilities.contains(id)
+        });
+        if is_confirmed {
+            outcome.calls.push(MadeCall::assumed_confirmation(&step.id, &outcome.input));
+        }
+        let outcome = Outcome::Success(outcome.canonical_with_calls());
+        let times = book.next_times()?;
+        let result = recorded_outcome::result(&step.id, &Value::Null, times, outcome, None);
+        Ok(ProposedCall { position, result })
+    }
+
+    /// Returns the calls of the step that is due which were made before policies stopped it.
+    pub(crate) fn calls_before_stop(&self) -> &[MadeCall] {
+        match &self.blocked {
+            Some(attempt) if attempt.blocked.at == BlockedAt::BetweenCalls => &attempt.outcome.calls,
+            _ => &[],
+        }
+    }
+
+    /// Returns whether policies stopped the step that is due between its calls: it continues where it stopped.
+    pub(crate) fn is_stopped_between_calls(&self) -> bool {
+        self.blocked.as_ref().is_some_and(|attempt| attempt.blocked.at == BlockedAt::BetweenCalls)
     }
 
     /// Returns the result of a settled outcome, whose recorded form is `canonical`.
@@ -277,7 +363,8 @@ impl<'a> SkillProgram<'a> {
 
     /// Returns the block of the step that is due, if the step has acted: its calls are not made again.
     pub(crate) fn blocked_deed(&self) -> Option<&Blocked> {
-        let attempt = self.blocked.as_ref()?;
+        let attempt =
+            self.blocked.as_ref().filter(|attempt| attempt.blocked.at != BlockedAt::BetweenCalls)?;
         let outcome = &attempt.outcome;
         let acts = |id: &str| match id.strip_prefix("skill:") {
             Some(nested) => self
@@ -331,6 +418,7 @@ impl<'a> SkillProgram<'a> {
         at: &Timestamp,
         index: RecordIndex,
     ) -> Result<(), Box<dyn std::error::Error>> {
+        self.blocked = None;
         let step = self.progress.due();
         let settled = self.progress.take_in(outcome)?.clone();
         if let (Some(variables), Some(step)) = (self.variables.take(), step) {
@@ -348,22 +436,9 @@ impl<'a> SkillProgram<'a> {
         step: &Step,
         sink: &mut dyn Sink,
     ) -> Result<Option<Blocked>, RunError> {
-        let times = book.next_times()?;
-        let possible =
-            possible_outcomes(step, &self.progress.state().memory).into_iter().map(|mut outcome| {
-                // A call that needs a confirmation is made only after a yes, so the yes is assumed.
-                let is_confirmed = outcome.called.keys().any(|id| {
-                    let spec = self.host.capability(id);
-                    spec.is_some_and(|spec| spec.safety.confirmation == Confirmation::Needed)
-                        && !self.request.options.confirmed_capabilities.contains(id)
-                });
-                if is_confirmed {
-                    outcome.calls.push(MadeCall::assumed_confirmation(&step.id, &outcome.input));
-                }
-                let outcome = Outcome::Success(outcome.canonical());
-                recorded_outcome::result(&step.id, &Value::Null, times.clone(), outcome, None)
-            });
-        Ok(book.precheck(possible.collect(), sink)?)
+        let calls = possible_calls(step, &self.progress.state().memory).into_iter();
+        let calls: Result<Vec<_>, _> = calls.map(|call| self.proposed(book, step, call)).collect();
+        Ok(book.precheck(calls?, sink)?)
     }
 
     /// Ends the run: reports which declared outputs are missing, or completes it.
@@ -423,14 +498,14 @@ impl<'a> Program for SkillProgram<'a> {
                     return Err(RecordMismatch::flow("another step was due"));
                 }
                 self.blocked = match BlockedAt::of(result) {
-                    BlockedAt::AfterExecution => {
+                    at @ (BlockedAt::AfterExecution | BlockedAt::BetweenCalls) => {
                         let outcome = recorded_outcome::read(&attempt(result), step.blobs)?;
                         let errors = match result.outcome() {
                             Outcome::Failed(errors) => errors.clone(),
                             Outcome::Success(_) | Outcome::Skipped => Vec::new(),
                         };
                         let (index, step) = (step.index, result.step().clone());
-                        let blocked = Blocked { index, step, errors, at: BlockedAt::AfterExecution };
+                        let blocked = Blocked { index, step, errors, at };
                         Some(BlockedAttempt { outcome, blocked })
                     }
                     BlockedAt::BeforeExecution | BlockedAt::End => None,
@@ -464,7 +539,10 @@ impl<'a> Program for SkillProgram<'a> {
     }
 
     fn offer_again(&mut self, _: RecordIndex) {
-        if let Some(BlockedAttempt { outcome, .. }) = self.blocked.take() {
+        // A step that was stopped between its calls has no outcome yet: it continues.
+        if let Some(BlockedAttempt { outcome, .. }) =
+            self.blocked.take_if(|attempt| attempt.blocked.at != BlockedAt::BetweenCalls)
+        {
             self.recorded.insert(outcome.step_id.clone(), outcome);
         }
     }

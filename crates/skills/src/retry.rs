@@ -68,9 +68,10 @@ pub fn retry_log(
 /// Returns the lines that answer the calls of a failed step which need not be made again.
 fn calls_again(skill: &Skill, host: &dyn Host, calls: &[MadeCall]) -> Vec<Entry> {
     // The attempts of a call are in order, so the last one stays.
-    let last: BTreeMap<&str, &MadeCall> = calls.iter().map(|call| (intention(&call.key), call)).collect();
+    let last: BTreeMap<&str, &MadeCall> =
+        calls.iter().filter(|call| !call.is_held()).map(|call| (intention(&call.key), call)).collect();
     let mut entries = Vec::new();
-    for call in calls.iter().filter(|call| is_reusable(call)) {
+    for call in calls.iter().filter(|call| is_reusable(call) && !call.is_held()) {
         let Some(last) = last.get(intention(&call.key)) else { continue };
         let name = CallName::from_key(call.key.clone(), call.capability.clone());
         match (last.outcome(), call.outcome()) {

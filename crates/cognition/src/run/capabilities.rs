@@ -134,24 +134,15 @@ impl Call<'_> {
 
     /// Returns which of several calls of its step this is, for a message: ` (item 2, attempt 1 of 3)`, or nothing.
     pub fn position(&self, step: &Step) -> String {
-        let CallPlace { iteration, item, .. } = self.place;
-        let which = match &step.control.flow {
-            Flow::Once => None,
-            Flow::Foreach(_) => Some(format!("item {item}")),
-            Flow::Scatter(_) => Some(format!("branch {item}")),
-            Flow::While(_) => Some(format!("iteration {iteration}")),
-        };
-        let attempts = step.control.retry.as_ref().map(|retry| retry.max_attempts).filter(|most| *most > 1);
-        let attempt = attempts.map(|most| format!("attempt {} of {most}", self.attempt));
-        let parts: Vec<String> = which.into_iter().chain(attempt).collect();
-        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+        let position = call_position(step, self.place.iteration, self.place.item, self.attempt);
+        if position.is_empty() { position } else { format!(" ({position})") }
     }
 
     /// Returns what is wanted, where in the run.
     fn intention(&self) -> String {
         let CallPlace { path, iteration, item, .. } = self.place;
         let purpose = match self.purpose {
-            CallPurpose::Step => "call",
+            CallPurpose::Step => CALL,
             CallPurpose::GateBefore => "before",
             CallPurpose::GateAfter => "after",
             CallPurpose::Confirmation => CONFIRMATION,
@@ -161,8 +152,24 @@ impl Call<'_> {
     }
 }
 
+/// The word for the call of a step itself in the key of a call.
+pub(super) const CALL: &str = "call";
+
 /// The word for a confirmation in the key of a call.
 pub(super) const CONFIRMATION: &str = "confirm";
+
+/// Returns which of several calls of a step one is, for a message: `item 2, attempt 1 of 3`, or nothing.
+pub fn call_position(step: &Step, iteration: u64, item: u64, attempt: u64) -> String {
+    let which = match &step.control.flow {
+        Flow::Once => None,
+        Flow::Foreach(_) => Some(format!("item {item}")),
+        Flow::Scatter(_) => Some(format!("branch {item}")),
+        Flow::While(_) => Some(format!("iteration {iteration}")),
+    };
+    let attempts = step.control.retry.as_ref().map(|retry| retry.max_attempts).filter(|most| *most > 1);
+    let attempt = attempts.map(|most| format!("attempt {attempt} of {most}"));
+    which.into_iter().chain(attempt).collect::<Vec<_>>().join(", ")
+}
 
 /// Escapes an id as a JSON pointer does, so that a slash in it is not taken for the end of it.
 pub(super) fn key_part(id: &str) -> String {

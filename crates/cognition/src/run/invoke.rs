@@ -14,7 +14,9 @@ use super::{
 };
 use crate::budget::{Costs, Usage};
 use crate::capability::{CapabilitySpec, breach};
-use crate::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT};
+use crate::failure::{
+    BUDGET_CUT_OFF, BUDGET_EXCEEDED, ErrorClass, Failure, HELD_BACK, INPUT_REFUSED, TIMED_OUT,
+};
 use crate::skill::{RETRY_ATTEMPTS_MAX, Retry, Step, Uses};
 use crate::state::TraceMetrics;
 
@@ -265,7 +267,9 @@ pub(super) fn carry_out(
 ) -> Result<Reply, CallError> {
     let reply = context.capabilities.call(call);
     let effect = context.capabilities.effect(call.capability);
-    stats.made.extend(MadeCall::of(call, effect, &reply).filter(|_| !is_refused(&reply)));
+    let made = MadeCall::of(call, effect, &reply);
+    // The record of a step that policies stopped names the call they hold back.
+    stats.made.extend(made.filter(|made| made.is_held() || !is_refused(&reply)));
     let exchange = match &reply {
         Ok(reply) => reply.meta.get(EXCHANGE_KEY).cloned(),
         Err(_) => context.capabilities.failed_exchange(call),
@@ -288,9 +292,11 @@ pub fn named_exchange(call: &Call<'_>, exchange: Value) -> Value {
     Object::from_iter(members).into()
 }
 
-/// Returns whether a contract refused the input, or a limit the call: it is not passed on then, so nothing was called.
+/// Returns whether a contract refused the input, or a limit or a policy the call: it is not passed on then, so nothing was
+/// called.
 fn is_refused(reply: &Result<Reply, CallError>) -> bool {
-    matches!(reply, Err(CallError::Failed { class, .. }) if [INPUT_REFUSED, BUDGET_EXCEEDED].contains(&&**class))
+    let refusals = [INPUT_REFUSED, BUDGET_EXCEEDED, HELD_BACK];
+    matches!(reply, Err(CallError::Failed { class, .. }) if refusals.contains(&&**class))
 }
 
 pub(super) fn waiting(call: &Call<'_>, message: Arc<str>) -> Stop {
@@ -311,6 +317,9 @@ fn failure(id: &Arc<str>, error: &CallError, position: &str) -> Failure {
         CallError::Undecided(cause) => failure(id, cause, position),
         CallError::Failed { class, message } if [BUDGET_EXCEEDED, BUDGET_CUT_OFF].contains(&&**class) => {
             Failure::new(ErrorClass::BudgetExceeded, message)
+        }
+        CallError::Failed { class, message } if **class == *HELD_BACK => {
+            Failure::new(ErrorClass::PolicyViolation, message)
         }
         CallError::Failed { class, message } => {
             Failure::new(ErrorClass::CapabilityExecution, format_args!("`{id}`: {message}"))

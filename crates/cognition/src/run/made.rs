@@ -5,10 +5,10 @@ use std::sync::Arc;
 use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{Float, Object, Value};
 
-use super::capabilities::{CONFIRMATION, key_part};
+use super::capabilities::{CALL, CONFIRMATION, key_part};
 use super::{Call, CallError, Effect, Reply};
 use crate::approval::APPROVES;
-use crate::failure::{BUDGET_EXCEEDED, TIMED_OUT, UNDECIDED};
+use crate::failure::{BUDGET_EXCEEDED, HELD_BACK, TIMED_OUT, UNDECIDED};
 
 /// The member of a provider's report that says how long a call took. Wall-clock time enters no record.
 pub const LATENCY_KEY: &str = "latency_ms";
@@ -55,6 +55,8 @@ pub enum CallOutcome {
     Failed,
     /// Nobody knows whether it happened.
     Undecided,
+    /// It was not made: policies hold it back.
+    Held,
 }
 
 impl CallOutcome {
@@ -64,6 +66,7 @@ impl CallOutcome {
             Self::Replied => "replied",
             Self::Failed => "failed",
             Self::Undecided => UNDECIDED_STATUS,
+            Self::Held => "held",
         }
     }
 }
@@ -86,7 +89,7 @@ impl Effect {
 
 impl MadeCall {
     /// Notes a call; `None` for one that is pure, and for one that has no reply yet: its step has no outcome either.
-    pub(super) fn of(call: &Call<'_>, effect: Effect, reply: &Result<Reply, CallError>) -> Option<Self> {
+    pub fn of(call: &Call<'_>, effect: Effect, reply: &Result<Reply, CallError>) -> Option<Self> {
         // A call that a limit refuses is not made.
         let is_refused = matches!(reply, Err(CallError::Failed { class, .. }) if **class == *BUDGET_EXCEEDED);
         if effect == Effect::Pure || is_refused || matches!(reply, Err(CallError::Waiting(_))) {
@@ -110,6 +113,7 @@ impl MadeCall {
         match &self.reply {
             Ok(_) => CallOutcome::Replied,
             Err(CallError::Failed { class, .. }) if **class == *UNDECIDED => CallOutcome::Undecided,
+            Err(CallError::Failed { class, .. }) if **class == *HELD_BACK => CallOutcome::Held,
             Err(CallError::Undecided(_)) => CallOutcome::Undecided,
             Err(CallError::TimedOut(_)) if self.effect == Effect::Acts => CallOutcome::Undecided,
             Err(CallError::Failed { class, .. }) if **class == *TIMED_OUT && self.effect == Effect::Acts => {
@@ -117,6 +121,18 @@ impl MadeCall {
             }
             Err(_) => CallOutcome::Failed,
         }
+    }
+
+    /// Returns whether policies hold the call back: it was not made.
+    pub fn is_held(&self) -> bool {
+        self.outcome() == CallOutcome::Held
+    }
+
+    /// Returns whether a step of the outermost run makes the call itself: it is neither a call of a nested run, nor of a
+    /// gate or a confirmation.
+    pub fn is_own_call_of(&self, step: &str) -> bool {
+        let parts: Vec<&str> = self.key.split('/').collect();
+        matches!(parts.as_slice(), [own, _, purpose, _, _] if **own == *key_part(step) && *purpose == CALL)
     }
 
     /// Returns whether the call failed, or a person had to say what became of it.
@@ -277,6 +293,7 @@ mod tests {
             (made(Err(failed("Refused"))), CallOutcome::Failed),
             (made(Err(failed(UNDECIDED))), CallOutcome::Undecided),
             (made(Err(failed(TIMED_OUT))), CallOutcome::Undecided),
+            (made(Err(failed(HELD_BACK))), CallOutcome::Held),
             (made(Err(CallError::TimedOut(Float::new(2.0).unwrap()))), CallOutcome::Undecided),
             (made(Err(CallError::TimedOut(Float::new(0.5).unwrap()))), CallOutcome::Undecided),
             (made(Err(failed("HttpUnreachable").undecided())), CallOutcome::Undecided),

@@ -24,7 +24,7 @@ mod step;
 
 pub use capabilities::{
     Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedRun,
-    PlannedCall, Reply, Task, Waiting, one_by_one,
+    PlannedCall, Reply, Task, Waiting, call_position, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
@@ -36,7 +36,7 @@ pub use invoke::named_exchange;
 pub use made::{CallOutcome, LATENCY_KEY, MadeCall};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
-pub use preview::possible_outcomes;
+pub use preview::{CallMade, PossibleCall, calls_made, is_proposed, possible_call, possible_calls};
 pub use progress::{Progress, RunFailure};
 pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, execute};
 

@@ -97,9 +97,14 @@ impl StepOutcome {
                 || self.calls.iter().any(|call| call.had_trouble() || call.is_confirmation()))
     }
 
-    /// Returns the calls that act.
+    /// Returns the calls that act and were made.
     pub fn acting_calls(&self) -> impl Iterator<Item = &MadeCall> {
-        self.calls.iter().filter(|call| call.effect == Effect::Acts)
+        self.calls.iter().filter(|call| call.effect == Effect::Acts && !call.is_held())
+    }
+
+    /// Returns the call that policies hold back, where they stopped the step before it.
+    pub fn held_call(&self) -> Option<&MadeCall> {
+        self.calls.iter().find(|call| call.is_held())
     }
 
     /// Returns the calls that the record lists.

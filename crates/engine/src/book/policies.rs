@@ -5,7 +5,7 @@ use hence_journal::RecordIndex;
 use hence_state::{Outcome, StepResult};
 
 use super::{Book, BookError};
-use crate::gate::{self, Blocked, BlockedAt, Gate, Judgement, POLICIES_STEP, VERDICTS_STEP};
+use crate::gate::{self, Blocked, BlockedAt, Gate, Judgement, POLICIES_STEP, ProposedCall, VERDICTS_STEP};
 use crate::sink::Sink;
 use crate::{GateError, PolicyState};
 
@@ -57,27 +57,59 @@ impl Book<'_> {
         Ok(gate::block(result, judgement))
     }
 
-    /// Asks whether a step may be executed, and records the block when no result of it could pass. `results` are ones it
-    /// might give, one for each of its calls; a single call that may not be made holds the step back.
+    /// Judges a call of a step before it is made, by a result the step might give if this call were its last. Nothing is
+    /// recorded, and nothing changes.
+    ///
+    /// # Errors
+    /// [`BookError::Gate`] when the problem pins policies and there is no gate.
+    pub fn foresee(&mut self, call: &ProposedCall) -> Result<Judgement, BookError> {
+        if !self.policy_state.is_pinned() {
+            return Ok(Judgement::default());
+        }
+        let index = self.next_index();
+        let mut judgement = self.gate()?.precheck(index, &call.result);
+        if !call.position.is_empty() {
+            for block in &mut judgement.blocks {
+                block.message = format!("{}: {}", call.position, block.message).into();
+            }
+        }
+        Ok(judgement)
+    }
+
+    /// Asks whether a step may be executed, and records the block when one of its calls may not be made.
     ///
     /// # Errors
     /// [`BookError`]; what was appended before stays.
     pub fn precheck(
         &mut self,
-        results: Vec<StepResult>,
+        calls: Vec<ProposedCall>,
         sink: &mut dyn Sink,
     ) -> Result<Option<Blocked>, BookError> {
-        let index = self.next_index();
-        let Some(gate) = self.gate.as_mut().filter(|_| self.policy_state.is_pinned()) else {
-            return Ok(None);
-        };
-        let mut judged = results.into_iter().map(|result| (gate.precheck(index, &result), result));
-        let Some((judgement, result)) = judged.find(|(judgement, _)| !judgement.blocks.is_empty()) else {
-            return Ok(None);
-        };
+        let mut held = None;
+        for call in calls {
+            let judgement = self.foresee(&call)?;
+            if !judgement.blocks.is_empty() {
+                held = Some((judgement, call.result));
+                break;
+            }
+        }
+        let Some((judgement, result)) = held else { return Ok(None) };
         let (step, errors) = (result.step().clone(), judgement.blocks.clone());
         let index = self.record(&step, gate::block_unstarted(result, judgement), sink)?;
         Ok(Some(Blocked { index, step, errors, at: BlockedAt::BeforeExecution }))
+    }
+
+    /// Returns the result of a step that stopped before one of its calls, as it will be recorded: blocked, if policies hold
+    /// the call back.
+    ///
+    /// # Errors
+    /// [`BookError::Gate`] when the problem pins policies and there is no gate.
+    pub fn stop_before(&mut self, call: &ProposedCall, result: StepResult) -> Result<StepResult, BookError> {
+        let judgement = self.foresee(call)?;
+        if judgement.blocks.is_empty() {
+            return self.judge(result);
+        }
+        Ok(gate::block(result, judgement))
     }
 
     /// Records the verdicts of the policies on the whole run, if they are missing; `Some` when they block its completion.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hence_canon::{Object, Value};
 use hence_state::{Binding, Finding, Settings, Stage, finding};
 
-use crate::{Determinism, Step};
+use crate::{Deed, Determinism, Step};
 use step::BoundStep;
 
 /// The step that reports on the run itself. It cannot be bound: a capability could report anything.
@@ -28,6 +28,16 @@ pub trait Callees: Send + Sync {
     /// Returns whether a replay may compute a capability again. A record may come from a stranger, so only what the
     /// callees compute themselves, or what the user allowed, is.
     fn is_recomputed(&self, capability: &str) -> bool;
+
+    /// Returns whether a call may change something outside the run. What is not known to be a function of its input may.
+    fn acts(&self, capability: &str) -> bool {
+        self.find(capability) != Ok(Determinism::Deterministic)
+    }
+
+    /// Returns the action type that a capability declares.
+    fn action(&self, _capability: &str) -> Option<Arc<str>> {
+        None
+    }
 
     /// Makes a call within its timeout.
     ///
@@ -136,6 +146,11 @@ fn bind_one(
         None => Err(format!("there is no capability `{}` at hand", binding.capability)),
     };
     let is_recomputed = callees.is_some_and(|callees| callees.is_recomputed(&binding.capability));
+    // Of a capability that is not available, nothing is known, so it may act.
+    let deed = callees.is_none_or(|callees| callees.acts(&binding.capability)).then(|| Deed {
+        capability: binding.capability.clone(),
+        action: callees.and_then(|callees| callees.action(&binding.capability)),
+    });
     let (determinism, callees) = match (found, purpose) {
         (Ok((determinism, _)), Purpose::Reading) if !is_recomputed => {
             (determinism, Err("a record is read without calling anything".to_owned()))
@@ -149,6 +164,7 @@ fn bind_one(
         binding: binding.clone(),
         determinism,
         is_recomputed: is_recomputed && determinism == Determinism::Deterministic,
+        deed,
         callees,
     });
     Ok(())

@@ -7,7 +7,7 @@ use hence_state::{Binding, NESTING_MAX, ProblemSpec, StepError};
 
 use super::{BoundCall, BoundReply, Callees, NoReply, shape, sight};
 use crate::step::{Attempt, InputUnavailable, Stopped, View};
-use crate::{Determinism, Step};
+use crate::{Deed, Determinism, Step};
 
 /// The error code of a step whose call was given up.
 const CALL_FAILED: &str = "call_failed";
@@ -22,6 +22,8 @@ pub(super) struct BoundStep {
     pub(super) determinism: Determinism,
     /// Whether a replay makes its call again.
     pub(super) is_recomputed: bool,
+    /// The call by which it may change something outside the run.
+    pub(super) deed: Option<Deed>,
     /// The capabilities it can call, or the reason why there are none.
     pub(super) callees: Result<Arc<dyn Callees>, String>,
 }
@@ -41,6 +43,10 @@ impl Step for BoundStep {
 
     fn is_recomputed(&self, _: &ProblemSpec) -> bool {
         self.is_recomputed
+    }
+
+    fn deed(&self) -> Option<Deed> {
+        self.deed.clone()
     }
 
     fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {

@@ -27,6 +27,8 @@ pub struct Blocked {
 pub enum BlockedAt {
     /// Before the step was executed: nothing happened.
     BeforeExecution,
+    /// Before one of its calls: the calls before that were made, and the rest were not.
+    BetweenCalls,
     /// After the step was executed: its calls were made.
     AfterExecution,
     /// After the last step, before the run completes.
@@ -38,6 +40,7 @@ impl BlockedAt {
     pub fn of(result: &StepResult) -> Self {
         match was_started(result) {
             _ if &**result.step() == VERDICTS_STEP => Self::End,
+            true if attempt(result).outcome().is_blocked() => Self::BetweenCalls,
             true => Self::AfterExecution,
             false => Self::BeforeExecution,
         }
@@ -47,6 +50,7 @@ impl BlockedAt {
     pub fn words(self) -> &'static str {
         match self {
             Self::BeforeExecution => "was not executed",
+            Self::BetweenCalls => "was executed in part, then held back",
             Self::AfterExecution => "was executed, then blocked",
             Self::End => "is not completed",
         }
@@ -138,6 +142,20 @@ mod tests {
     use hence_state::{POLICY_VIOLATION, Timestamp};
 
     use super::*;
+
+    #[test]
+    fn a_step_that_policies_stopped_between_its_calls_is_told_from_one_they_blocked_afterwards() {
+        let at = || Timestamp::parse("2026-02-02T00:00:00Z").unwrap();
+        for (code, expected) in
+            [(POLICY_VIOLATION, BlockedAt::BetweenCalls), ("upstream_failure", BlockedAt::AfterExecution)]
+        {
+            let failed = Outcome::Failed(vec![StepError::new(code, "m")]);
+            let result = StepResult::new("s", &Value::Null, at(), at(), failed);
+            let blocks = vec![StepError::new(POLICY_VIOLATION, "no")];
+            let blocked = block(result, Judgement { blocks, remarks: Vec::new() });
+            assert_eq!(BlockedAt::of(&blocked), expected);
+        }
+    }
 
     #[test]
     fn a_blocked_result_keeps_what_the_step_would_have_recorded() {

@@ -46,6 +46,15 @@ pub struct Judgement {
     pub remarks: Vec<Value>,
 }
 
+/// A call that a step is about to make.
+#[derive(Clone, Debug)]
+pub struct ProposedCall {
+    /// Which of several calls of the step it is, for a message: `item 2`, or nothing.
+    pub position: String,
+    /// A result that the step might give if this call were its last.
+    pub result: StepResult,
+}
+
 /// The judgement of policies on a run that is about to complete.
 #[derive(Clone, Debug)]
 pub struct FinalVerdict {

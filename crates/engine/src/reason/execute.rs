@@ -1,15 +1,15 @@
 //! Executes one step of the built-in program and appends its result.
 
-use hence_canon::{Canonical, Value};
+use hence_canon::{Canonical, Object, Value};
 use hence_state::{Outcome, POLICY_VIOLATION, StepError, StepResult};
 
 use super::{Event, Reason, RecordedResult};
 use crate::blob::Blobs;
 use crate::book::Book;
-use crate::gate::{Blocked, BlockedAt, attempt};
+use crate::gate::{Blocked, BlockedAt, ProposedCall, attempt};
 use crate::run::RunError;
 use crate::sink::Sink;
-use crate::step::{Attempt, METRICS_KEY, Step, Stopped, View, object};
+use crate::step::{Attempt, CALL_MEMBER, Deed, METRICS_KEY, Step, Stopped, View, object};
 
 impl Reason {
     pub(super) fn execute(
@@ -18,6 +18,9 @@ impl Reason {
         step: &dyn Step,
         sink: &mut dyn Sink,
     ) -> Result<Event, RunError> {
+        if let Some(blocked) = self.precheck(book, step, sink)? {
+            return Ok(Event::Blocked(blocked));
+        }
         let (started_at, finished_at) = book.next_times()?;
         let (input, RecordedResult { outcome, others }) = self.outcome(book, step, sink)?;
         let result =
@@ -32,6 +35,27 @@ impl Reason {
         Ok(Event::Step { index, step: name, status })
     }
 
+    /// Asks whether a step that acts may be executed, and records the block if it may not. What was executed before is not
+    /// asked about: its result is known.
+    fn precheck(
+        &mut self,
+        book: &mut Book<'_>,
+        step: &dyn Step,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Blocked>, RunError> {
+        let Some(deed) = step.deed().filter(|_| book.policy_state().is_pinned()) else { return Ok(None) };
+        if self.recorded.contains_key(&book.next_index()) {
+            return Ok(None);
+        }
+        // Without its input the step fails, and calls nothing.
+        let Ok(input) = step.input(&self.view(book, sink.blobs())) else { return Ok(None) };
+        let (started_at, finished_at) = book.next_times()?;
+        let possible = Outcome::Success(Canonical::of(&object([])));
+        let result = StepResult::new(step.name(), &input, started_at, finished_at, possible)
+            .with_other(CALL_MEMBER, call(&deed, &input));
+        Ok(book.precheck(vec![ProposedCall { position: String::new(), result }], sink)?)
+    }
+
     /// Appends a result that policies block. The state counts it, but the cursor does not move: the same step stays due.
     fn append_blocked(
         &mut self,
@@ -44,10 +68,12 @@ impl Reason {
             Outcome::Failed(errors) => errors.clone(),
             Outcome::Success(_) | Outcome::Skipped => Vec::new(),
         };
-        self.blocked = Some(RecordedResult::of(&attempt(&result)));
+        let recorded = RecordedResult::of(&attempt(&result));
         let index = book.record(step.artifact_key(), result, sink)?;
         let at = BlockedAt::AfterExecution;
-        Ok(Event::Blocked(Blocked { index, step: step.name().into(), errors, at }))
+        let blocked = Blocked { index, step: step.name().into(), errors, at };
+        self.blocked = Some((recorded, blocked.clone()));
+        Ok(Event::Blocked(blocked))
     }
 
     /// Returns the input of a step and its outcome.
@@ -76,13 +102,21 @@ impl Reason {
             Stopped::Trouble(message) => RunError::Stopped { step: name(), message },
             Stopped::Waiting(message) => RunError::Waiting { step: name(), message },
         })?;
+        let deed = step.deed().filter(|_| book.policy_state().is_pinned());
+        let made = |recorded: RecordedResult| match &deed {
+            Some(deed) => {
+                let others = recorded.others.with(CALL_MEMBER, call(deed, &input));
+                RecordedResult { others, ..recorded }
+            }
+            None => recorded,
+        };
         let recorded = match attempt {
-            Attempt::Failed(errors) => RecordedResult::alone(Outcome::Failed(with_reason(errors))),
+            Attempt::Failed(errors) => made(RecordedResult::alone(Outcome::Failed(with_reason(errors)))),
             Attempt::Done { output, metrics } => {
                 let outcome = book.store(Canonical::of(&output), sink)?;
                 let metrics = Some(metrics).filter(|metrics| !metrics.is_empty());
                 let others = metrics.into_iter().map(|metrics| (METRICS_KEY, Value::from(metrics))).collect();
-                RecordedResult { outcome, others }
+                made(RecordedResult { outcome, others })
             }
         };
         Ok((input, recorded))
@@ -102,6 +136,11 @@ impl Reason {
             model: self.plan.model.as_deref(),
         }
     }
+}
+
+/// Returns the call of a step that acts, as a result names it.
+fn call(deed: &Deed, input: &Value) -> Object {
+    Object::from_iter([("capability", Value::from(deed.capability.clone())), ("input", input.clone())])
 }
 
 /// Returns errors of which there is at least one, each with a code and a message.

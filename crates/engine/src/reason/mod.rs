@@ -15,7 +15,7 @@ pub(crate) use judge::ReasonJudge;
 use crate::blob::{self, BlobError, Blobs};
 use crate::book::Book;
 use crate::cursor::Cursor;
-use crate::gate::{Blocked, POLICIES_STEP, Role, VERDICTS_STEP, attempt};
+use crate::gate::{Blocked, BlockedAt, POLICIES_STEP, Role, VERDICTS_STEP, attempt, was_started};
 use crate::plan::Plan;
 use crate::program::{Program, RecordMismatch, RecordedStep};
 use crate::run::{Driven, Finished, Pause, Run, RunError, Waiting};
@@ -47,8 +47,8 @@ pub struct Reason {
     tally: Tally,
     /// Results that are read instead of computed, by record.
     recorded: BTreeMap<RecordIndex, RecordedResult>,
-    /// The result of the step that policies blocked last.
-    blocked: Option<RecordedResult>,
+    /// The result of the step that policies blocked last, after it was executed.
+    blocked: Option<(RecordedResult, Blocked)>,
 }
 
 /// A position of the built-in program.
@@ -107,6 +107,12 @@ impl Reason {
 
     fn due_step(&self) -> Option<&Arc<dyn Step>> {
         self.cursor.next_step().and_then(|at| self.plan.steps.get(at))
+    }
+
+    /// Returns the block of the step that is due, if the step has acted.
+    fn blocked_deed(&self) -> Option<&Blocked> {
+        let (_, blocked) = self.blocked.as_ref()?;
+        self.due_step().filter(|step| step.deed().is_some()).map(|_| blocked)
     }
 
     /// Returns the step that is due when it has this name.
@@ -254,7 +260,16 @@ impl Program for Reason {
             }
             (blocked, _) => {
                 let due = self.due_step_named(blocked)?;
-                self.blocked = Some(RecordedResult::of(&attempt(&record.result)));
+                let result = &record.result;
+                self.blocked = was_started(result).then(|| {
+                    let errors = match result.outcome() {
+                        Outcome::Failed(errors) => errors.clone(),
+                        Outcome::Success(_) | Outcome::Skipped => Vec::new(),
+                    };
+                    let at = BlockedAt::of(result);
+                    let blocked = Blocked { index: step.index, step: name.clone(), errors, at };
+                    (RecordedResult::of(&attempt(result)), blocked)
+                });
                 due.artifact_key().into()
             }
         };
@@ -301,7 +316,7 @@ impl Program for Reason {
     }
 
     fn offer_again(&mut self, next: RecordIndex) {
-        if let Some(blocked) = self.blocked.take() {
+        if let Some((blocked, _)) = self.blocked.take() {
             self.recorded.insert(next, blocked);
         }
     }
@@ -366,6 +381,11 @@ impl<'g> Run<'g, Reason> {
         sink: &mut dyn Sink,
         mut observe: impl FnMut(&Event),
     ) -> Result<Driven<'g, Reason>, RunError> {
+        // What was executed is not executed again because a policy blocks it: only other policies can let it through.
+        if let Some(blocked) = self.program().blocked_deed() {
+            let blocked = blocked.clone();
+            return Ok(Driven::Blocked(self, blocked));
+        }
         loop {
             let event = match self.step(sink) {
                 Ok(event) => event,

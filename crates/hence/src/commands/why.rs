@@ -364,11 +364,13 @@ impl Looked<'_> {
         let what = match BlockedAt::of(&step.result) {
             BlockedAt::End => "policies block its completion".to_owned(),
             BlockedAt::BeforeExecution => format!("policies block step {name}, which was not executed"),
+            BlockedAt::BetweenCalls => format!("policies stopped step {name} between its calls"),
             BlockedAt::AfterExecution => format!("step {name} was executed, then blocked by policies"),
         };
         self.report.executed = ExecutedCall::of(&step.result, &StoreBlobs(self.store));
         let other = hint::command(self.context, &["resume", self.id.as_str(), "--policy", "FILE"]);
-        let next = match self.report.executed.is_empty() {
+        let is_judged_again = BlockedAt::of(&step.result) != BlockedAt::AfterExecution;
+        let next = match is_judged_again || self.report.executed.is_empty() {
             true => vec![self.command(&["resume"]), other],
             false => vec![other],
         };

@@ -250,7 +250,7 @@ fn amended_policies_check_the_blocked_result_and_a_rollback_calls_again() {
     let world = world("ask");
     world.write(
         "never.json",
-        r#"{"id": "never", "severity": "error", "formula": "count(ReadDocumentation) <= 2"}"#,
+        r#"{"id": "never", "severity": "error", "formula": "G(execution.tool = pay → result_summary = \"reviewed\")"}"#,
     );
     world.write(
         "lenient.json",

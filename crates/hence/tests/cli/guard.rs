@@ -89,7 +89,7 @@ fn a_skill_stops_at_the_blocked_step_and_continues_once_the_cause_is_fixed() {
     --- stderr
     policy tests-pass is judged after a step has acted (`completed`); it cannot hold it back
     error[E0603]: run r1: step tests was executed, then blocked by policies (record 2)
-      policy tests-pass: action 2 (RunTests): `RunTests` holds; `completed` does not hold
+      policy tests-pass: A test run that did not pass does not enter the record. Found: action 2 (RunTests): `RunTests` holds; `completed` does not hold
     hint: fix the cause, then `hence resume r1` tries this step again, or `hence fork r1 --from STEP` repeats an earlier one; `hence resume r1 --policy FILE` continues under other policies; `hence explain E0603` says more
     [exit 1]
     ");

@@ -45,6 +45,7 @@ mod partial;
 mod people;
 mod pipe;
 mod policies_hold_back;
+mod policies_per_call;
 mod policy;
 mod positions;
 mod recorded_effects;

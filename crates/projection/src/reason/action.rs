@@ -1,7 +1,7 @@
 //! Actions and artifacts of the records of a policy's run.
 
 use hence_canon::{Canonical, Object, Value};
-use hence_engine::{referenced, resolve};
+use hence_engine::{CALL_MEMBER, referenced, resolve};
 use hence_journal::{LoopAction, LoopControl, RecordIndex};
 use hence_review::model::{
     Action, ActionCommon, ActionPayload, ActionStep, Artifact, ArtifactContent, ArtifactId, DecisionOption,
@@ -15,6 +15,7 @@ use hence_state::{Outcome, StepResult};
 use super::{Fact, ReasonView};
 use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession, problem_artifact};
 use crate::run_info::{action_common, action_step, call_again, repeatability};
+use crate::skill::facts;
 use crate::view::Context;
 use crate::{ProjectError, text};
 
@@ -51,6 +52,7 @@ pub(super) fn step(
     let bound = reason.capability(name);
     let kind = known.unwrap_or_else(unknown);
     let kind = if bound.is_some() { bound_kind(kind) } else { kind };
+    let kind = reason.deed_kind(name, result).map_or(kind, |action| StepKind { action, ..kind });
     let inputs = read(context, kind.reads);
     let mut new = NewArtifacts::after(context.artifacts);
     let (mut outputs, mut failed, mut verified) = (Vec::new(), None, None);
@@ -92,7 +94,10 @@ pub(super) fn step(
         outputs,
         ..action_common(context.next, &label, &rationale)
     };
-    let request = Object::from_iter([("input_sha256", Value::from(result.input_hash()))]);
+    let called = result.others().get(CALL_MEMBER).and_then(|call| call.get("input"));
+    let asked = called.map(|input| facts::request(input)).unwrap_or_default();
+    let sha256 = [("input_sha256", Value::from(result.input_hash()))];
+    let request: Object = sha256.into_iter().chain(asked).collect();
     let payload =
         ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
     let action = Action { common, step: action_step(kind.action, payload), extra: Object::new() };

@@ -10,6 +10,7 @@ use hence_canon::Value;
 use hence_engine::{Determinism, Engine, StepOutline};
 use hence_journal::{Control, LoopAction, RecordIndex};
 use hence_review::model::{Action, ActionId, ActionStep, MetaActionId};
+use hence_review::vocabulary::{ActionType, ActionTypes};
 use hence_state::{CompletionRule, LoopSettings, Outcome, ProblemSpec, StepResult};
 
 use crate::ProjectError;
@@ -70,6 +71,19 @@ impl ReasonView {
     fn capability(&self, step: &str) -> Option<&Arc<str>> {
         let bindings = &self.problem.settings().bindings;
         bindings.iter().find(|binding| &*binding.step == step).map(|binding| &binding.capability)
+    }
+
+    /// Returns the action type that the capability of a bound step declares, if it acts. Whoever operates the capability
+    /// decided it; a problem cannot give the deed the name of a built-in step and so pass a rule about it.
+    fn deed_kind(&self, step: &str, result: &StepResult) -> Option<ActionType> {
+        let action = self.known(step)?.deed.as_ref()?.action.as_ref()?;
+        // What a limit refused was not called.
+        let is_refused = matches!(result.outcome(), Outcome::Failed(errors)
+            if errors.iter().any(|error| &*error.code == "budget_exceeded"));
+        let mut types = ActionTypes::default();
+        // A name that is none was refused when the capabilities were read.
+        let _ = types.declare(action);
+        types.read(action).ok().filter(|_| !is_refused)
     }
 
     fn loop_settings(&self) -> Option<&LoopSettings> {
@@ -170,6 +184,7 @@ impl RunView for ReasonView {
             actions: vec![action],
             artifacts,
             residuals: gap::of_step(self, context, result).into_iter().collect(),
+            happened: 0,
             unit: self.unit(phase),
             achieved: match result.outcome() {
                 Outcome::Success(_) => Achieved::Yes,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
 use hence_cognition::approval::Stance;
-use hence_cognition::run::{MadeCall, StepOutcome};
+use hence_cognition::run::{MadeCall, StepOutcome, is_proposed};
 use hence_cognition::skill::Step;
 use hence_cognition::state::StepStatus;
 use hence_engine::{Determinism, referenced};
@@ -18,7 +18,7 @@ use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatab
 use hence_skills::Effect;
 use hence_state::{Outcome, StepResult};
 
-use super::command::Deed;
+use super::command::{Deed, Deeds};
 use super::formal::{self, Around};
 use super::kind::{self, conclusion_unit, plan_unit};
 use super::{SKILL, SkillView, approval, decision, facts, gap};
@@ -139,6 +139,8 @@ pub(super) fn outcome_delta(
     let has_no_items = outcome.meta.get("foreach_count").and_then(Value::as_u64) == Some(0);
     let is_made = outcome.status != StepStatus::Skipped && !(has_no_items && outcome.called.is_empty());
     let is_shown = is_made || actions.is_empty();
+    let singles = if is_made { view.single_calls(step, &outcome) } else { Vec::new() };
+    let single_deeds: Vec<Deeds> = singles.iter().map(|single| view.deeds(step, single)).collect();
     let mut confirmed = Vec::new();
     let call =
         |deed, place| Call { view, context, index, result, step, kind, id: context.action(place), deed };
@@ -148,20 +150,30 @@ pub(super) fn outcome_delta(
         confirmed.extend(action.common.outputs.iter().cloned());
         actions.push(action);
     }
-    if is_shown {
-        for (place, deed) in deeds.all.iter().enumerate() {
-            let kind = deed.kind;
-            let call = Call { kind, ..call(deed, actions.len()) };
-            let mut action = match place == deeds.main {
-                true => call.action(&outcome, &mut new),
-                false => call.part(&outcome),
-            };
-            action.common.inputs.extend(confirmed.iter().cloned());
-            if place == deeds.main {
-                action.common.observations.extend(deeds.left_out().iter().map(|note| observation(note)));
-            }
-            actions.push(action);
+    let mut happened = 0;
+    if is_shown && singles.is_empty() {
+        actions.extend(call_actions(
+            &call,
+            &deeds,
+            &outcome,
+            Some(&outcome),
+            &confirmed,
+            actions.len(),
+            &mut new,
+        ));
+    }
+    for (place, (single, deeds)) in singles.iter().zip(&single_deeds).enumerate() {
+        let is_last = place + 1 == singles.len();
+        if is_last && is_proposed(&outcome) {
+            happened = actions.len();
         }
+        // The output of the step is what the last of its calls completed.
+        let whole = is_last.then_some(&outcome);
+        let mut own = call_actions(&call, deeds, single, whole, &confirmed, actions.len(), &mut new);
+        for action in &mut own {
+            action.common.detail = Some(format!("call {} of the step", place + 1).into());
+        }
+        actions.extend(own);
     }
     if let Some(decision) = decision::after(step, &outcome) {
         // The decision to leave a loop depends on the result of its last call.
@@ -180,7 +192,33 @@ pub(super) fn outcome_delta(
     };
     let unit = view.groups.unit(step, context.units);
     let facts = Facts::Outcome(index, Box::new(outcome));
-    TraceDelta { actions, artifacts, residuals: gaps, unit, achieved, facts }.in_unit()
+    TraceDelta { actions, artifacts, residuals: gaps, happened, unit, achieved, facts }.in_unit()
+}
+
+/// Returns the actions of a call: everything that it does. `whole` is the outcome of its step, if the call completes it.
+fn call_actions<'c>(
+    call: &dyn Fn(&'c Deed, usize) -> Call<'c>,
+    deeds: &'c Deeds,
+    outcome: &StepOutcome,
+    whole: Option<&StepOutcome>,
+    confirmed: &[ArtifactId],
+    first: usize,
+    new: &mut NewArtifacts<'_>,
+) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (place, deed) in deeds.all.iter().enumerate() {
+        let call = Call { kind: deed.kind, ..call(deed, first + place) };
+        let mut action = match place == deeds.main {
+            true => call.action(outcome, whole, new),
+            false => call.part(outcome),
+        };
+        action.common.inputs.extend(confirmed.iter().cloned());
+        if place == deeds.main {
+            action.common.observations.extend(deeds.left_out().iter().map(|note| observation(note)));
+        }
+        actions.push(action);
+    }
+    actions
 }
 
 /// A step that was called.
@@ -206,7 +244,7 @@ impl Call<'_> {
             evidence: self.evidence(outcome),
             observations: self.deed.note().map(observation).into_iter().collect(),
             execution: Some(ExecutionMetadata { tool: Some(self.tool(outcome)), version: None, ..execution }),
-            inputs: self.with_approvals(inputs),
+            inputs: self.with_decisions(self.without_overruled(inputs).0),
             ..action_common(self.id, &self.label(outcome), &self.rationale(outcome))
         };
         let payload = ActionPayload {
@@ -217,19 +255,25 @@ impl Call<'_> {
         self.finished(common, payload, Object::new())
     }
 
-    fn action(&self, outcome: &StepOutcome, new: &mut NewArtifacts<'_>) -> Action {
+    /// Returns the action of a call. `whole` is the outcome of its step, if the call completes it.
+    fn action(
+        &self,
+        outcome: &StepOutcome,
+        whole: Option<&StepOutcome>,
+        new: &mut NewArtifacts<'_>,
+    ) -> Action {
         let run = self.context.run;
-        let inputs = self.inputs(outcome);
-        let outputs: Vec<ArtifactId> = outcome
-            .produced
+        let (inputs, overruled) = self.without_overruled(self.inputs(outcome));
+        let outputs: Vec<ArtifactId> = whole
             .iter()
-            .map(|produced| new.make(self.new_artifact(outcome, produced, &inputs)))
+            .filter_map(|whole| Some((whole, whole.produced.as_ref()?)))
+            .map(|(whole, produced)| new.make(self.new_artifact(whole, produced, &inputs)))
             .collect();
         let determinism = self.view.determinism(outcome);
         let common = ActionCommon {
             detail: self.detail(outcome),
             evidence: self.evidence(outcome),
-            observations: self.observations(outcome),
+            observations: self.observations(whole.unwrap_or(outcome)),
             execution: Some(self.execution(outcome, determinism)),
             reproducibility: Some(run.reproducibility(
                 determinism,
@@ -237,7 +281,7 @@ impl Call<'_> {
                 &inputs,
                 &outputs,
             )),
-            inputs: self.with_approvals(inputs),
+            inputs: self.with_decisions(inputs),
             outputs,
             ..action_common(self.id, &self.label(outcome), &self.rationale(outcome))
         };
@@ -249,9 +293,15 @@ impl Call<'_> {
             result: self.result(outcome),
             result_summary: Some(secret::without_secrets(&summary(outcome)).into()),
         };
-        let decisions = approval::decisions(outcome);
+        let decisions = approval::decisions(whole.unwrap_or(outcome));
         let extra =
             if decisions.is_empty() { Object::new() } else { Object::new().with("decisions", decisions) };
+        let extra = if overruled.is_empty() {
+            extra
+        } else {
+            let ids = overruled.iter().map(|id| Value::from(id.as_str()));
+            extra.with("overruled_approvals", ids.collect::<Value>())
+        };
         self.finished(common, payload, extra)
     }
 
@@ -440,11 +490,28 @@ impl Call<'_> {
         if inputs.is_empty() { vec![ArtifactId::new(SKILL)] } else { inputs }
     }
 
-    /// Adds the approvals that the step waited for. Its results are not derived from them.
-    fn with_approvals(&self, mut inputs: Vec<ArtifactId>) -> Vec<ArtifactId> {
+    /// Separates the approvals that a step read next to a rejection: the rejection wins, so it does not build on them.
+    fn without_overruled(&self, inputs: Vec<ArtifactId>) -> (Vec<ArtifactId>, Vec<ArtifactId>) {
+        if approval::is_question(self.kind) {
+            return (inputs, Vec::new());
+        }
+        let artifact = |id: &ArtifactId| self.context.artifacts.artifact(id);
+        let waited = self.view.decisions_before(self.step);
+        let waited = waited.iter().filter_map(|id| self.context.artifacts.newest(id));
+        let is_rejected =
+            inputs.iter().chain(waited).any(|id| artifact(id).is_some_and(approval::is_rejection));
+        let is_overruled = |id: &ArtifactId| {
+            is_rejected
+                && artifact(id).is_some_and(|found| matches!(found.content, ArtifactContent::UserApproval))
+        };
+        inputs.into_iter().partition(|id| !is_overruled(id))
+    }
+
+    /// Adds the answers that the step waited for: approvals, or the rejection. Its results are not derived from them.
+    fn with_decisions(&self, mut inputs: Vec<ArtifactId>) -> Vec<ArtifactId> {
         if !approval::is_question(self.kind) {
-            let approved = self.view.approvals_before(self.step);
-            let newest = approved.iter().filter_map(|id| self.context.artifacts.newest(id));
+            let decided = self.view.decisions_before(self.step);
+            let newest = decided.iter().filter_map(|id| self.context.artifacts.newest(id));
             // A commit contains every change of a file since the last one, whether or not it reads what the step gave.
             let changed = match self.kind {
                 ActionType::Activity(ActivityType::GitCommit) => self.view.changed_since_commit(),

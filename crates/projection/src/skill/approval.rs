@@ -8,7 +8,7 @@ use hence_cognition::approval::{APPROVES, REJECTS, Stance};
 use hence_cognition::run::{MadeCall, StepOutcome};
 use hence_cognition::skill::{DependsOn, Flow, Foreach, ScatterMerge, Step};
 use hence_cognition::state::StepStatus;
-use hence_review::model::ArtifactContent;
+use hence_review::model::{Artifact, ArtifactContent};
 use hence_review::vocabulary::{ActionType, ActivityType, GovernanceType};
 
 use super::decision::answer_in;
@@ -54,9 +54,9 @@ impl SkillView<'_> {
         changed
     }
 
-    /// Returns the questions that a step waited for and that approved: those it names in `depends_on`, or else those
-    /// declared directly before it. After a rejection there are none.
-    pub(super) fn approvals_before(&self, step: &Step) -> Vec<Arc<str>> {
+    /// Returns the questions that a step waited for and that decided about it: those it names in `depends_on`, or else
+    /// those declared directly before it. They are the ones that approved, or, if any rejected, the ones that did.
+    pub(super) fn decisions_before(&self, step: &Step) -> Vec<Arc<str>> {
         let steps = &self.skill().steps;
         let is_asked = |step: &&Step| is_question(self.kind(step, None));
         let waited_for: Vec<&Step> = match &step.depends_on {
@@ -74,11 +74,10 @@ impl SkillView<'_> {
                 Some((&asked.id, stance(asked, outcome)))
             })
             .collect();
-        if stances.iter().any(|(_, stance)| *stance == Stance::Rejected) {
-            return Vec::new();
-        }
-        let approved = stances.into_iter().filter(|(_, stance)| *stance == Stance::Approved);
-        approved.map(|(id, _)| id.clone()).collect()
+        let is_rejected = stances.iter().any(|(_, stance)| *stance == Stance::Rejected);
+        let decisive = if is_rejected { Stance::Rejected } else { Stance::Approved };
+        let decided = stances.into_iter().filter(|(_, stance)| *stance == decisive);
+        decided.map(|(id, _)| id.clone()).collect()
     }
 }
 
@@ -95,6 +94,12 @@ pub(super) fn decisions(outcome: &StepOutcome) -> Vec<Object> {
         ]))
     };
     outcome.listed_calls().iter().filter_map(decision).collect()
+}
+
+/// Returns whether an artifact is an answer that rejects.
+pub(super) fn is_rejection(artifact: &Artifact) -> bool {
+    let decision = artifact.common.metadata.as_ref().and_then(|metadata| metadata.get("decision")?.as_str());
+    decision == Stance::Rejected.word()
 }
 
 /// Returns the artifact of an answer.

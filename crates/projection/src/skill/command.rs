@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use hence_canon::{Object, Value};
-use hence_cognition::run::{StepOutcome, possible_outcomes};
+use hence_cognition::run::{StepOutcome, is_proposed, possible_calls};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::StepStatus;
 use hence_review::command::{
@@ -228,10 +228,12 @@ impl SkillView<'_> {
             return listed.into_iter().map(call).collect();
         }
         let count: u64 = outcome.called.values().sum();
-        let has_several = matches!(step.control.flow, Flow::Foreach(_) | Flow::Scatter(_)) && count > 1;
+        let is_loop = matches!(step.control.flow, Flow::Foreach(_) | Flow::Scatter(_));
+        let has_several = is_loop && count > 1 && !is_proposed(outcome);
         // The record of a loop has no inputs of its items; they follow from the state before it.
         let several = if has_several {
-            possible_outcomes(step, &self.progress.state().memory)
+            let calls = possible_calls(step, &self.progress.state().memory);
+            calls.into_iter().map(|call| call.outcome).collect()
         } else {
             vec![outcome.clone()]
         };

@@ -15,6 +15,9 @@ use hence_review::vocabulary::{ActionType, ActivityType, EvidenceType};
 
 use super::kind;
 
+/// The capability that asks a person.
+const PERSON: &str = "human.ask";
+
 /// Members of an input or output that name a file.
 const PATHS: &[&str] = &["path", "file", "file_path", "filepath", "filename", "file_name"];
 /// Members that list files.
@@ -56,7 +59,7 @@ const ARGUMENT_ITEMS_MAX: usize = 100;
 const ARGUMENT_DEPTH_MAX: usize = 8;
 
 /// Returns the members of a request that are known before the call, besides the callee and the hash of the input.
-pub(super) fn request(input: &Value) -> Vec<(&'static str, Value)> {
+pub(crate) fn request(input: &Value) -> Vec<(&'static str, Value)> {
     let mut members = Vec::new();
     if input.as_object().is_some_and(|input| !input.is_empty()) {
         members.push(("input", shown(input, 0)));
@@ -229,7 +232,10 @@ pub(super) fn used(
     if input + output > 0 {
         extra = extra.with("tokens", input + output).with("tokens_in", input).with("tokens_out", output);
     }
-    let calls: u64 = outcome.called.values().sum();
+    // Confirmations are actions of their own.
+    let confirmed = outcome.listed_calls().iter().filter(|call| call.is_confirmation()).count() as u64;
+    let asked = outcome.called.get(PERSON).copied().unwrap_or(0).min(confirmed);
+    let calls = outcome.called.values().sum::<u64>().saturating_sub(asked);
     if calls > 0 {
         extra = extra.with("calls", calls);
     }

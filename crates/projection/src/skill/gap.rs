@@ -64,7 +64,7 @@ pub(super) fn of_step(
 
 /// Returns the gap of a step that gave nothing, or only a part, after calls that act: what they did is done.
 fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Residual> {
-    let acting = outcome.listed_calls().iter().filter(|call| call.effect == Effect::Acts);
+    let acting = outcome.listed_calls().iter().filter(|call| call.effect == Effect::Acts && !call.is_held());
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     acting.for_each(|call| *counts.entry((&*call.capability, call.outcome().as_str())).or_default() += 1);
     if counts.is_empty() {
@@ -339,7 +339,14 @@ fn of_blocked(run: &RunInfo<'_>, blocked: &BlockedStep) -> Residual {
         calls.extend(outcome.called.keys().map(|name| call(name, &outcome.input, None)));
     }
     let calls = if calls.is_empty() { String::new() } else { format!(". {}", calls.join("; ")) };
-    let statement = format!("Step {step} was executed, then blocked by policies: {}{calls}", shortened(why));
+    let held = outcome.held_call().map(|held| call(&held.capability, &held.input, None));
+    let statement = match held {
+        Some(held) => {
+            let held = held.replace(" was called with ", " with ");
+            format!("Step {step} was stopped by policies before {held}: {}{calls}", shortened(why))
+        }
+        None => format!("Step {step} was executed, then blocked by policies: {}{calls}", shortened(why)),
+    };
     let check = format!(
         "Look at what record {} says and at what the calls changed; {} --policy FILE continues without repeating them",
         index.get(),

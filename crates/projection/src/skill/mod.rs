@@ -2,9 +2,10 @@
 
 mod action;
 mod approval;
+mod calls;
 mod command;
 mod decision;
-mod facts;
+pub(crate) mod facts;
 mod formal;
 mod gap;
 mod kind;
@@ -20,7 +21,7 @@ use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, Determinism, attempt};
 use hence_journal::{ActivePath, Control, RecordIndex};
-use hence_review::model::{Action, ActionId, ArtifactId, Residual};
+use hence_review::model::{Action, ActionId, Artifact, ArtifactId, Residual};
 use hence_review::vocabulary::ActionType;
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
 use hence_state::{Outcome, ProblemSpec, StepResult};
@@ -196,7 +197,9 @@ impl<'a> SkillView<'a> {
     fn remember(&mut self, outcome: &StepOutcome, delta: &TraceDelta) {
         let step = self.step_of(&outcome.step_id);
         self.seen.insert(outcome.step_id.clone());
-        if let (Some(step), Some(artifact)) = (step, delta.artifacts.first()) {
+        // The artifacts of confirmations have other names.
+        let own = |artifact: &&Artifact| artifact.common.name.as_deref() == Some(&*outcome.step_id);
+        if let (Some(step), Some(artifact)) = (step, delta.artifacts.iter().find(own)) {
             let id = &artifact.common.artifact_id;
             let assigns =
                 matches!(step.merge_strategy, Ok(MergeStrategy::Overwrite | MergeStrategy::Replace));
@@ -225,7 +228,8 @@ impl<'a> SkillView<'a> {
         }
         if outcome.writes.iter().any(|target| target.starts_with("outputs.") || target.starts_with("output."))
         {
-            self.outputs.extend(delta.artifacts.first().map(|artifact| artifact.common.artifact_id.clone()));
+            self.outputs
+                .extend(delta.artifacts.iter().find(own).map(|artifact| artifact.common.artifact_id.clone()));
         }
         self.count_loops(step, outcome);
         let ends = Some(outcome).filter(|outcome| outcome.status == StepStatus::Failed);
@@ -318,7 +322,7 @@ impl RunView for SkillView<'_> {
         let outcome = match BlockedAt::of(result) {
             BlockedAt::End => return Ok(()),
             BlockedAt::BeforeExecution => None,
-            BlockedAt::AfterExecution => {
+            BlockedAt::AfterExecution | BlockedAt::BetweenCalls => {
                 let outcome = recorded_outcome(&attempt(result), run.blobs);
                 Some(outcome.map_err(|source| ProjectError::Outcome { index, source })?)
             }

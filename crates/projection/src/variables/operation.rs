@@ -69,6 +69,7 @@ pub(super) fn delta(
         actions: vec![action],
         artifacts: new.into_vec(),
         residuals: Vec::new(),
+        happened: 0,
         unit,
         achieved,
         facts: Facts::Event(Box::new(event)),

@@ -4,15 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Float, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
-use hence_cognition::failure::{BUDGET_CUT_OFF, UNDECIDED};
+use hence_cognition::failure::{BUDGET_CUT_OFF, HELD_BACK, UNDECIDED};
 use hence_cognition::run::{
     Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, Task, one_by_one,
 };
-use hence_cognition::skill::{Recovery, Skill, Step};
+use hence_cognition::skill::{Recovery, Skill, Step, Uses};
 use hence_engine::SinkError;
 use hence_journal::Durability;
 
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
+use super::gate::CallGate;
 use super::history::{BEGUN_KEY, CallStatus};
 use super::log::CallLog;
 use crate::budget::{Admitted, Budget, Caller};
@@ -116,6 +117,11 @@ impl<'a> CallExecutor<'a> {
         self.log
     }
 
+    /// Returns whether only pure calls are made, as in a replay.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.outside == Outside::Closed
+    }
+
     pub(crate) fn stop(&self) -> &'a dyn Stop {
         self.stop
     }
@@ -169,6 +175,30 @@ impl<'a> CallExecutor<'a> {
     /// # Errors
     /// [`SinkError`] when the log could not be written. Nothing may be called after it; the run stops and can be resumed.
     pub fn call(&self, call: &Call<'_>, make: &mut CallFn<'_>) -> Result<CallResult, SinkError> {
+        self.call_gated(call, None, make)
+    }
+
+    /// Makes a call as [`CallExecutor::call`] does; one that acts only if the gate lets it through.
+    pub(super) fn call_gated(
+        &self,
+        call: &Call<'_>,
+        gate: Option<&CallGate>,
+        make: &mut CallFn<'_>,
+    ) -> Result<CallResult, SinkError> {
+        let gate = gate.filter(|_| CallGate::judges(call, self.host.effect(call.capability)));
+        let result = self.call_logged(call, gate, make)?;
+        if let Some(gate) = gate {
+            gate.note(call, &result.reply);
+        }
+        Ok(result)
+    }
+
+    fn call_logged(
+        &self,
+        call: &Call<'_>,
+        gate: Option<&CallGate>,
+        make: &mut CallFn<'_>,
+    ) -> Result<CallResult, SinkError> {
         let now = |reply| CallResult { reply, source: ReplySource::Call };
         let stopping = || now(Err(CallError::Waiting("the run is to stop".into())));
         let effect = self.host.effect(call.capability);
@@ -201,7 +231,13 @@ impl<'a> CallExecutor<'a> {
             _ if self.is_stopping() => stopping(),
             Some(CallStatus::Begun) => now(self.recover_as(call, name, make)?),
             // A call that a person repeats is an attempt like the first: a crash during it asks again.
-            Some(CallStatus::Again) | None if effect == Effect::Acts => now(self.intend(call, name, make)?),
+            Some(CallStatus::Again) | None if effect == Effect::Acts => {
+                match gate.map_or(Ok(()), |gate| gate.ask(call)) {
+                    Ok(()) => now(self.intend(call, name, make)?),
+                    // Nothing was called, so nothing is logged.
+                    Err(held) => now(Err(held)),
+                }
+            }
             Some(CallStatus::Again) | None => now(self.make(call, name, make)?),
         })
     }
@@ -275,7 +311,10 @@ impl<'a> CallExecutor<'a> {
         admitted: Option<&Admitted>,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        let made = self.make_admitted(call, admitted, make).map_err(|error| self.placed(call, error));
+        let made = self
+            .make_admitted(call, admitted, make)
+            .map_err(not_held)
+            .map_err(|error| self.placed(call, error));
         if let Some(exchange) = self.host.take_failed_exchange(&name.key) {
             self.log.note(Entry::Exchange { call: name.clone(), exchange }, Durability::Buffered)?;
         }
@@ -383,6 +422,16 @@ fn begun_again(error: CallError, begun: Option<u64>) -> CallError {
     }
 }
 
+/// Returns an error of a provider. Only the gate holds a call back: a provider that uses its class has failed.
+fn not_held(error: CallError) -> CallError {
+    match error {
+        CallError::Failed { class, message } if *class == *HELD_BACK => {
+            CallError::Failed { class: "ProviderError".into(), message }
+        }
+        other => other,
+    }
+}
+
 fn undecided(call: &Call<'_>, reason: Option<&str>) -> CallError {
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     CallError::Waiting(format!("nobody knows whether `{}` happened{reason}", call.capability).into())
@@ -392,6 +441,8 @@ fn undecided(call: &Call<'_>, reason: Option<&str>) -> CallError {
 pub(crate) struct LoggedWorker<'a> {
     worker: &'a mut (dyn Capabilities + 'a),
     executor: &'a CallExecutor<'a>,
+    /// The gate before calls that act, in a run under policies.
+    gate: Option<&'a CallGate>,
     /// The source of the last reply.
     last: ReplySource,
     /// The calls that are made side by side next.
@@ -399,8 +450,12 @@ pub(crate) struct LoggedWorker<'a> {
 }
 
 impl<'a> LoggedWorker<'a> {
-    pub(crate) fn new(worker: &'a mut (dyn Capabilities + 'a), executor: &'a CallExecutor<'a>) -> Self {
-        Self { worker, executor, last: ReplySource::Call, planned: Vec::new() }
+    pub(crate) fn new(
+        worker: &'a mut (dyn Capabilities + 'a),
+        executor: &'a CallExecutor<'a>,
+        gate: Option<&'a CallGate>,
+    ) -> Self {
+        Self { worker, executor, gate, last: ReplySource::Call, planned: Vec::new() }
     }
 }
 
@@ -421,7 +476,7 @@ impl Registry for LoggedWorker<'_> {
 impl Capabilities for LoggedWorker<'_> {
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         self.last = ReplySource::Call;
-        let result = self.executor.call(call, &mut |call| self.worker.call(call));
+        let result = self.executor.call_gated(call, self.gate, &mut |call| self.worker.call(call));
         // Without its log line the step has no outcome, and the run stops.
         let result = result.map_err(|error| {
             self.executor.fail(error);
@@ -439,11 +494,17 @@ impl Capabilities for LoggedWorker<'_> {
         let executor = self.executor;
         let planned = std::mem::take(&mut self.planned);
         // Which call is refused must not depend on which was faster.
-        if executor.budget.is_some_and(|budget| budget.is_counted() && !budget.fits(&planned)) {
+        let gate = self.gate;
+        let acts = |call: &PlannedCall| match &call.uses {
+            Uses::Capability(id) => executor.host.effect(id) == Effect::Acts,
+            Uses::Skill(_) => false,
+        };
+        let is_judged = gate.is_some() && planned.iter().any(acts);
+        if is_judged || executor.budget.is_some_and(|budget| budget.is_counted() && !budget.fits(&planned)) {
             return one_by_one(self, tasks);
         }
         let logged = tasks.into_iter().map(|task| -> Task<'_> {
-            Box::new(move |worker| task(&mut LoggedWorker::new(worker, executor)))
+            Box::new(move |worker| task(&mut LoggedWorker::new(worker, executor, gate)))
         });
         self.worker.side_by_side(logged.collect())
     }

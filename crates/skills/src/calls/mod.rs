@@ -15,11 +15,13 @@
 
 mod entry;
 mod executor;
+mod gate;
 mod history;
 mod log;
 
 pub use entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind};
 pub(crate) use executor::LoggedWorker;
 pub use executor::{CallExecutor, CallFn, CallResult, ReplySource};
+pub(crate) use gate::{CallGate, MayCall};
 pub use history::{BadCallLog, CallHistory, CallStatus, RefusedAnswer};
 pub use log::CallLog;
