@@ -161,7 +161,7 @@ fn a_trace_shows_every_deed_of_a_step_with_its_own_type_request_and_result() {
     assert_eq!(pushes.len(), 2, "{trace}");
     assert_eq!(
         (&pushes[0]["request"]["force"], &pushes[1]["request"]["force"]),
-        (&json!(null), &json!(true))
+        (&json!(false), &json!(true))
     );
     assert_eq!((&pushes[0]["outputs"], pushes[1]["outputs"].as_array().unwrap().len()), (&json!([]), 1));
     let log = String::from_utf8(world.journal("r")).unwrap();
@@ -343,7 +343,7 @@ const BOUND: [&str; 8] =
 
 #[test]
 fn a_bound_step_that_acts_is_judged_before_its_call() {
-    for rule in ["G(Deploy → P(Approve))", "count(Deploy) <= 0", "G(¬(request.force = true))"] {
+    for rule in ["G(Deploy → P(Approve))", "count(Deploy) <= 0", "G(¬(request.input.force = true))"] {
         let world = bound(rule);
         let answer = world.ask(&BOUND);
         assert_eq!((answer.code, done(&world)), (1, 0), "{rule}: {}", answer.stderr);
@@ -356,7 +356,7 @@ fn a_bound_step_that_acts_is_judged_before_its_call() {
         assert_holds(&world);
         let trace = json(&world, &["trace", "export", "r"]);
         let deployed = trace["actions"].as_array().unwrap().iter().find(|action| action["type"] == "Deploy");
-        assert_eq!(deployed.unwrap()["request"]["force"], true, "{trace}");
+        assert_eq!(deployed.unwrap()["request"]["input"]["force"], true, "{trace}");
     }
 }
 

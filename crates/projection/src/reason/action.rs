@@ -97,7 +97,8 @@ pub(super) fn step(
     let called = result.others().get(CALL_MEMBER).and_then(|call| call.get("input"));
     let asked = called.map(|input| facts::request(input)).unwrap_or_default();
     let sha256 = [("input_sha256", Value::from(result.input_hash()))];
-    let request: Object = sha256.into_iter().chain(asked).collect();
+    let secret = called.filter(|input| facts::has_secret(input)).map(|_| ("contains_secret", true.into()));
+    let request: Object = sha256.into_iter().chain(asked).chain(secret).collect();
     let payload =
         ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
     let action = Action { common, step: action_step(kind.action, payload), extra: Object::new() };

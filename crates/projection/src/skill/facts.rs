@@ -179,7 +179,7 @@ fn arguments(input: &Value) -> Vec<String> {
 }
 
 /// Returns whether a text inside a value looks like a secret.
-pub(super) fn has_secret(value: &Value) -> bool {
+pub(crate) fn has_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => secret::contains(text),
         Value::Array(items) => {
