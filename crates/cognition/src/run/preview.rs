@@ -66,6 +66,8 @@ pub struct CallMade {
     pub input: Value,
     /// The output, or the failure; `None` when the outcome does not tell.
     pub output: Option<Result<Value, CallError>>,
+    /// The call as the record lists it, where it does.
+    pub listed: Option<MadeCall>,
 }
 
 /// Returns the calls that a step made itself, in order. `memory` is the memory before the step.
@@ -80,6 +82,7 @@ pub fn calls_made(step: &Step, memory: &Memory, outcome: &StepOutcome) -> Vec<Ca
             callee: call.capability.clone(),
             input: call.input.clone(),
             output: Some(call.reply.clone().map(|reply| reply.output)),
+            listed: Some(call.clone()),
         })
         .collect();
     if is_proposed(outcome) {
@@ -94,7 +97,7 @@ pub fn calls_made(step: &Step, memory: &Memory, outcome: &StepOutcome) -> Vec<Ca
                 true => {
                     let output = outcome.produced.as_ref().and_then(|produced| produced.get(&callee));
                     let output = output.filter(|_| scatter.merge == ScatterMerge::Collect).cloned().map(Ok);
-                    vec![CallMade { callee, input: outcome.input.clone(), output }]
+                    vec![CallMade { callee, input: outcome.input.clone(), output, listed: None }]
                 }
                 false => own,
             }
@@ -115,6 +118,7 @@ fn derived(step: &Step, memory: &Memory, outcome: &StepOutcome) -> Option<Vec<Ca
         callee: callee.clone(),
         input,
         output: output.map(Ok),
+        listed: None,
     };
     match &step.control.flow {
         Flow::Foreach(_) => {

@@ -273,7 +273,7 @@ impl Call<'_> {
         let common = ActionCommon {
             detail: self.detail(outcome),
             evidence: self.evidence(outcome),
-            observations: self.observations(whole.unwrap_or(outcome)),
+            observations: self.observations(outcome),
             execution: Some(self.execution(outcome, determinism)),
             reproducibility: Some(run.reproducibility(
                 determinism,
@@ -293,7 +293,7 @@ impl Call<'_> {
             result: self.result(outcome),
             result_summary: Some(secret::without_secrets(&summary(outcome)).into()),
         };
-        let decisions = approval::decisions(whole.unwrap_or(outcome));
+        let decisions = approval::decisions(outcome);
         let extra =
             if decisions.is_empty() { Object::new() } else { Object::new().with("decisions", decisions) };
         let extra = if overruled.is_empty() {

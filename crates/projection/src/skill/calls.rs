@@ -69,8 +69,8 @@ impl SkillView<'_> {
             },
             metrics: if is_last { whole.metrics } else { TraceMetrics::default() },
             called: [(call.callee.clone(), times)].into(),
-            calls: Vec::new(),
-            notes: Vec::new(),
+            calls: call.listed.iter().cloned().collect(),
+            notes: if is_last { whole.notes.clone() } else { Vec::new() },
             failure,
             ..whole.clone()
         }
