@@ -15,7 +15,7 @@ use hence_cognition::secret::INPUT_PREFIX;
 use crate::contract::in_a_line;
 use crate::exchange::Exchanges;
 use crate::provider::{ProviderCall, SecretValues};
-use crate::registry::Declared;
+use crate::registry::{Declared, Effects};
 use crate::secret::{MissingSecret, Redactor, Vault};
 
 /// The class of a call whose output does not match the contract.
@@ -74,10 +74,10 @@ fn attempt(
     if let Some(schema) = &declared.output {
         let mismatches = schema.check(&reply.output);
         if !mismatches.is_empty() {
-            return Err(failed(
-                OUTPUT_REFUSED,
-                format!("the output does not fit: {}", in_a_line(&mismatches)),
-            ));
+            let message = format!("the output does not fit: {}", in_a_line(&mismatches));
+            let error = failed(OUTPUT_REFUSED, message);
+            // It replied, so it has acted; only a person can say what came of it.
+            return Err(if declared.effects == Effects::Writes { error.undecided() } else { error });
         }
     }
     // The declared action is recorded, so that reviewers do not need the declaration.

@@ -124,6 +124,24 @@ impl Usage {
         }
     }
 
+    /// Returns this usage without what something else used, at least nothing.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let mut cost = self.cost.clone();
+        for (currency, amount) in &other.cost {
+            if let Some(known) = cost.get_mut(currency) {
+                *known = known.minus(*amount);
+            }
+        }
+        cost.retain(|_, amount| *amount != Cost::default());
+        Self {
+            calls: self.calls.saturating_sub(other.calls),
+            tokens_in: self.tokens_in.saturating_sub(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_sub(other.tokens_out),
+            cost,
+        }
+    }
+
     /// Returns this usage as often as `times` says.
     #[must_use]
     pub fn times(&self, times: u64) -> Self {
@@ -225,6 +243,19 @@ impl Limits {
             tokens: least(self.tokens, other.tokens),
             cost,
             seconds: least(self.seconds, other.seconds),
+        }
+    }
+
+    /// Returns these limits with the ones that are given in their place.
+    #[must_use]
+    pub fn replaced_by(&self, given: &Self) -> Self {
+        let mut cost = self.cost.clone();
+        cost.extend(given.cost.iter().map(|(currency, amount)| (currency.clone(), *amount)));
+        Self {
+            calls: given.calls.or(self.calls),
+            tokens: given.tokens.or(self.tokens),
+            cost,
+            seconds: given.seconds.or(self.seconds),
         }
     }
 
@@ -440,5 +471,7 @@ mod tests {
         assert!(limits.refusal("the run", &full, "ask", &Most::one_call()).unwrap().contains("2 calls"));
         let tighter = limits.and(&Limits { calls: Some(1), cost: usd("9"), ..Limits::default() });
         assert_eq!((tighter.calls, tighter.tokens, tighter.cost), (Some(1), Some(20), usd("1.5")));
+        let raised = limits.replaced_by(&Limits { calls: Some(9), cost: usd("9"), ..Limits::default() });
+        assert_eq!((raised.calls, raised.tokens, raised.cost), (Some(9), Some(20), usd("9")));
     }
 }

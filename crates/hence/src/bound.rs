@@ -12,7 +12,10 @@ use hence_cognition::run::{
 };
 use hence_cognition::skill::Recovery;
 use hence_engine::{Blobs, BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
-use hence_skills::{Budget, CallExecutor, CallFn, CallLog, CallStatus, Effect, Entry, Host, NeverStop};
+use hence_skills::{
+    Budget, CallExecutor, CallFn, CallHistory, CallLog, CallStatus, Effect, Entry, Host, NeverStop,
+    logged_usage,
+};
 use hence_state::ProblemSpec;
 use hence_store::Durability;
 
@@ -21,6 +24,9 @@ use crate::usage::{self, Callers};
 
 /// The skill id in the calls of the built-in program.
 const REASON: &str = "reason";
+
+/// The metric of a bound step that says how often its call was made, where that is more than once.
+const ATTEMPTS_KEY: &str = "attempts";
 
 /// The error class of a call whose output the step cannot use.
 const OUTPUT_UNUSABLE: &str = "OutputUnusable";
@@ -82,6 +88,11 @@ impl BoundCallees {
         usage::of_journal(journal, blobs, Callers::Bound(&leaves))
     }
 
+    /// Returns what the calls of a log used.
+    pub(crate) fn logged(&self, history: &CallHistory) -> Usage {
+        logged_usage(&self.library, history)
+    }
+
     /// Sets the call log, the limits and what was used. Calls from here on are logged and counted.
     pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>, limits: Limits, used: Usage) {
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
@@ -112,6 +123,7 @@ impl BoundCallees {
         let mut account = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
         let budget = Budget::new(&self.library, None, &account.0);
         budget.count_used(&account.1);
+        budget.count_spent(&log.history());
         let executor = CallExecutor::new(&self.library, log, &NeverStop).with_budget(&budget);
         let mut call = *call;
         while log.status(&call.key()).is_some_and(|status| has_failed(&status)) {
@@ -126,7 +138,12 @@ impl BoundCallees {
         }
         let result = executor.call(&call, make)?;
         account.1 = budget.used();
-        Ok(result.reply)
+        // The attempts before this one failed and are in no other record.
+        let counted = |reply: Reply| match call.attempt {
+            1 => reply,
+            attempts => Reply { meta: reply.meta.with(ATTEMPTS_KEY, attempts), ..reply },
+        };
+        Ok(result.reply.map(counted))
     }
 }
 

@@ -131,7 +131,8 @@ pub(crate) fn of_journal(journal: &[u8], blobs: &dyn Blobs, callers: Callers<'_>
                 if leaves(step.result.step()) && step.result.outcome().output().is_some() =>
             {
                 let metrics = step.result.others().get("metrics").and_then(Value::as_object);
-                sum.add(&Usage { calls: 1, ..metrics.map(Usage::of_meta).unwrap_or_default() });
+                let attempts = metrics.and_then(|metrics| metrics.get("attempts")?.as_u64()).unwrap_or(1);
+                sum.add(&Usage { calls: attempts, ..metrics.map(Usage::of_meta).unwrap_or_default() });
             }
             Callers::Bound(_) => {}
         }

@@ -4,7 +4,7 @@ use hence_canon::{Object, Value};
 use hence_cognition::budget::{Limits, Usage};
 use hence_engine::Blobs;
 use hence_review::model::Trace;
-use hence_skills::{LIMITS_KEY, recorded_outcome, recorded_usage};
+use hence_skills::{LIMITS_KEY, Links, recorded_outcome, recorded_usage};
 use hence_state::{ProblemSpec, StepResult};
 
 use crate::trace::JOURNAL_MEMBER;
@@ -17,7 +17,10 @@ pub(crate) fn of_step(program: Program<'_>, result: &StepResult, blobs: &dyn Blo
             recorded_outcome(result, blobs).map(|outcome| recorded_usage(&outcome, host)).unwrap_or_default()
         }
         Program::Reason(_) => match result.others().get("metrics").and_then(Value::as_object) {
-            Some(metrics) => Usage { calls: 1, ..Usage::of_meta(metrics) },
+            Some(metrics) => {
+                let attempts = metrics.get("attempts").and_then(Value::as_u64).unwrap_or(1);
+                Usage { calls: attempts, ..Usage::of_meta(metrics) }
+            }
             None => Usage::default(),
         },
         Program::Variables => Usage::default(),
@@ -37,6 +40,9 @@ fn limits_of(program: Program<'_>, problem: &ProblemSpec) -> Limits {
 /// Writes the totals into a trace, next to the head of the journal. A run that used nothing and has no limits has none.
 pub(crate) fn write(trace: &mut Trace, program: Program<'_>, problem: &ProblemSpec, used: &Usage) {
     let limits = limits_of(program, problem);
+    let mut used = used.clone();
+    let links = Links::of_problem(problem.canonical().value());
+    used.add(&links.map(|links| links.used_before()).unwrap_or_default());
     let mut about =
         trace.extra.get(JOURNAL_MEMBER).and_then(Value::as_object).cloned().unwrap_or_else(Object::new);
     if !used.is_empty() {

@@ -5,16 +5,18 @@
 //! A call that failed counts as its maximum, because nobody knows what it used.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hence_cognition::budget::{Limits, Most, Usage};
 use hence_cognition::run::{CallError, CallPlace, PlannedCall, Reply, StepOutcome};
 use hence_cognition::skill::{Skill, Step, Uses};
 
-use crate::calls::{CallHistory, CallStatus, QuestionKind};
+use crate::calls::{CallHistory, CallStatus, QuestionKind, Spent};
 use crate::host::{Effect, Host};
 
-/// The member of an outcome's `meta` that says what all calls of a step used, in a run with limits.
+/// The member of an outcome's `meta` that says what all calls of a step used: in a run with limits, and where gates or
+/// nested skills made some of them.
 pub const USAGE_KEY: &str = "usage";
 
 /// The limits of a run and its accounts.
@@ -25,6 +27,8 @@ pub struct Budget<'a> {
     limits: Limits,
     activity: Activity,
     accounts: Mutex<BTreeMap<String, Account>>,
+    /// The milliseconds that earlier processes of the run spent.
+    spent_before: AtomicU64,
 }
 
 /// Whether anything is limited.
@@ -76,6 +80,8 @@ pub(crate) struct Admitted {
     most: Usage,
     /// The time it may take, if a limit leaves less than its own.
     pub(crate) seconds_left: Option<(f64, String)>,
+    /// The places whose seconds are limited; `None` when none are.
+    spent: Option<Spent>,
 }
 
 impl<'a> Budget<'a> {
@@ -91,12 +97,24 @@ impl<'a> Budget<'a> {
             false if all.iter().any(|limits| !limits.is_empty()) => Activity::Timed,
             false => Activity::Unlimited,
         };
-        Self { host, skill, limits, activity, accounts: Mutex::new(BTreeMap::new()) }
+        Self {
+            host,
+            skill,
+            limits,
+            activity,
+            accounts: Mutex::new(BTreeMap::new()),
+            spent_before: AtomicU64::new(0),
+        }
     }
 
     /// Returns whether calls, tokens or money are limited anywhere in the run.
     pub(crate) fn is_counted(&self) -> bool {
         self.activity == Activity::Counted
+    }
+
+    /// Returns whether anything is limited anywhere in the run.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.activity != Activity::Unlimited
     }
 
     /// Counts what recorded steps and logged calls of steps that are not recorded used.
@@ -109,29 +127,30 @@ impl<'a> Budget<'a> {
         }
         let is_recorded = |step: &str| recorded.iter().any(|outcome| &*outcome.step_id == step);
         for (name, status) in history.calls().filter(|(name, _)| !is_recorded(&name.step)) {
-            if let Some(used) = self.logged_usage(&name.capability, status) {
+            if let Some(used) = usage_of_logged(self.host, &name.capability, status) {
                 self.charge(&keys_of(&name.key), &used);
             }
         }
     }
 
+    /// Counts the time that earlier processes of the run spent.
+    pub fn count_spent(&self, history: &CallHistory) {
+        let spent = history.spent();
+        self.spent_before.store(spent.milliseconds, Ordering::Relaxed);
+        let mut accounts = self.lock();
+        for (place, since) in &spent.since {
+            accounts.entry(place.to_string()).or_default().since = Some(seconds(*since));
+        }
+    }
+
+    /// Returns the seconds that the processes of the run have spent.
+    fn elapsed_seconds(&self) -> f64 {
+        seconds(self.spent_before.load(Ordering::Relaxed)) + self.host.elapsed_seconds()
+    }
+
     /// Adds what calls used before this process, outside the records that [`Budget::count_past`] reads.
     pub fn count_used(&self, used: &Usage) {
         self.charge(&[String::new()], used);
-    }
-
-    fn logged_usage(&self, capability: &str, status: &CallStatus) -> Option<Usage> {
-        if matches!(self.host.effect(capability), Effect::Pure | Effect::Asks) {
-            return None;
-        }
-        let one = Usage { calls: 1, ..Usage::default() };
-        match status {
-            CallStatus::Replied(Ok(reply)) => Some(Usage { calls: 1, ..Usage::of_meta(&reply.meta) }),
-            CallStatus::Replied(Err(_)) | CallStatus::Begun | CallStatus::Again => Some(one),
-            // A question about an undecided call means that the call was begun; another question calls nothing.
-            CallStatus::Asked(question) if question.kind == QuestionKind::Undecided => Some(one),
-            CallStatus::Asked(_) => None,
-        }
     }
 
     fn charge(&self, keys: &[String], used: &Usage) {
@@ -191,14 +210,19 @@ impl<'a> Budget<'a> {
             return Ok(None);
         }
         let (scopes, most) = (self.scopes(caller), most());
-        let elapsed = self.host.elapsed_seconds();
+        let elapsed = self.elapsed_seconds();
         let mut accounts = self.lock();
+        let mut spent: Option<Spent> = None;
         let mut seconds_left: Option<(f64, String)> = None;
         for scope in &scopes {
             let account = accounts.entry(scope.key.clone()).or_default();
-            // The run's time begins with its process, that of a subtree with its first call.
+            // The run's time begins with its first process, that of a subtree with its first call.
             let since = if scope.key.is_empty() { 0.0 } else { *account.since.get_or_insert(elapsed) };
             if let Some(limit) = scope.limits.seconds {
+                let spent = spent.get_or_insert_default();
+                if !scope.key.is_empty() {
+                    spent.since.insert(scope.key.as_str().into(), milliseconds(since));
+                }
                 let message = format!("the limit of {} is {limit} seconds, and they are over", scope.whose);
                 #[expect(clippy::cast_precision_loss, reason = "no run takes 2^53 seconds")]
                 let left = limit as f64 - (elapsed - since);
@@ -217,7 +241,20 @@ impl<'a> Budget<'a> {
         for key in &keys {
             accounts.entry(key.clone()).or_default().reserved.add(&most.usage);
         }
-        Ok(Some(Admitted { keys, most: most.usage, seconds_left }))
+        Ok(Some(Admitted { keys, most: most.usage, seconds_left, spent }))
+    }
+
+    /// Returns the time spent so far, which a later process of the run counts; `None` when no seconds are limited.
+    pub(crate) fn spent(&self, admitted: &Admitted) -> Option<Spent> {
+        let mut spent = admitted.spent.clone()?;
+        spent.milliseconds = milliseconds(self.elapsed_seconds());
+        // The places of other calls are not forgotten.
+        for (key, account) in self.lock().iter().filter(|(key, _)| !key.is_empty()) {
+            if let Some(since) = account.since {
+                spent.since.entry(key.as_str().into()).or_insert(milliseconds(since));
+            }
+        }
+        Some(spent)
     }
 
     /// Counts what an admitted call used.
@@ -242,7 +279,7 @@ impl<'a> Budget<'a> {
         let mut accounts = self.lock();
         for key in &admitted.keys {
             let account = accounts.entry(key.clone()).or_default();
-            account.reserved = without(&account.reserved, &admitted.most);
+            account.reserved = account.reserved.without(&admitted.most);
             account.used.add(&used);
         }
     }
@@ -274,6 +311,20 @@ impl<'a> Budget<'a> {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Account>> {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no run takes 2^53 milliseconds")]
+fn seconds(milliseconds: u64) -> f64 {
+    milliseconds as f64 / 1000.0
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are finite and not negative"
+)]
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0) as u64
 }
 
 /// The parts of one level of a call's path: step, iteration and item, skill, attempt.
@@ -308,22 +359,6 @@ fn keys_of(call: &str) -> Vec<String> {
     keys
 }
 
-fn without(left: &Usage, right: &Usage) -> Usage {
-    let mut cost = left.cost.clone();
-    for (currency, amount) in &right.cost {
-        if let Some(known) = cost.get_mut(currency) {
-            *known = known.minus(*amount);
-        }
-    }
-    cost.retain(|_, amount| *amount != Default::default());
-    Usage {
-        calls: left.calls.saturating_sub(right.calls),
-        tokens_in: left.tokens_in.saturating_sub(right.tokens_in),
-        tokens_out: left.tokens_out.saturating_sub(right.tokens_out),
-        cost,
-    }
-}
-
 /// Collects the limits of the steps of a skill and of the skills it may nest.
 fn collect(skill: &Skill, host: &dyn Host, seen: &mut Vec<Arc<str>>, limits: &mut Vec<Limits>) {
     limits.extend(skill.steps.iter().map(|step| step.limits.clone()));
@@ -341,8 +376,41 @@ fn collect(skill: &Skill, host: &dyn Host, seen: &mut Vec<Arc<str>>, limits: &mu
     }
 }
 
-/// Returns what the calls of a recorded step used. A run without limits does not record the number of calls of gates and
-/// of nested skills, so they are missing from it there.
+/// Returns what a logged call used; `None` when it is none that leaves the run.
+fn usage_of_logged(host: &dyn Host, capability: &str, status: &CallStatus) -> Option<Usage> {
+    if matches!(host.effect(capability), Effect::Pure | Effect::Asks) {
+        return None;
+    }
+    let one = Usage { calls: 1, ..Usage::default() };
+    match status {
+        CallStatus::Replied(Ok(reply)) => Some(Usage { calls: 1, ..Usage::of_meta(&reply.meta) }),
+        CallStatus::Replied(Err(_)) | CallStatus::Begun | CallStatus::Again => Some(one),
+        // A question about an undecided call means that the call was begun; another question calls nothing.
+        CallStatus::Asked(question) if question.kind == QuestionKind::Undecided => Some(one),
+        CallStatus::Asked(_) => None,
+    }
+}
+
+/// Returns what all calls of a call log used.
+pub fn logged_usage(host: &dyn Host, history: &CallHistory) -> Usage {
+    let mut sum = Usage::default();
+    let used = history.calls().filter_map(|(name, status)| usage_of_logged(host, &name.capability, status));
+    used.for_each(|used| sum.add(&used));
+    sum
+}
+
+/// Returns what the calls of an outcome that was just executed used, those of gates and nested skills included.
+pub(crate) fn executed_usage(outcome: &StepOutcome) -> Usage {
+    let mut sum = Usage::default();
+    for call in outcome.calls.iter().filter(|call| !matches!(call.effect, Effect::Pure | Effect::Asks)) {
+        let reported = call.reply.as_ref().map(|reply| Usage::of_meta(&reply.meta)).unwrap_or_default();
+        sum.add(&Usage { calls: 1, ..reported });
+    }
+    sum
+}
+
+/// Returns what the calls of a recorded step used. A step whose number of calls does not follow from what it called
+/// itself, because of gates, nested skills or limits, records it.
 pub fn recorded_usage(outcome: &StepOutcome, host: &dyn Host) -> Usage {
     if let Some(recorded) = outcome.meta.get(USAGE_KEY) {
         return Usage::read(recorded);
@@ -390,7 +458,7 @@ mod tests {
         };
         let mut both = usage("0.1");
         both.add(&usage("0.2"));
-        assert_eq!(without(&both, &usage("0.2")), usage("0.1"));
-        assert!(without(&usage("0.1"), &usage("0.1")).is_empty());
+        assert_eq!(both.without(&usage("0.2")), usage("0.1"));
+        assert!(usage("0.1").without(&usage("0.1")).is_empty());
     }
 }

@@ -6,14 +6,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hence_cognition::budget::Limits;
+use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::{Memory, Names};
 use hence_engine::{Blocked, Driven, Pause, RunError, Sink};
 use hence_journal::{Durability, RecordIndex};
 
-use crate::budget::{Budget, USAGE_KEY, may_leave};
+use crate::budget::{Budget, USAGE_KEY, executed_usage, may_leave, recorded_usage};
 use crate::calls::{CallExecutor, CallGate, CallLog, CallName, Entry, LoggedWorker, MayCall};
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun};
@@ -89,16 +89,17 @@ impl Driver<'_> {
         sink: &mut dyn Sink,
         observe: impl FnMut(&StepOutcome),
     ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
-        self.drive_within(&Limits::default(), run, sink, observe)
+        self.drive_within((&Limits::default(), &Usage::default()), run, sink, observe)
     }
 
-    /// Drives a run as [`Driver::drive`] does, under limits for this process next to those that the run pins.
+    /// Drives a run as [`Driver::drive`] does, under limits for this process next to those that the run pins. `used` is what
+    /// calls used that no record in effect counts: those of steps that were rolled back.
     ///
     /// # Errors
     /// [`RunError`]; what was appended before stays.
     pub fn drive_within<'g, 'a>(
         &self,
-        limits: &Limits,
+        (limits, used): (&Limits, &Usage),
         mut run: SkillRun<'g, 'a>,
         sink: &mut dyn Sink,
         observe: impl FnMut(&StepOutcome),
@@ -113,6 +114,9 @@ impl Driver<'_> {
         let calls = CallExecutor::new(program.host(), self.log, self.stop);
         let budget = Budget::new(program.host(), Some(skill), &program.pinned().limits.and(limits));
         budget.count_past(program.outcomes(), &self.log.history());
+        budget.count_spent(&self.log.history());
+        budget.count_used(&program.pinned().links.used_before());
+        budget.count_used(used);
         let calls = calls.for_skill(skill, self.children, family).with_budget(&budget);
         // Where policies stopped a step between its calls, its record answers the calls before, also without their log.
         for made in program.calls_before_stop().iter().filter(|made| !made.is_held()) {
@@ -357,10 +361,15 @@ fn execute_step(
     };
     let outcome = execute(step, memory, &mut context)?;
     let used = calls.budget().map(|budget| budget.used_by_step(&step.id)).unwrap_or_default();
-    Ok(if used.is_empty() {
-        outcome
-    } else {
+    let used = if used.is_empty() { executed_usage(&outcome) } else { used };
+    let is_limited = calls.budget().is_some_and(Budget::is_limited);
+    // The calls of gates and nested skills are not among those the step made itself.
+    let is_recorded =
+        !used.is_empty() && (is_limited || used.calls > recorded_usage(&outcome, calls.host()).calls);
+    Ok(if is_recorded {
         StepOutcome { meta: outcome.meta.with(USAGE_KEY, used.value()), ..outcome }
+    } else {
+        outcome
     })
 }
 

@@ -27,10 +27,10 @@ mod retry;
 mod stop;
 mod variables;
 
-pub use budget::{Budget, USAGE_KEY, recorded_usage};
+pub use budget::{Budget, USAGE_KEY, logged_usage, recorded_usage};
 pub use calls::{
     Answer, BadCallLog, CallExecutor, CallFn, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
-    EntryError, Intent, Question, QuestionKind, RefusedAnswer, ReplySource,
+    EntryError, Intent, Question, QuestionKind, RefusedAnswer, ReplySource, Spent,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
@@ -47,6 +47,6 @@ pub use pinned::{InvalidFrame, LIMITS_KEY, NewSkillRun, Pinned};
 pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
 pub use reach::{acting_gates, may_act, reaches_out};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
-pub use retry::{first_failed, retry_log};
+pub use retry::{first_failed, retry_log, usage_before};
 pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

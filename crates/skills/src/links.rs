@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
+use hence_cognition::budget::Usage;
 use hence_cognition::run::Intervention;
 
 /// The member of `settings.origin` that makes a run a retry.
 const IDEMPOTENCY_ROOT_KEY: &str = "idempotency_root";
+/// The member of an origin that says what the retried runs used.
+const USED_KEY: &str = "used";
 
 /// The links of a run. The problem names them, so the header binds them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -59,6 +62,9 @@ pub struct Origin {
     /// The run whose idempotency keys are used, if this is a retry: the first run of a line of retries. A fork has keys
     /// of its own.
     pub idempotency_root: Option<Arc<str>>,
+    /// The usage of the runs that a retry continues, as far as no record and no logged reply of the retry counts it: their
+    /// failed attempts cost as much as others.
+    pub used: Usage,
 }
 
 impl Origin {
@@ -83,6 +89,9 @@ impl Origin {
             members.push(("set", self.set.iter().map(set).collect::<Vec<_>>().into()));
         }
         members.extend(self.idempotency_root.clone().map(|root| (IDEMPOTENCY_ROOT_KEY, root.into())));
+        if !self.used.is_empty() {
+            members.push((USED_KEY, self.used.value().into()));
+        }
         members.into_iter().collect::<Object>().into()
     }
 
@@ -103,11 +112,17 @@ impl Origin {
                 // A malformed value must not be read as a run with keys of its own.
                 Some(root) => Some(root.as_str()?.into()),
             },
+            used: value.get(USED_KEY).map(Usage::read).unwrap_or_default(),
         })
     }
 }
 
 impl Links {
+    /// Returns what the runs that a retry continues used and no record of the retry counts.
+    pub fn used_before(&self) -> Usage {
+        self.origin.as_ref().map(|origin| origin.used.clone()).unwrap_or_default()
+    }
+
     /// Returns the run whose idempotency keys a retry uses; `None` for a run with keys of its own.
     pub fn idempotency_root(&self) -> Option<&Arc<str>> {
         self.origin.as_ref().and_then(|origin| origin.idempotency_root.as_ref())

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 
 use hence_canon::Value;
+use hence_cognition::budget::Usage;
 use hence_cognition::run::{CallOutcome, MadeCall, StepOutcome};
 use hence_cognition::skill::{Recovery, Skill};
 use hence_cognition::state::StepStatus;
 
+use crate::budget::{logged_usage, recorded_usage};
 use crate::calls::{CallHistory, CallName, CallStatus, Entry, Intent, Question, QuestionKind};
 use crate::host::Host;
 
@@ -63,6 +65,22 @@ pub fn retry_log(
         }
     }
     entries
+}
+
+/// Returns what the failed run used and its retry does not count by itself: the calls that failed. `log` is what
+/// [`retry_log`] gave.
+pub fn usage_before(
+    host: &dyn Host,
+    outcomes: &[StepOutcome],
+    unrecorded: &CallHistory,
+    log: &[Entry],
+) -> Usage {
+    let mut used = logged_usage(host, unrecorded);
+    let failed = outcomes.iter().filter(|outcome| outcome.status == StepStatus::Failed);
+    failed.for_each(|outcome| used.add(&recorded_usage(outcome, host)));
+    let mut counted = CallHistory::default();
+    log.iter().for_each(|entry| counted.apply(entry.clone()));
+    used.without(&logged_usage(host, &counted))
 }
 
 /// Returns the lines that answer the calls of a failed step which need not be made again.

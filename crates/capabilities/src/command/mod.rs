@@ -25,6 +25,9 @@ const CALL_VARIABLE: &str = "HENCE_CALL";
 /// The variable with the idempotency key: the same for every attempt, so that a repeated effect can be detected.
 const IDEMPOTENCY_VARIABLE: &str = "HENCE_IDEMPOTENCY_KEY";
 
+/// The class of a command that ended well and gave no JSON.
+const OUTPUT_INVALID: &str = "CommandOutputInvalid";
+
 /// One declared command.
 #[derive(Clone, Debug)]
 struct Command {
@@ -83,7 +86,13 @@ impl Provider for Command {
                 unseen(failed("CommandOutputTooLarge", message))
             }
             Ended::Lost(reason) => unseen(failed("CommandFailed", format!("{name}: {reason}"))),
-            Ended::Exited(exited) if exited.status.success() => self.reply(exited),
+            Ended::Exited(exited) if exited.status.success() => match self.reply(exited) {
+                // It ended well, so it may have acted, whatever its answer is worth.
+                Err(CallError::Failed { class, message }) if &*class == OUTPUT_INVALID => {
+                    unseen(CallError::Failed { class, message })
+                }
+                reply => reply,
+            },
             Ended::Exited(Exited { status, errors, .. }) => {
                 let said = String::from_utf8_lossy(&errors);
                 let said = said.trim();
@@ -106,7 +115,7 @@ impl Command {
             return Err(failed("CommandInputCut", message));
         }
         let output = hence_canon::parse(&exited.output)
-            .map_err(|error| failed("CommandOutputInvalid", format!("{name} gave no JSON: {error}")))?;
+            .map_err(|error| failed(OUTPUT_INVALID, format!("{name} gave no JSON: {error}")))?;
         Ok(Reply { output, meta: Object::from_iter([("tool_calls", Value::from(1))]) })
     }
 

@@ -14,6 +14,7 @@ use hence_cognition::run::{CallError, Reply};
 use crate::client::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use crate::client::{BodyError, HttpClient, HttpRequest, Method, Stage, TransportError, block_on};
 use crate::provider::{Provider, ProviderCall};
+use crate::registry::Effects;
 use crate::template::Template;
 pub(crate) use kind::HttpKind;
 use response::Gives;
@@ -104,7 +105,7 @@ impl Provider for Http {
             attempts += 1;
             let left = call.timeout.saturating_sub(started.elapsed());
             let result = self.exchange(&request, left, call.output_bytes_max);
-            let wait = self.wait_before_next(attempts, &result);
+            let wait = self.wait_before_next(attempts, &result, call.effects);
             // A wait that would exceed the time limit is not started.
             match wait.filter(|wait| *wait < call.timeout.saturating_sub(started.elapsed())) {
                 Some(wait) => std::thread::sleep(wait),
@@ -135,21 +136,30 @@ impl Http {
         answered.unwrap_or(Err(ExchangeError::TimedOut))
     }
 
-    /// Returns whether repeating a request has the same effect as sending it once.
-    fn is_idempotent(&self) -> bool {
-        is_idempotent(&self.method) || self.idempotency_header.is_some()
+    /// Returns whether a request that was sent may be sent again. One that acts may only if the service knows it by its
+    /// key: a PUT or DELETE that took effect late would undo what others did in between.
+    fn is_repeatable(&self, effects: Effects) -> bool {
+        effects != Effects::Writes || is_safe(&self.method) || self.idempotency_header.is_some()
     }
 
     /// Returns the wait before the next attempt; `None` when there is none.
-    fn wait_before_next(&self, attempts: u64, result: &Result<Answer, ExchangeError>) -> Option<Duration> {
-        if attempts > self.retries || !self.is_idempotent() {
+    fn wait_before_next(
+        &self,
+        attempts: u64,
+        result: &Result<Answer, ExchangeError>,
+        effects: Effects,
+    ) -> Option<Duration> {
+        if attempts > self.retries {
             return None;
         }
+        let is_repeatable = self.is_repeatable(effects);
         let asked = match result {
-            Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => {
+            Ok(answer) if answer.status == 429 => retry_after_seconds(&answer.headers),
+            Ok(answer) if is_repeatable && matches!(answer.status, 502..=504) => {
                 retry_after_seconds(&answer.headers)
             }
-            Err(ExchangeError::NotSent(_) | ExchangeError::Interrupted(_)) => None,
+            Err(ExchangeError::NotSent(_)) => None,
+            Err(ExchangeError::Interrupted(_)) if is_repeatable => None,
             _ => return None,
         };
         let exponent = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
@@ -171,39 +181,41 @@ impl Http {
             Ok(answer) if (200..300).contains(&answer.status) => {
                 match response::output(&answer, self.gives) {
                     Ok(output) => Ok(Reply { output, meta }),
-                    Err(message) => Err(self.after_sending("HttpOutputInvalid", message)),
+                    Err(message) => Err(self.after_sending(call, "HttpOutputInvalid", message)),
                 }
             }
             Ok(answer) => {
                 let message = response::said(&answer);
                 let class = response::class(answer.status);
                 Err(if answer.status >= 500 {
-                    self.after_sending(class, message)
+                    self.after_sending(call, class, message)
                 } else {
                     failed(class, message)
                 })
             }
             Err(ExchangeError::Misconfigured(message)) => Err(failed("HttpMisconfigured", message)),
             Err(ExchangeError::NotSent(message)) => Err(failed("HttpUnreachable", message)),
-            Err(ExchangeError::Interrupted(message)) => Err(self.after_sending("HttpInterrupted", message)),
+            Err(ExchangeError::Interrupted(message)) => {
+                Err(self.after_sending(call, "HttpInterrupted", message))
+            }
             Err(ExchangeError::TooLarge) => {
                 let message = format!("the response has more than {} bytes", call.output_bytes_max);
-                Err(self.after_sending("HttpOutputTooLarge", message))
+                Err(self.after_sending(call, "HttpOutputTooLarge", message))
             }
             Err(ExchangeError::TimedOut) => {
                 let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
-                Err(self.unless_repeatable(CallError::TimedOut(seconds)))
+                Err(self.unless_repeatable(call, CallError::TimedOut(seconds)))
             }
         }
     }
 
     /// Returns the error of a request that was sent: undecided, unless the request can be repeated safely.
-    fn after_sending(&self, class: &str, message: String) -> CallError {
-        self.unless_repeatable(failed(class, message))
+    fn after_sending(&self, call: &ProviderCall<'_>, class: &str, message: String) -> CallError {
+        self.unless_repeatable(call, failed(class, message))
     }
 
-    fn unless_repeatable(&self, error: CallError) -> CallError {
-        if self.is_idempotent() { error } else { error.undecided() }
+    fn unless_repeatable(&self, call: &ProviderCall<'_>, error: CallError) -> CallError {
+        if self.is_repeatable(call.effects) { error } else { error.undecided() }
     }
 }
 
@@ -218,6 +230,11 @@ fn named(error: CallError, target: &str, attempts: u64) -> CallError {
         CallError::Undecided(cause) => named((*cause).clone(), target, attempts).undecided(),
         other => other,
     }
+}
+
+/// Returns whether a method changes nothing.
+fn is_safe(method: &Method) -> bool {
+    [Method::GET, Method::HEAD].contains(method)
 }
 
 /// Returns whether a method is idempotent.

@@ -307,6 +307,35 @@ fn a_request_that_must_not_be_made_twice_is_undecided_instead() {
 }
 
 #[test]
+fn a_put_or_delete_that_acts_is_undecided_too() {
+    for method in ["PUT", "DELETE"] {
+        let request = |server: &Server, more: &str| {
+            let provider = format!(
+                r#""method": "{method}", "url": "http://{}/", "backoff_seconds": 0.01"#,
+                server.address
+            );
+            ask(&Asked { provider: &provider, more, seconds: 0.5, ..Asked::default() })
+        };
+        let acts =
+            [Box::new(until_the_caller_leaves) as Act, answer(&json("503 Later", "")), Box::new(|_| ())];
+        for act in acts {
+            let server = Server::of(vec![act, answer(&json("200 OK", "{}"))]);
+            assert_eq!(class(request(&server, r#", "effects": "writes""#)), "Undecided", "{method}");
+            assert_eq!(server.requests().len(), 1, "{method} is sent once");
+        }
+        let server = Server::answering(&[&json("503 Later", ""), &json("200 OK", "{}")]);
+        assert!(request(&server, r#", "effects": "reads""#).is_ok(), "{method} that changes nothing");
+        let server = Server::of(vec![answer(&json("503 Later", "")), Box::new(until_the_caller_leaves)]);
+        let provider = format!(
+            r#""method": "{method}", "url": "http://{}/", "backoff_seconds": 0.01, "idempotency_header": "Key""#,
+            server.address
+        );
+        let keyed = ask(&Asked { provider: &provider, seconds: 0.5, ..Asked::default() });
+        assert_eq!(class(keyed), "StepTimeoutError", "the service knows {method} by its key");
+    }
+}
+
+#[test]
 fn an_idempotency_key_makes_it_safe_and_is_the_same_each_time() {
     let server = Server::answering(&[&json("503 Later", ""), &json("200 OK", "{}")]);
     assert!(post(&server, r#", "idempotency_header": "Idempotency-Key""#).is_ok());

@@ -4,6 +4,7 @@ use clap::Args as ClapArgs;
 use hence_cognition::run::SKILL_DEPTH_MAX;
 
 use super::RunRef;
+use super::limits::LimitArgs;
 
 /// Files that declare capabilities.
 #[derive(ClapArgs)]
@@ -148,6 +149,8 @@ pub(crate) struct ForkArgs {
     /// Make calls that act again without asking
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 #[derive(ClapArgs)]
@@ -161,6 +164,8 @@ pub(crate) struct RetryArgs {
     /// Continue without asking where an earlier version recorded a failed step without its calls
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 #[derive(ClapArgs)]

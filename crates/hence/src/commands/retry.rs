@@ -32,6 +32,10 @@ pub(super) fn run(context: &Context, args: &RetryArgs) -> Result<Exit, CliError>
         "failed" | "partial" | "completed" if newest == first || status == "failed" => {
             run.retry(context, &journal, args)
         }
-        _ => run.resume(context, &journal, DriveOptions::default()),
+        _ => {
+            let limits = args.limits.limits();
+            let options = DriveOptions { limits: Some(&limits), ..DriveOptions::default() };
+            run.resume(context, &journal, options)
+        }
     }
 }

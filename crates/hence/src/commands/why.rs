@@ -17,6 +17,7 @@ use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::standing::{self, PARTIAL};
 use crate::target::{self, Journal};
+use crate::usage;
 
 /// The status of a run, and the command that continues it.
 #[derive(Serialize, JsonSchema)]
@@ -53,6 +54,9 @@ pub(crate) struct WhyReport {
     /// The commands to continue with.
     commands: Vec<String>,
 }
+
+/// The code of a step whose call might have exceeded a limit.
+const BUDGET_EXCEEDED: &str = "budget_exceeded";
 
 /// The maximum number of calls that a text shows.
 const CALLS_SHOWN_MAX: usize = 10;
@@ -225,7 +229,7 @@ impl Looked<'_> {
                 self.stands("completed", "it has ended; nothing is left to do".to_owned(), vec![next])
             }
             PARTIAL => self.partial(),
-            "failed" => self.failed(last),
+            "failed" => self.failed(last, journal),
             "blocked" => self.blocked(last),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
             _ if journal.has_problem() && journal.kind == RunKind::Variables => {
@@ -305,7 +309,35 @@ impl Looked<'_> {
         calls
     }
 
-    fn failed(mut self, last: Option<&Chained>) -> WhyReport {
+    /// Returns the options that raise the limit which a call would have exceeded, to twice as much; `None` when the limit is
+    /// stated in the skill, so that only another skill raises it.
+    fn raised(journal: &Journal, message: &str) -> Option<Vec<String>> {
+        let problem = journal.parsed_problem().ok().flatten()?;
+        let limits = usage::limits_of(&problem.value).ok()?;
+        let twice = |limit: u64| limit.saturating_mul(2).max(1).to_string();
+        let says =
+            |limit: u64, noun: &str| message.contains(&format!("the limit of the run is {limit} {noun}"));
+        let counts = [
+            (limits.calls, "calls", "--max-calls"),
+            (limits.tokens, "tokens", "--max-tokens"),
+            (limits.seconds, "seconds", "--max-seconds"),
+        ];
+        let found = counts.into_iter().find_map(|(limit, noun, option)| {
+            let limit = limit.filter(|limit| says(*limit, noun))?;
+            Some(vec![option.to_owned(), twice(limit)])
+        });
+        found.or_else(|| {
+            let mut costs = limits.cost.iter();
+            let (currency, limit) = costs.find(|(currency, limit)| {
+                message.contains("the limit of the run is")
+                    && message.contains(&format!("{limit} {currency}"))
+            })?;
+            let raised = limit.times(2).filter(|raised| raised > limit).unwrap_or(*limit);
+            Some(vec!["--max-cost".to_owned(), format!("{raised}{currency}")])
+        })
+    }
+
+    fn failed(mut self, last: Option<&Chained>, journal: &Journal) -> WhyReport {
         let Some(Record::Step(step)) = last.map(|chained| &chained.record) else {
             let next = self.command(&["verify"]);
             return self.stands("failed", "its loop met its limit".to_owned(), vec![next]);
@@ -323,8 +355,20 @@ impl Looked<'_> {
         if !name.starts_with('$') && self.report.kind != RunKind::Variables.as_str() {
             // The newest retry is the run that continues; it says itself how.
             let retry = self.report.retry.as_deref().map(|retry| ["why", retry]);
-            let retry = retry.unwrap_or(["retry", self.id.as_str()]);
-            next.insert(0, hint::command(self.context, &retry));
+            let mut retry = retry.unwrap_or(["retry", self.id.as_str()]).to_vec();
+            // The same limit would stop a retry at the same call.
+            let exceeded =
+                errors.iter().find(|error| &*error.code == BUDGET_EXCEEDED).filter(|_| !is_retried);
+            let raised = exceeded.map(|error| Self::raised(journal, &error.message));
+            if let Some(Some(raised)) = &raised {
+                retry.extend(raised.iter().map(String::as_str));
+            }
+            if !matches!(raised, Some(None)) {
+                next.insert(0, hint::command(self.context, &retry));
+            } else if self.report.kind == RunKind::Skill.as_str() {
+                let fork = ["fork", self.id.as_str(), "--from", name, "--with", "SKILL.yaml"];
+                next.insert(0, hint::command(self.context, &fork));
+            }
         }
         if !is_retried && self.report.kind == RunKind::Skill.as_str() && !name.starts_with('$') {
             next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", name]));

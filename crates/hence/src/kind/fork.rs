@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Lenient, Object, Value};
+use hence_cognition::budget::{Limits, Usage};
 use hence_engine::without_defects;
 use hence_journal::Reader;
-use hence_skills::{EffectiveRecord, Origin, RecordKind, effective_records};
+use hence_skills::{EffectiveRecord, LIMITS_KEY, Origin, RecordKind, effective_records};
 use hence_state::{StepResult, StepStatus};
 use hence_store::RunId;
 
@@ -13,6 +14,7 @@ use super::whole_records;
 use crate::commands::find_record;
 use crate::prelude::*;
 use crate::target::Journal;
+use crate::usage;
 
 /// The results that a fork shares with its origin.
 pub(super) struct ForkPoint {
@@ -60,6 +62,7 @@ impl ForkPoint {
             from: from.into(),
             set,
             idempotency_root: root,
+            used: Usage::default(),
         }
     }
 }
@@ -86,11 +89,13 @@ pub(super) fn failed_record(journal: &Journal) -> Option<EffectiveRecord> {
     effective.into_iter().next_back().filter(is_failed)
 }
 
-/// Makes the problem of a fork: its origin's with another id, the values that are set, and a link to the origin.
+/// Makes the problem of a fork: its origin's with another id, the values that are set, the limits that are given, and a
+/// link to the origin.
 pub(super) fn forked_problem(
     journal: &Journal,
     link: &Origin,
     id: Option<&str>,
+    given: &Limits,
 ) -> Result<ForkedProblem, CliError> {
     let mut problem = journal.required_problem()?.value.clone();
     for (place, value) in &link.set {
@@ -98,10 +103,24 @@ pub(super) fn forked_problem(
     }
     let id = id.map(str::to_owned).unwrap_or_else(|| {
         let digest = Canonical::of(&link.value()).digest().to_string();
+        let digest = match given.is_empty() {
+            true => digest,
+            false => {
+                Canonical::of(&Value::from(vec![link.value(), given.value().into()])).digest().to_string()
+            }
+        };
         format!("{}-fork-{}", journal.name, digest.chars().take(8).collect::<String>())
     });
     let object = problem.as_object().cloned().unwrap_or_default();
     let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
+    let settings = match given.is_empty() {
+        true => settings,
+        false => {
+            // Malformed limits were refused when the run was created.
+            let own = usage::limits_of(&problem).unwrap_or_default();
+            settings.with(LIMITS_KEY, own.replaced_by(given).value())
+        }
+    };
     let object = object.with("id", id.as_str()).with("settings", settings.with("origin", link.value()));
     let id = RunId::new(&id)
         .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;

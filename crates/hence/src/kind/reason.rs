@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Lenient, Object, Value};
 use hence_capabilities::Library;
-use hence_cognition::budget::Limits;
+use hence_cognition::budget::{Limits, Usage};
 use hence_engine::{
     Blobs, Driven, Engine, Event, Evidence, MemorySink, Plan, Reason, Replay, Request, ResumeError, Run,
     RunError, Sink, resolve,
 };
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_skills::{LIMITS_KEY, Links, is_same_result};
+use hence_skills::{CallHistory, LIMITS_KEY, Links, Origin, is_same_result};
 use hence_state::{ProblemSpec, Profile, ProfileName, StepResult};
-use hence_store::AttachmentName;
+use hence_store::{AttachmentName, FileStore, RunId};
 
 use super::driver::Calls;
 use super::fork;
@@ -241,7 +241,8 @@ fn usage_of(
     journal: &[u8],
     blobs: &dyn Blobs,
 ) -> UsageReport {
-    let used = callees.map(|callees| callees.used(problem, journal, blobs)).unwrap_or_default();
+    let mut used = callees.map(|callees| callees.used(problem, journal, blobs)).unwrap_or_default();
+    used.add(&Links::of_problem(problem).map(|links| links.used_before()).unwrap_or_default());
     UsageReport::of(&used, &usage::limits_of(problem).unwrap_or_default())
 }
 
@@ -308,7 +309,7 @@ impl OpenRun for ReasonRun {
         let set: Vec<(Arc<str>, Value)> =
             args.set.iter().map(|text| skills::setting(text)).collect::<Result<_, _>>()?;
         let link = point.link(journal, &args.from, set, None);
-        let problem = fork::forked_problem(journal, &link, args.run_id.as_deref())?;
+        let problem = fork::forked_problem(journal, &link, args.run_id.as_deref(), &args.limits.limits())?;
         let said = fork::shared_text(&problem.id, journal, &point);
         self.create_shared(context, journal, &point, problem, Vec::new(), &said)
     }
@@ -323,13 +324,16 @@ impl OpenRun for ReasonRun {
         let id = find_run(&store, &journal.name)?;
         let links = Links::of_problem(&journal.required_problem()?.value);
         let root = skills::root_of(&journal.name, links.as_ref());
+        let before = links.as_ref().map(Links::used_before).unwrap_or_default();
+        // What a person or a recovery gave up is undecided again: nobody knows whether it happened.
+        let lines = skills::undecided_again(&store, &id)?;
         let is_retry = links.is_some_and(|links| links.idempotency_root().is_some());
         let new = skills::claim_retry(&store, &id, args.run_id.as_deref(), is_retry)?;
         let link = point.link(journal, failed.result.step(), Vec::new(), Some(root));
-        let problem = fork::forked_problem(journal, &link, Some(new.as_str()))?;
+        let link = Origin { used: self.used_by_failed(&store, &id, &lines, &before)?, ..link };
+        let limits = args.limits.limits();
+        let problem = fork::forked_problem(journal, &link, Some(new.as_str()), &limits)?;
         let said = format!("run {new} retries {} at {}", journal.name, failed.result.step());
-        // What a person or a recovery gave up is undecided again: nobody knows whether it happened.
-        let lines = skills::undecided_again(&store, &id)?;
         self.create_shared(context, journal, &point, problem, vec![(skills::calls_name(), lines)], &said)
     }
 
@@ -343,6 +347,24 @@ impl OpenRun for ReasonRun {
 }
 
 impl ReasonRun {
+    /// Returns what the runs that a retry continues used and no record of the retry counts: their failed calls. `lines` is
+    /// the call log of the retry.
+    fn used_by_failed(
+        &self,
+        store: &FileStore,
+        id: &RunId,
+        lines: &[u8],
+        before: &Usage,
+    ) -> Result<Usage, CliError> {
+        let logged = |history: &CallHistory| {
+            self.callees.as_ref().map(|callees| callees.logged(history)).unwrap_or_default()
+        };
+        let mut used = logged(&skills::history(store, id)?.unwrap_or_default());
+        used = used.without(&logged(&CallHistory::read(lines).unwrap_or_default()));
+        used.add(before);
+        Ok(used)
+    }
+
     /// Returns the call that acts which a recorded bound step made.
     fn acting(&self, journal: &Journal, result: &StepResult) -> Vec<ActingCalls> {
         let problem = journal.parsed_problem().ok().flatten();
@@ -474,7 +496,10 @@ impl Drivable for PlannedRun {
         if let Some(callees) = &self.callees {
             let links = Links::of_problem(problem);
             callees.set_root(links.as_ref().and_then(Links::idempotency_root).cloned());
-            let past = callees.used(problem, &journal, &StoreBlobs(store));
+            let mut past = callees.used(problem, &journal, &StoreBlobs(store));
+            past.add(&links.map(|links| links.used_before()).unwrap_or_default());
+            // What failed before, or was begun, is in no record.
+            past.add(&callees.logged(&calls.log.history()));
             callees.start_log(calls.log.clone(), limits.clone(), past);
             callees.store_exchanges_in(store.folder());
         }

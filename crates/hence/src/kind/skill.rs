@@ -15,7 +15,7 @@ use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
     Driver, LinkedRuns, Links, NewSkillRun, Pinned, SkillJournal, SkillProgram, SkillRun, SkillVariables,
-    acting_gates, may_act, reaches_out,
+    acting_gates, may_act, reaches_out, recorded_usage,
 };
 use hence_state::{ProblemSpec, Profile, ProfileName, StepResult, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
@@ -29,7 +29,7 @@ use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
-use crate::sink::StoreExchanges;
+use crate::sink::{StoreBlobs, StoreExchanges};
 use crate::skills::{
     self, ActingCalls, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
     capabilities_attachment, capabilities_name, library_pinned, prepare, secrets,
@@ -365,7 +365,13 @@ impl Drivable for StoredSkillRun {
         let driver = Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children };
         let watched = context.is_watched();
         let limits = calls.driver.options.limits.cloned().unwrap_or_default();
-        driver.drive_within(&limits, run, sink, |outcome| {
+        // What was rolled back was paid for.
+        let journal = store.journal_bytes(calls.driver.id).unwrap_or_default();
+        let mut used = usage::of_journal(&journal, &StoreBlobs(store), Callers::Skill(&self.library));
+        for outcome in run.program().outcomes() {
+            used = used.without(&recorded_usage(outcome, &self.library));
+        }
+        driver.drive_within((&limits, &used), run, sink, |outcome| {
             if watched {
                 context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.as_str()));
             }
@@ -373,8 +379,10 @@ impl Drivable for StoredSkillRun {
     }
 
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
-        let limits = Pinned::of(&self.problem).map(|pinned| pinned.limits).unwrap_or_default();
-        let used = usage::of_journal(journal, blobs, Callers::Skill(&self.library));
+        let pinned = Pinned::of(&self.problem);
+        let mut used = usage::of_journal(journal, blobs, Callers::Skill(&self.library));
+        used.add(&pinned.as_ref().map(|pinned| pinned.links.used_before()).unwrap_or_default());
+        let limits = pinned.map(|pinned| pinned.limits).unwrap_or_default();
         UsageReport::of(&used, &limits.and(&self.prepared.skill().limits))
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hence_canon::Canonical;
+use hence_cognition::budget::Limits;
 use hence_engine::{Engine, Evidence, MemorySink, Replay, Request, ResumeError, Run, Variables};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
@@ -67,14 +68,19 @@ impl OpenRun for VariablesProblem {
     }
 
     fn fork(&self, context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
-        if args.with.is_some() || !args.policies.is_empty() || !args.capabilities.capabilities.is_empty() {
-            let message = "--with, --policy and --capabilities fork skills, and this is a run of variables";
+        let is_limited = !args.limits.limits().is_empty();
+        if args.with.is_some()
+            || !args.policies.is_empty()
+            || !args.capabilities.capabilities.is_empty()
+            || is_limited
+        {
+            let message = "--with, --policy, --capabilities and limits are for runs that call, and this is a run of variables";
             return Err(CliError::new(Code::Fork, message).with_hint(hint::LEAVE_THEM_OUT));
         }
         let point = fork::ForkPoint::find(journal, &args.from)?;
         let link = point.link(journal, &args.from, Vec::new(), None);
         let fork::ForkedProblem { id, document } =
-            fork::forked_problem(journal, &link, args.run_id.as_deref())?;
+            fork::forked_problem(journal, &link, args.run_id.as_deref(), &Limits::default())?;
         let store = context.store()?;
         let request = Request::new(document.clone(), Profile::STRICT);
         let program = Variables::new(&request)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_capabilities::Library;
+use hence_cognition::budget::Limits;
 use hence_cognition::run::StepOutcome;
 use hence_engine::{Blobs, MemorySink, Sink, SinkError};
 use hence_journal::{Reader, Sealed};
@@ -50,7 +51,7 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
     let other = other_policies(args, &run)?;
     let sharing = Sharing::of(journal, shared, other)?;
     let (link, id) = link(args, journal, &run, &sharing)?;
-    let asked = new_run(journal, &origin, &run, &sharing, link, id)?;
+    let asked = new_run(journal, (&origin, &run), &sharing, link, id, &args.limits.limits())?;
     let results = if shared == 1 { "result" } else { "results" };
     let said =
         format!("run {} shares {shared} {results} with {} and continues at {from}", asked.id, journal.name);
@@ -146,6 +147,7 @@ fn link(
         from: args.from.as_str().into(),
         set,
         idempotency_root: None,
+        used: Default::default(),
     };
     let id = args.run_id.clone().unwrap_or_else(|| {
         let set: Object = link.set.iter().cloned().collect();
@@ -156,6 +158,8 @@ fn link(
             ("skill", run.source.digest().into()),
             ("capabilities", declared(run).map(Value::from).into()),
         ];
+        let limits = args.limits.limits();
+        what.extend((!limits.is_empty()).then(|| ("limits", limits.value().into())));
         what.extend(sharing.policies().map(|digest| ("policies", digest.into())));
         let digest = Canonical::of(&Object::from_iter(what).into()).digest().to_string();
         format!("{}-fork-{}", journal.name, digest.chars().take(8).collect::<String>())
@@ -169,14 +173,15 @@ fn declared(run: &StoredSkillRun) -> Option<Digest> {
     (!declared.is_empty()).then(|| declared.canonical().digest())
 }
 
-/// Describes a run that shares the records of another one.
+/// Describes a run that shares the records of another one: what the other was, what it will be, and the limits that are
+/// given in place of its own.
 pub(super) fn new_run(
     journal: &Journal,
-    origin: &StoredSkillRun,
-    run: &StoredSkillRun,
+    (origin, run): (&StoredSkillRun, &StoredSkillRun),
     sharing: &Sharing,
     link: Origin,
     id: String,
+    given: &Limits,
 ) -> Result<NewSkillRun, CliError> {
     let pinned = Pinned::of(&origin.problem)
         .ok_or_else(|| CliError::new(Code::Refused, format!("{} pins no skill", journal.name)))?;
@@ -189,7 +194,7 @@ pub(super) fn new_run(
         frame: pinned.frame.as_object().cloned(),
         on_failure: pinned.on_failure,
         trust: pinned.trust,
-        limits: pinned.limits,
+        limits: pinned.limits.replaced_by(given),
         links: Links { parent: None, origin: Some(link), ..pinned.links },
     })
 }

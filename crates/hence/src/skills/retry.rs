@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, parse};
-use hence_skills::{CallHistory, Entry, Links, Origin, Pinned, first_failed, retry_log};
+use hence_skills::{Entry, Links, Origin, Pinned, first_failed, retry_log, usage_before};
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store};
 
 use super::again::{ActingCalls, Again};
@@ -162,7 +162,10 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
     let unrecorded = calls::history(&store, &id)?.unwrap_or_default();
-    let lines = log_lines(&origin, failed, &unrecorded);
+    let log = retry_log(origin.prepared.skill(), &origin.library, failed, &unrecorded);
+    let mut used = usage_before(&origin.library, failed, &unrecorded, &log);
+    used.add(&links.map(Links::used_before).unwrap_or_default());
+    let lines = log.iter().flat_map(Entry::line).collect();
     let sharing = Sharing::of(journal, shared, None)?;
     let is_retry = links.is_some_and(|links| links.idempotency_root().is_some());
     let link = Origin {
@@ -172,9 +175,11 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
         from: from.clone(),
         set: Vec::new(),
         idempotency_root: Some(root_of(&journal.name, links)),
+        used,
     };
     let new = claim(&store, &id, args.run_id.as_deref(), is_retry)?;
-    let asked = new_run(journal, &origin, &origin, &sharing, link, new.as_str().to_owned())?;
+    let limits = args.limits.limits();
+    let asked = new_run(journal, (&origin, &origin), &sharing, link, new.as_str().to_owned(), &limits)?;
     let results = if shared == 1 { "result" } else { "results" };
     let said = format!(
         "run {new} retries {} at {from}: it shares {shared} {results} and calls nothing again that succeeded",
@@ -184,15 +189,6 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
     drop(before);
     let created = Created { asked, more: vec![(calls_name(), lines)], said };
     create_shared(context, journal, run, &sharing, created, || Ok(()))
-}
-
-fn log_lines(
-    origin: &StoredSkillRun,
-    failed: &[hence_cognition::run::StepOutcome],
-    unrecorded: &CallHistory,
-) -> Vec<u8> {
-    let entries = retry_log(origin.prepared.skill(), &origin.library, failed, unrecorded);
-    entries.iter().flat_map(Entry::line).collect()
 }
 
 /// Returns the calls that act of failed steps whose records, written by an earlier version, do not list them.

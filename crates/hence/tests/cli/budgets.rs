@@ -332,3 +332,88 @@ mod models {
         assert_eq!((code, endpoint.requests().len()), (0, 5), "{report}");
     }
 }
+
+#[test]
+fn a_retry_counts_the_failed_attempts_and_may_have_a_higher_limit() {
+    let flaky = "\
+capabilities:
+  flaky:
+    description: Fails until there is a file
+    effects: reads
+    input: {type: object}
+    output: {type: object}
+    provider: {kind: command, command: [sh, -c, 'cat >>calls; echo >>calls; [ -f ok ] && echo \"{}\"']}
+";
+    let steps = "  - {id: a, uses: flaky, input: {}, output: {}, config: {retry: {max_attempts: 2, backoff_seconds: 0.01}}}\n  \
+        - {id: b, uses: flaky, input: {}, output: {}}\n";
+    let world = world(&skill("s", "", steps));
+    world.write("capabilities.yaml", flaky);
+    let (code, report) = run(&world, &["--run-id", "r", "--max-calls", "3"]);
+    assert_eq!((code, &report["usage"]["calls"]), (1, &json!(2)), "{report}");
+    world.write("ok", "");
+    // Two attempts failed, so one call is left for two steps.
+    let report = json_of(&world, &["retry", "r"]);
+    assert_eq!(
+        (&report["failure"]["code"], &report["usage"]["calls"]),
+        (&json!("budget_exceeded"), &json!(3))
+    );
+    let retry = report["run"].as_str().unwrap();
+    assert_eq!(json_of(&world, &["stats", retry])["usage"]["calls"], 3);
+    assert_eq!(json_of(&world, &["trace", "export", retry])["derived_from_journal"]["usage"]["calls"], 3);
+    let why = json_of(&world, &["why", retry]);
+    assert!(why["commands"][0].as_str().unwrap().ends_with("retry r-retry-1 --max-calls 6"), "{why}");
+    let report = json_of(&world, &["retry", "r", "--max-calls", "6"]);
+    assert_eq!((&report["status"], &report["usage"]["calls"]), (&json!("completed"), &json!(4)), "{report}");
+    assert_eq!(report["usage"]["limits"]["calls"], 6);
+    assert_eq!(calls(&world).len(), 4);
+    for run in ["r", "r-retry-1", "r-retry-2"] {
+        assert_eq!(
+            world.ask(&["verify", run, "--level", "replay"]).code,
+            0,
+            "{}",
+            world.cli(&["verify", run])
+        );
+    }
+    // A fork is another run: it may have other limits, and counts what it shares.
+    let fork = json_of(&world, &["fork", "r-retry-2", "--from", "b", "--max-calls", "1", "--run-id", "f"]);
+    assert_eq!(fork["failure"]["code"], "budget_exceeded", "{fork}");
+}
+
+#[test]
+fn a_limit_of_the_skill_itself_is_raised_by_another_skill_only() {
+    let world = world(&skill("s", "limits: {calls: 2}", EACH));
+    let (code, report) = run(&world, &["--run-id", "r"]);
+    assert_eq!((code, &report["failure"]["code"]), (1, &json!("budget_exceeded")), "{report}");
+    let why = json_of(&world, &["why", "r"]);
+    let first = why["commands"][0].as_str().unwrap();
+    assert!(first.ends_with("fork r --from each --with SKILL.yaml"), "{why}");
+}
+
+#[test]
+fn calls_of_nested_skills_and_gates_are_counted_without_limits() {
+    let nested = "  - {id: a, uses: 'skill:inner', input: {items: inputs.items}, output: {}}\n";
+    let world = world(&skill("s", "skills: inner.yaml", nested));
+    world.write("inner.yaml", skill("inner", "", EACH));
+    let (code, report) = run(&world, &["--run-id", "r"]);
+    assert_eq!((code, &report["usage"]["calls"]), (0, &json!(5)), "{report}");
+    assert_eq!(json_of(&world, &["stats", "r"])["usage"]["calls"], 5);
+    assert_eq!(world.ask(&["verify", "r", "--level", "replay"]).code, 0, "{}", world.cli(&["verify", "r"]));
+    assert_eq!(world.ask(&["replay", "r"]).code, 0);
+}
+
+#[test]
+fn seconds_are_counted_over_all_processes_of_a_run() {
+    let steps = "  - {id: a, uses: pay.out, input: {}, output: {}}\n  \
+        - {id: wait, uses: human.ask, input: {question: {$literal: go on?}}, output: {}}\n  \
+        - {id: b, uses: pay.out, input: {}, output: {}}\n";
+    let world = world(&skill("s", "", steps));
+    world.write("capabilities.yaml", CAPABILITIES.replace("cat >>calls; ", "cat >>calls; sleep 1.2; "));
+    let (code, report) = run(&world, &["--run-id", "r", "--max-seconds", "1"]);
+    assert_eq!(code, 3, "an effect is not cut off: {report}");
+    let answer = ["answer", "r", "wait", "--value", "yes", "--resume"];
+    let report = json_of(&world, &answer);
+    assert_eq!(report["failure"]["code"], "budget_exceeded", "{report}");
+    assert_eq!(calls(&world).len(), 1);
+    let why = json_of(&world, &["why", "r"]);
+    assert!(why["commands"][0].as_str().unwrap().ends_with("retry r --max-seconds 2"), "{why}");
+}

@@ -203,7 +203,7 @@ fn an_unreadable_call_log_stops_the_run_and_is_named() {
     world.write(".hence/runs/r/calls.ndjson", "{\"kind\":\"other\"}\n");
     assert_snapshot!(world.refused(&["resume", "r"]), @r"
     --- stderr
-    error[E0308]: run r: calls.ndjson: line 1 of the calls under way: at `/kind`: expected one of intent, reply, exchange, question, answer, outcome, rolled_back, blocked, found string
+    error[E0308]: run r: calls.ndjson: line 1 of the calls under way: at `/kind`: expected one of intent, reply, exchange, question, answer, outcome, rolled_back, spent, blocked, found string
     hint: copy the call log before anything else; the journal itself is not affected; `hence explain E0308` says more
     [exit 4]
     ");

@@ -1,5 +1,6 @@
 //! The lines of a call log: one entry each, canonical JSON and a line feed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::read::{Finding, Reader, object, word};
@@ -61,6 +62,15 @@ pub enum Answer {
     Fail,
 }
 
+/// The time that the processes of a run have spent so far. It is measured, so it enters no record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// The time of the whole run.
+    pub milliseconds: u64,
+    /// For each step and nested run whose seconds are limited, by its place, the time at which its first call was asked for.
+    pub since: BTreeMap<Arc<str>, u64>,
+}
+
 /// One line of a call log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
@@ -105,6 +115,8 @@ pub enum Entry {
     Outcome(Box<StepOutcome>),
     /// The run is about to roll back: calls are made again. Undecided calls stay undecided.
     RolledBack,
+    /// The time that the processes of the run have spent, where seconds are limited.
+    Spent(Spent),
     /// Policies blocked a step. Its record has the replies of its calls; they are made again when the step is retried.
     Blocked {
         /// The step.
@@ -211,6 +223,12 @@ impl Entry {
             }
             Self::Outcome(outcome) => ("outcome", vec![("outcome", outcome.to_value())]),
             Self::RolledBack => ("rolled_back", Vec::new()),
+            Self::Spent(spent) => {
+                let since: Object = spent.since.iter().map(|(place, at)| (place.clone(), *at)).collect();
+                let mut members = vec![("milliseconds", spent.milliseconds.into())];
+                members.extend((!since.is_empty()).then(|| ("since", since.into())));
+                ("spent", members)
+            }
             Self::Blocked { step } => ("blocked", vec![("step", step.clone().into())]),
         };
         members.push(("kind", kind.into()));
@@ -244,6 +262,10 @@ impl Entry {
                 Self::Outcome(Box::new(StepOutcome::from_value(&outcome)?))
             }
             Kind::RolledBack => Self::RolledBack,
+            Kind::Spent => Self::Spent(Spent {
+                milliseconds: reader.count("milliseconds")?,
+                since: reader.optional("since", read_since)?.unwrap_or_default(),
+            }),
             Kind::Blocked => Self::Blocked { step: reader.text("step")? },
         })
     }
@@ -259,6 +281,7 @@ enum Kind {
     Answer,
     Outcome,
     RolledBack,
+    Spent,
     Blocked,
 }
 
@@ -270,6 +293,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("answer", Kind::Answer),
     ("outcome", Kind::Outcome),
     ("rolled_back", Kind::RolledBack),
+    ("spent", Kind::Spent),
     ("blocked", Kind::Blocked),
 ];
 
@@ -302,6 +326,14 @@ fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)>
             members
         }
     }
+}
+
+fn read_since(value: &Value) -> Result<BTreeMap<Arc<str>, u64>, Finding> {
+    let at = |(place, at): (&Arc<str>, &Value)| match at.as_u64() {
+        Some(at) => Ok((place.clone(), at)),
+        None => Err(Finding::expected("a number of milliseconds", at)),
+    };
+    object(value)?.iter().map(at).collect()
 }
 
 fn read_call(reader: &mut Reader<'_>) -> Result<CallName, Finding> {

@@ -332,6 +332,10 @@ impl<'a> CallExecutor<'a> {
             _ => (Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered),
         };
         self.log.note(entry, durability)?;
+        let spent = self.budget.zip(admitted).and_then(|(budget, admitted)| budget.spent(admitted));
+        if let Some(spent) = spent {
+            self.log.note(Entry::Spent(spent), Durability::Buffered)?;
+        }
         Ok(reply)
     }
 

@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::{CallError, Reply, StepOutcome};
 
-use super::entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind};
+use super::entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind, Spent};
 
 /// The member of a reply's `meta` that says how often a call was begun, where that is more than once.
 pub(crate) const BEGUN_KEY: &str = "begun";
@@ -32,6 +32,7 @@ pub struct CallHistory {
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
     /// What was exchanged with models in calls that gave no reply, by key, with the step of each.
     exchanges: BTreeMap<Arc<str>, (Arc<str>, Value)>,
+    spent: Spent,
 }
 
 /// Everything that a call log says about one call.
@@ -125,6 +126,7 @@ impl CallHistory {
                 self.calls.retain(|_, call| is_undecided(&call.status) || call.status == CallStatus::Again);
                 self.outcomes.clear();
             }
+            Entry::Spent(spent) => self.spent = spent,
             Entry::Blocked { step } => self.forget(|known| known == &*step),
         }
     }
@@ -218,6 +220,11 @@ impl CallHistory {
         let is_executed =
             |call: &&LoggedCall| call.begun > 0 && matches!(call.status, CallStatus::Replied(_));
         self.calls.values().filter(is_executed).map(|call| &call.name)
+    }
+
+    /// Returns the time that the processes of the run have spent, as far as it was measured.
+    pub(crate) fn spent(&self) -> &Spent {
+        &self.spent
     }
 
     /// Returns whether nothing is known about any call.

@@ -19,7 +19,7 @@ mod gate;
 mod history;
 mod log;
 
-pub use entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind};
+pub use entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind, Spent};
 pub(crate) use executor::LoggedWorker;
 pub use executor::{CallExecutor, CallFn, CallResult, ReplySource};
 pub(crate) use gate::{CallGate, MayCall};
