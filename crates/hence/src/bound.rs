@@ -25,7 +25,7 @@ use crate::usage::{self, Callers};
 /// The skill id in the calls of the built-in program.
 const REASON: &str = "reason";
 
-/// The metric of a bound step that says how often its call was made, where that is more than once.
+/// The metric of a bound step that acts which says how often its call was made, where that is more than once.
 const ATTEMPTS_KEY: &str = "attempts";
 
 /// The error class of a call whose output the step cannot use.
@@ -138,10 +138,12 @@ impl BoundCallees {
         }
         let result = executor.call(&call, make)?;
         account.1 = budget.used();
-        // The attempts before this one failed and are in no other record.
+        // The attempts before this one failed, and no other record has them. That a source was down is no result.
         let counted = |reply: Reply| match call.attempt {
-            1 => reply,
-            attempts => Reply { meta: reply.meta.with(ATTEMPTS_KEY, attempts), ..reply },
+            attempts if acts && attempts > 1 => {
+                Reply { meta: reply.meta.with(ATTEMPTS_KEY, attempts), ..reply }
+            }
+            _ => reply,
         };
         Ok(result.reply.map(counted))
     }

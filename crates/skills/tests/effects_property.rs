@@ -634,6 +634,7 @@ fn retried<'a>(case: &'a Case, failed: &Stage<'a>) -> Option<Stage<'a>> {
         from: outcomes[shared].step_id.clone(),
         set: Vec::new(),
         idempotency_root: Some("run-1".into()),
+        used: Default::default(),
     };
     let links = Links { origin: Some(origin), ..Links::default() };
     let world = World { trouble: case.trouble / 8, ..failed.world.clone() };

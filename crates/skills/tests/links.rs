@@ -255,7 +255,15 @@ fn fork(
         [header.hash].into_iter().chain(reader.map(|chained| chained.unwrap().hash)).collect();
     let set = set.iter().map(|(place, value)| ((*place).into(), Value::from(*value))).collect();
     let (record, hash) = (shared as u64, hashes[shared]);
-    let origin = Origin { run: "run-1".into(), record, hash, from: from.into(), set, idempotency_root: None };
+    let origin = Origin {
+        run: "run-1".into(),
+        record,
+        hash,
+        from: from.into(),
+        set,
+        idempotency_root: None,
+        used: Default::default(),
+    };
     let forked = Case::of("run-2", with, Links { origin: Some(origin), ..Links::default() });
     let world = World::default();
     let carried: Vec<Carried> =

@@ -1,4 +1,6 @@
-//! `hence check`: all findings about a skill, each with its place.
+//! `hence check`: all findings about a skill or a problem, each with its place.
+
+mod problem;
 
 use hence_canon::{JsonPointer, Position};
 use hence_cognition::skill::{Rule, Severity, SkillFinding};
@@ -12,12 +14,12 @@ use crate::skills::{Calls, FileFinding, ReferencedFiles, SkillDocument};
 /// The number of characters shown of a line.
 const LINE_CHARACTERS_MAX: usize = 160;
 
-/// The findings about a skill.
+/// The findings about a skill or a problem.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckReport {
     /// The file.
     file: String,
-    /// True if the skill can run.
+    /// True if it can run.
     runs: bool,
     /// The number of findings that prevent it from running.
     errors: usize,
@@ -88,6 +90,9 @@ fn visible(c: char) -> char {
 
 pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     let bytes = input::read_document(&args.document)?;
+    if problem::is_problem(&bytes) {
+        return problem::run(context, args, &bytes);
+    }
     let ReferencedFiles { library, findings: files, calls } =
         ReferencedFiles::read(&args.document, &bytes, &args.capabilities, &args.nested)?;
     let document = SkillDocument::read(&args.document, &bytes, &library)?;

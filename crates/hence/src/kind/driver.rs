@@ -14,7 +14,7 @@ use hence_store::{
     AttachmentName, Condition, Cut, Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError,
 };
 
-use super::{begins_with, whole_records};
+use super::{begins_with, conflict, whole_records};
 use crate::guard::{self, PolicyCounts};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
@@ -260,9 +260,14 @@ impl RunDriver<'_> {
         first: MemorySink,
         attachments: Vec<(AttachmentName, Vec<u8>)>,
     ) -> Result<Exit, CliError> {
-        match self.store_first(first, attachments) {
+        let header = first.journal.clone();
+        match self.store_first(first, attachments.clone()) {
             Ok(writer) => self.drive(kind, run, writer, Start::Now),
             Err(StoreError::AlreadyCreated { .. }) => self.resume(kind),
+            Err(error @ StoreError::RunConflict { .. }) => {
+                let differences = conflict::differences(self.store, self.id, &attachments, &header);
+                Err(CliError::from(error).with_findings(differences))
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -1,5 +1,7 @@
 //! Members of a problem's settings that are probably misspelt. Members that nothing reads are otherwise allowed.
 
+use std::sync::Arc;
+
 use hence_canon::Value;
 
 use crate::prelude::*;
@@ -28,18 +30,25 @@ const SETTINGS: [&str; 17] = [
 /// The most letters that a misspelt name differs in.
 const LETTERS_MAX: usize = 2;
 
-/// Refuses a problem whose settings have a member that differs from a known one in a letter or two.
-pub(super) fn refuse(name: &str, problem: &Value) -> Result<(), CliError> {
-    let Some(settings) = problem.get("settings").and_then(Value::as_object) else { return Ok(()) };
-    let findings: Vec<String> = settings
-        .keys()
-        .filter(|key| !SETTINGS.contains(&&***key) && &***key != "skill")
+/// Returns the members of a problem's settings that differ from a known one in a letter or two, each with a message.
+pub(crate) fn misspelt_settings(problem: &Value) -> Vec<(Arc<str>, String)> {
+    let settings = problem.get("settings").and_then(Value::as_object);
+    let keys = settings.into_iter().flat_map(|settings| settings.keys());
+    keys.filter(|key| !SETTINGS.contains(&&***key) && &***key != "skill")
         .filter_map(|key| {
             let close = SETTINGS.iter().map(|known| (distance(key, known), known)).min()?;
             let is_misspelt = close.0 <= LETTERS_MAX && key.chars().count() > 2 * LETTERS_MAX;
-            is_misspelt
-                .then(|| format!("settings.{key}: there is no such setting; did you mean `{}`?", close.1))
+            let message = format!("there is no such setting; did you mean `{}`?", close.1);
+            is_misspelt.then(|| (key.clone(), message))
         })
+        .collect()
+}
+
+/// Refuses a problem whose settings have a member that differs from a known one in a letter or two.
+pub(super) fn refuse(name: &str, problem: &Value) -> Result<(), CliError> {
+    let findings: Vec<String> = misspelt_settings(problem)
+        .into_iter()
+        .map(|(key, message)| format!("settings.{key}: {message}"))
         .collect();
     if findings.is_empty() {
         return Ok(());

@@ -1,5 +1,6 @@
 //! The kinds of runs on the command line. A kind is one file that implements [`OpenRun`], and one line in [`open`].
 
+mod conflict;
 mod driver;
 mod fork;
 mod misspelt;
@@ -26,6 +27,7 @@ use crate::target::Journal;
 use crate::usage::UsageReport;
 
 pub(crate) use driver::{Drivable, DriveOptions, RunDriver, RunEnd};
+pub(crate) use misspelt::misspelt_settings;
 pub(crate) use reason::{RunReport, start as start_reason};
 pub(crate) use skill::{StoredSkillRun, start as start_skill};
 pub(crate) use skill_report::SkillRunReport;

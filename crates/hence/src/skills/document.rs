@@ -21,9 +21,17 @@ pub(crate) struct SkillDocument {
     pub(crate) findings: Vec<SkillFinding>,
 }
 
-/// Returns whether a document is meant to be a skill: it has steps, or it is written in YAML.
+/// Returns whether a document has the prompt of a problem. An input of a skill is declared by an object.
+pub(crate) fn has_prompt(value: &Value) -> bool {
+    value
+        .get("inputs")
+        .and_then(|inputs| inputs.get("prompt"))
+        .is_some_and(|prompt| prompt.as_str().is_some())
+}
+
+/// Returns whether a document is meant to be a skill: it has steps and is no problem, or it is written in YAML.
 pub(crate) fn is_skill(name: &str, bytes: &[u8]) -> bool {
-    let has_steps = |value: &Value| value.get("steps").is_some();
+    let has_steps = |value: &Value| value.get("steps").is_some() && !has_prompt(value);
     match parse(bytes) {
         Ok(value) => has_steps(&value),
         Err(_) if name.ends_with(".yaml") || name.ends_with(".yml") => true,

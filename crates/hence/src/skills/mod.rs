@@ -39,7 +39,7 @@ pub(crate) use capabilities::{
     read as read_capabilities,
 };
 pub(crate) use decided::DecisionRow;
-pub(crate) use document::{SkillDocument, is_skill};
+pub(crate) use document::{SkillDocument, has_prompt, is_skill};
 pub(crate) use executed::ExecutedCall;
 pub(crate) use fork::{FirstRecords, fork};
 pub(crate) use given::{frame, inputs, setting};

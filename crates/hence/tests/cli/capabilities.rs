@@ -167,8 +167,9 @@ fn a_contract_that_is_broken_fails_the_step() {
     assert_eq!(calls(&world), 0);
     world.write("capabilities.yaml", COUNTING.replace(r#"\"hello\""#, "7"));
     world.write("skill.yaml", skill(CALL));
+    // It acts and has replied: only a person can say what came of it.
     let report = run(&world, "output");
-    let message = report["failure"]["message"].as_str().unwrap();
+    let message = report["waiting"][0]["question"].as_str().unwrap();
     assert!(
         message.contains("the output does not fit: at `/said`: this is not of type \"string\""),
         "{message}"

@@ -68,3 +68,50 @@ fn a_file_named_on_the_command_line_is_not_a_finding_of_the_skill() {
     assert!(world.refused(&["check", "plain.yaml", "--capabilities", "gone.yaml"]).contains("gone.yaml"));
     assert!(world.refused(&["check", "plain.yaml", "--skill", "gone.yaml"]).contains("gone.yaml"));
 }
+
+#[test]
+fn a_problem_is_checked_as_one_and_every_finding_is_told() {
+    let world = World::new();
+    let wrong = r#"{"version": "1.0.0", "id": "p", "created_at": "2026-02-02T00:00:00Z",
+  "inputs": {"prompt": "which?", "assumptions": ["none"]},
+  "steps": [],
+  "settings": {"evidence_requried": true, "evidence_required": 1, "structured_generation": 0, "limits": {"call": 1},
+    "bindings": {"Sythesize": {"capability": "x.y"}}}}"#;
+    world.write("p.json", wrong);
+    let answer = world.ask(&["check", "p.json", "--json"]);
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    let report = answer.json();
+    let found: Vec<(String, String)> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (row["severity"].as_str().unwrap().to_owned(), row["pointer"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    let expected = [
+        ("warning", "/inputs/assumptions"),
+        ("warning", "/steps"),
+        ("error", "/settings/evidence_requried"),
+        ("error", "/settings/evidence_required"),
+        ("error", "/settings/structured_generation"),
+        ("error", "/settings/limits"),
+    ];
+    for (severity, pointer) in expected {
+        assert!(found.contains(&(severity.to_owned(), pointer.to_owned())), "{pointer}: {found:?}");
+    }
+    assert!(world.cli(&["check", "p.json"]).contains("did you mean `evidence_required`?"));
+    // What is left is judged with the capabilities that exist.
+    world.write("p.json", wrong.replace(r#""evidence_requried": true, "evidence_required": 1, "structured_generation": 0, "limits": {"call": 1},"#, ""));
+    let report = world.ask(&["check", "p.json", "--json"]).json();
+    assert_eq!(
+        (&report["errors"], &report["findings"][2]["pointer"]),
+        (&1.into(), &"/settings/bindings/Sythesize".into()),
+        "{report}"
+    );
+    world.write("p.json", r#"{"version": "1.0.0", "id": "p", "created_at": "2026-02-02T00:00:00Z", "inputs": {"prompt": "which?"}}"#);
+    assert_eq!(world.ask(&["check", "p.json"]).code, 0);
+    // A problem with a member `steps` is not run as a skill.
+    world.write("s.json", r#"{"version": "1.0.0", "id": "s", "created_at": "2026-02-02T00:00:00Z", "inputs": {"prompt": "which?"}, "steps": []}"#);
+    assert_eq!(world.ask(&["run", "s.json"]).code, 0);
+}

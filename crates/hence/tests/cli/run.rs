@@ -201,19 +201,22 @@ fn another_problem_under_the_same_id_is_a_conflict() {
     let mut other = problem("refund-42");
     other["inputs"]["prompt"] = json!("Which other one?");
     world.write("other.json", other.to_string());
-    assert_snapshot!(world.refused(&["run", "other.json", "--run-id", "refund-42"]), @r"
+    assert_snapshot!(world.refused(&["run", "other.json", "--run-id", "refund-42"]), @r#"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
+      problem.json /inputs/prompt: stored is "Which one?", given is "Which other one?"
     hint: the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id; `hence explain E0204` says more
     [exit 1]
-    ");
+    "#);
     assert_snapshot!(world.refused(&["run", "other.json", "--trace-id", "refund-42", "--json"]), @r#"
     --- stderr
     {
       "error": {
         "code": "E0204",
         "message": "run refund-42 exists already with different content: journal differs",
-        "findings": [],
+        "findings": [
+          "problem.json /inputs/prompt: stored is \"Which one?\", given is \"Which other one?\""
+        ],
         "hint": "the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id"
       }
     }
@@ -254,12 +257,15 @@ fn the_compat_profile_runs_replays_and_verifies() {
     for command in ["verify", "replay", "log", "state", "resume"] {
         assert_eq!(world.ask(&[command, "refund-42"]).code, 0, "{command}");
     }
-    assert_snapshot!(world.refused(&["run", "problem.json", "--run-id", "refund-42"]), @r"
+    assert_snapshot!(world.refused(&["run", "problem.json", "--run-id", "refund-42"]), @r#"
     --- stderr
     error[E0204]: run refund-42 exists already with different content: journal differs
+      header /clock: stored is nothing, given is "ticking"
+      header /index: stored is nothing, given is 0
+      header /profile: stored is nothing, given is "strict"
     hint: the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id; `hence explain E0204` says more
     [exit 1]
-    ");
+    "#);
 }
 
 #[test]

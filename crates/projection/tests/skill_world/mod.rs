@@ -162,6 +162,7 @@ impl Case {
             from: from.into(),
             set,
             idempotency_root: None,
+            used: Default::default(),
         };
         let links = Links { origin: Some(origin), ..Links::default() };
         let new = self.new_run("r-fork", links);
