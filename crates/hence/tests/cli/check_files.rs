@@ -76,7 +76,7 @@ fn a_problem_is_checked_as_one_and_every_finding_is_told() {
   "inputs": {"prompt": "which?", "assumptions": ["none"]},
   "steps": [],
   "settings": {"evidence_requried": true, "evidence_required": 1, "structured_generation": 0, "limits": {"call": 1},
-    "bindings": {"Sythesize": {"capability": "x.y"}}}}"#;
+    "bindings": {"Compare": {"capability": "x.y"}}}}"#;
     world.write("p.json", wrong);
     let answer = world.ask(&["check", "p.json", "--json"]);
     assert_eq!(answer.code, 1, "{}", answer.stderr);
@@ -106,7 +106,7 @@ fn a_problem_is_checked_as_one_and_every_finding_is_told() {
     let report = world.ask(&["check", "p.json", "--json"]).json();
     assert_eq!(
         (&report["errors"], &report["findings"][2]["pointer"]),
-        (&1.into(), &"/settings/bindings/Sythesize".into()),
+        (&1.into(), &"/settings/bindings/Compare".into()),
         "{report}"
     );
     world.write("p.json", r#"{"version": "1.0.0", "id": "p", "created_at": "2026-02-02T00:00:00Z", "inputs": {"prompt": "which?"}}"#);

@@ -285,7 +285,7 @@ enum Kind {
     Blocked,
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("intent", Kind::Intent),
     ("reply", Kind::Reply),
     ("exchange", Kind::Exchange),
