@@ -32,6 +32,7 @@ mod date;
 mod decision;
 mod digest;
 mod evidence;
+mod examples;
 mod exchange;
 mod families;
 mod fixed_input;

@@ -83,6 +83,18 @@ impl Library {
         self.built_in.values().map(|(one, _)| (one.id, one.does))
     }
 
+    /// Returns an input with which a built-in capability can be called.
+    pub fn example(&self, id: &str) -> Option<Value> {
+        self.built_in.get(id).and_then(|(one, _)| crate::examples::example(one.id))
+    }
+
+    /// Returns the only words that an input of a built-in capability allows; none if every text is allowed.
+    pub fn choices(&self, id: &str, input: &str) -> &'static [&'static str] {
+        let built_in = self.built_in.get(id).map(|(one, _)| *one);
+        let words = built_in.and_then(|one| one.choices().find(|(name, _)| *name == input));
+        words.map_or(&[], |(_, words)| words)
+    }
+
     /// Calls a built-in capability; `None` when no built-in capability has the id.
     pub fn call_built_in(&self, id: &str, input: &Value) -> Option<Result<Object, Refusal>> {
         let (built_in, _) = self.built_in.get(id)?;

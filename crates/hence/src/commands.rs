@@ -1,5 +1,6 @@
 //! The commands, one module each. A command is registered by its line in a `commands!` table.
 
+mod capabilities;
 mod check;
 mod completions;
 mod diff;
@@ -107,6 +108,8 @@ commands! { Command {
     Run(args::RunArgs) => run::run, "run": kind::RunReport, "run-skill": kind::SkillRunReport;
     /// List everything that is wrong with a skill, without running it
     Check(skill::CheckArgs) => check::run, "check": check::CheckReport;
+    /// List the capabilities that skills can call, or show one with an example
+    Capabilities(skill::ListCapabilitiesArgs) => capabilities::run, "capabilities-list": capabilities::CapabilitiesReport;
     /// List the runs of the store
     Runs(args::RunsArgs) => runs::run, "runs": runs::RunsReport;
     /// List the records of a run

@@ -186,6 +186,7 @@ fixed! {
 fixed! {
     LIST_CODES = "`hence explain` lists all codes";
     LIST_SCHEMAS = "`hence schema` lists the names";
+    LIST_CAPABILITIES = "`hence capabilities` lists them; --capabilities adds those of a file";
     LIST_PROMPT_COMMANDS = "`help` lists the commands";
     LIST_POLICIES = "`hence policy list` lists the built-in ones; --policy names other files";
     LIST_IMPORT_FORMATS = "`hence import --help` describes the formats";

@@ -97,6 +97,16 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = "Example: hence capabilities text.join")]
+pub(crate) struct ListCapabilitiesArgs {
+    /// The capability to show [default: list all]
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    #[command(flatten)]
+    pub(crate) capabilities: CapabilitiesArgs,
+}
+
+#[derive(ClapArgs)]
 #[command(after_help = "Example: hence answer refund-42 approve --value yes --by ada --resume")]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["value", "done", "retry", "fail"]))]
 pub(crate) struct AnswerArgs {

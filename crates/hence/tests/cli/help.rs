@@ -5,9 +5,10 @@ use insta::assert_snapshot;
 use hence_testkit::cli::World;
 
 /// All commands.
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "run",
     "check",
+    "capabilities",
     "blame",
     "impact",
     "runs",
@@ -43,38 +44,40 @@ fn help_lists_commands_examples_and_exit_codes() {
     Usage: hence [OPTIONS] <COMMAND>
 
     Commands:
-      run          Run a problem or a skill and store its journal
-      check        List everything that is wrong with a skill, without running it
-      runs         List the runs of the store
-      log          List the records of a run
-      show         Show one record of a run
-      state        Show the state of a run, or part of it
-      verify       Check a journal: what holds, where it first breaks, and what it cannot show
-      replay       Execute a recorded run again and compare every byte
-      blame        Show which steps of a run wrote a value, and from which values
-      impact       Show which steps of a run depend on a value or a step
-      diff         Compare two runs: the first divergence, then each step and path
-      resume       Continue an interrupted run
-      why          Show what a run waits for or where it stopped, since when, and how to continue it
-      answer       Answer a question a run waits for
-      fork         Start a run that shares the steps of another run before a given step
-      retry        Continue a failed run without repeating what succeeded
-      checkpoint   Name a position of a run
-      rollback     Return a run to a checkpoint; `hence resume` continues from there
-      export       Write a run as a portable bundle
-      import       Turn another agent's log or telemetry into a trace, or import a bundle into the store
-      trace        Read, grade and compare review traces; write a run as a trace
-      review       Review a trace: comments, items, waivers and approval in a journal of their own
-      hash         Print the digest of a JSON document's canonical form
-      stats        Count what the store holds, or what a run did
-      doctor       Check the store and everything in it
-      vars         Manage named variables on a journal: set, read, checkpoint, roll back, finish
-      repl         Type commands of `hence vars` at a prompt, or pipe them in
-      policy       Check traces against policies, and inspect policies
-      explain      Explain an error code
-      schema       Print the JSON Schema of a command's --json output
-      completions  Print a completion script for a shell
-      help         Print this message or the help of the given subcommand(s)
+      run           Run a problem or a skill and store its journal
+      check         List everything that is wrong with a skill, without running it
+      capabilities  List the capabilities that skills can call, or show one with an example
+      runs          List the runs of the store
+      log           List the records of a run
+      show          Show one record of a run
+      state         Show the state of a run, or part of it
+      verify        Check a journal: what holds, where it first breaks, and what it cannot show
+      replay        Execute a recorded run again and compare every byte
+      blame         Show which steps of a run wrote a value, and from which values
+      impact        Show which steps of a run depend on a value or a step
+      diff          Compare two runs: the first divergence, then each step and path
+      resume        Continue an interrupted run
+      why           Show what a run waits for or where it stopped, since when, and how to continue it
+      answer        Answer a question a run waits for
+      fork          Start a run that shares the steps of another run before a given step
+      retry         Continue a failed run without repeating what succeeded
+      checkpoint    Name a position of a run
+      rollback      Return a run to a checkpoint; `hence resume` continues from there
+      export        Write a run as a portable bundle
+      import        Turn another agent's log or telemetry into a trace, or import a bundle into the
+                    store
+      trace         Read, grade and compare review traces; write a run as a trace
+      review        Review a trace: comments, items, waivers and approval in a journal of their own
+      hash          Print the digest of a JSON document's canonical form
+      stats         Count what the store holds, or what a run did
+      doctor        Check the store and everything in it
+      vars          Manage named variables on a journal: set, read, checkpoint, roll back, finish
+      repl          Type commands of `hence vars` at a prompt, or pipe them in
+      policy        Check traces against policies, and inspect policies
+      explain       Explain an error code
+      schema        Print the JSON Schema of a command's --json output
+      completions   Print a completion script for a shell
+      help          Print this message or the help of the given subcommand(s)
 
     Options:
           --store <DIR>  The folder of the store [default: .hence]

@@ -29,6 +29,7 @@ mod effects;
 mod fixtures;
 mod foreign;
 mod forks;
+mod functions;
 mod guard;
 mod guard_positions;
 mod hash;

@@ -65,6 +65,7 @@ fn every_command_matches_its_schema() {
     let commands: &[(&str, &[&str])] = &[
         ("run", &["run", "problem.json"]),
         ("resume", &["resume", "one"]),
+        ("capabilities-list", &["capabilities"]),
         ("runs", &["runs"]),
         ("log", &["log", "one"]),
         ("show", &["show", "one", "Verify"]),

@@ -1,0 +1,147 @@
+//! `hence capabilities`: the functions that skills can call, and their contracts.
+
+use hence_canon::did_you_mean;
+use hence_capabilities::{HUMAN_ASK, Library};
+use hence_cognition::capability::Registry as _;
+use hence_cognition::skill::{Fields, Need};
+
+use crate::args::skill::ListCapabilitiesArgs;
+use crate::prelude::*;
+use crate::skills;
+
+/// The capabilities that a skill can call.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CapabilitiesReport {
+    /// All of them by id, or the one that was asked for.
+    capabilities: Vec<CapabilityRow>,
+}
+
+/// One capability.
+#[derive(Serialize, JsonSchema)]
+struct CapabilityRow {
+    /// Its id, which a step names in `uses`.
+    id: String,
+    /// Where it comes from: `built_in`, `person` or `declared`.
+    source: &'static str,
+    /// What it does.
+    description: String,
+    /// What it takes.
+    inputs: Vec<MemberRow>,
+    /// What it gives.
+    outputs: Vec<MemberRow>,
+    /// A call of it, for built-in functions.
+    example: Option<ExampleRow>,
+}
+
+/// One input or output.
+#[derive(Serialize, JsonSchema)]
+struct MemberRow {
+    /// Its name.
+    name: String,
+    /// Its type; `any` if every value is allowed.
+    r#type: String,
+    /// True if it must be given, or is always there.
+    required: bool,
+    /// What it means.
+    description: String,
+    /// The only words that are allowed; empty if every value of the type is.
+    one_of: Vec<&'static str>,
+}
+
+/// A call and its result.
+#[derive(Serialize, JsonSchema)]
+struct ExampleRow {
+    /// The input.
+    input: Data,
+    /// The output, computed now.
+    output: Data,
+}
+
+impl Text for CapabilitiesReport {
+    fn text(&self) -> String {
+        match self.capabilities.as_slice() {
+            [one] => one.text(),
+            all => {
+                let rows: Vec<[String; 2]> =
+                    all.iter().map(|row| [row.id.clone(), row.description.clone()]).collect();
+                columns(&rows)
+            }
+        }
+    }
+}
+
+impl CapabilityRow {
+    fn of(library: &Library, id: &str, source: &'static str, description: &str) -> Option<Self> {
+        let spec = library.capability(id)?;
+        let rows = |fields: &Fields| {
+            let row = |(name, field): &(std::sync::Arc<str>, hence_cognition::skill::Field)| MemberRow {
+                name: name.to_string(),
+                r#type: field.kind.to_string(),
+                required: field.need == Need::Required,
+                description: field.description.as_deref().unwrap_or_default().to_owned(),
+                one_of: library.choices(id, name).to_vec(),
+            };
+            fields.iter().map(row).collect()
+        };
+        let example = library.example(id).and_then(|input| {
+            let output = library.call_built_in(id, &input)?.ok()?;
+            Some(ExampleRow { input: Data(input), output: Data(output.into()) })
+        });
+        Some(Self {
+            id: id.to_owned(),
+            source,
+            description: description.to_owned(),
+            inputs: rows(&spec.inputs),
+            outputs: rows(&spec.outputs),
+            example,
+        })
+    }
+
+    fn text(&self) -> String {
+        let members = |title: &str, members: &[MemberRow]| {
+            let rows = members.iter().map(|member| {
+                let need = if member.required { "required" } else { "optional" };
+                let name = format!("  {}", member.name);
+                [name, member.r#type.clone(), need.to_owned(), member.description.clone()]
+            });
+            let rows: Vec<[String; 4]> = rows.collect();
+            match rows.is_empty() {
+                true => format!("\n\n{title}: not declared"),
+                false => format!("\n\n{title}\n{}", columns(&rows).trim_end()),
+            }
+        };
+        let mut text = format!("{}: {}", escape(&self.id), escape(&self.description));
+        text.push_str(&members("takes", &self.inputs));
+        text.push_str(&members("gives", &self.outputs));
+        if let Some(ExampleRow { input: Data(input), output: Data(output) }) = &self.example {
+            let first =
+                output.as_object().and_then(|output| output.keys().next().cloned()).unwrap_or_default();
+            text.push_str(&format!(
+                "\n\nExample step:\n  - id: one\n    uses: {}\n    input: {input}\n    output: {{{first}: vars.{first}}}\ngives\n  {output}",
+                self.id
+            ));
+        }
+        text
+    }
+}
+
+pub(super) fn run(context: &Context, args: &ListCapabilitiesArgs) -> Result<Exit, CliError> {
+    let library = Library::with(skills::read_capabilities(&args.capabilities.capabilities)?);
+    let built_in = library.descriptions().map(|(id, does)| (id.to_owned(), "built_in", does.to_owned()));
+    let person = (HUMAN_ASK.to_owned(), "person", "Ask a person; the run waits for the answer".to_owned());
+    let declared = library.declarations().iter();
+    let declared = declared.map(|(id, one)| (id.to_string(), "declared", one.description.to_string()));
+    let mut all: Vec<(String, &'static str, String)> = built_in.chain([person]).chain(declared).collect();
+    all.sort();
+    if let Some(asked) = &args.id
+        && !all.iter().any(|(id, ..)| id == asked)
+    {
+        let meant = did_you_mean(asked, all.iter().map(|(id, ..)| id.as_str()));
+        let message = format!("there is no capability {asked:?}{meant}");
+        return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_CAPABILITIES));
+    }
+    let wanted = all.iter().filter(|(id, ..)| args.id.as_ref().is_none_or(|asked| asked == id));
+    let rows = wanted.filter_map(|(id, source, does)| CapabilityRow::of(&library, id, source, does));
+    context.print(&CapabilitiesReport { capabilities: rows.collect() })?;
+    Ok(Exit::Yes)
+}
