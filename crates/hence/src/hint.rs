@@ -186,6 +186,7 @@ fixed! {
 fixed! {
     LIST_CODES = "`hence explain` lists all codes";
     LIST_SCHEMAS = "`hence schema` lists the names";
+    NAME_A_JOURNAL = "name the run, or its journal: `trace.ndjson` in the folder of the run";
     LIST_CAPABILITIES = "`hence capabilities` lists them; --capabilities adds those of a file";
     LIST_PROMPT_COMMANDS = "`help` lists the commands";
     LIST_POLICIES = "`hence policy list` lists the built-in ones; --policy names other files";

@@ -59,6 +59,28 @@ pub(crate) fn problem_name() -> AttachmentName {
     AttachmentName::new(PROBLEM).expect("the name is plain")
 }
 
+/// The largest file that is looked at as another document: people write those, and journals are often larger.
+const OTHER_DOCUMENT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Returns what a file is that someone names instead of a journal. A damaged journal is not another document.
+fn other_document(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.len() > OTHER_DOCUMENT_BYTES_MAX {
+        return None;
+    }
+    let value = hence_yaml::parse_value(bytes).ok()?;
+    let has = |key: &str| value.get(key).is_some();
+    if has("record_hash") || has("prev_hash") {
+        return None;
+    }
+    match () {
+        () if has("steps") => Some("a skill"),
+        () if has("actions") => Some("a review trace"),
+        () if has("capabilities") => Some("a capabilities file"),
+        () if has("inputs") && has("id") => Some("a problem"),
+        () => None,
+    }
+}
+
 impl Journal {
     /// Reads a run of the store.
     pub(crate) fn of_run(context: &Context, name: &str) -> Result<Self, CliError> {
@@ -121,6 +143,10 @@ impl Journal {
             });
         }
         let bytes = input::read_file(path)?;
+        if let Some(kind) = other_document(&bytes) {
+            let message = format!("{name} is not a journal: it is {kind}");
+            return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::NAME_A_JOURNAL));
+        }
         let documents = Documents {
             problem: read_next_to(path, PROBLEM)?,
             skill: read_next_to(path, skills::SKILL)?,

@@ -490,3 +490,29 @@ fn every_run_of_a_store_is_verified_at_once() {
     assert_eq!(world.ask(&["verify"]).code, 2);
     assert_eq!(world.ask(&["verify", "one", "--all"]).code, 2);
 }
+
+#[test]
+fn a_file_that_is_another_document_is_not_called_a_broken_journal() {
+    let world = World::with_run("one");
+    world.write("problem.json", world.read(".hence/runs/one/problem.json"));
+    world.write("skill.yaml", "id: s\nsteps: []\n");
+    world.write("trace.json", r#"{"trace_id": "t", "actions": []}"#);
+    for (file, kind) in
+        [("problem.json", "a problem"), ("skill.yaml", "a skill"), ("trace.json", "a review trace")]
+    {
+        let answer = world.ask(&["verify", file]);
+        assert_eq!(answer.code, 2, "{}", answer.stderr);
+        assert!(
+            answer.stderr.contains(&format!("{file} is not a journal: it is {kind}")),
+            "{}",
+            answer.stderr
+        );
+    }
+    // A journal is one, whole, cut or damaged.
+    let whole = world.journal("one");
+    let header = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    for bytes in [&whole[..], &whole[..header], &whole[..header - 5], b"{}\n", b"nonsense"] {
+        world.write("copy.ndjson", bytes);
+        assert!(!world.ask(&["verify", "copy.ndjson"]).stderr.contains("not a journal"));
+    }
+}
