@@ -1,7 +1,7 @@
 //! The library of all capabilities that a skill can call.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hence_canon::{JsonPointer, Object, Value};
@@ -28,7 +28,11 @@ pub struct Library {
     built_in: BTreeMap<&'static str, (&'static BuiltIn, Arc<CapabilitySpec>)>,
     human: Arc<CapabilitySpec>,
     declared: Declarations,
-    vault: Vault,
+    /// The values of secrets, read when the first of them is needed: whoever only reads a record of a stranger must not
+    /// read the files and variables that it names.
+    vault: OnceLock<Vault>,
+    /// The secrets that no file declares, or the reasons why they are missing.
+    held: Vec<(String, Result<String, String>)>,
     skills: BTreeMap<Arc<str>, Arc<Skill>>,
     /// Whether a replay may call declared capabilities that are deterministic.
     replays_declared: bool,
@@ -46,12 +50,12 @@ impl Library {
     pub fn with(declared: Declarations) -> Self {
         let all = FAMILIES.into_iter().flatten();
         let built_in = all.map(|one| (one.id, (*one, Arc::new(one.spec())))).collect();
-        let vault = Vault::open(declared.secrets());
         Self {
             built_in,
             human: Arc::new(human::spec()),
             declared,
-            vault,
+            vault: OnceLock::new(),
+            held: Vec::new(),
             skills: BTreeMap::new(),
             replays_declared: false,
             exchanges: Exchanges::default(),
@@ -119,12 +123,13 @@ impl Library {
 
     /// Adds the value of a secret that no file declares, or the reason why it is missing.
     pub fn hold_secret(&mut self, name: &str, value: Result<String, String>) {
-        self.vault.hold(name, value);
+        self.held.push((name.to_owned(), value));
+        self.vault = OnceLock::new();
     }
 
     /// Returns the redactor, which removes the values of secrets from texts.
     pub fn redactor(&self) -> &Redactor {
-        self.vault.redactor()
+        self.vault().redactor()
     }
 
     /// Returns the missing secrets that calls of a capability need: those its provider names, and those of its file
@@ -132,12 +137,12 @@ impl Library {
     pub fn missing_secrets(&self, id: &str) -> Vec<MissingSecret> {
         let Some(declared) = self.declared.get(id) else { return Vec::new() };
         let given = declared.given.iter().filter(|name| self.declared.secrets().contains(name));
-        declared.secrets.iter().chain(given).filter_map(|name| self.vault.value(name).err()).collect()
+        declared.secrets.iter().chain(given).filter_map(|name| self.vault().value(name).err()).collect()
     }
 
     /// Returns a missing secret that a value refers to, if there is one.
     pub fn missing_in(&self, value: &Value) -> Option<MissingSecret> {
-        self.vault.resolve(value, &|_| true).err()
+        self.vault().resolve(value, &|_| true).err()
     }
 
     pub(crate) fn exchanges(&self) -> &Exchanges {
@@ -145,7 +150,11 @@ impl Library {
     }
 
     pub(crate) fn vault(&self) -> &Vault {
-        &self.vault
+        self.vault.get_or_init(|| {
+            let mut vault = Vault::open(self.declared.secrets());
+            self.held.iter().for_each(|(name, value)| vault.hold(name, value.clone()));
+            vault
+        })
     }
 
     pub(crate) fn started(&self) -> Instant {

@@ -118,6 +118,11 @@ pub trait Program: Clone {
         blobs: &dyn Blobs,
     ) -> Result<Option<Self::Recorded>, RecordMismatch>;
 
+    /// Describes what a replay takes over from a result that it reads, without being able to compute it.
+    fn believed(&self, _recorded: &Self::Recorded) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Drives a replay until the run ends, is blocked, lacks a recorded result, or is about to append record `until`.
     ///
     /// # Errors

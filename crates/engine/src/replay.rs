@@ -1,6 +1,7 @@
 //! Replay: execute deterministic steps again, read all other results from the journal, compare every byte.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_journal::{
@@ -36,6 +37,8 @@ pub struct Replay {
     pub executed: u64,
     /// How many results were read from the journal.
     pub read: u64,
+    /// What was taken over from the journal because nothing else tells it, with the steps it concerns.
+    pub believed: Vec<String>,
 }
 
 /// The first line at which a replay differs from its journal.
@@ -59,6 +62,8 @@ pub(crate) struct History<R> {
     marks: BTreeMap<RecordIndex, Mark>,
     /// The policies that somebody installed.
     policies: BTreeMap<RecordIndex, Canonical>,
+    /// The steps from whose results something is taken over, by what it is.
+    believed: BTreeMap<String, Vec<Arc<str>>>,
     /// The last record that can be read.
     last: RecordIndex,
 }
@@ -68,7 +73,8 @@ impl<R> History<R> {
     fn read<P: Program<Recorded = R>>(program: &P, evidence: &Evidence<'_>) -> Result<Self, ResumeError> {
         let (_, reader) = Reader::open(evidence.journal)?;
         let (results, marks, policies) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut history = Self { results, marks, policies, last: RecordIndex::HEADER };
+        let believed = BTreeMap::new();
+        let mut history = Self { results, marks, policies, believed, last: RecordIndex::HEADER };
         for Chained { record, index, .. } in reader.map_while(Result::ok) {
             history.last = index;
             match record {
@@ -83,6 +89,12 @@ impl<R> History<R> {
                     if is_read {
                         let result = program.recorded(&attempt(&record.result), evidence.blobs);
                         let result = result.map_err(|mismatch| ResumeError::mismatch(index, mismatch))?;
+                        for what in result.iter().flat_map(|result| program.believed(result)) {
+                            let steps = history.believed.entry(what).or_default();
+                            if !steps.contains(record.result.step()) {
+                                steps.push(record.result.step().clone());
+                            }
+                        }
                         history.results.extend(result.map(|result| (index, result)));
                     }
                 }
@@ -127,7 +139,23 @@ pub fn replay<P: Program>(program: P, evidence: &Evidence<'_>) -> Result<Replay,
     }
     let steps = count_steps(&replayed);
     let read = (history.results.len() as u64).min(steps);
-    Ok(Replay { difference: difference(journal, &replayed), executed: steps - read, read })
+    let believed =
+        history.believed.iter().map(|(what, steps)| format!("{what} ({})", named(steps))).collect();
+    Ok(Replay { difference: difference(journal, &replayed), executed: steps - read, read, believed })
+}
+
+/// The number of steps that a sentence names.
+const NAMED_STEPS_MAX: usize = 8;
+
+/// Names steps, the first of many.
+fn named(steps: &[Arc<str>]) -> String {
+    let first: Vec<&str> = steps.iter().take(NAMED_STEPS_MAX).map(|step| &**step).collect();
+    let more = steps.len().saturating_sub(NAMED_STEPS_MAX);
+    let word = if steps.len() == 1 { "step" } else { "steps" };
+    match more {
+        0 => format!("{word} {}", first.join(", ")),
+        _ => format!("{word} {} and {more} more", first.join(", ")),
+    }
 }
 
 fn refused(error: GateError) -> ResumeError {
@@ -157,7 +185,7 @@ impl<P: Program> Replaying<'_, P> {
     /// Replays to the end. The journal says what somebody asked for: which policies to install, when to retry a blocked
     /// step, which checkpoints to take, and when to roll back.
     fn drive<'g>(&self, mut run: Run<'g, P>, sink: &mut ReplaySink<'_>) -> Result<(), ResumeError> {
-        let History { results, marks, policies, last } = self.history;
+        let History { results, marks, policies, last, .. } = self.history;
         loop {
             let next = run.next_index();
             if let Some(policies) = policies.get(&next) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
 use hence_journal::verify::{
-    self, Completeness, Follower, Level, Outcome, Reason as Finding, ReasonCode, Report, Verifiable,
+    self, Completeness, Follower, Level, LevelReport, Outcome, Reason as Finding, ReasonCode, Report,
+    Verifiable,
 };
 use hence_journal::{Chained, Control, Head, Header, Lines, Record, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, Profile, ProfileName, ReasoningState, StepResult};
@@ -73,20 +74,28 @@ impl<'a> Evidence<'a> {
     }
 
     /// Judges the replay level for a program at the beginning of a run.
-    pub fn replay<P: Program>(&self, program: Result<P, ResumeError>) -> Outcome {
-        match program.and_then(|program| replay(program, self)) {
-            Ok(Replay { difference: None, .. }) => Outcome::Holds,
-            Ok(Replay { difference: Some(difference), .. }) => {
-                let found = difference.members.join(", ");
-                let found = (!found.is_empty()).then_some(found);
-                Outcome::broken(difference.line, Finding { found, ..Finding::new(ReasonCode::BytesDiffer) })
-            }
-            Err(ResumeError::Run(RunError::Book(BookError::Gate(GateError::Unguarded)))) => {
-                Outcome::NotChecked("nothing here enforces the policies the problem pins".to_owned())
-            }
-            Err(ResumeError::Read(error)) => bad_value(error.index.get(), error.error.to_string()),
-            Err(error) => bad_value(0, error.to_string()),
+    pub fn replay<P: Program>(&self, program: Result<P, ResumeError>) -> LevelReport {
+        let replay = program.and_then(|program| replay(program, self));
+        let believed = replay.as_ref().map(|replay| &*replay.believed).unwrap_or_default();
+        let unchecked = believed.iter().map(|what| format!("{what}: read from the record")).collect();
+        LevelReport { level: Level::Replay, outcome: replayed(replay), unchecked }
+    }
+}
+
+/// Returns the verdict of a replay.
+fn replayed(replay: Result<Replay, ResumeError>) -> Outcome {
+    match replay {
+        Ok(Replay { difference: None, .. }) => Outcome::Holds,
+        Ok(Replay { difference: Some(difference), .. }) => {
+            let found = difference.members.join(", ");
+            let found = (!found.is_empty()).then_some(found);
+            Outcome::broken(difference.line, Finding { found, ..Finding::new(ReasonCode::BytesDiffer) })
         }
+        Err(ResumeError::Run(RunError::Book(BookError::Gate(GateError::Unguarded)))) => {
+            Outcome::NotChecked("nothing here enforces the policies the problem pins".to_owned())
+        }
+        Err(ResumeError::Read(error)) => bad_value(error.index.get(), error.error.to_string()),
+        Err(error) => bad_value(0, error.to_string()),
     }
 }
 
@@ -153,7 +162,7 @@ impl Verifiable for ReasonJournal<'_, '_> {
         Box::new(ProgramFollower::new(judge, problem))
     }
 
-    fn replay(&self) -> Outcome {
+    fn replay(&self) -> LevelReport {
         self.evidence.replay(self.engine.program_to_read(self.evidence))
     }
 }
@@ -168,7 +177,7 @@ impl Verifiable for VariablesJournal<'_, '_> {
         Box::new(ProgramFollower::new(VariablesJudge::new(self.evidence.blobs), problem))
     }
 
-    fn replay(&self) -> Outcome {
+    fn replay(&self) -> LevelReport {
         self.evidence.replay(Variables::of_journal(self.evidence.journal, &self.evidence.document()))
     }
 }

@@ -266,6 +266,8 @@ pub(crate) struct ResumeArgs {
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) limits: limits::LimitArgs,
+    #[command(flatten)]
+    pub(crate) imported: skill::ImportedArgs,
 }
 
 #[derive(ClapArgs)]

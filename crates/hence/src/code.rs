@@ -91,6 +91,8 @@ codes! {
     OtherCapabilities = "E0321" => No;
     /// A secret is missing.
     SecretMissing = "E0322" => No;
+    /// An imported run would call what its record declares, and nobody allowed it.
+    Imported = "E0323" => No;
     /// A bound capability returned an unusable result.
     BoundStep = "E0335" => No;
     /// A file cannot be read or written.

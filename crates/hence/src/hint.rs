@@ -70,6 +70,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::Fork => "nothing was stored; `hence log RUN` lists the recorded steps",
         Code::Interrupted => "`hence resume RUN` continues it; recorded steps are not executed again",
         Code::SecretMissing => "set what is listed and try again; nothing was run",
+        Code::Imported => "look at what it would call; --trust-imported allows it",
         Code::BoundStep => "fix the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",

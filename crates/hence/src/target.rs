@@ -86,12 +86,17 @@ impl Journal {
     pub(crate) fn of_run(context: &Context, name: &str) -> Result<Self, CliError> {
         let store = context.store()?;
         let run = find_run(&store, name)?;
-        let bytes = store.journal_bytes(&run)?;
+        Self::of_stored(store, &run)
+    }
+
+    /// Reads a run of a store.
+    pub(crate) fn of_stored(store: FileStore, run: &RunId) -> Result<Self, CliError> {
+        let bytes = store.journal_bytes(run)?;
         let documents = Documents {
-            problem: attachment(&store, &run, &problem_name())?,
-            skill: attachment(&store, &run, &skills::attachment_name())?,
-            nested: attachment(&store, &run, &skills::nested_name())?,
-            capabilities: attachment(&store, &run, &skills::capabilities_name())?,
+            problem: attachment(&store, run, &problem_name())?,
+            skill: attachment(&store, run, &skills::attachment_name())?,
+            nested: attachment(&store, run, &skills::nested_name())?,
+            capabilities: attachment(&store, run, &skills::capabilities_name())?,
         };
         Ok(Self::new(run.as_str().to_owned(), bytes, documents, Some(store)))
     }

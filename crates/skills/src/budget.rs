@@ -328,7 +328,7 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 /// The parts of one level of a call's path: step, iteration and item, skill, attempt.
-const PATH_PARTS: usize = 4;
+pub(crate) const PATH_PARTS: usize = 4;
 
 fn exceeded(message: String) -> CallError {
     CallError::Failed { class: hence_cognition::failure::BUDGET_EXCEEDED.into(), message: message.into() }

@@ -74,7 +74,7 @@ pub(crate) struct Family {
 impl Family {
     /// Returns the id of a nested run. A step that is executed again after a rollback nests runs with other ids than
     /// before, because the journal still names the earlier runs.
-    fn name(&self, id: &Arc<str>) -> Arc<str> {
+    pub(crate) fn name(&self, id: &Arc<str>) -> Arc<str> {
         match id.strip_prefix(&*self.run).filter(|below| self.rollbacks > 0 && !below.is_empty()) {
             Some(below) => format!("{}~{}{below}", self.run, self.rollbacks).into(),
             None => id.clone(),

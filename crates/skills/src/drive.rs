@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hence_cognition::budget::{Limits, Usage};
-use hence_cognition::run::{Context, RunRequest, StepOutcome, Waiting, execute};
+use hence_cognition::run::{Capabilities, Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::{Memory, Names};
 use hence_engine::{Blocked, Driven, Pause, RunError, Sink};
@@ -165,9 +165,7 @@ pub(crate) fn drive<'g, 'a>(
 ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
     let (program, book) = run.parts();
     let request = program.request().clone();
-    // A nested run that is replayed has the same depth as when it ran.
-    let above = usize::try_from(program.pinned().links.depth()).unwrap_or(0);
-    let lineage: Names = vec![program.pinned().id.clone(); above + 1].into();
+    let lineage = program.lineage();
     program.read_outcomes_from(calls.log().outcomes());
     let mut pending = Pending { ready: BTreeMap::new(), held: BTreeMap::new(), blocked: None };
     let (send, receive) = mpsc::channel::<Message>();
@@ -259,7 +257,7 @@ impl<'a> Pending<'a> {
                 _ if may_act(step, calls.host()) || is_counted(step, calls) => {
                     self.held.insert(step.id.clone(), step);
                 }
-                Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                Some(_) => self.take_recorded(program, step, calls),
                 None => steps.push(step),
             }
         }
@@ -277,11 +275,17 @@ impl<'a> Pending<'a> {
             }
             match program.recorded_outcome(&step.id) {
                 _ if self.blocked.is_some() => {}
-                Some(recorded) => drop(self.ready.insert(step.id.clone(), Ok(recorded.clone()))),
+                Some(_) => self.take_recorded(program, step, calls),
                 None => steps.push(step),
             }
         }
         Ok(steps)
+    }
+
+    /// Makes the recorded outcome of a step ready. A replay computes what follows from it again.
+    fn take_recorded(&mut self, program: &SkillProgram<'a>, step: &'a Step, calls: &CallExecutor<'_>) {
+        let outcome = program.read_or_computed(step, calls.host());
+        self.ready.extend(outcome.map(|outcome| (step.id.clone(), Ok(outcome))));
     }
 
     /// Takes the outcome of the step that is due, if it has been executed.
@@ -338,6 +342,25 @@ fn take_job<'a>(jobs: &Mutex<Receiver<(&'a Step, Memory)>>) -> Option<(&'a Step,
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
+/// Returns the surroundings of a step of the outermost run.
+pub(crate) fn context<'c>(
+    capabilities: &'c mut dyn Capabilities,
+    request: &'c RunRequest,
+    lineage: &Names,
+) -> Context<'c> {
+    Context {
+        capabilities,
+        options: &request.options,
+        skill_id: lineage.first().cloned().unwrap_or_default(),
+        lineage: lineage.clone(),
+        run_id: request.run_id.clone(),
+        path: "".into(),
+        trace_id: request.trace_id.clone(),
+        idempotency_root: request.idempotency_root.clone(),
+        made: Vec::new(),
+    }
+}
+
 fn execute_step(
     calls: &CallExecutor<'_>,
     asking: Option<&CallGate>,
@@ -348,18 +371,7 @@ fn execute_step(
 ) -> Executed {
     let mut worker = calls.host().worker();
     let mut logged = LoggedWorker::new(&mut *worker, calls, asking);
-    let mut context = Context {
-        capabilities: &mut logged,
-        options: &request.options,
-        skill_id: lineage.first().cloned().unwrap_or_default(),
-        lineage: lineage.clone(),
-        run_id: request.run_id.clone(),
-        path: "".into(),
-        trace_id: request.trace_id.clone(),
-        idempotency_root: request.idempotency_root.clone(),
-        made: Vec::new(),
-    };
-    let outcome = execute(step, memory, &mut context)?;
+    let outcome = execute(step, memory, &mut context(&mut logged, request, lineage))?;
     let used = calls.budget().map(|budget| budget.used_by_step(&step.id)).unwrap_or_default();
     let used = if used.is_empty() { executed_usage(&outcome) } else { used };
     let is_limited = calls.budget().is_some_and(Budget::is_limited);

@@ -145,7 +145,7 @@ pub fn shared_records(effective: &[EffectiveRecord], outcomes: usize) -> &[Effec
     effective.get(..last.map_or(policies, |(at, _)| at + 1)).unwrap_or_default()
 }
 
-fn in_plan_order(prepared: &Prepared) -> impl Iterator<Item = &Step> {
+pub(crate) fn in_plan_order(prepared: &Prepared) -> impl Iterator<Item = &Step> {
     let steps = &prepared.skill().steps;
     prepared.plan().order().iter().filter_map(|index| steps.get(index.position()))
 }

@@ -9,7 +9,7 @@ use hence_engine::{
     Blobs, Evidence, Judge, OUTPUTS_STEP, POLICIES_STEP, ProgramFollower, ResumeError, Role, RunError,
     VERDICTS_STEP, attempt, recorded_outcome_key, was_started,
 };
-use hence_journal::verify::{Completeness, Follower, Outcome, Reason as Finding, ReasonCode, Verifiable};
+use hence_journal::verify::{Completeness, Follower, LevelReport, Reason as Finding, ReasonCode, Verifiable};
 use hence_journal::{Control, Header, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, StepStatus, Timestamp};
 
@@ -49,7 +49,7 @@ impl Verifiable for SkillJournal<'_, '_> {
         Box::new(ProgramFollower::new(SkillJudge::new(self, problem), problem))
     }
 
-    fn replay(&self) -> Outcome {
+    fn replay(&self) -> LevelReport {
         let program = SkillProgram::new(self.problem.clone(), self.prepared, self.source, self.host);
         self.evidence.replay(program.map_err(|error| ResumeError::Run(RunError::from(error))))
     }

@@ -9,6 +9,7 @@
 //! - [`compare_origin`] and [`begins_with`] compare a run with the one it was forked from and the ones it nests.
 //! - [`Host`] is the set of capabilities that steps call. This crate calls nothing itself: no files, no network, no clock.
 
+mod again;
 mod budget;
 mod calls;
 mod child;

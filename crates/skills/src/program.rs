@@ -11,7 +11,7 @@ use hence_cognition::run::{
     StepOutcome, call_position, possible_call, possible_calls, settle,
 };
 use hence_cognition::skill::Step;
-use hence_cognition::state::{ExecutionState, Memory, StepStatus};
+use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus};
 use hence_engine::{
     Blobs, Blocked, BlockedAt, Book, BookStart, Determinism, Driven, ENGINE_VERSION, OUTPUTS_STEP,
     POLICIES_STEP, Program, ProposedCall, RecordMismatch, RecordedStep, Role, Run, RunError, Sink,
@@ -22,9 +22,11 @@ use hence_state::{
     Clock, ITERATIONS_KEY, Outcome, ProblemSpec, Profile, Status, StepError, StepResult, Timestamp,
 };
 
+use crate::again::Again;
 use crate::calls::{CallExecutor, CallLog};
 use crate::child::{Family, NoChildRuns};
-use crate::drive::drive;
+use crate::drive::{context, drive};
+use crate::fork::in_plan_order;
 use crate::host::{Effect, Host};
 use crate::pinned::{InvalidFrame, Pinned};
 use crate::reach::{gates_of, may_act, may_call, nested_skills};
@@ -48,6 +50,8 @@ pub struct SkillProgram<'a> {
     blocked: Option<BlockedAttempt>,
     /// The number of rollbacks so far.
     rollbacks: u64,
+    /// The steps that another run executed, of a fork or a retry.
+    carried: BTreeSet<Arc<str>>,
     /// In a replay, the records of steps that the journal says were executed.
     executed: Option<BTreeSet<RecordIndex>>,
 }
@@ -107,6 +111,9 @@ impl<'a> SkillProgram<'a> {
         let pinned = check_pin(&problem, prepared, source)?;
         let request = pinned.request(problem.id())?;
         let progress = Progress::begin(prepared, &request, host)?;
+        let from = pinned.links.origin.as_ref().map(|origin| origin.from.clone());
+        let before = |from| in_plan_order(prepared).take_while(move |step| step.id != from);
+        let carried = from.into_iter().flat_map(before).map(|step| step.id.clone()).collect();
         let is_declared = SkillVariables::are_declared(prepared.skill());
         let variables = if is_declared { Some(SkillVariables::begin(&problem)?) } else { None };
         Ok(Self {
@@ -119,6 +126,7 @@ impl<'a> SkillProgram<'a> {
             variables,
             blocked: None,
             rollbacks: 0,
+            carried,
             executed: None,
         })
     }
@@ -178,6 +186,36 @@ impl<'a> SkillProgram<'a> {
 
     pub(crate) fn host(&self) -> &'a dyn Host {
         self.host
+    }
+
+    /// Returns the skills from the outermost run to this one. A nested run that is replayed has the same depth as when it
+    /// ran.
+    pub(crate) fn lineage(&self) -> Names {
+        let above = usize::try_from(self.pinned.links.depth()).unwrap_or(0);
+        vec![self.pinned.id.clone(); above + 1].into()
+    }
+
+    /// Returns the recorded outcome of a step. In a replay it is what follows from the skill and the recorded replies.
+    pub(crate) fn read_or_computed(&self, step: &Step, host: &dyn Host) -> Option<StepOutcome> {
+        let recorded = self.recorded.get(&step.id)?;
+        if self.executed.is_none() {
+            return Some(recorded.clone());
+        }
+        let (family, lineage) = (self.family(), self.lineage());
+        let again = self.again(host, step, recorded, &family);
+        let memory = &self.progress.state().memory;
+        Some(again.execute(memory, |replies| context(replies, &self.request, &lineage)))
+    }
+
+    fn again<'s>(
+        &self,
+        host: &'s dyn Host,
+        step: &'s Step,
+        recorded: &'s StepOutcome,
+        family: &'s Family,
+    ) -> Again<'s> {
+        let is_carried = self.carried.contains(&step.id);
+        Again { host, step, recorded, family, is_carried }
     }
 
     pub(crate) fn recorded_outcome(&self, step: &str) -> Option<&StepOutcome> {
@@ -557,6 +595,12 @@ impl<'a> Program for SkillProgram<'a> {
         let is_read = calls_any(&outcome, step, self.host, |id| !self.host.is_recomputed(id))
             || step.is_some_and(|step| ended_before_its_call(&outcome, step, self.host));
         Ok(is_read.then_some(outcome))
+    }
+
+    fn believed(&self, recorded: &StepOutcome) -> Vec<String> {
+        let family = self.family();
+        let step = self.progress.skill().step(&recorded.step_id);
+        step.map(|step| self.again(self.host, step, recorded, &family).believed()).unwrap_or_default()
     }
 
     fn replay<'g>(

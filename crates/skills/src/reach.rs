@@ -83,6 +83,11 @@ pub(crate) fn gates_of(id: &str, host: &dyn Host) -> Vec<Arc<str>> {
     safety.before.into_iter().chain(safety.after).map(|gate| gate.capability).collect()
 }
 
+/// Returns whether a capability has gates that judge its output.
+pub(crate) fn has_gates_after(id: &str, host: &dyn Host) -> bool {
+    host.capability(id).is_some_and(|spec| !spec.safety.after.is_empty())
+}
+
 fn uses(step: &Step) -> Vec<Uses> {
     let mut all = vec![step.uses.clone()];
     if let Some(router) = &step.control.router {

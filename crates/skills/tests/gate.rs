@@ -170,8 +170,8 @@ impl Case {
         (sink, blocked)
     }
 
-    fn holds(&self, sink: &MemorySink, completeness: Completeness) {
-        let world = World::default();
+    fn holds(&self, world: &World, sink: &MemorySink, completeness: Completeness) {
+        let world = World(AtomicU64::new(0), world.1);
         let open = || -> Result<Box<dyn Gate>, GateError> { Ok(Box::new(AtLeast(0))) };
         let evidence = Evidence { gate: Some(&open), ..Evidence::of_journal(&sink.journal, &sink.blobs) };
         let journal = SkillJournal {
@@ -214,13 +214,13 @@ fn a_blocked_step_that_reads_is_executed_again_until_the_cause_is_fixed() {
     let (case, world) = (Case::new(3), World(AtomicU64::new(0), Some(Effect::Reads)));
     let (sink, blocked) = case.start(&world);
     assert_eq!(blocked.unwrap().to_string(), "record 3: step test was executed, then blocked: 1 < 3");
-    case.holds(&sink, Completeness::Incomplete);
+    case.holds(&world, &sink, Completeness::Incomplete);
     let (sink, blocked) = case.resume(&world, sink, None);
     assert_eq!(blocked.unwrap().why(), "2 < 3");
-    case.holds(&sink, Completeness::Incomplete);
+    case.holds(&world, &sink, Completeness::Incomplete);
     let (sink, blocked) = case.resume(&world, sink, None);
     assert_eq!(blocked, None);
-    case.holds(&sink, Completeness::Complete);
+    case.holds(&world, &sink, Completeness::Complete);
     assert_eq!(
         steps(&sink),
         [
@@ -243,11 +243,11 @@ fn other_policies_judge_what_was_given_and_call_nothing_twice() {
     assert!(blocked.is_some());
     let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(2)));
     assert_eq!(blocked.unwrap().why(), "1 < 2");
-    case.holds(&sink, Completeness::Incomplete);
+    case.holds(&world, &sink, Completeness::Incomplete);
     let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(1)));
     assert_eq!(blocked, None);
     assert_eq!(world.0.load(Ordering::SeqCst), 1, "the step was called once");
-    case.holds(&sink, Completeness::Complete);
+    case.holds(&world, &sink, Completeness::Complete);
 }
 
 #[test]
@@ -270,20 +270,20 @@ fn a_step_that_is_blocked_whatever_it_gives_is_not_executed() {
     let (sink, blocked) = case.start(&world);
     assert_eq!(blocked.unwrap().why(), "never");
     assert_eq!(world.0.load(Ordering::SeqCst), 0, "nothing was called");
-    case.holds(&sink, Completeness::Incomplete);
+    case.holds(&world, &sink, Completeness::Incomplete);
     let (sink, blocked) = case.resume(&world, sink, None);
     assert!(blocked.is_some());
     assert_eq!(world.0.load(Ordering::SeqCst), 0, "nothing was called");
-    case.holds(&sink, Completeness::Incomplete);
+    case.holds(&world, &sink, Completeness::Incomplete);
     // When the step is allowed, it is executed, and its result is judged.
     let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(2)));
     assert_eq!(blocked.unwrap().why(), "1 < 2");
     // What has acted is not executed again.
     let (sink, blocked) = case.resume(&world, sink, None);
     assert_eq!(blocked.unwrap().why(), "1 < 2");
-    case.holds(&sink, Completeness::Incomplete);
+    case.holds(&world, &sink, Completeness::Incomplete);
     let (sink, blocked) = case.resume(&world, sink, Some(&at_least_policies(1)));
     assert_eq!(blocked, None);
-    case.holds(&sink, Completeness::Complete);
+    case.holds(&world, &sink, Completeness::Complete);
     assert_eq!(world.0.load(Ordering::SeqCst), 1);
 }

@@ -123,9 +123,18 @@ fn read(source: &SecretSource) -> Result<String, String> {
 }
 
 fn fitting(value: String, place: &str) -> Result<String, String> {
-    let bytes = value.len();
-    if (SECRET_BYTES_MIN..=SECRET_BYTES_MAX).contains(&bytes) {
+    let (bytes, plain) = (value.len(), value.trim().len());
+    if plain >= SECRET_BYTES_MIN && bytes <= SECRET_BYTES_MAX {
         return Ok(value);
     }
-    Err(format!("{place} has {bytes} bytes, a secret has {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX}"))
+    // Providers trim what they read, so blanks at the ends protect nothing.
+    let found = if bytes > SECRET_BYTES_MAX {
+        format!("{bytes} bytes")
+    } else {
+        format!("{plain} bytes besides blanks at its ends")
+    };
+    Err(format!(
+        "{place} has {found}, a secret has {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX}: a shorter one occurs in \
+         unrelated texts, so nothing could keep it out of records"
+    ))
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use hence_canon::{Digest, Float, Object, Value};
 
-use super::StepOutcome;
 use super::invoke::TaskResult;
+use super::{MadeCall, StepOutcome};
 use crate::capability::Registry;
+use crate::failure::Failure;
 use crate::skill::{Flow, Step, Uses};
 use crate::state::{Names, RunStatus};
 
@@ -42,6 +43,11 @@ pub trait Capabilities: Registry {
     /// Returns what the record says of the exchange with a model in a call that gave no reply. A reply names its exchange
     /// itself, under [`EXCHANGE_KEY`].
     fn failed_exchange(&mut self, _call: &Call<'_>) -> Option<Value> {
+        None
+    }
+
+    /// Returns the result of a nested run that is known without running it: a replay reads it from the record.
+    fn known_nested_run(&mut self, _run: &NestedCall<'_>) -> Option<NestedReply> {
         None
     }
 
@@ -252,6 +258,30 @@ pub struct Waiting {
     pub capability: Arc<str>,
     /// The message, for people.
     pub message: Arc<str>,
+}
+
+/// A nested run that is about to start.
+#[derive(Clone, Copy, Debug)]
+pub struct NestedCall<'a> {
+    /// The skill.
+    pub skill_id: &'a Arc<str>,
+    /// The id of the run, if the run that nests it has one.
+    pub run_id: Option<&'a Arc<str>>,
+    /// The place of the call.
+    pub place: &'a CallPlace,
+    /// The beginning of the keys of its calls.
+    pub path: &'a str,
+}
+
+/// The result of a nested run that was not run.
+#[derive(Clone, Debug)]
+pub struct NestedReply {
+    /// Its outputs, or its failure.
+    pub result: Result<Object, Failure>,
+    /// Its calls that are not pure.
+    pub made: Vec<MadeCall>,
+    /// The reference to it.
+    pub link: Option<Value>,
 }
 
 /// A run that a step of another run started.

@@ -14,7 +14,7 @@ use crate::run::driver::run_in;
 use crate::run::failed_part::{FOREACH_ERRORS_KEY, FailedPart, SCATTER_ERRORS_KEY};
 use crate::run::invoke::{CallOutput, Caller, Stop};
 use crate::run::outcome::SCATTER_WINNER_KEY;
-use crate::run::{CallPlace, Context, NestedRun, RunRequest, SKILL_DEPTH_MAX};
+use crate::run::{CallPlace, Context, NestedCall, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::skill::{
     Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, SourceExpression, Step, Uses,
     While,
@@ -307,6 +307,13 @@ impl Caller<'_, '_> {
         let CallPlace { path, iteration, item, .. } = &self.place;
         let (step, skill_id) = (key_part(&self.step.id), key_part(id));
         let path: Arc<str> = format!("{path}{step}/{iteration}.{item}/{skill_id}/{attempt}/").into();
+        let call = NestedCall { skill_id: id, run_id: run_id.as_ref(), place: &self.place, path: &path };
+        if let Some(known) = self.context.capabilities.known_nested_run(&call) {
+            self.stats.made.extend(known.made);
+            self.stats.nested.extend(known.link);
+            let output = known.result?;
+            return Ok(CallOutput { output, meta: Object::new() });
+        }
         let (report, made) = run_in(&skill, &request, (lineage.clone(), path), self.context.capabilities);
         self.stats.made.extend(made);
         if let Some(waiting) = report.waiting {

@@ -23,8 +23,8 @@ mod progress;
 mod step;
 
 pub use capabilities::{
-    Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedRun,
-    PlannedCall, Reply, Task, Waiting, call_position, one_by_one,
+    Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedCall,
+    NestedReply, NestedRun, PlannedCall, Reply, Task, Waiting, call_position, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
@@ -38,7 +38,7 @@ pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
 pub use preview::{CallMade, PossibleCall, calls_made, is_proposed, possible_call, possible_calls};
 pub use progress::{Progress, RunFailure};
-pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, execute};
+pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, blank, execute};
 
 #[cfg(test)]
 mod tests;

@@ -66,7 +66,7 @@ fn with_cost(meta: Object, cost: &Costs) -> Object {
 }
 
 /// Returns the outcome of a step that has done nothing yet.
-pub(super) fn blank(step: &Step) -> StepOutcome {
+pub fn blank(step: &Step) -> StepOutcome {
     let reads = step.input.as_ref().map_or_else(|_| Names::default(), |mapping| mapping.reads().clone());
     StepOutcome {
         step_id: step.id.clone(),

@@ -327,6 +327,10 @@ impl Program for Reason {
         Ok(is_read.then(|| RecordedResult::of(result)))
     }
 
+    fn believed(&self, _: &Self::Recorded) -> Vec<String> {
+        vec!["results that come from outside".to_owned()]
+    }
+
     fn replay<'g>(
         mut run: Run<'g, Self>,
         recorded: &BTreeMap<RecordIndex, Self::Recorded>,

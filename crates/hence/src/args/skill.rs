@@ -5,6 +5,7 @@ use hence_cognition::run::SKILL_DEPTH_MAX;
 
 use super::RunRef;
 use super::limits::LimitArgs;
+use crate::kind::Imported;
 
 /// Files that declare capabilities.
 #[derive(ClapArgs)]
@@ -12,6 +13,21 @@ pub(crate) struct CapabilitiesArgs {
     /// A file that declares capabilities, YAML or JSON; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) capabilities: Vec<String>,
+}
+
+/// The word of a user for a run that was made elsewhere.
+#[derive(ClapArgs)]
+pub(crate) struct ImportedArgs {
+    /// Let an imported run call the commands, services and models that its record declares
+    #[arg(long)]
+    trust_imported: bool,
+}
+
+impl ImportedArgs {
+    /// Returns whether an imported run may call anything.
+    pub(crate) fn imported(&self) -> Imported {
+        if self.trust_imported { Imported::Trusted } else { Imported::Refused }
+    }
 }
 
 /// Files of nested skills.
@@ -132,6 +148,8 @@ pub(crate) struct AnswerArgs {
     /// Continue the run at once
     #[arg(long)]
     pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) imported: ImportedArgs,
 }
 
 #[derive(ClapArgs)]
@@ -161,6 +179,8 @@ pub(crate) struct ForkArgs {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) imported: ImportedArgs,
 }
 
 #[derive(ClapArgs)]
@@ -176,6 +196,8 @@ pub(crate) struct RetryArgs {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) imported: ImportedArgs,
 }
 
 #[derive(ClapArgs)]

@@ -7,5 +7,5 @@ use crate::target::Journal;
 
 pub(super) fn run(context: &Context, args: &ForkArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
-    kind::open(&journal, &[], Purpose::Resume)?.fork(context, &journal, args)
+    kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?.fork(context, &journal, args)
 }

@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context, args: &RetryArgs) -> Result<Exit, CliError>
     let first = target::find_run(&store, &args.run)?;
     let newest = newest_retry(&store, &first);
     let journal = Journal::of_run(context, newest.as_str())?;
-    let run = kind::open(&journal, &[], Purpose::Resume)?;
+    let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
     let summary = hence_store::Store::summary(&store, &newest)?;
     let status = runs::status_of(&store, &summary);
     if newest != first && status != "failed" {

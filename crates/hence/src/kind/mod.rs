@@ -10,9 +10,11 @@ mod skill;
 mod skill_report;
 mod variables;
 
+use hence_capabilities::Library;
 use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
+use hence_skills::Host as _;
 use hence_store::FileStore;
 
 use crate::args::position::{CheckpointArgs, RollbackArgs};
@@ -99,7 +101,38 @@ pub(crate) enum Purpose {
     /// Its journal is read, and a replay may call declared capabilities that are deterministic: the user said so.
     Execute,
     /// It may continue, so everything it calls must be available.
-    Resume,
+    Resume(Imported),
+}
+
+/// Whether a run that was made elsewhere may call what its record declares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Imported {
+    /// It is refused: whoever wrote the record chose what would be called.
+    Refused,
+    /// The user allowed it.
+    Trusted,
+}
+
+impl Imported {
+    /// Refuses to execute what an imported run declares, unless the user allowed it.
+    ///
+    /// # Errors
+    /// [`CliError`] with everything that the run could call.
+    pub(crate) fn check(self, journal: &Journal, library: &Library) -> Result<(), CliError> {
+        let declared = library.declarations();
+        if self == Self::Trusted || declared.iter().next().is_none() || journal.was_made_here()? {
+            return Ok(());
+        }
+        let calls = declared.iter().map(|(id, _)| match library.provider_call(id) {
+            Some(call) => format!("{id}: {call}"),
+            None => id.to_string(),
+        });
+        let message = format!(
+            "run {} was not made in this store, so nothing is called that its record declares",
+            journal.name
+        );
+        Err(CliError::new(Code::Imported, message).with_findings(calls))
+    }
 }
 
 impl Purpose {
@@ -130,7 +163,12 @@ pub(crate) fn open(
     Ok(match journal.kind {
         RunKind::Skill => match StoredSkillRun::open(journal, files)? {
             Some(run) if purpose == Purpose::Execute => Box::new(run.executing_declared()),
-            Some(run) => Box::new(run),
+            Some(run) => {
+                if let Purpose::Resume(imported) = purpose {
+                    imported.check(journal, &run.library)?;
+                }
+                Box::new(run)
+            }
             // The pin is malformed; the built-in program says what is wrong with it.
             None => Box::new(reason::ReasonRun::open(journal, files, purpose)?),
         },

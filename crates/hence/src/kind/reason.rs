@@ -220,6 +220,9 @@ impl ReasonRun {
             Err(_) if files.is_empty() && purpose == Purpose::Read => Library::built_in(),
             Err(error) => return Err(error),
         };
+        if let Purpose::Resume(imported) = purpose {
+            imported.check(journal, &library)?;
+        }
         let library = if purpose == Purpose::Execute { library.with_declared_replayed() } else { library };
         let callees = Some(Arc::new(BoundCallees::new(library)));
         Ok(Self { engine: engine_with(callees.as_ref()), callees })

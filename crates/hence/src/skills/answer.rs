@@ -68,6 +68,8 @@ fn library_of(journal: &Journal) -> Result<Library, CliError> {
 pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
     let library = &library_of(&journal)?;
+    // The answer is searched for secrets, which would be read from where the record says.
+    args.imported.imported().check(&journal, library)?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
     // The lease makes answers exclusive: of two processes the second finds the answer of the first.
@@ -112,7 +114,7 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be stored: {error}")))?;
     drop((log, opened));
     if args.resume {
-        let run = kind::open(&journal, &[], Purpose::Resume)?;
+        let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
         return run.resume(context, &journal, DriveOptions::default());
     }
     context.print(&report)?;

@@ -1,7 +1,7 @@
 //! Compares a run with those it is linked to: the one it was forked from, the ones it nests, the one that nests it.
 
 use hence_canon::Value;
-use hence_cognition::run::NESTED_RUNS_KEY;
+use hence_cognition::run::{NESTED_RUNS_KEY, StepOutcome};
 use hence_engine::{Blobs, attempt, was_started};
 use hence_journal::{Head, ReadError, Reader, Record, RecordCount, RecordIndex};
 use hence_skills::{
@@ -12,6 +12,7 @@ use hence_store::{FileStore, RunId, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::nested_results;
 use crate::kind::whole_records;
 use crate::target::Journal;
 
@@ -70,6 +71,7 @@ pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> 
 /// The runs that one record of a step nests.
 struct NestedRuns {
     step: String,
+    outcome: StepOutcome,
     /// The number of results in effect or rolled back that come before the record.
     results_before: usize,
     /// The runs, with the heads in the record.
@@ -100,7 +102,7 @@ fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<NestedRuns> {
         let Ok(outcome) = recorded_outcome(&attempt(&record.result), blobs) else { continue };
         let runs: Vec<_> = outcome.meta.get(NESTED_RUNS_KEY).into_iter().flat_map(named).collect();
         if !runs.is_empty() {
-            nested.push(NestedRuns { step: outcome.step_id.to_string(), results_before, runs });
+            nested.push(NestedRuns { step: outcome.step_id.to_string(), outcome, results_before, runs });
         }
     }
     nested
@@ -173,13 +175,19 @@ impl Here<'_> {
                 return Found::Broken(format!("{run}: its problem names another parent"));
             }
         }
+        if let (None, Some(store)) = (&absent, self.store) {
+            let runs: Vec<&str> = nested.runs.iter().map(|(run, _)| &**run).collect();
+            if let Some(difference) = nested_results::difference(store, &nested.outcome, &runs) {
+                return Found::Broken(difference);
+            }
+        }
         let shared = match executed_in == self.journal.name {
             true => String::new(),
             false => format!(", shared with {executed_in}"),
         };
         absent.unwrap_or_else(|| {
             let step = &nested.step;
-            Found::Holds(format!("as step {step} names them by head{shared}, each verified by itself"))
+            Found::Holds(format!("as step {step} names them by head{shared}, with the results it records; each verified by itself"))
         })
     }
 

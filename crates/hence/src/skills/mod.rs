@@ -12,6 +12,7 @@ mod fork;
 mod given;
 mod linked;
 mod nested;
+mod nested_results;
 mod referenced_files;
 mod retry;
 pub(crate) mod secrets;

@@ -93,3 +93,145 @@ fn reading_a_problem_with_bound_steps_starts_nothing_either() {
     assert_eq!(world.ask(&["replay", "bound", "--execute"]).code, 0);
     assert_eq!(calls(&world), executed + 1);
 }
+
+/// A bundle of a run that waits before a command, a service and a model of a stranger would be called, with secrets of the
+/// reader's.
+fn strangers_bundle() -> World {
+    let world = World::new().env("PATH", "/usr/bin:/bin");
+    let capabilities = r#"
+secrets: {key: {file: private.key}, token: {environment: STRANGE_TOKEN}}
+capabilities:
+  evil.run:
+    description: d
+    effects: writes
+    secrets: [key]
+    provider: {kind: command, command: [/bin/sh, -c, "echo x >> calls; printf '{\"n\": 1}'"]}
+  evil.pure:
+    description: d
+    effects: none
+    determinism: deterministic
+    provider: {kind: command, command: [/bin/sh, -c, "echo x >> calls; printf '{\"n\": 1}'"]}
+  evil.get:
+    description: d
+    effects: reads
+    provider: {kind: http, url: "http://127.0.0.1:9/x"}
+"#;
+    let steps = "  - {id: pure, uses: evil.pure, input: {}}
+  - {id: ask, uses: human.ask, input: {question: Go on?}, output: {value: vars.a}}
+  - {id: run, uses: evil.run, input: {a: vars.a}, output: {n: outputs.n}}
+  - {id: get, uses: evil.get, input: {a: vars.a}}
+";
+    world.write("capabilities.yaml", capabilities).write("private.key", "a private key\n");
+    world.write("skill.yaml", SKILL.split("steps:\n").next().unwrap().to_owned() + "steps:\n" + steps);
+    let made = world.env("STRANGE_TOKEN", "a strange token");
+    let answer = made.ask(&["run", "skill.yaml", "--run-id", "evil"]);
+    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    assert_eq!(made.ask(&["export", "evil", "bundle"]).code, 0);
+    assert_eq!(made.ask(&["--store", "other", "import", "bundle"]).code, 0);
+    made
+}
+
+const TOUCHING: [&[&str]; 15] = [
+    &["verify", "evil"],
+    &["verify", "--all"],
+    &["replay", "evil"],
+    &["doctor"],
+    &["runs"],
+    &["log", "evil"],
+    &["why", "evil"],
+    &["state", "evil"],
+    &["stats", "evil"],
+    &["trace", "export", "evil"],
+    &["checkpoint", "evil", "here"],
+    &["export", "evil", "again"],
+    &["resume", "evil"],
+    &["fork", "evil", "--from", "run", "--yes"],
+    &["retry", "evil", "--yes"],
+];
+
+#[test]
+fn an_imported_run_calls_nothing_without_the_word_of_the_user() {
+    let world = strangers_bundle();
+    let executed = calls(&world);
+    let with_store = |arguments: &[&'static str]| [&["--store", "other"], arguments].concat();
+    let refused: [&[&str]; 5] = [
+        &["resume", "evil"],
+        &["retry", "evil", "--yes"],
+        &["fork", "evil", "--from", "pure", "--yes"],
+        &["answer", "evil", "ask", "--value", "yes"],
+        &["answer", "evil", "ask", "--value", "yes", "--resume"],
+    ];
+    for arguments in refused {
+        let answer = world.ask(&with_store(arguments));
+        assert_eq!(answer.code, 1, "{arguments:?}: {}", answer.stderr);
+        for told in
+            ["E0323", "evil.run: ", "/bin/sh", "evil.get: ", "http://127.0.0.1:9/x", "--trust-imported"]
+        {
+            assert!(answer.stderr.contains(told), "{arguments:?} does not name {told}: {}", answer.stderr);
+        }
+    }
+    assert_eq!(calls(&world), executed);
+    let trusted = ["answer", "evil", "ask", "--value", "yes", "--resume", "--trust-imported"];
+    let answer = world.ask(&with_store(&trusted));
+    assert_eq!(answer.code, 1, "the service is down: {}", answer.stderr);
+    assert_eq!(calls(&world), executed + 1, "the command was called");
+}
+
+#[test]
+fn a_fork_of_an_imported_run_without_declared_calls_needs_no_permission() {
+    let world = World::new();
+    let skill = SKILL.replace("capabilities: capabilities.yaml\n", "");
+    let steps =
+        "steps:\n  - {id: sum, uses: number.sum, input: {values: inputs.xs}, output: {sum: outputs.n}}\n";
+    world.write("skill.yaml", skill.split("steps:\n").next().unwrap().to_owned() + steps);
+    assert_eq!(world.ask(&["run", "skill.yaml", "--run-id", "kind"]).code, 0);
+    assert_eq!(world.ask(&["export", "kind", "bundle"]).code, 0);
+    assert_eq!(world.ask(&["--store", "other", "import", "bundle"]).code, 0);
+    let forked = world.ask(&["--store", "other", "fork", "kind", "--from", "sum", "--run-id", "again"]);
+    assert_eq!(forked.code, 0, "{}", forked.stderr);
+}
+
+/// Runs a command under `strace` and returns the calls of the system by which a process reaches out; `None` where the
+/// machine cannot trace.
+#[cfg(target_os = "linux")]
+fn traced(world: &World, arguments: &[&str]) -> Option<Vec<String>> {
+    let plain = world.command(arguments);
+    let log = world.path("strace.log");
+    let mut command = std::process::Command::new("strace");
+    command.args(["-f", "-qq", "-e", "trace=execve,connect,openat,open,socket", "-o"]).arg(&log);
+    command.arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(plain.get_current_dir().unwrap()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(std::process::Stdio::null());
+    let output = command.output().ok()?;
+    assert!(output.status.code().is_some_and(|code| code <= 5), "{arguments:?}");
+    let text = std::fs::read_to_string(&log).ok().filter(|text| text.contains("execve("))?;
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn whatever_is_done_with_a_strangers_bundle_no_process_is_started_and_no_connection_opened() {
+    let world = strangers_bundle();
+    let executed = calls(&world);
+    let mut all: Vec<Vec<&str>> = vec![
+        vec!["--store", "third", "import", "bundle"],
+        vec!["verify", "bundle/trace.ndjson"],
+        vec!["replay", "bundle/trace.ndjson"],
+    ];
+    all.extend(TOUCHING.iter().map(|arguments| [&["--store", "other"], *arguments].concat()));
+    for arguments in all {
+        let Some(lines) = traced(&world, &arguments) else {
+            eprintln!("skipped: strace is not available or may not trace here");
+            return;
+        };
+        let started: Vec<&String> = lines.iter().filter(|line| line.contains("execve(")).collect();
+        assert_eq!(started.len(), 1, "{arguments:?} starts only itself: {started:#?}");
+        let connected: Vec<&String> =
+            lines.iter().filter(|line| line.contains("connect(") || line.contains("socket(")).collect();
+        assert!(connected.is_empty(), "{arguments:?}: {connected:#?}");
+        let read: Vec<&String> = lines.iter().filter(|line| line.contains("private.key")).collect();
+        assert!(read.is_empty(), "{arguments:?} reads a secret that only the record names: {read:#?}");
+    }
+    assert_eq!(calls(&world), executed);
+}

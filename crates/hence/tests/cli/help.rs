@@ -185,6 +185,7 @@ fn every_code_has_a_title_and_a_page() {
     E0320  a capabilities file is refused
     E0321  the capabilities are not those the run pins
     E0322  a secret is missing
+    E0323  an imported run would call what its record declares
     E0335  a bound capability returned an unusable result
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be imported

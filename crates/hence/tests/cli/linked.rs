@@ -276,7 +276,7 @@ fn verifying_checks_nested_runs_and_their_parent() {
     assert_eq!(links("r/down"), ["parent r holds", "nested r/down/deeper holds"]);
     assert_snapshot!(linked(&world, "r/down"), @r"
     parent  r              holds  its step down names this run by its head
-      nested  r/down/deeper  holds  as step deeper names them by head, each verified by itself
+      nested  r/down/deeper  holds  as step deeper names them by head, with the results it records; each verified by itself
     ");
     // A child with more records than its parent names is still that child.
     assert_eq!(world.ask(&["checkpoint", "r/down", "end"]).code, 0);

@@ -28,6 +28,7 @@ mod document;
 mod effects;
 mod fixtures;
 mod foreign;
+mod forged;
 mod forks;
 mod functions;
 mod guard;

@@ -16,8 +16,9 @@ pub trait Verifiable {
     /// Starts to follow the journal. The problem is known from the spec level on.
     fn follow<'a>(&'a self, header: &Header, problem: Option<&Arc<ProblemSpec>>) -> Box<dyn Follower + 'a>;
 
-    /// Replays the journal. Called only when its problem is available.
-    fn replay(&self) -> Outcome;
+    /// Replays the journal, and reports what the replay takes over from it without being able to compute it. Called only
+    /// when its problem is available.
+    fn replay(&self) -> LevelReport;
 }
 
 /// The extent of a verification.
@@ -62,11 +63,10 @@ pub fn verify(
         levels.push(follow(Level::Spec, &check));
     }
     if checks.level >= Level::Replay {
-        let outcome = match &problem {
-            Err(outcome @ Outcome::NotChecked(_)) => outcome.clone(),
+        levels.push(match &problem {
+            Err(outcome @ Outcome::NotChecked(_)) => plain(Level::Replay, outcome.clone()),
             _ => program.replay(),
-        };
-        levels.push(plain(Level::Replay, outcome));
+        });
     }
     levels.retain(|report| report.level <= checks.level);
     levels.push(anchored(journal, checks.anchor, &chain));

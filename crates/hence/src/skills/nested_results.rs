@@ -1,0 +1,147 @@
+//! Compares what a step records of the runs it nests with what those runs recorded themselves.
+
+use hence_canon::{Object, Value};
+use hence_cognition::budget::{Costs, Usage};
+use hence_cognition::run::StepOutcome;
+use hence_cognition::state::{StepStatus, TraceMetrics};
+use hence_store::{FileStore, RunId};
+
+use crate::code::Code;
+use crate::error::CliError;
+use crate::kind::StoredSkillRun;
+use crate::target::Journal;
+
+/// The results of a nested run, as its own journal gives them.
+struct Child {
+    place: Place,
+    skill: String,
+    /// The outputs; `None` when the run failed.
+    outputs: Option<Object>,
+    metrics: TraceMetrics,
+    cost: Usage,
+}
+
+/// The place of the call that nested a run, as its id tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    iteration: usize,
+    item: usize,
+    attempt: u64,
+}
+
+impl Place {
+    fn of(run: &str) -> Option<Self> {
+        let last = run.rsplit('/').next().unwrap_or_default();
+        let Some((_, numbers)) = last.rsplit_once('@') else {
+            return Some(Self { iteration: 0, item: 0, attempt: 1 });
+        };
+        let mut numbers = numbers.split('.');
+        let mut next = || numbers.next()?.parse::<u64>().ok();
+        let (iteration, item, attempt) = (next()?, next()?, next()?);
+        let (iteration, item) = (usize::try_from(iteration).ok()?, usize::try_from(item).ok()?);
+        Some(Self { iteration, item, attempt })
+    }
+}
+
+/// Compares the outcome of a step with the runs it nests, all of which are in the store. Returns the first difference.
+pub(super) fn difference(store: &FileStore, outcome: &StepOutcome, runs: &[&str]) -> Option<String> {
+    let mut children = Vec::new();
+    for run in runs {
+        match read(store, run) {
+            Ok(child) => children.push(child),
+            Err(error) => return Some(format!("{run}: its results cannot be read: {}", error.message)),
+        }
+    }
+    let children: Vec<Child> = children.into_iter().flatten().collect();
+    for (run, child) in runs.iter().zip(&children) {
+        let is_last = |other: &Child| {
+            (other.place.iteration, other.place.item) == (child.place.iteration, child.place.item)
+                && other.place.attempt > child.place.attempt
+        };
+        if children.iter().any(is_last) {
+            continue;
+        }
+        let (Some(outputs), StepStatus::Completed) = (&child.outputs, outcome.status) else { continue };
+        if !is_part(outcome, outputs, child) {
+            return Some(format!("{run}: its outputs are not what step {} records", outcome.step_id));
+        }
+    }
+    // The counters of a step that calls only skills are the sums of theirs.
+    if outcome.called.keys().all(|id| id.starts_with("skill:")) && children.len() == runs.len() {
+        let (mut metrics, mut usage) = (TraceMetrics::default(), Usage::default());
+        for child in &children {
+            metrics.add(child.metrics);
+            usage.add(&child.cost);
+        }
+        metrics.step_count = 0;
+        if metrics != outcome.metrics {
+            return Some(format!("step {}: its counters are not the sums of theirs", outcome.step_id));
+        }
+        let recorded: Costs = Usage::of_meta(&outcome.meta).cost;
+        if usage.cost != recorded {
+            return Some(format!("step {}: its cost is not the sum of theirs", outcome.step_id));
+        }
+    }
+    None
+}
+
+/// Returns whether the outputs of a nested run are the part of a step's output that belongs to its place.
+fn is_part(outcome: &StepOutcome, outputs: &Object, child: &Child) -> bool {
+    let produced = outcome.produced.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+    let text = |key: &str| outcome.meta.get(key).and_then(Value::as_str);
+    if outcome.meta.contains_key("foreach_count") {
+        let at = |list: &Value| list.as_array().and_then(|list| list.get(child.place.item)).cloned();
+        return produced
+            .iter()
+            .all(|(key, list)| at(list) == Some(outputs.get(key).cloned().unwrap_or_default()))
+            && outputs.iter().all(|(key, _)| produced.contains_key(key));
+    }
+    if outcome.meta.contains_key("while_iterations") {
+        let commit = outcome.commits.get(child.place.iteration);
+        return commit.and_then(Value::as_object) == Some(outputs);
+    }
+    let name = format!("skill:{}", child.skill);
+    match text("scatter_strategy") {
+        None => produced == *outputs,
+        Some("collect") => produced.get(&name).and_then(Value::as_object) == Some(outputs),
+        Some("first_success") => text("scatter_winner") != Some(&*name) || produced == *outputs,
+        // Joined lists hold those of each branch.
+        Some(_) => outputs.iter().all(|(key, value)| {
+            let joined = produced.get(key).and_then(Value::as_array).unwrap_or_default();
+            let parts = value.as_array().map_or_else(|| vec![value.clone()], <[Value]>::to_vec);
+            parts.iter().all(|part| joined.contains(part))
+        }),
+    }
+}
+
+/// Reads the results of a nested run; `None` for an id that names no place.
+fn read(store: &FileStore, run: &str) -> Result<Option<Child>, CliError> {
+    let Some(place) = Place::of(run) else { return Ok(None) };
+    let id = RunId::new(run).map_err(|error| CliError::new(Code::NoSuchRun, error.to_string()))?;
+    let journal = Journal::of_stored(FileStore::open(store.folder())?, &id)?;
+    let stored = StoredSkillRun::require(&journal)?;
+    let child = stored.read_back(&journal)?;
+    let report = child.program().report();
+    let (mut metrics, mut cost) = (TraceMetrics::default(), Usage::default());
+    for outcome in child.program().outcomes() {
+        metrics.add(outcome.metrics);
+        cost.add(&Usage { cost: Usage::of_meta(&outcome.meta).cost, ..Usage::default() });
+    }
+    let outputs = report.failure.is_none().then(|| report.state.memory.outputs().to_object());
+    let skill = stored.prepared.skill().id.to_string();
+    Ok(Some(Child { place, skill, outputs, metrics, cost }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_nested_run_tells_the_place_of_its_call() {
+        let place = |iteration, item, attempt| Some(Place { iteration, item, attempt });
+        assert_eq!(Place::of("a/b"), place(0, 0, 1));
+        assert_eq!(Place::of("a/b@1.2.3"), place(1, 2, 3));
+        assert_eq!(Place::of("a@0.1.1/b"), place(0, 0, 1));
+        assert_eq!(Place::of("a/b@x"), None);
+    }
+}

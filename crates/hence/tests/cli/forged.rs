@@ -1,0 +1,336 @@
+//! Forged records: a chain that was computed anew passes only where the report says that something was read from it.
+
+mod seal;
+
+use std::collections::BTreeMap;
+
+use hence_testkit::cli::World;
+use serde_json::{Value, json};
+
+use seal::seal;
+
+/// A command that prints a reply.
+fn command(effects: &str, more: &str, script: &str) -> Value {
+    let mut declared: Value = members(more);
+    declared["description"] = "d".into();
+    declared["effects"] = effects.into();
+    declared["provider"] = json!({"kind": "command", "command": ["/bin/sh", "-c", script]});
+    declared
+}
+
+fn members(more: &str) -> Value {
+    if more.is_empty() { json!({}) } else { serde_json::from_str(more).unwrap() }
+}
+
+fn reply(value: &Value) -> String {
+    format!("printf '{value}'")
+}
+
+fn capabilities() -> Value {
+    let look = reply(&json!({"n": 3, "xs": [1]}));
+    let done = reply(&json!({"ok": true}));
+    json!({"capabilities": {
+        "fx.read": command("reads", "", &look),
+        "fx.write": command("writes", "", &done),
+        "fx.pure": command("none", r#"{"determinism": "deterministic"}"#, &look),
+        "fx.gate": command("reads", "", &reply(&json!({"allowed": true}))),
+        "fx.gated": command("writes", r#"{"gates": {"before": ["fx.gate"]}}"#, &done),
+        "fx.flaky": command("reads", "", &format!("if [ -e tried ]; then {look}; else : > tried; exit 3; fi")),
+        "fx.asks": command("writes", r#"{"confirmation": "required"}"#, &done),
+        "fx.fails": command("writes", "", "echo no >&2; exit 4"),
+    }})
+}
+
+fn step(id: &str, uses: &str, input: Value, output: Value, config: Value) -> Value {
+    json!({"id": id, "uses": uses, "input": input, "output": output, "config": config})
+}
+
+fn skill(id: &str, steps: Vec<Value>, more: &Value) -> Value {
+    let mut skill = json!({
+        "id": id, "version": "1.0.0", "name": "N", "description": "D",
+        "inputs": {"xs": {"type": "array", "default": [1, 2]}, "n": {"type": "integer", "default": 3}},
+        "outputs": {"n": {"type": "integer"}}, "steps": steps,
+    });
+    more.as_object().unwrap().iter().for_each(|(key, value)| skill[key] = value.clone());
+    skill
+}
+
+/// A world with a run `r` of these steps, and how it was made.
+fn world(steps: Vec<Value>, arguments: &[&str]) -> World {
+    let world = World::new().env("PATH", "/usr/bin:/bin");
+    let nested =
+        vec![step("look", "fx.read", json!({"n": "inputs.n"}), json!({"n": "outputs.n"}), json!({}))];
+    world.write("capabilities.json", capabilities().to_string());
+    world.write("inner.json", skill("inner", nested, &json!({})).to_string());
+    let more = json!({"capabilities": "capabilities.json", "skills": ["inner.json"]});
+    world.write("skill.json", skill("all", steps, &more).to_string());
+    let made = world.ask(&[&["run", "skill.json", "--run-id", "r"], arguments].concat());
+    assert!([0, 1, 3, 5].contains(&made.code), "{}", made.stderr);
+    world
+}
+
+/// The ways to alter a value.
+fn altered(value: &Value) -> Vec<Value> {
+    match value {
+        Value::String(text) => vec![format!("{text}x").into(), 7.into()],
+        Value::Number(number) => vec![(number.as_i64().unwrap_or(0) + 1).into(), "forged".into()],
+        Value::Bool(value) => vec![(!value).into(), "forged".into()],
+        Value::Null => vec![1.into()],
+        Value::Array(items) => {
+            let mut more = items.clone();
+            more.push("forged".into());
+            vec![more.into(), json!({"forged": 1})]
+        }
+        Value::Object(members) => {
+            let mut more = members.clone();
+            more.insert("forged".to_owned(), 1.into());
+            vec![more.into(), json!(["forged"])]
+        }
+    }
+}
+
+/// Returns every pointer below a value, the root left out.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(key, value)| (escape(key), value)).collect(),
+        Value::Array(items) => items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        _ => Vec::new(),
+    };
+    for (key, child) in children {
+        let pointer = format!("{at}/{key}");
+        found.push(pointer.clone());
+        pointers(child, &pointer, found);
+    }
+}
+
+fn without(record: &Value, pointer: &str) -> Value {
+    let mut record = record.clone();
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let key = key.replace("~1", "/").replace("~0", "~");
+    match record.pointer_mut(parent).unwrap() {
+        Value::Object(members) => drop(members.remove(&key)),
+        Value::Array(items) => drop(items.remove(key.parse().unwrap())),
+        _ => {}
+    }
+    record
+}
+
+/// Returns every forgery of a record, with the place that was altered. Hashes are sealed anew anyway.
+fn forgeries(record: &Value) -> Vec<(String, Value)> {
+    let mut places = Vec::new();
+    pointers(record, "", &mut places);
+    places.retain(|place| !place.ends_with("_hash") && place != "/index" && place != "/type");
+    let mut forged = Vec::new();
+    for place in places {
+        for value in altered(record.pointer(&place).unwrap()) {
+            let mut record = record.clone();
+            *record.pointer_mut(&place).unwrap() = value;
+            forged.push((place.clone(), record));
+        }
+        forged.push((place.clone(), without(record, &place)));
+    }
+    forged
+}
+
+/// A place whose forgery a verification cannot find, because it is what came from outside, with the words of the report
+/// that say so. The first part ends the place or stands before a slash in it.
+const READ_FROM_RECORD: [(&str, &str); 9] = [
+    // The reply itself.
+    ("/result/output/produced", "the replies of"),
+    ("/result/output/commits", "the replies of"),
+    // The report of the provider.
+    ("/result/output/meta", "the replies of"),
+    // The sums of what the providers of several calls report.
+    ("/result/output/metrics", "the sums of what several calls report"),
+    // The reply, its report or the reason of the failure of a listed call.
+    ("/result/output/calls/N/output", "the replies of"),
+    ("/result/output/calls/N/meta", "the replies of"),
+    ("/result/output/calls/N/failure", "the replies of"),
+    // What the last call of the step failed for, which the outcome repeats.
+    ("/result/outcome/calls/N/failure", "the replies of"),
+    ("/result/outcome/calls/N/output", "the replies of"),
+];
+
+/// Returns the words by which a report says that this place was read from the record.
+fn allowed(place: &str) -> Option<&'static str> {
+    let numbered: Vec<&str> =
+        place.split('/').map(|part| if part.parse::<u64>().is_ok() { "N" } else { part }).collect();
+    let numbered = numbered.join("/");
+    let begins = |(allowed, _): &&(&str, &str)| {
+        numbered.strip_prefix(allowed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    READ_FROM_RECORD.iter().find(begins).map(|(_, words)| *words)
+}
+
+/// Forges every member of every record of the run, and returns how many forgeries were found and how many were not.
+fn forge(world: &World) -> (usize, usize) {
+    let honest = world.ask(&["verify", "r"]);
+    assert_eq!(honest.code, 0, "{}{}", String::from_utf8_lossy(&honest.stdout), honest.stderr);
+    let journal = world.journal("r");
+    let problem = world.read(".hence/runs/r/problem.json");
+    let records: Vec<Value> = journal
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    assert_eq!(seal(&records, &problem), journal, "sealing changes nothing by itself");
+    let (mut found, mut passed, mut wrong) = (0, 0, BTreeMap::<String, String>::new());
+    for (at, record) in records.iter().enumerate() {
+        for (place, forged) in forgeries(record) {
+            let mut all = records.clone();
+            all[at] = forged;
+            let sealed = seal(&all, &problem);
+            if sealed == journal {
+                continue;
+            }
+            world.set_journal("r", &sealed);
+            let verdict = world.ask(&["verify", "r", "--json"]);
+            assert!(verdict.code <= 1, "{place}: {}", verdict.stderr);
+            if verdict.code == 1 {
+                found += 1;
+                continue;
+            }
+            passed += 1;
+            let report = verdict.json();
+            let step = record["result"]["step"].as_str().unwrap_or_default();
+            let levels = report["levels"].as_array().unwrap();
+            let unchecked: Vec<&str> = levels
+                .iter()
+                .flat_map(|level| level["unchecked"].as_array().unwrap())
+                .filter_map(Value::as_str)
+                .collect();
+            let is_said = allowed(&place).is_some_and(|words| {
+                unchecked.iter().any(|line| line.contains(words) && line.contains(step))
+            });
+            if !is_said {
+                wrong.insert(format!("record {at} ({step}) {place}"), all[at]["result"].to_string());
+            }
+        }
+    }
+    world.set_journal("r", &journal);
+    assert!(wrong.is_empty(), "{} forgeries pass unsaid: {wrong:#?}", wrong.len());
+    (found, passed)
+}
+
+#[test]
+fn members_of_steps_that_call_once_cannot_be_forged() {
+    let world = world(
+        vec![
+            step("once", "fx.read", json!({"a": "inputs.xs"}), json!({"n": "vars.n"}), json!({})),
+            step(
+                "write",
+                "fx.write",
+                json!({"a": "vars.n"}),
+                json!({"ok": "vars.ok"}),
+                json!({"condition": "vars.n > 1"}),
+            ),
+            step(
+                "skipped",
+                "fx.write",
+                json!({"a": "vars.n"}),
+                json!({}),
+                json!({"condition": "vars.n > 100"}),
+            ),
+            step(
+                "route",
+                "fx.read",
+                json!({}),
+                json!({"n": "vars.r"}),
+                json!({"router": {"on": "vars.n", "cases": {"3": "fx.pure"}, "default": "fx.read"}}),
+            ),
+            step(
+                "built",
+                "number.sum",
+                json!({"values": ["vars.n", 1]}),
+                json!({"sum": "outputs.n"}),
+                json!({}),
+            ),
+        ],
+        &[],
+    );
+    let (found, passed) = forge(&world);
+    assert!(found > 20 * passed.max(1) / 10 && found > 100, "{found} found, {passed} passed");
+}
+
+#[test]
+fn members_of_steps_that_loop_or_branch_cannot_be_forged() {
+    let world = world(
+        vec![
+            step(
+                "each",
+                "fx.read",
+                json!({}),
+                json!({"n": "vars.ns"}),
+                json!({"foreach": {"items": "inputs.xs", "as": "item"}}),
+            ),
+            step(
+                "loop",
+                "fx.read",
+                json!({}),
+                json!({"n": "vars.m"}),
+                json!({"while": {"condition": "vars.m > 9", "max_iterations": 3}}),
+            ),
+            step(
+                "both",
+                "fx.read",
+                json!({}),
+                json!({"fx.read": "vars.b"}),
+                json!({"scatter": {"capabilities": ["fx.read", "fx.write"]}}),
+            ),
+            step(
+                "join",
+                "fx.read",
+                json!({}),
+                json!({"xs": "vars.j"}),
+                json!({"scatter": {"capabilities": ["fx.read", "fx.flaky"], "merge": "concat_lists"}}),
+            ),
+        ],
+        &[],
+    );
+    let (found, passed) = forge(&world);
+    assert!(found > passed && found > 100, "{found} found, {passed} passed");
+}
+
+#[test]
+fn members_of_steps_in_trouble_cannot_be_forged() {
+    let world = world(
+        vec![
+            step("gated", "fx.gated", json!({}), json!({"ok": "vars.g"}), json!({})),
+            step(
+                "flaky",
+                "fx.flaky",
+                json!({}),
+                json!({"n": "vars.k"}),
+                json!({"retry": {"max_attempts": 3}}),
+            ),
+            step("asks", "fx.asks", json!({"to": "inputs.n"}), json!({}), json!({})),
+            step("fails", "fx.fails", json!({"to": "inputs.n"}), json!({}), json!({})),
+        ],
+        &["--on-failure", "continue"],
+    );
+    let answered = world.ask(&["answer", "r", "asks", "--value", "yes", "--by", "ada", "--resume"]);
+    assert!([0, 1, 5].contains(&answered.code), "{}", answered.stderr);
+    let (found, passed) = forge(&world);
+    assert!(found > passed && found > 100, "{found} found, {passed} passed");
+}
+
+#[test]
+fn results_of_nested_runs_cannot_be_forged_where_the_runs_are_at_hand() {
+    let world = world(
+        vec![
+            step("down", "skill:inner", json!({"n": "inputs.n"}), json!({"n": "vars.d"}), json!({})),
+            step(
+                "downs",
+                "skill:inner",
+                json!({"n": "inputs.n"}),
+                json!({"n": "vars.ds"}),
+                json!({"foreach": {"items": "inputs.xs", "as": "item"}}),
+            ),
+        ],
+        &[],
+    );
+    let (found, passed) = forge(&world);
+    assert_eq!(passed, 0, "{found} found");
+    assert!(found > 50);
+}

@@ -1,0 +1,99 @@
+//! Seals altered records anew: input, output and state hashes and the chain follow from what the records say.
+
+use std::sync::Arc;
+
+use hence_canon::{Canonical, Digest, parse};
+use hence_engine::recorded_outcome_key;
+use hence_journal::{Chained, Control, Fold, Head, Record, RecordCount, RecordIndex};
+use hence_state::{ProblemSpec, Profile};
+use serde_json::Value;
+
+fn canonical(value: &Value) -> Canonical {
+    Canonical::of(&parse(value.to_string().as_bytes()).unwrap())
+}
+
+fn digest(value: &Value) -> Value {
+    canonical(value).digest().to_string().into()
+}
+
+/// Makes the hashes inside a result follow from its members.
+fn rehash(record: &mut Value) {
+    let Some(result) = record.get_mut("result").filter(|result| result.is_object()) else { return };
+    let input = result.pointer("/output/input").or_else(|| result.pointer("/outcome/input")).cloned();
+    if let Some(input) = input {
+        result["input_hash"] = digest(&input);
+    }
+    if let Some(output) = result.get("output").cloned() {
+        result["output_hash"] = digest(&output);
+    }
+}
+
+/// Returns the journal of these records, sealed as far as each still is a record.
+pub(super) fn seal(records: &[Value], problem: &[u8]) -> Vec<u8> {
+    let problem = ProblemSpec::decode(&parse(problem).unwrap(), &Profile::STRICT).unwrap();
+    let mut journal = Vec::new();
+    let mut head: Option<Head> = None;
+    let mut fold: Option<Fold> = None;
+    for (at, record) in records.iter().enumerate() {
+        let mut record = record.clone();
+        rehash(&mut record);
+        let line = canonical(&record).bytes().to_vec();
+        let (bytes, next) = match Chained::decode(&line, &Profile::STRICT) {
+            Ok(Chained { record: decoded, .. }) => {
+                let before = fold.as_mut().map(|fold| fold.state_mut().digest());
+                let decoded = follow(decoded, RecordIndex::new(at as u64), &mut fold, before, &problem);
+                let sealed = decoded.seal(head);
+                (sealed.line().to_vec(), sealed.head())
+            }
+            // What is no record any more is hashed as it is; a verification says so.
+            Err(_) => plain(record, head, at as u64),
+        };
+        journal.extend_from_slice(&bytes);
+        head = Some(next);
+    }
+    journal
+}
+
+/// Applies a record to the state, and gives it the hashes of the states around it.
+fn follow(
+    record: Record,
+    index: RecordIndex,
+    fold: &mut Option<Fold>,
+    before: Option<Digest>,
+    problem: &ProblemSpec,
+) -> Record {
+    if let Record::Header(header) = &record {
+        *fold = Some(Fold::new(header, Arc::new(problem.clone())));
+        return record;
+    }
+    let (Some(fold), Some(before)) = (fold, before) else { return record };
+    let key: Arc<str> = match &record {
+        Record::Step(step) => recorded_outcome_key(step),
+        _ => "".into(),
+    };
+    // A result that the state refuses leaves it as it was, and a verification says so.
+    let _ = fold.push(index, &record, &key, None);
+    let after = fold.state_mut().digest();
+    match record {
+        Record::Step(mut step) => {
+            (step.state_before_hash, step.state_after_hash) = (before, after);
+            Record::Step(step)
+        }
+        Record::Control(Control::Complete { at, .. }) => {
+            Record::Control(Control::Complete { state_hash: after, at })
+        }
+        other => other,
+    }
+}
+
+fn plain(mut record: Value, head: Option<Head>, index: u64) -> (Vec<u8>, Head) {
+    if let (Some(head), Some(members)) = (head, record.as_object_mut()) {
+        members.insert("prev_hash".to_owned(), head.hash.to_string().into());
+        members.remove("record_hash");
+    }
+    let hash = canonical(&record).digest();
+    record["record_hash"] = hash.to_string().into();
+    let mut line = canonical(&record).bytes().to_vec();
+    line.push(b'\n');
+    (line, Head { hash, records: RecordCount::new(index + 1) })
+}
