@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 use hence_cognition::failure::{ErrorClass, Failure};
-use hence_cognition::run::{Context, NESTED_RUNS_KEY, StepOutcome, blank, execute};
+use hence_cognition::run::{Context, NESTED_ERRORS_KEY, NESTED_RUNS_KEY, StepOutcome, blank, execute};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Memory, StepStatus};
 
@@ -85,6 +85,9 @@ impl Again<'_> {
                 }
             }
             believed.push(COST_KEY);
+            if replies.has_nested {
+                believed.push(NESTED_ERRORS_KEY);
+            }
             let attempts = |meta: &Object| meta.get(ATTEMPTS_KEY).and_then(Value::as_u64);
             let is_sum = replies.has_unknown_reports && attempts(&meta).is_some();
             if is_sum && attempts(&recorded.meta) >= attempts(&meta) {

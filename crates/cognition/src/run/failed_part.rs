@@ -16,7 +16,7 @@ pub(super) const FOREACH_ERRORS_KEY: &str = "foreach_errors";
 pub(super) const SCATTER_ERRORS_KEY: &str = "scatter_errors";
 
 /// The member of an outcome's `meta` that lists what failed inside nested skills that completed all the same.
-pub(super) const NESTED_ERRORS_KEY: &str = "nested_errors";
+pub const NESTED_ERRORS_KEY: &str = "nested_errors";
 
 /// A part of a step that failed while the step continued without it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,7 +74,7 @@ impl FailedPart {
     }
 
     /// Describes what failed in the steps of a nested skill for the record.
-    pub(super) fn nested(skill: &Arc<str>, outcomes: &[StepOutcome]) -> Vec<Value> {
+    pub fn nested(skill: &Arc<str>, outcomes: &[StepOutcome]) -> Vec<Value> {
         let mut found = Vec::new();
         let mut note = |step: String, class: &str, message: &Arc<str>| {
             let members = [("skill", Value::from(skill.clone())), ("step", step.into())];

@@ -30,7 +30,7 @@ pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
     SKILL_DEPTH_MAX, TIMEOUT_SECONDS_DEFAULT, run,
 };
-pub use failed_part::{FailedPart, Part, describe_failures};
+pub use failed_part::{FailedPart, NESTED_ERRORS_KEY, Part, describe_failures};
 pub use fold::{FoldError, Settled, settle};
 pub use invoke::named_exchange;
 pub use made::{CallOutcome, LATENCY_KEY, MadeCall};

@@ -2,7 +2,7 @@
 
 use hence_canon::{Object, Value};
 use hence_cognition::budget::{Costs, Usage};
-use hence_cognition::run::StepOutcome;
+use hence_cognition::run::{FailedPart, NESTED_ERRORS_KEY, StepOutcome};
 use hence_cognition::state::{StepStatus, TraceMetrics};
 use hence_store::{FileStore, RunId};
 
@@ -19,6 +19,8 @@ struct Child {
     outputs: Option<Object>,
     metrics: TraceMetrics,
     cost: Usage,
+    /// What failed although the run completed, as its parent records it.
+    failed: Vec<Value>,
 }
 
 /// The place of the call that nested a run, as its id tells it.
@@ -65,6 +67,11 @@ pub(super) fn difference(store: &FileStore, outcome: &StepOutcome, runs: &[&str]
         if !is_part(outcome, outputs, child) {
             return Some(format!("{run}: its outputs are not what step {} records", outcome.step_id));
         }
+    }
+    let failed: Vec<Value> = children.iter().flat_map(|child| child.failed.clone()).collect();
+    let recorded = outcome.meta.get(NESTED_ERRORS_KEY).and_then(Value::as_array).unwrap_or_default();
+    if failed != recorded && children.len() == runs.len() {
+        return Some(format!("step {}: what failed in them is not what it records", outcome.step_id));
     }
     // The counters of a step that calls only skills are the sums of theirs.
     if outcome.called.keys().all(|id| id.starts_with("skill:")) && children.len() == runs.len() {
@@ -129,7 +136,10 @@ fn read(store: &FileStore, run: &str) -> Result<Option<Child>, CliError> {
     }
     let outputs = report.failure.is_none().then(|| report.state.memory.outputs().to_object());
     let skill = stored.prepared.skill().id.to_string();
-    Ok(Some(Child { place, skill, outputs, metrics, cost }))
+    let is_completed = outputs.is_some();
+    let failed = FailedPart::nested(&stored.prepared.skill().id, child.program().outcomes());
+    let failed = if is_completed { failed } else { Vec::new() };
+    Ok(Some(Child { place, skill, outputs, metrics, cost, failed }))
 }
 
 #[cfg(test)]

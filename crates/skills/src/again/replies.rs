@@ -193,16 +193,21 @@ impl Again<'_> {
         errors.iter().filter_map(Value::as_object).find(is_item)
     }
 
-    /// Returns the failure of an item or branch of a step that completed all the same.
-    fn item_error(&self, id: &str, place: &CallPlace) -> CallError {
+    /// Returns class and message of the failure of an item or branch of a step that completed all the same.
+    fn part_failure(&self, id: &str, place: &CallPlace) -> (String, String) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (class, message) = match self.item_failure(place.item) {
-            Some(failure) => (text(failure.get("class")), text(failure.get("message"))),
-            None => {
-                let errors = self.recorded.meta.get("scatter_errors").and_then(Value::as_object);
-                (String::new(), text(errors.and_then(|errors| errors.get(id))))
-            }
-        };
+        let branches = self.recorded.meta.get("scatter_errors").and_then(Value::as_object);
+        let branch = branches.and_then(|branches| branches.get(id));
+        match self.item_failure(place.item).or_else(|| branch.and_then(Value::as_object)) {
+            Some(error) => (text(error.get("class")), text(error.get("message"))),
+            // Records of earlier versions have the message alone.
+            None => (String::new(), text(branch)),
+        }
+    }
+
+    /// Returns the failure of the call of an item or branch of a step that completed all the same.
+    fn item_error(&self, id: &str, place: &CallPlace) -> CallError {
+        let (class, message) = self.part_failure(id, place);
         let class = if class == ErrorClass::StepTimeout.name() { TIMED_OUT } else { "" };
         self.failed(id, class, &message)
     }
@@ -290,12 +295,8 @@ impl Capabilities for Replies<'_> {
         let failed = |class: &str, message: &str| Failure::new(ErrorClass::named(class), message);
         let result = match recorded.status {
             StepStatus::Completed => self.again.output_at(&name, run.place).ok_or_else(|| {
-                match (self.again.item_failure(run.place.item), self.again.item_error(&name, run.place)) {
-                    (Some(failure), _) => {
-                        failed(failure.get("class").and_then(Value::as_str).unwrap_or_default(), "")
-                    }
-                    (None, error) => failed("", &error.to_string()),
-                }
+                let (class, message) = self.again.part_failure(&name, run.place);
+                failed(&class, &message)
             }),
             StepStatus::Failed | StepStatus::Skipped | StepStatus::Degraded => {
                 Err(recorded.failure.clone().unwrap_or_else(|| failed("", UNKNOWN_CAUSE)))
