@@ -1,10 +1,12 @@
 //! The caller's side: gives an order to a supervisor, reads what the programs write, and decides when it is over.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::supervisor::{self, Reach, supervise};
 use super::wire::{Event, Order, read_event, write_order};
-use super::{Delivery, Ended, Exited, Job, Keep, Limits};
+use super::{Confinement, Delivery, Ended, Exited, Job, Keep, Limits};
 
 /// The time that output may still come in after the programs exited: a descendant may hold the pipe for ever.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -25,17 +27,34 @@ const END: Duration = Duration::from_secs(15);
 
 /// Runs a job to its end, or until its time is over. Nothing that descends from its programs is left.
 pub fn run(job: Job, limits: &Limits) -> Ended {
+    run_order(job, None, limits).0
+}
+
+/// Runs a job without network and with a disk that is read-only outside `writable`, as far as the system allows it.
+pub fn run_confined(job: Job, writable: &Path, limits: &Limits) -> (Ended, Confinement) {
+    let (ended, confinement) = run_order(job, Some(writable.into()), limits);
+    (ended, confinement.unwrap_or_else(|| Confinement::Open("nothing was started".to_owned())))
+}
+
+fn run_order(job: Job, writable: Option<OsString>, limits: &Limits) -> (Ended, Option<Confinement>) {
+    let order = Order { programs: job.programs, input: job.input, writable };
+    match Running::start(&job.directory, limits) {
+        Ok(mut running) => {
+            let ended = follow(&mut running, &order, limits);
+            (ended, running.seen.confinement.take())
+        }
+        Err(error) => (Ended::NotStarted { program: 0, error }, None),
+    }
+}
+
+/// Gives an order and follows it to its end.
+fn follow(running: &mut Running, order: &Order, limits: &Limits) -> Ended {
     let deadline = Instant::now().checked_add(limits.timeout);
-    let order = Order { programs: job.programs, input: job.input };
     let not_started = |error| Ended::NotStarted { program: 0, error };
-    let mut running = match Running::start(&job.directory, limits) {
-        Ok(running) => running,
-        Err(error) => return not_started(error),
-    };
-    let ordered = running.order(&order, deadline);
+    let ordered = running.order(order, deadline);
     if ordered.is_ok() {
         running.until(deadline, |seen| seen.is_over());
-        if seen_exit(&running) {
+        if seen_exit(running) {
             // The programs have exited. What they wrote is in the pipes, which a descendant may still hold.
             let soon = Instant::now().checked_add(LAST_WORDS);
             running.until(soon, |seen| seen.open_streams == 0 && seen.input.is_some());
@@ -43,8 +62,8 @@ pub fn run(job: Job, limits: &Limits) -> Ended {
     }
     let in_time = running.seen.is_over();
     running.end();
-    let seen = running.seen;
-    if let Some((program, error)) = seen.not_started {
+    let seen = &mut running.seen;
+    if let Some((program, error)) = seen.not_started.take() {
         return Ended::NotStarted { program, error };
     }
     match (ordered, seen.status) {
@@ -57,7 +76,7 @@ pub fn run(job: Job, limits: &Limits) -> Ended {
                 status,
                 output: running.output.take(),
                 errors: running.errors.take(),
-                input: seen.input.unwrap_or_else(lost),
+                input: seen.input.take().unwrap_or_else(lost),
             })
         }
         _ if !in_time => Ended::TimedOut,
@@ -88,6 +107,7 @@ struct Seen {
     /// Whether the supervisor was about to start the programs.
     is_starting: bool,
     group: Option<Pid>,
+    confinement: Option<Confinement>,
     input: Option<Delivery>,
     status: Option<ExitStatus>,
     open_streams: u8,
@@ -106,6 +126,7 @@ impl Seen {
                 self.not_started = Some((program, io::Error::from_raw_os_error(error)));
             }
             Notice::Event(Event::Starting) => self.is_starting = true,
+            Notice::Event(Event::Confined(confinement)) => self.confinement = Some(confinement),
             Notice::Event(Event::Started(group)) => self.group = Pid::from_raw(group),
             Notice::Event(Event::Input(delivery)) => self.input = Some(delivery),
             Notice::Event(Event::Exited(status)) => self.status = Some(status),

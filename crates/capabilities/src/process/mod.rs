@@ -11,6 +11,7 @@
 //! socket is the order to stop, so no crash can leave the order unsaid.
 
 mod caller;
+mod confine;
 mod descendants;
 mod supervisor;
 mod wire;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-pub use caller::run;
+pub use caller::{run, run_confined};
 pub use supervisor::serve;
 
 /// Programs to run: each one's output is the next one's input.
@@ -85,6 +86,15 @@ pub enum Ended {
     Lost(String),
     /// All programs exited.
     Exited(Exited),
+}
+
+/// Whether the programs of a job were kept from the network and from the disk outside one folder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Confinement {
+    /// They were.
+    Confined,
+    /// They were not, or not from all of it, for this reason.
+    Open(String),
 }
 
 /// The results of programs that exited by themselves.

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::confine::confine;
 use super::wire::{Event, Order, read_order, write_event};
-use super::{Delivery, Program};
+use super::{Confinement, Delivery, Program};
 
 /// The only argument of a supervisor.
 const SUPERVISE: &str = "__supervise";
@@ -119,6 +120,15 @@ pub(super) fn supervise(
     reach: Reach,
 ) -> io::Result<()> {
     let order = read_order(&mut control)?;
+    if let Some(writable) = &order.writable {
+        // Only a process of its own can move; as yet it has one thread.
+        let confined = match reach {
+            Reach::Descendants => confine(std::path::Path::new(writable)),
+            Reach::Group => Err("this process has no supervisor of its own".to_owned()),
+        };
+        let confinement = confined.map_or_else(Confinement::Open, |()| Confinement::Confined);
+        write_event(&Event::Confined(confinement), &mut control)?;
+    }
     let (send, notices) = mpsc::channel();
     let watched = control.try_clone()?;
     watch(watched, send.clone())?;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-use super::{Delivery, Program};
+use super::{Confinement, Delivery, Program};
 
 /// The largest text: larger than any input, and small enough to refuse a number that is none.
 const TEXT_BYTES_MAX: u64 = 1 << 32;
@@ -19,6 +19,8 @@ const TEXT_BYTES_MAX: u64 = 1 << 32;
 pub(super) struct Order {
     pub(super) programs: Vec<Program>,
     pub(super) input: Option<Vec<u8>>,
+    /// The only folder that the programs may write to; `None` when they are not confined.
+    pub(super) writable: Option<OsString>,
 }
 
 /// An event that the supervisor reports.
@@ -28,6 +30,8 @@ pub(super) enum Event {
     Starting,
     /// A program could not be started; the system's error number.
     NotStarted { program: usize, error: i32 },
+    /// The programs are confined, or the reason why they are not.
+    Confined(Confinement),
     /// All programs were started. The number is that of their process group.
     Started(i32),
     /// The input was handed over, or can no longer be.
@@ -50,6 +54,8 @@ pub(super) fn write_order(order: &Order, to: &mut impl Write) -> io::Result<()> 
             put_text(&mut head, value.as_bytes());
         }
     }
+    put_number(&mut head, u64::from(order.writable.is_some()));
+    put_text(&mut head, order.writable.as_ref().map_or(&[], |folder| folder.as_bytes()));
     put_number(&mut head, u64::from(order.input.is_some()));
     let input = order.input.as_deref().unwrap_or_default();
     put_number(&mut head, input.len() as u64);
@@ -66,9 +72,12 @@ pub(super) fn read_order(from: &mut impl Read) -> io::Result<Order> {
             (0..number(from)?).map(|_| Ok((os_text(from)?, os_text(from)?))).collect::<io::Result<_>>()?;
         programs.push(Program { path, arguments, environment });
     }
+    let is_confined = number(from)? != 0;
+    let writable = os_text(from)?;
     let has_input = number(from)? != 0;
     let input = text(from)?;
-    Ok(Order { programs, input: has_input.then_some(input) })
+    let writable = is_confined.then_some(writable);
+    Ok(Order { programs, input: has_input.then_some(input), writable })
 }
 
 pub(super) fn write_event(event: &Event, to: &mut impl Write) -> io::Result<()> {
@@ -80,6 +89,11 @@ pub(super) fn write_event(event: &Event, to: &mut impl Write) -> io::Result<()> 
             put_signed(&mut bytes, *error);
         }
         Event::Starting => bytes.push(b'B'),
+        Event::Confined(Confinement::Confined) => bytes.push(b'I'),
+        Event::Confined(Confinement::Open(reason)) => {
+            bytes.push(b'O');
+            put_text(&mut bytes, reason.as_bytes());
+        }
         Event::Started(group) => {
             bytes.push(b'S');
             put_signed(&mut bytes, *group);
@@ -108,6 +122,8 @@ pub(super) fn read_event(from: &mut impl Read) -> io::Result<Event> {
             Event::NotStarted { program, error: signed(from)? }
         }
         [b'B'] => Event::Starting,
+        [b'I'] => Event::Confined(Confinement::Confined),
+        [b'O'] => Event::Confined(Confinement::Open(String::from_utf8_lossy(&text(from)?).into_owned())),
         [b'S'] => Event::Started(signed(from)?),
         [b'W'] => Event::Input(Delivery::Whole),
         [b'U'] => Event::Input(Delivery::Unread),
@@ -175,7 +191,8 @@ mod tests {
             arguments: vec!["a b".into(), OsStr::from_bytes(b"\xff").to_owned()],
             environment: vec![("PATH".into(), "/bin".into())],
         };
-        let order = Order { programs: vec![program("x"), program("y")], input: Some(vec![1, 2, 3]) };
+        let programs = vec![program("x"), program("y")];
+        let order = Order { programs, input: Some(vec![1, 2, 3]), writable: Some("/tmp/x".into()) };
         let mut bytes = Vec::new();
         write_order(&order, &mut bytes).unwrap();
         assert_eq!(read_order(&mut bytes.as_slice()).unwrap(), order);
@@ -186,6 +203,8 @@ mod tests {
             Event::Starting,
             Event::NotStarted { program: 1, error: 2 },
             Event::Started(4711),
+            Event::Confined(Confinement::Confined),
+            Event::Confined(Confinement::Open("no namespaces".into())),
             Event::Input(Delivery::Whole),
             Event::Input(Delivery::Unread),
             Event::Input(Delivery::Cut { delivered: 9, reason: "full".into() }),

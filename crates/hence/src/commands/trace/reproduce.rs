@@ -6,6 +6,7 @@ mod scratch;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hence_capabilities::process::Confinement;
 use hence_review::reproduce::{Candidate, CommandClass, Masks, Outcome, Reproduction, candidates, compare};
 
 use super::document::Document;
@@ -16,6 +17,9 @@ use scratch::Scratch;
 
 /// The longest output in the text report, in characters.
 const SHOWN_CHARACTERS_MAX: usize = 200;
+
+/// The word for a command that had no network and a disk that was read-only outside the scratch folder.
+const ISOLATED: &str = "isolated";
 
 /// The commands of a trace and the outcomes of running them again.
 #[derive(Serialize, JsonSchema)]
@@ -61,6 +65,9 @@ struct CandidateRow {
     output: Option<String>,
     /// The differences: the exit code, the numbers of tests or the text.
     difference: Option<String>,
+    /// `isolated`, or why the command could reach the network or write outside the scratch folder; null when it was not
+    /// started.
+    isolation: Option<String>,
     /// The parts of the output that were left out of the comparison, by kind.
     masked: BTreeMap<String, usize>,
 }
@@ -79,6 +86,7 @@ impl CandidateRow {
             exit_code: None,
             output: None,
             difference: None,
+            isolation: None,
             masked: BTreeMap::new(),
         }
     }
@@ -95,6 +103,9 @@ impl CandidateRow {
         if ran {
             let code = self.exit_code.map(|code| format!(", exit {code}")).unwrap_or_default();
             text.push_str(&format!("  {}{code}\n", self.outcome.replace('_', " ")));
+            if let Some(isolation) = self.isolation.as_ref().filter(|isolation| **isolation != *ISOLATED) {
+                text.push_str(&format!("    {}\n", escape(isolation)));
+            }
         }
         if !self.masked.is_empty() {
             let kinds: Vec<String> =
@@ -120,8 +131,16 @@ impl Text for ReproduceReport {
         }
         let mut text: String = self.candidates.iter().map(|row| row.text(self.ran)).collect();
         text.push_str(&if self.ran {
+            let isolated = self.candidates.iter().filter(|row| row.isolation.as_deref() == Some(ISOLATED)).count();
+            let started = self.candidates.iter().filter(|row| row.isolation.is_some()).count();
+            let isolation = match started {
+                0 => String::new(),
+                _ => format!(
+                    "{isolated} of {started} ran isolated: without network, with a disk that is read-only outside the scratch folder\n"
+                ),
+            };
             format!(
-                "{} reproduced, {} diverged, {} not judged, {} not run\n",
+                "{isolation}{} reproduced, {} diverged, {} not judged, {} not run\n",
                 self.reproduced, self.diverged, self.not_judged, self.not_run
             )
         } else {
@@ -186,7 +205,13 @@ fn again(args: &TraceReproduceArgs, masks: &Masks, scratch: &Scratch, candidate:
         }
     };
     let limits = Limits { timeout: Duration::from_secs(args.timeout), passed: &args.env };
-    match run_pipeline(pipeline, &folder, scratch.home(), &limits) {
+    let (ended, confinement) = run_pipeline(pipeline, &folder, &scratch.places(), &limits);
+    row.isolation = match (&ended, confinement) {
+        (Ended::NotStarted(_), _) => None,
+        (_, Confinement::Confined) => Some(ISOLATED.to_owned()),
+        (_, Confinement::Open(reason)) => Some(format!("not isolated: {reason}")),
+    };
+    match ended {
         Ended::NotStarted(reason) => {
             row.outcome = "not_started";
             row.reason = reason;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hence_capabilities::process::{self, Job, Keep, Program};
+use hence_capabilities::process::{self, Confinement, Job, Keep, Program};
 use hence_review::reproduce::{Pipeline, Simple};
 
 /// The longest stored output. The rest is read and dropped, so that the programs can end.
@@ -16,6 +16,13 @@ pub(super) struct Limits<'a> {
     pub(super) passed: &'a [String],
 }
 
+/// The folders of commands.
+pub(super) struct Places {
+    /// The only folder that commands can write to.
+    pub(super) root: PathBuf,
+    pub(super) home: PathBuf,
+}
+
 pub(super) enum Ended {
     NotStarted(String),
     TimedOut,
@@ -24,11 +31,20 @@ pub(super) enum Ended {
 
 /// Runs programs from left to right, and ends whatever they leave behind. The output is that of the last program,
 /// followed by the stderr of all of them.
-pub(super) fn run_pipeline(pipeline: &Pipeline, folder: &Path, home: PathBuf, limits: &Limits<'_>) -> Ended {
+///
+/// The programs reach no network and write to the scratch folder only, as far as the system allows that.
+pub(super) fn run_pipeline(
+    pipeline: &Pipeline,
+    folder: &Path,
+    scratch: &Places,
+    limits: &Limits<'_>,
+) -> (Ended, Confinement) {
+    let home = &scratch.home;
     let programs: Option<Vec<Program>> =
-        pipeline.stages.iter().map(|stage| program(stage, &home, limits)).collect();
+        pipeline.stages.iter().map(|stage| program(stage, home, limits)).collect();
     let Some(programs) = programs.filter(|programs| !programs.is_empty()) else {
-        return Ended::NotStarted("there is no program to run".to_owned());
+        let nothing = "there is no program to run".to_owned();
+        return (Ended::NotStarted(nothing.clone()), Confinement::Open(nothing));
     };
     let name = |place: usize| {
         let stage = pipeline.stages.get(place);
@@ -36,7 +52,9 @@ pub(super) fn run_pipeline(pipeline: &Pipeline, folder: &Path, home: PathBuf, li
     };
     let job = Job { programs, directory: folder.to_owned(), input: None };
     let keep = Keep::Start(OUTPUT_BYTES_MAX as u64);
-    match process::run(job, &process::Limits { timeout: limits.timeout, output: keep, errors: keep }) {
+    let bounds = process::Limits { timeout: limits.timeout, output: keep, errors: keep };
+    let (ended, confinement) = process::run_confined(job, &scratch.root, &bounds);
+    let ended = match ended {
         process::Ended::NotStarted { program, error } => {
             Ended::NotStarted(format!("{} cannot be run: {error}", name(program)))
         }
@@ -49,7 +67,8 @@ pub(super) fn run_pipeline(pipeline: &Pipeline, folder: &Path, home: PathBuf, li
             let output = String::from_utf8_lossy(&bytes).into_owned();
             Ended::Done { exit_code: exited.status.code(), output }
         }
-    }
+    };
+    (ended, confinement)
 }
 
 /// Describes a program whose environment holds only required variables and those that the caller passes on.
@@ -87,7 +106,8 @@ mod tests {
         std::fs::write(folder.path().join("a"), "one\ntwo\n").unwrap();
         let pipeline = parse_pipeline(line).unwrap();
         let limits = Limits { timeout, passed: &[] };
-        run_pipeline(&pipeline, folder.path(), folder.path().join("home"), &limits)
+        let places = Places { root: folder.path().to_owned(), home: folder.path().join("home") };
+        run_pipeline(&pipeline, folder.path(), &places, &limits).0
     }
 
     #[test]

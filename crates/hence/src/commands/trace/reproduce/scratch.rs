@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::pipeline::Places;
 use crate::code::Code;
 use crate::error::CliError;
 
@@ -47,9 +48,10 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Returns the home folder of commands.
-    pub(super) fn home(&self) -> PathBuf {
-        self.root.join("home")
+    /// Returns the folders of commands, as the system names them.
+    pub(super) fn places(&self) -> Places {
+        let root = fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone());
+        Places { home: root.join("home"), root }
     }
 
     /// Returns a folder inside the scratch folder; a path that leads out of it is refused.
