@@ -7,8 +7,8 @@ use hence_canon::{Float, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::{BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT};
 use hence_cognition::run::{
-    Call, CallError, CallPlace, CallPurpose, Capabilities, Invocation, MadeCall, NESTED_RUNS_KEY, NestedCall,
-    NestedReply, Reply, Task, one_by_one,
+    Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, EXCHANGES_KEY, Invocation, MadeCall,
+    NESTED_RUNS_KEY, NestedCall, NestedReply, Reply, Task, named_exchange, one_by_one,
 };
 use hence_cognition::skill::{Flow, ScatterMerge, Skill};
 use hence_cognition::state::StepStatus;
@@ -178,9 +178,19 @@ impl Again<'_> {
         }
     }
 
+    /// Returns what was exchanged with a model in a call.
+    fn exchange(&self, call: &Call<'_>) -> Option<Value> {
+        let all = self.recorded.meta.get(EXCHANGES_KEY).and_then(Value::as_array)?;
+        let listed = all.iter().find(|listed| {
+            let exchange = listed.get(EXCHANGE_KEY).cloned().unwrap_or_default();
+            **listed == named_exchange(call, exchange)
+        });
+        listed?.get(EXCHANGE_KEY).cloned()
+    }
+
     /// Returns what the provider reported about the last call.
     fn reported(&self) -> Object {
-        let meta = self.recorded.meta.without(USAGE_KEY);
+        let meta = self.recorded.meta.without(USAGE_KEY).without(EXCHANGES_KEY);
         match &self.step.control.flow {
             Flow::Foreach(_) => FLOW_KEYS.iter().fold(meta, |meta, key| meta.without(key)),
             _ => meta,
@@ -266,12 +276,22 @@ impl Capabilities for Replies<'_> {
         if self.again.host.is_recomputed(call.capability) {
             return self.worker.call(call);
         }
-        match call.purpose {
+        let reply = match call.purpose {
             CallPurpose::Step => self.step_reply(call.capability, call.place),
             CallPurpose::GateBefore | CallPurpose::GateAfter => self.gate_answer(call.capability),
             // A question to a person is always listed.
             CallPurpose::Confirmation => Err(no_reply()),
+        };
+        match self.again.exchange(call) {
+            Some(exchange) => {
+                reply.map(|reply| Reply { meta: reply.meta.with(EXCHANGE_KEY, exchange), ..reply })
+            }
+            None => reply,
         }
+    }
+
+    fn failed_exchange(&mut self, call: &Call<'_>) -> Option<Value> {
+        self.again.exchange(call)
     }
 
     fn side_by_side(&mut self, tasks: Vec<Task<'_>>) -> Vec<Invocation> {
